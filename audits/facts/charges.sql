@@ -1,0 +1,6 @@
+-- Every time that a card was asked for money, and the payment that it was for.
+-- Database: provider (the processor's own books).
+SELECT charge.id, intent.metadata ->> 'reference' AS payment, charge.amount, charge.amount_refunded AS refunded,
+       upper(charge.currency) AS currency, charge.status = 'succeeded' AS succeeded
+  FROM charge
+  JOIN payment_intent AS intent ON intent.id = charge.payment_intent

@@ -1,0 +1,5 @@
+-- A tenant's accepted intents, and the facts that tell of them.
+-- Databases: orders, payments, inventory.
+SELECT (SELECT count(*) FROM idempotency_record
+         WHERE tenant_id = $1 AND state = 'completed' AND status < 400) AS accepted,
+       (SELECT count(*) FROM audit_fact WHERE tenant_id = $1) AS facts

@@ -1,0 +1,13 @@
+-- Promises 5 and 7: a reservation that has shipped has moved each of its lines once; no other has moved anything.
+-- Database: inventory.
+SELECT format('order %s, %s: reservation %s holds %s, but %s left', line.order_id, line.sku, reservation.state,
+              line.quantity, coalesce(-shipment.delta, 0)) AS violation
+  FROM reservation
+  JOIN reservation_line AS line USING (order_id)
+  LEFT JOIN stock_movement AS shipment USING (order_id, item_id)
+ WHERE coalesce(-shipment.delta, 0) <> CASE reservation.state WHEN 'shipped' THEN line.quantity ELSE 0 END
+UNION ALL
+SELECT format('order %s: item %s left without having been reserved', shipment.order_id, shipment.item_id)
+  FROM stock_movement AS shipment
+  LEFT JOIN reservation_line AS line USING (order_id, item_id)
+ WHERE shipment.kind = 'shipment' AND line.order_id IS NULL

@@ -1,0 +1,11 @@
+-- Promise 4: no refund beyond what was captured.
+-- Database: payments.
+WITH claimed AS (
+    SELECT payment_id, sum(amount) AS amount FROM refund WHERE state <> 'failed' GROUP BY payment_id
+)
+SELECT format('payment %s of %s is %s: %s claimed by refunds, %s noted', payment.id, payment.amount, payment.state,
+              coalesce(claimed.amount, 0), payment.refund_reserved) AS violation
+  FROM payment
+  LEFT JOIN claimed ON claimed.payment_id = payment.id
+ WHERE payment.refund_reserved <> coalesce(claimed.amount, 0)
+    OR coalesce(claimed.amount, 0) > CASE payment.state WHEN 'captured' THEN payment.amount ELSE 0 END

@@ -1,0 +1,14 @@
+-- Promise 7: of each aggregate a consumer has applied the messages up to one number, and each of them once.
+-- Databases: orders, payments, inventory.
+--
+-- Messages that wait were entered but not applied. Old entries may have been trimmed from below.
+SELECT format('%s has applied %s %s up to %s, but has entered %s messages, numbered from %s to %s',
+              applied.consumer, applied.source, applied.aggregate_id, applied.last_sequence,
+              count(*), min(entry.sequence), max(entry.sequence)) AS violation
+  FROM inbox_sequence AS applied
+  JOIN inbox_message AS entry USING (consumer, source, aggregate_id)
+  LEFT JOIN inbox_parked AS waiting USING (consumer, message_id)
+ WHERE waiting.message_id IS NULL
+ GROUP BY applied.consumer, applied.source, applied.aggregate_id, applied.last_sequence
+HAVING max(entry.sequence) <> applied.last_sequence
+    OR count(*) <> max(entry.sequence) - min(entry.sequence) + 1

@@ -1,0 +1,9 @@
+-- Promise 2: an answer that may still be asked for again is still there, byte for byte.
+-- Databases: orders, payments, inventory.
+SELECT format('operation %s was answered with %s until %s, but the answer is gone',
+              record.operation_id, record.status, record.expires_at) AS violation
+  FROM idempotency_record AS record
+  LEFT JOIN idempotency_snapshot AS snapshot USING (operation_id)
+ WHERE record.state IN ('completed', 'failed_terminal')
+   AND record.expires_at > clock_timestamp()
+   AND snapshot.operation_id IS NULL

@@ -1,0 +1,24 @@
+-- Promise 9: one audit fact for each accepted intent. A rejected one has none, and a replay adds none.
+-- Databases: orders, payments, inventory.
+--
+-- The same operation cannot have two facts (UNIQUE); so a replay that was carried out again would show as a fact of an
+-- operation that no record knows. Three actions come without a key and have no record: a PUT is idempotent by itself,
+-- and charges and refunds of orders are accepted from messages.
+SELECT format('operation %s was accepted with %s, but has no audit fact', record.operation_id, record.status) AS violation
+  FROM idempotency_record AS record
+  LEFT JOIN audit_fact AS fact USING (operation_id)
+ WHERE record.state = 'completed' AND record.status < 400 AND fact.id IS NULL
+UNION ALL
+SELECT format('operation %s was rejected with %s, but has the audit fact %s', operation_id, record.status, fact.action)
+  FROM idempotency_record AS record
+  JOIN audit_fact AS fact USING (operation_id)
+ WHERE record.status >= 400
+UNION ALL
+SELECT format('%s says that %s %s was done to %s %s, but no operation %s was accepted',
+              fact.id, fact.actor, fact.action, fact.subject_type, fact.subject_id, fact.operation_id)
+  FROM audit_fact AS fact
+  LEFT JOIN idempotency_record AS record USING (operation_id)
+ WHERE record.operation_id IS NULL
+   AND fact.action NOT IN ('item.put', 'payment.charge', 'payment.refund')
+   -- Older records are forgotten with their keys.
+   AND fact.recorded_at > clock_timestamp() - interval '30 days'

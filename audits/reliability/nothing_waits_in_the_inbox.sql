@@ -1,0 +1,5 @@
+-- Promise 8: once faults have ended, no message waits: for one before it (held), or for an operator (parked).
+-- Databases: orders, payments, inventory.
+SELECT format('%s keeps message %s of %s (%s %s, number %s) since %s: %s', consumer, message_id, topic, source,
+              aggregate_id, sequence, parked_at, coalesce(error, state)) AS violation
+  FROM inbox_parked

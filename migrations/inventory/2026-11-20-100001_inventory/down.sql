@@ -1,0 +1,4 @@
+DROP TABLE stock_movement;
+DROP TABLE reservation_line;
+DROP TABLE reservation;
+DROP TABLE item;

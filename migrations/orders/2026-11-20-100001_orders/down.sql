@@ -1,0 +1,2 @@
+DROP TABLE catalogue_item;
+DROP TABLE orders;

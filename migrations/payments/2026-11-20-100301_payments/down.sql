@@ -1,0 +1,3 @@
+DROP TABLE intent;
+DROP TABLE refund;
+DROP TABLE payment;

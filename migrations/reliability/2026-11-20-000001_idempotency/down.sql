@@ -1,0 +1,2 @@
+DROP TABLE idempotency_snapshot;
+DROP TABLE idempotency_record;

@@ -1,0 +1,3 @@
+DROP TABLE inbox_parked;
+DROP TABLE inbox_sequence;
+DROP TABLE inbox_message;

@@ -1,0 +1,43 @@
+-- "A message takes effect once": every message that was dealt with, by id.
+CREATE TABLE inbox_message (
+    consumer     text        NOT NULL,
+    message_id   uuid        NOT NULL,
+    source       text        NOT NULL,
+    aggregate_id uuid        NOT NULL,
+    sequence     bigint      NOT NULL,
+    processed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (consumer, message_id)
+);
+
+-- And how far each aggregate's history was applied: still true when old ids have been trimmed.
+CREATE TABLE inbox_sequence (
+    consumer      text   NOT NULL,
+    source        text   NOT NULL,
+    aggregate_id  uuid   NOT NULL,
+    last_sequence bigint NOT NULL,
+    PRIMARY KEY (consumer, source, aggregate_id)
+);
+
+-- Messages that wait: 'held' until the missing one of their aggregate arrives, 'parked' until an operator decides.
+CREATE TABLE inbox_parked (
+    consumer     text        NOT NULL,
+    message_id   uuid        NOT NULL,
+    source       text        NOT NULL,
+    aggregate_id uuid        NOT NULL,
+    sequence     bigint      NOT NULL,
+    state        text        NOT NULL CHECK (state IN ('held', 'parked')),
+    topic        text        NOT NULL,
+    partition    integer     NOT NULL,
+    record_offset bigint     NOT NULL,
+    -- Ordered pairs of name and value.
+    headers      jsonb       NOT NULL,
+    payload      bytea       NOT NULL,
+    error        text,
+    parked_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (consumer, message_id)
+);
+CREATE INDEX inbox_parked_aggregate ON inbox_parked (consumer, source, aggregate_id, sequence);
+
+GRANT SELECT, INSERT, DELETE ON inbox_message TO idem_service;
+GRANT SELECT, INSERT, UPDATE ON inbox_sequence TO idem_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON inbox_parked TO idem_service;

@@ -1,0 +1,94 @@
+//! `PUT /v1/items/{sku}`
+
+use actix_web::{HttpResponse, put};
+use contracts::events::ItemChanged;
+use contracts::{Money, Sku};
+use database::Tx;
+use edge::{Command, CommandProblems, Failure, Faults, Natural, Problem, Reply, Segment, Wish};
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::is_text;
+use super::views::ItemView;
+use crate::domain::Entry;
+use crate::store::items::{self, ItemRow};
+
+/// What the catalogue shall say about an item.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PutItem {
+    /// What people call it: 1 to 200 characters.
+    #[schema(min_length = 1, max_length = 200, examples("Green tea"))]
+    name: String,
+    /// The price of one; at least 1.
+    unit_price: Money,
+}
+
+impl Command for PutItem {
+    const SCOPE: &'static str = "inventory:write";
+
+    fn check(&self, faults: &mut Faults) {
+        faults.require(is_text(&self.name), "/name", "a name has 1 to 200 characters, no control characters");
+        let price = (1..=Money::MAX).contains(&self.unit_price.amount);
+        faults.require(price, "/unit_price/amount", "a price is 1 to 1000000000000 minor units");
+    }
+}
+
+/// Create an item, or change its name and price.
+///
+/// New orders pay the new price within moments. The same content again changes nothing. A new item has no stock.
+#[utoipa::path(
+    operation_id = "putItem",
+    tag = "items",
+    params(("sku" = Sku, Path, description = "The item")),
+    request_body = PutItem,
+    responses(
+        (status = 200, description = "It says so now, or did already", body = ItemView, headers(
+            ("ETag" = String, description = "The version of name and price"),
+        )),
+        (status = 201, description = "Created", body = ItemView, headers(
+            ("ETag" = String, description = "The version of name and price"),
+            ("Location" = String, description = "Where the item is"),
+        )),
+        CommandProblems,
+    ),
+    security(("bearer" = [])),
+)]
+#[put("/v1/items/{sku}")]
+pub(crate) async fn put_item(
+    wish: Natural<PutItem>,
+    Segment(sku): Segment<Sku>,
+) -> Result<HttpResponse, Problem> {
+    wish.execute(async move |tx, wish| {
+        let wished = Entry { name: wish.name.clone(), unit_price: wish.unit_price };
+        if let Some(row) = items::create(tx, wish.tenant(), &sku, &wished).await? {
+            tell(tx, wish, &row)?;
+            let location = format!("/v1/items/{sku}");
+            return Ok(Reply::created(location, &ItemView::try_from(row)?).version(1));
+        }
+        // There is one, and items never go away.
+        let mut row = items::lock(tx, wish.tenant(), &sku).await?.ok_or_else(gone)?;
+        if let Some(version) = row.entry()?.revised(row.version, &wished) {
+            row = items::revise(tx, row.id(), &wished, version).await?;
+            tell(tx, wish, &row)?;
+        }
+        let version = row.version;
+        Ok(Reply::ok(&ItemView::try_from(row)?).version(version))
+    })
+    .await
+}
+
+fn gone() -> Failure {
+    Failure::Refused(Problem::not_found("item"))
+}
+
+/// A change is told with the whole item, so that the newest message says it all.
+fn tell(tx: &mut Tx, wish: &Wish<PutItem>, row: &ItemRow) -> Result<(), Failure> {
+    let (item, sku, version) = (row.id(), row.sku()?, row.version);
+    let Entry { name, unit_price } = row.entry()?;
+    let details = json!({"sku": sku, "name": name, "unit_price": unit_price, "version": version});
+    outbox::append(tx, wish.tenant(), version, &ItemChanged { item, sku, name, unit_price, version })?;
+    audit::record(tx, wish.fact("item.put", "item", item).with(details));
+    Ok(())
+}

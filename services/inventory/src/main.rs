@@ -1,0 +1,7 @@
+//! The program `inventory`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    runtime::main::<inventory::Inventory>()
+}

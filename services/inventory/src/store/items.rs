@@ -1,0 +1,167 @@
+//! The items' rows: catalogue entry and stock.
+
+use contracts::{ItemId, Money, Sku, TenantId};
+use database::functions::clock_timestamp;
+use database::{Connection, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use edge::Page;
+use futures_util::future::try_join_all;
+use uuid::Uuid;
+
+use super::unreadable;
+use crate::domain::reservation::Stocks;
+use crate::domain::{Entry, Stock};
+use crate::schema::item;
+
+/// An item as it is stored.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = item)]
+pub(crate) struct ItemRow {
+    id: Uuid,
+    sku: String,
+    name: String,
+    unit_price: i64,
+    currency: String,
+    pub(crate) version: i64,
+    on_hand: i64,
+    reserved: i64,
+    pub(crate) position: Uuid,
+}
+
+impl ItemRow {
+    pub(crate) fn id(&self) -> ItemId {
+        self.id.into()
+    }
+
+    pub(crate) fn sku(&self) -> Result<Sku> {
+        self.sku.parse().map_err(|_| unreadable("item.sku"))
+    }
+
+    pub(crate) fn entry(&self) -> Result<Entry> {
+        let currency = self.currency.parse().map_err(|_| unreadable("item.currency"))?;
+        Ok(Entry { name: self.name.clone(), unit_price: Money::new(self.unit_price, currency) })
+    }
+
+    pub(crate) fn stock(&self) -> Stock {
+        Stock { on_hand: self.on_hand, reserved: self.reserved }
+    }
+}
+
+/// Inserts an item without stock, at version 1; `None` if there is one.
+pub(crate) async fn create(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    sku: &Sku,
+    entry: &Entry,
+) -> Result<Option<ItemRow>> {
+    let row = diesel::insert_into(item::table)
+        .values((
+            item::id.eq(ItemId::of(tenant, sku).uuid()),
+            item::tenant_id.eq(tenant.as_str()),
+            item::sku.eq(sku.as_str()),
+            item::name.eq(&entry.name),
+            item::unit_price.eq(entry.unit_price.amount),
+            item::currency.eq(entry.unit_price.currency.code()),
+            item::version.eq(1),
+            item::position.eq(Uuid::now_v7()),
+        ))
+        .on_conflict_do_nothing()
+        .returning(ItemRow::as_returning())
+        .get_result(tx)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// Locks one item of this tenant.
+pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, sku: &Sku) -> Result<Option<ItemRow>> {
+    let row = item::table
+        .filter(item::tenant_id.eq(tenant.as_str()))
+        .filter(item::sku.eq(sku.as_str()))
+        .select(ItemRow::as_select())
+        .for_update()
+        .first(tx)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// Locks all of these items, in one order for everybody, and reads their stock. Unknown ones are not in the answer.
+pub(crate) async fn lock_stock(tx: &mut Tx, items: impl IntoIterator<Item = ItemId>) -> Result<Stocks> {
+    let ids: Vec<Uuid> = items.into_iter().map(ItemId::uuid).collect();
+    let rows: Vec<(Uuid, i64, i64)> = item::table
+        .filter(item::id.eq_any(ids))
+        .order((item::tenant_id, item::sku))
+        .select((item::id, item::on_hand, item::reserved))
+        .for_update()
+        .load(tx)
+        .await?;
+    Ok(rows.into_iter().map(|(id, on_hand, reserved)| (id.into(), Stock { on_hand, reserved })).collect())
+}
+
+/// Writes a new entry. The row is locked.
+pub(crate) async fn revise(tx: &mut Tx, id: ItemId, entry: &Entry, version: i64) -> Result<ItemRow> {
+    let row = diesel::update(item::table.find(id.uuid()))
+        .set((
+            item::name.eq(&entry.name),
+            item::unit_price.eq(entry.unit_price.amount),
+            item::currency.eq(entry.unit_price.currency.code()),
+            item::version.eq(version),
+            item::updated_at.eq(clock_timestamp()),
+        ))
+        .returning(ItemRow::as_returning())
+        .get_result(tx)
+        .await?;
+    Ok(row)
+}
+
+/// Writes the stock of each item, all in one round trip. The rows are locked.
+pub(crate) async fn set_stock(tx: &mut Tx, stocks: &Stocks) -> Result<()> {
+    let tx: &Tx = tx;
+    let set = stocks.iter().map(async |(id, stock)| {
+        diesel::update(item::table.find(id.uuid()))
+            .set((
+                item::on_hand.eq(stock.on_hand),
+                item::reserved.eq(stock.reserved),
+                item::updated_at.eq(clock_timestamp()),
+            ))
+            .execute(&mut &*tx)
+            .await
+    });
+    try_join_all(set).await?;
+    Ok(())
+}
+
+/// One item of this tenant.
+pub(crate) async fn find(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    sku: &Sku,
+) -> Result<Option<ItemRow>> {
+    let row = item::table
+        .filter(item::tenant_id.eq(tenant.as_str()))
+        .filter(item::sku.eq(sku.as_str()))
+        .select(ItemRow::as_select())
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// A page of this tenant's items, newest first.
+pub(crate) async fn list(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    page: &Page,
+) -> Result<Vec<ItemRow>> {
+    let rows = item::table
+        .filter(item::tenant_id.eq(tenant.as_str()))
+        .filter(item::position.lt(page.before()))
+        .order(item::position.desc())
+        .limit(page.fetch())
+        .select(ItemRow::as_select())
+        .load(connection)
+        .await?;
+    Ok(rows)
+}

@@ -1,0 +1,60 @@
+//! The log of stock: every change of `on_hand`, written with it and never rewritten, so that one can be checked
+//! against the other.
+
+use contracts::{ItemId, OrderId, TenantId};
+use database::{Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::try_join_all;
+use uuid::Uuid;
+
+use crate::domain::Line;
+use crate::schema::stock_movement as movement;
+
+/// Records that somebody adjusted the stock. Returns the movement's id.
+pub(crate) async fn record_adjustment(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    item: ItemId,
+    delta: i64,
+    reason: &str,
+) -> Result<Uuid> {
+    let id = Uuid::now_v7();
+    diesel::insert_into(movement::table)
+        .values((
+            movement::id.eq(id),
+            movement::tenant_id.eq(tenant.as_str()),
+            movement::item_id.eq(item.uuid()),
+            movement::kind.eq("adjustment"),
+            movement::delta.eq(delta),
+            movement::reason.eq(reason),
+        ))
+        .execute(tx)
+        .await?;
+    Ok(id)
+}
+
+/// Records that an order's lines have left the building, all in one round trip.
+pub(crate) async fn record_shipment(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+    lines: &[Line],
+) -> Result<()> {
+    let tx: &Tx = tx;
+    let record = lines.iter().map(async |line| {
+        diesel::insert_into(movement::table)
+            .values((
+                movement::id.eq(Uuid::now_v7()),
+                movement::tenant_id.eq(tenant.as_str()),
+                movement::item_id.eq(line.item.uuid()),
+                movement::kind.eq("shipment"),
+                movement::delta.eq(-line.quantity),
+                movement::order_id.eq(order.uuid()),
+            ))
+            .execute(&mut &*tx)
+            .await
+    });
+    try_join_all(record).await?;
+    Ok(())
+}

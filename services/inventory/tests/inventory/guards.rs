@@ -1,0 +1,90 @@
+//! What the database refuses, should the program ever ask for it; and what the program shows of itself.
+
+use diesel::sql_query;
+use diesel_async::RunQueryDsl;
+use inventory::Inventory;
+use utoipa::openapi::path::Operation;
+
+use crate::stage::{Stage, item_id};
+
+/// The service's role runs a statement; what PostgreSQL says about it.
+async fn refusal(stage: &Stage, sql: &str) -> String {
+    let mut service = stage.instance.connection().await.unwrap();
+    sql_query(sql).execute(&mut service).await.expect_err(sql).to_string()
+}
+
+#[actix_web::test]
+async fn stock_below_zero_or_below_what_is_held_cannot_be_stored() {
+    let stage = Stage::new().await;
+    stage.client().stock("a", 5).await;
+    for (sql, guard) in [
+        ("UPDATE item SET on_hand = -1", "item_on_hand_in_range"),
+        ("UPDATE item SET on_hand = 1000000000001", "item_on_hand_in_range"),
+        ("UPDATE item SET reserved = 6", "item_reserved_is_there"),
+        ("UPDATE item SET reserved = -1", "item_reserved_is_there"),
+    ] {
+        let told = refusal(&stage, sql).await;
+        assert!(told.contains(guard), "{sql}: {told}");
+    }
+}
+
+#[actix_web::test]
+async fn an_order_has_one_reservation_and_an_item_leaves_once_for_it() {
+    let stage = Stage::new().await;
+    stage.client().stock("a", 5).await;
+    let reserve = "INSERT INTO reservation (order_id, tenant_id, state, sequence)
+                   VALUES ('00000000-0000-0000-0000-000000000001', 'acme', 'held', 1)";
+    let ship = format!(
+        "INSERT INTO stock_movement (id, tenant_id, item_id, kind, delta, order_id)
+         VALUES (gen_random_uuid(), 'acme', '{}', 'shipment', -1, '00000000-0000-0000-0000-000000000001')",
+        item_id("a")
+    );
+    for (sql, guard) in
+        [(reserve, "reservation_pkey"), (ship.as_str(), "stock_movement_order_id_item_id_key")]
+    {
+        let mut service = stage.instance.connection().await.unwrap();
+        sql_query(sql).execute(&mut service).await.unwrap();
+        let told = refusal(&stage, sql).await;
+        assert!(told.contains(guard), "{sql}: {told}");
+    }
+}
+
+#[actix_web::test]
+async fn the_service_cannot_rewrite_the_log_of_stock() {
+    let stage = Stage::new().await;
+    for sql in [
+        "UPDATE stock_movement SET delta = 1",
+        "DELETE FROM stock_movement",
+        "UPDATE reservation_line SET quantity = 1",
+        "DELETE FROM reservation",
+        "DELETE FROM item",
+    ] {
+        let told = refusal(&stage, sql).await;
+        assert!(told.contains("permission denied"), "{sql}: {told}");
+    }
+}
+
+#[test]
+fn the_document_has_every_route_with_its_manners() {
+    let document = runtime::document::<Inventory>();
+    let mut operations: Vec<(String, &Operation)> = Vec::new();
+    for (path, item) in &document.paths.paths {
+        let of_path = [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post)];
+        operations.extend(of_path.iter().filter_map(|(m, o)| Some((format!("{m} {path}"), o.as_ref()?))));
+    }
+    let routes: Vec<&str> = operations.iter().map(|(route, _)| route.as_str()).collect();
+    assert_eq!(
+        routes,
+        [
+            "GET /v1/items",
+            "GET /v1/items/{sku}",
+            "PUT /v1/items/{sku}",
+            "POST /v1/items/{sku}/adjustments",
+            "GET /v1/reservations/{order_id}",
+        ]
+    );
+    for (route, operation) in operations {
+        assert!(operation.operation_id.is_some() && operation.security.is_some(), "{route}");
+        assert!(operation.summary.as_ref().is_some_and(|text| text.len() <= 60), "{route}");
+    }
+}

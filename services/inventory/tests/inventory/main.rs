@@ -1,0 +1,17 @@
+//! The service as its clients and `orders` meet it, against real PostgreSQL and Kafka. One program, so that it links
+//! once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod adjustments;
+mod guards;
+mod items;
+mod locks;
+mod orders;
+mod reservations;
+mod stage;

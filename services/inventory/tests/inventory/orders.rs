@@ -1,0 +1,165 @@
+//! What `orders` says, on a topic that this test alone uses, and `inventory` listening to it.
+
+use std::time::Duration;
+
+use contracts::events::{
+    CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
+};
+use contracts::{
+    Currency, Envelope, Event, EventId, Money, OrderId, PaymentId, Stream, TenantId, Timestamp, Topics,
+};
+use inbox::{Runner, RunnerSettings};
+use inventory::Inventory;
+use messaging::topics::{self, TopicSpec};
+use messaging::{Acks, Brokers, Publisher, PublisherSettings, Record, admin};
+use runtime::Service;
+use testkit::given;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::stage::{Stage, sku, tenant};
+
+/// A message; published again, it is a redelivery.
+#[derive(Clone)]
+pub(crate) struct Said {
+    envelope: Envelope,
+    key: Uuid,
+    payload: Vec<u8>,
+}
+
+impl Said {
+    pub(crate) fn by(tenant: TenantId, sequence: i64, event: &impl Event) -> Self {
+        Self {
+            envelope: envelope(tenant, sequence, event),
+            key: event.key(),
+            payload: serde_json::to_vec(event).unwrap(),
+        }
+    }
+}
+
+fn envelope<E: Event>(tenant: TenantId, sequence: i64, event: &E) -> Envelope {
+    Envelope {
+        id: EventId::generate(),
+        kind: E::TYPE.to_owned(),
+        source: E::STREAM.name().to_owned(),
+        aggregate: event.aggregate(),
+        sequence,
+        time: Timestamp::from_rfc3339("2026-11-20T12:00:00.000000Z"),
+        tenant,
+        traceparent: None,
+    }
+}
+
+pub(crate) fn placed(order: OrderId, lines: &[(&str, i64)]) -> Said {
+    let lines =
+        lines.iter().map(|(name, quantity)| OrderLine { sku: sku(name), quantity: *quantity }).collect();
+    Said::by(tenant(), 1, &OrderPlaced { order, lines, total: Money::new(1, Currency::Eur) })
+}
+
+pub(crate) fn payment_requested(order: OrderId) -> Said {
+    let event = PaymentRequested {
+        order,
+        payment: PaymentId::generate(),
+        amount: Money::new(1, Currency::Eur),
+        payment_method: "pm_card_visa".to_owned(),
+        expires_at: Timestamp::from_rfc3339("2026-11-20T12:15:00.000000Z"),
+    };
+    Said::by(tenant(), 2, &event)
+}
+
+pub(crate) fn confirmed(order: OrderId, sequence: i64) -> Said {
+    Said::by(tenant(), sequence, &OrderConfirmed { order, payment: PaymentId::generate() })
+}
+
+pub(crate) fn cancelled(order: OrderId, sequence: i64) -> Said {
+    Said::by(tenant(), sequence, &OrderCancelled { order, reason: CancelReason::Customer })
+}
+
+/// The topic of `orders`; gone, with the group that read it, when the test ends.
+pub(crate) struct Orders {
+    brokers: Brokers,
+    topics: Topics,
+    publisher: Publisher,
+    acks: Acks,
+}
+
+impl Orders {
+    /// With so many partitions: what is said on a single one is heard in the order of saying.
+    pub(crate) async fn on_partitions(partitions: i32) -> Self {
+        let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
+        let topics = Topics::with_prefix(format!("inventory-test-{}.", Uuid::new_v4()));
+        topics::ensure(&brokers, &[TopicSpec::new(topics.events(Stream::Orders), partitions)]).await.unwrap();
+        let (publisher, acks) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+        Self { brokers, topics, publisher, acks }
+    }
+
+    /// Returns once all of it is on the topic.
+    pub(crate) async fn say(&mut self, said: &[Said]) {
+        let topic = self.topics.events(Stream::Orders);
+        for (token, Said { envelope, key, payload }) in (0..).zip(said) {
+            let headers = envelope.to_headers();
+            let headers: Vec<(&str, &[u8])> =
+                headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+            let key = key.to_string();
+            let record = Record { topic: &topic, key: key.as_bytes(), payload, headers: &headers };
+            self.publisher.publish(record, token).unwrap();
+        }
+        for _ in said {
+            self.acks.next().await.unwrap().result.unwrap();
+        }
+    }
+
+    /// An instance of the service begins to listen.
+    pub(crate) fn listen(&self, stage: &Stage) -> Listener {
+        let reactions = Inventory::reactions(&stage.context()).unwrap();
+        let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
+        let runner = Runner::new(
+            stage.instance.clone(),
+            self.brokers.clone(),
+            self.topics.clone(),
+            reactions,
+            settings,
+        );
+        let stop = CancellationToken::new();
+        let running = stage.instance.spawn(runner.run(stop.clone()));
+        Listener { stop, running }
+    }
+}
+
+impl Drop for Orders {
+    fn drop(&mut self) {
+        let (brokers, topic, group) =
+            (self.brokers.clone(), self.topics.events(Stream::Orders), self.topics.group("inventory"));
+        let cleanup = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                admin::delete_topics(&brokers, &[&topic]).await.unwrap();
+                // Members that were dropped leave in the background.
+                for _ in 0..100 {
+                    match admin::delete_groups(&brokers, &[&group]).await {
+                        Err(messaging::Error::GroupActive { .. }) => {
+                            tokio::time::sleep(Duration::from_millis(100)).await;
+                        }
+                        result => return result.unwrap(),
+                    }
+                }
+            });
+        });
+        let cleaned = cleanup.join();
+        assert!(std::thread::panicking() || cleaned.is_ok(), "the test left its topic or group behind");
+    }
+}
+
+/// An instance that listens.
+pub(crate) struct Listener {
+    stop: CancellationToken,
+    running: JoinHandle<Result<(), messaging::Error>>,
+}
+
+impl Listener {
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.running.await.unwrap().unwrap();
+    }
+}

@@ -1,0 +1,239 @@
+//! One service with a database of its own, its HTTP side mounted without a socket.
+
+use std::rc::Rc;
+
+use actix_web::App;
+use actix_web::body::to_bytes;
+use actix_web::dev::Service;
+use actix_web::http::Method;
+use actix_web::test::{TestRequest, init_service};
+use contracts::{ItemId, Sku, TenantId, Topics};
+use database::Database;
+use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use edge::{Authenticator, Edge, EdgeSettings};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use inventory::Inventory;
+use runtime::{Context, Service as _};
+use serde_json::{Value, json};
+use testkit::{TestDatabase, identity};
+use uuid::Uuid;
+
+pub(crate) const TENANT: &str = "acme";
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What clients branch on.
+    pub(crate) fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_default()
+    }
+
+    /// The places that a 400 names.
+    pub(crate) fn pointers(&self) -> Vec<&str> {
+        let errors = self.body["errors"].as_array();
+        errors.into_iter().flatten().filter_map(|error| error["pointer"].as_str()).collect()
+    }
+}
+
+type Call = Box<dyn Fn(TestRequest) -> LocalBoxFuture<'static, Answer>>;
+
+pub(crate) struct Stage {
+    call: Call,
+    /// The service's pool: another one than the test database's own, so that it can be closed.
+    pub(crate) instance: Database,
+    pub(crate) database: TestDatabase,
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::with(vec![Inventory::migrations()]).await;
+        let instance = database.second_instance();
+        let authenticator =
+            Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        let edge = Edge::new(instance.clone(), authenticator, EdgeSettings::default());
+        let routes = runtime::routes(edge, context(&instance));
+        let service = Rc::new(init_service(App::new().configure(routes)).await);
+        let call = move |request: TestRequest| {
+            let service = Rc::clone(&service);
+            async move {
+                let response = service.call(request.to_request()).await.unwrap();
+                let headers = response.headers().iter();
+                let headers = headers.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned())).collect();
+                let status = response.status().as_u16();
+                let bytes = to_bytes(response.into_body()).await.unwrap();
+                Answer { status, headers, body: serde_json::from_slice(&bytes).unwrap() }
+            }
+            .boxed_local()
+        };
+        Self { call: Box::new(call), instance, database }
+    }
+
+    /// Closes the service's pool, and keeps the database.
+    pub(crate) fn close(self) -> TestDatabase {
+        self.database
+    }
+
+    pub(crate) fn context(&self) -> Context<Inventory> {
+        context(&self.instance)
+    }
+
+    /// A client with both scopes.
+    pub(crate) fn client(&self) -> Client<'_> {
+        self.client_of(TENANT, "inventory:read inventory:write")
+    }
+
+    pub(crate) fn client_of(&self, tenant: &str, scopes: &str) -> Client<'_> {
+        Client { stage: self, token: identity::token(tenant, "tester", scopes) }
+    }
+
+    /// Somebody whose token means nothing here.
+    pub(crate) fn stranger(&self) -> Client<'_> {
+        Client { stage: self, token: "nonsense".to_owned() }
+    }
+
+    async fn owner(&self) -> AsyncPgConnection {
+        self.database.owner().await
+    }
+
+    /// Does behind the service's back what the service may not.
+    pub(crate) async fn as_owner(&self, sql: &str) {
+        self.owner().await.batch_execute(sql).await.unwrap();
+    }
+
+    /// The number that a statement gives.
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        let row: Row = sql_query(format!("SELECT ({sql})::bigint AS n"))
+            .get_result(&mut self.owner().await)
+            .await
+            .unwrap();
+        row.n
+    }
+
+    /// Items whose stock is not what the log and the reservations say it is.
+    pub(crate) async fn unbalanced_items(&self) -> i64 {
+        self.count(
+            "SELECT count(*) FROM item i
+             WHERE on_hand <> (SELECT coalesce(sum(delta), 0) FROM stock_movement m WHERE m.item_id = i.id)
+                OR reserved <> (SELECT coalesce(sum(quantity), 0) FROM reservation_line l
+                                JOIN reservation r USING (order_id) WHERE l.item_id = i.id AND r.state = 'held')",
+        )
+        .await
+    }
+
+    /// The events told about an aggregate: sequence, type, data.
+    pub(crate) async fn told(&self, aggregate: Uuid) -> Vec<(i64, String, Value)> {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = BigInt)]
+            sequence: i64,
+            #[diesel(sql_type = diesel::sql_types::Text)]
+            kind: String,
+            #[diesel(sql_type = diesel::sql_types::Binary)]
+            payload: Vec<u8>,
+        }
+        let rows: Vec<Row> = sql_query(
+            "SELECT sequence, type AS kind, payload FROM outbox_event WHERE aggregate_id = $1 ORDER BY id",
+        )
+        .bind::<diesel::sql_types::Uuid, _>(aggregate)
+        .load(&mut self.owner().await)
+        .await
+        .unwrap();
+        rows.into_iter()
+            .map(|row| (row.sequence, row.kind, serde_json::from_slice(&row.payload).unwrap()))
+            .collect()
+    }
+}
+
+fn context(database: &Database) -> Context<Inventory> {
+    Context { database: database.clone(), topics: Topics::with_prefix(""), settings: () }
+}
+
+/// Somebody with a token.
+pub(crate) struct Client<'s> {
+    stage: &'s Stage,
+    token: String,
+}
+
+impl Client<'_> {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    pub(crate) async fn put_item(&self, sku: &str, body: Value) -> Answer {
+        self.send(self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body)).await
+    }
+
+    /// With a new key.
+    pub(crate) async fn adjust(&self, sku: &str, body: Value) -> Answer {
+        self.adjust_as(Uuid::new_v4(), sku, body).await
+    }
+
+    pub(crate) async fn adjust_as(&self, key: Uuid, sku: &str, body: Value) -> Answer {
+        let request = self.request(Method::POST, &format!("/v1/items/{sku}/adjustments"));
+        self.send(request.insert_header(("Idempotency-Key", key.to_string())).set_json(body)).await
+    }
+
+    /// An item with so many on hand.
+    pub(crate) async fn stock(&self, sku: &str, on_hand: i64) {
+        let put = self.put_item(sku, tea()).await;
+        assert_eq!(put.status, 201, "{put:?}");
+        let adjusted = self.adjust(sku, delta(on_hand)).await;
+        assert_eq!(adjusted.status, 201, "{adjusted:?}");
+    }
+
+    /// `on_hand` and `reserved` of an item.
+    pub(crate) async fn stock_of(&self, sku: &str) -> (i64, i64) {
+        let item = self.get(&format!("/v1/items/{sku}")).await;
+        assert_eq!(item.status, 200, "{item:?}");
+        let number = |name: &str| item.body[name].as_i64().unwrap();
+        assert_eq!(number("available"), number("on_hand") - number("reserved"));
+        (number("on_hand"), number("reserved"))
+    }
+
+    fn request(&self, method: Method, path: &str) -> TestRequest {
+        let bearer = format!("Bearer {}", self.token);
+        TestRequest::with_uri(path).method(method).insert_header(("Authorization", bearer))
+    }
+
+    async fn send(&self, request: TestRequest) -> Answer {
+        (self.stage.call)(request).await
+    }
+}
+
+pub(crate) fn tea() -> Value {
+    json!({"name": "Green tea", "unit_price": {"amount": 450, "currency": "EUR"}})
+}
+
+pub(crate) fn delta(delta: i64) -> Value {
+    json!({"delta": delta, "reason": "a test"})
+}
+
+pub(crate) fn tenant() -> TenantId {
+    TENANT.parse().unwrap()
+}
+
+pub(crate) fn sku(name: &str) -> Sku {
+    name.parse().unwrap()
+}
+
+pub(crate) fn item_id(name: &str) -> Uuid {
+    ItemId::of(&tenant(), &sku(name)).uuid()
+}

@@ -1,0 +1,25 @@
+//! `GET /v1/orders`
+
+use actix_web::{HttpResponse, get};
+use actix_web::web::Data;
+use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+
+use crate::api::OrderView;
+use crate::store::orders;
+
+/// List the tenant's orders, newest first.
+#[utoipa::path(
+    operation_id = "listOrders",
+    tag = "orders",
+    params(PageQuery),
+    responses((status = 200, description = "A page of orders", body = Listing<OrderView>), ReadProblems),
+    security(("bearer" = [])),
+)]
+#[get("/v1/orders")]
+pub(crate) async fn list(who: Principal, page: Page, edge: Data<Edge>) -> Result<HttpResponse, Problem> {
+    who.require("orders:read")?;
+    let mut connection = edge.database().connection().await?;
+    let rows = orders::list(&mut connection, who.tenant(), &page).await?;
+    let listing = page.listing(rows, |row| row.id, OrderView::try_from).transposed()?;
+    Ok(HttpResponse::Ok().json(listing))
+}

@@ -1,0 +1,7 @@
+//! The program `orders`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    runtime::main::<orders::Orders>()
+}

@@ -1,0 +1,62 @@
+//! What `orders` does about what the other two say.
+
+use contracts::events::{
+    ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected, StockReleased,
+    StockReserved, StockShipped,
+};
+use contracts::{Message, OrderId, TenantId};
+use database::Tx;
+use inbox::{Failure, Incoming, Reactions};
+use uuid::Uuid;
+
+use crate::domain::Input;
+use crate::saga;
+use crate::store::{catalogue, orders};
+
+/// The consumer `orders`.
+pub(crate) fn reactions() -> Reactions {
+    Reactions::of("orders")
+        .locking(lock_orders)
+        .on(async |tx, m: &Message<StockReserved>| advance(tx, m.tenant(), m.order, Input::StockReserved).await)
+        .on(async |tx, m: &Message<StockRejected>| advance(tx, m.tenant(), m.order, Input::StockRejected).await)
+        .on(async |tx, m: &Message<StockShipped>| advance(tx, m.tenant(), m.order, Input::StockShipped).await)
+        .on(async |tx, m: &Message<StockReleased>| advance(tx, m.tenant(), m.order, Input::StockReleased).await)
+        .on(async |tx, m: &Message<PaymentCaptured>| of_order(tx, m.tenant(), m.order, Input::Captured(m.payment)).await)
+        .on(async |tx, m: &Message<PaymentDeclined>| of_order(tx, m.tenant(), m.order, Input::Declined).await)
+        .on(async |tx, m: &Message<PaymentCancelled>| of_order(tx, m.tenant(), m.order, Input::PaymentCancelled).await)
+        .on(async |tx, m: &Message<PaymentRefunded>| of_order(tx, m.tenant(), m.order, Input::Refunded).await)
+        .newest(async |tx, m: &Message<ItemChanged>| Ok(catalogue::put(tx, m.tenant(), &m.data).await?))
+}
+
+async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -> Result<(), Failure> {
+    saga::advance(tx, tenant, order, input).await?;
+    Ok(())
+}
+
+/// A payment that belongs to no order is none of our business.
+async fn of_order(tx: &mut Tx, tenant: &TenantId, order: Option<OrderId>, input: Input) -> Result<(), Failure> {
+    match order {
+        Some(order) => advance(tx, tenant, order, input).await,
+        None => Ok(()),
+    }
+}
+
+/// Every order that the batch concerns. All messages of an order have its id as their key, and stand in this order.
+async fn lock_orders(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
+    let ids: Vec<Uuid> = batch.iter().filter_map(order_of).map(OrderId::uuid).collect();
+    orders::lock_all(tx, &ids).await?;
+    Ok(())
+}
+
+fn order_of(incoming: &Incoming) -> Option<OrderId> {
+    incoming
+        .data::<StockReserved>()
+        .map(|e| e.order)
+        .or_else(|| incoming.data::<StockRejected>().map(|e| e.order))
+        .or_else(|| incoming.data::<StockShipped>().map(|e| e.order))
+        .or_else(|| incoming.data::<StockReleased>().map(|e| e.order))
+        .or_else(|| incoming.data::<PaymentCaptured>().and_then(|e| e.order))
+        .or_else(|| incoming.data::<PaymentDeclined>().and_then(|e| e.order))
+        .or_else(|| incoming.data::<PaymentCancelled>().and_then(|e| e.order))
+        .or_else(|| incoming.data::<PaymentRefunded>().and_then(|e| e.order))
+}

@@ -1,0 +1,35 @@
+//! The tables of `migrations/orders`, as diesel sees them.
+
+diesel::table! {
+    orders (id) {
+        id -> Uuid,
+        tenant_id -> Text,
+        client_id -> Text,
+        state -> Text,
+        cancel_reason -> Nullable<Text>,
+        cancel_note -> Nullable<Text>,
+        lines -> Jsonb,
+        amount -> BigInt,
+        currency -> Text,
+        payment_method -> Text,
+        reference -> Nullable<Text>,
+        payment_id -> Nullable<Uuid>,
+        sequence -> BigInt,
+        placed_at -> Timestamptz,
+        updated_at -> Timestamptz,
+        expires_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    catalogue_item (tenant_id, sku) {
+        tenant_id -> Text,
+        sku -> Text,
+        item_id -> Uuid,
+        name -> Text,
+        unit_price -> BigInt,
+        currency -> Text,
+        version -> BigInt,
+        updated_at -> Timestamptz,
+    }
+}

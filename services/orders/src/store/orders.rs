@@ -1,0 +1,206 @@
+//! The orders' rows.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use contracts::events::CancelReason;
+use contracts::{Caller, Money, OrderId, PaymentId, TenantId};
+use database::functions::{clock_timestamp, from_now};
+use database::{Connection, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use edge::Page;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::domain::{Placed, PlacedLine, State};
+use crate::schema::orders;
+
+/// An order as it is stored.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = orders)]
+pub(crate) struct OrderRow {
+    pub(crate) id: Uuid,
+    tenant_id: String,
+    state: String,
+    cancel_reason: Option<String>,
+    cancel_note: Option<String>,
+    lines: Value,
+    amount: i64,
+    currency: String,
+    pub(crate) payment_method: String,
+    pub(crate) reference: Option<String>,
+    pub(crate) payment_id: Option<Uuid>,
+    pub(crate) sequence: i64,
+    pub(crate) placed_at: DateTime<Utc>,
+    pub(crate) updated_at: DateTime<Utc>,
+    pub(crate) expires_at: DateTime<Utc>,
+}
+
+impl OrderRow {
+    pub(crate) fn id(&self) -> OrderId {
+        self.id.into()
+    }
+
+    pub(crate) fn tenant(&self) -> Result<TenantId> {
+        self.tenant_id.parse().map_err(|_| unreadable("tenant_id"))
+    }
+
+    pub(crate) fn state(&self) -> Result<State> {
+        let reason = || match self.cancel_reason.as_deref() {
+            Some("rejected") => Ok(CancelReason::Rejected),
+            Some("declined") => Ok(CancelReason::Declined),
+            Some("expired") => Ok(CancelReason::Expired),
+            Some("customer") => Ok(CancelReason::Customer),
+            _ => Err(unreadable("cancel_reason")),
+        };
+        match self.state.as_str() {
+            "pending" => Ok(State::Pending),
+            "awaiting_payment" => Ok(State::AwaitingPayment),
+            "confirmed" => Ok(State::Confirmed),
+            "cancelled" => Ok(State::Cancelled { reason: reason()?, note: self.cancel_note.clone() }),
+            _ => Err(unreadable("state")),
+        }
+    }
+
+    pub(crate) fn lines(&self) -> Result<Vec<PlacedLine>> {
+        serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("lines"))
+    }
+
+    pub(crate) fn total(&self) -> Result<Money> {
+        Ok(Money::new(self.amount, self.currency.parse().map_err(|_| unreadable("currency"))?))
+    }
+}
+
+/// The row is not one that this program writes.
+fn unreadable(column: &'static str) -> database::Error {
+    diesel::result::Error::DeserializationError(format!("orders.{column} is not readable").into()).into()
+}
+
+fn columns_of(state: &State) -> (&'static str, Option<&'static str>, Option<&str>) {
+    match state {
+        State::Pending => ("pending", None, None),
+        State::AwaitingPayment => ("awaiting_payment", None, None),
+        State::Confirmed => ("confirmed", None, None),
+        State::Cancelled { reason, note } => {
+            let reason = match reason {
+                CancelReason::Rejected => "rejected",
+                CancelReason::Declined => "declined",
+                CancelReason::Expired => "expired",
+                CancelReason::Customer => "customer",
+            };
+            ("cancelled", Some(reason), note.as_deref())
+        }
+    }
+}
+
+/// What a new order needs beside its price.
+pub(crate) struct Terms<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) payment_method: &'a str,
+    pub(crate) reference: Option<&'a str>,
+    pub(crate) expires_in: TimeDelta,
+}
+
+/// Inserts a pending order that has told its first event.
+pub(crate) async fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
+    let lines = serde_json::to_value(&placed.lines).map_err(|_| unreadable("lines"))?;
+    let row = diesel::insert_into(orders::table)
+        .values((
+            orders::id.eq(placed.id.uuid()),
+            orders::tenant_id.eq(terms.caller.tenant.as_str()),
+            orders::client_id.eq(terms.caller.client.as_str()),
+            orders::state.eq("pending"),
+            orders::lines.eq(lines),
+            orders::amount.eq(placed.total.amount),
+            orders::currency.eq(placed.total.currency.code()),
+            orders::payment_method.eq(terms.payment_method),
+            orders::reference.eq(terms.reference),
+            orders::sequence.eq(1),
+            orders::expires_at.eq(from_now(terms.expires_in)),
+        ))
+        .returning(OrderRow::as_returning())
+        .get_result(tx)
+        .await?;
+    Ok(row)
+}
+
+/// Locks all of these orders, in one order for everybody.
+pub(crate) async fn lock_all(tx: &mut Tx, ids: &[Uuid]) -> Result<()> {
+    let locked = orders::table.filter(orders::id.eq_any(ids)).order(orders::id).select(orders::id).for_update();
+    locked.execute(tx).await?;
+    Ok(())
+}
+
+/// Locks one order of this tenant.
+pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, id: OrderId) -> Result<Option<OrderRow>> {
+    let row = orders::table
+        .find(id.uuid())
+        .filter(orders::tenant_id.eq(tenant.as_str()))
+        .select(OrderRow::as_select())
+        .for_update()
+        .first(tx)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// Writes what a decision has changed. The row is locked.
+pub(crate) async fn update(
+    tx: &mut Tx,
+    id: OrderId,
+    state: &State,
+    payment: Option<PaymentId>,
+    sequence: i64,
+) -> Result<OrderRow> {
+    let (name, reason, note) = columns_of(state);
+    let row = diesel::update(orders::table.find(id.uuid()))
+        .set((
+            orders::state.eq(name),
+            orders::cancel_reason.eq(reason),
+            orders::cancel_note.eq(note),
+            orders::payment_id.eq(payment.map(PaymentId::uuid)),
+            orders::sequence.eq(sequence),
+            orders::updated_at.eq(clock_timestamp()),
+        ))
+        .returning(OrderRow::as_returning())
+        .get_result(tx)
+        .await?;
+    Ok(row)
+}
+
+/// One order of this tenant.
+pub(crate) async fn find(connection: &mut Connection, tenant: &TenantId, id: OrderId) -> Result<Option<OrderRow>> {
+    let row = orders::table
+        .find(id.uuid())
+        .filter(orders::tenant_id.eq(tenant.as_str()))
+        .select(OrderRow::as_select())
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// A page of this tenant's orders, newest first.
+pub(crate) async fn list(connection: &mut Connection, tenant: &TenantId, page: &Page) -> Result<Vec<OrderRow>> {
+    let rows = orders::table
+        .filter(orders::tenant_id.eq(tenant.as_str()))
+        .filter(orders::id.lt(page.before()))
+        .order(orders::id.desc())
+        .limit(page.fetch())
+        .select(OrderRow::as_select())
+        .load(connection)
+        .await?;
+    Ok(rows)
+}
+
+/// Open orders whose time is up, by the database's clock.
+pub(crate) async fn due(connection: &mut Connection, limit: i64) -> Result<Vec<OrderRow>> {
+    let rows = orders::table
+        .filter(orders::state.eq_any(["pending", "awaiting_payment"]))
+        .filter(orders::expires_at.le(clock_timestamp()))
+        .order(orders::expires_at)
+        .limit(limit)
+        .select(OrderRow::as_select())
+        .load(connection)
+        .await?;
+    Ok(rows)
+}

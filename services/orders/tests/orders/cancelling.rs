@@ -1,0 +1,51 @@
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, key, problem};
+
+fn because(reason: &str) -> Value {
+    json!({ "reason": reason })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_again_with_the_same_reason_succeeds_and_with_another_does_not() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let order = bench.placed("acme").await;
+    let path = format!("/v1/orders/{}/cancel", order["id"].as_str().unwrap());
+    let cancel = async |reason: &str| bench.post("acme", &path, &key(), &because(reason)).send().await.unwrap();
+
+    let first = cancel("changed my mind").await;
+    assert_eq!(first.status(), 200);
+    let cancelled: Value = first.json().await.unwrap();
+    assert_eq!(cancelled["status"], "cancelled");
+    assert_eq!(cancelled["cancellation"], json!({"reason": "customer", "note": "changed my mind"}));
+
+    assert_eq!(cancel("changed my mind").await.status(), 200);
+    assert_eq!(problem(cancel("too dear").await, 409).await, "order-cancelled-otherwise");
+    let told = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1' AND sequence = 2";
+    assert_eq!(bench.count(told).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_confirmed_order_is_not_cancelled_any_more() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let order = bench.placed("acme").await;
+    let mut owner = bench.database.owner().await;
+    let confirm = "UPDATE orders SET state = 'confirmed', payment_id = gen_random_uuid(), sequence = 3";
+    diesel_async::RunQueryDsl::execute(diesel::sql_query(confirm), &mut owner).await.unwrap();
+    let path = format!("/v1/orders/{}/cancel", order["id"].as_str().unwrap());
+    let response = bench.post("acme", &path, &key(), &because("late")).send().await.unwrap();
+    assert_eq!(problem(response, 409).await, "order-not-cancellable");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_cancels_another_tenants_order() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let order = bench.placed("acme").await;
+    let path = format!("/v1/orders/{}/cancel", order["id"].as_str().unwrap());
+    let response = bench.post("rival", &path, &key(), &because("mine now")).send().await.unwrap();
+    assert_eq!(problem(response, 404).await, "not-found");
+    assert_eq!(bench.count("SELECT count(*) FROM orders WHERE state = 'cancelled'").await, 0);
+}

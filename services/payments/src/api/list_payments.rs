@@ -1,0 +1,32 @@
+//! `GET /v1/payments`
+
+use actix_web::web::Data;
+use actix_web::{HttpResponse, get};
+use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use uuid::Uuid;
+
+use super::views::PaymentView;
+use crate::store::{payments, refunds};
+
+/// List the tenant's payments, newest first.
+#[utoipa::path(
+    operation_id = "listPayments",
+    tag = "payments",
+    params(PageQuery),
+    responses((status = 200, description = "A page of payments", body = Listing<PaymentView>), ReadProblems),
+    security(("bearer" = [])),
+)]
+#[get("/v1/payments")]
+pub(crate) async fn list_payments(
+    who: Principal,
+    page: Page,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    who.require("payments:read")?;
+    let mut connection = edge.database().connection().await?;
+    let rows = payments::list(&mut connection, who.tenant(), &page).await?;
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let refunds = refunds::of_payments(&mut connection, &ids).await?;
+    let listing = page.listing(rows, |row| row.id, |row| PaymentView::new(&row, &refunds)).transposed()?;
+    Ok(HttpResponse::Ok().json(listing))
+}

@@ -1,0 +1,76 @@
+#![doc = include_str!("../README.md")]
+
+mod advance;
+mod api;
+pub mod domain;
+mod intake;
+pub mod processor;
+pub mod reactions;
+mod schema;
+mod settings;
+mod store;
+mod worker;
+
+use contracts::Stream;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use edge::Bearer;
+use inbox::Reactions;
+use runtime::{Context, Fields, Job, Service};
+use utoipa::OpenApi;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub use settings::Settings;
+pub use worker::{Limits, Pace, Worker};
+
+/// Its tables.
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/payments");
+
+/// The service.
+pub struct Payments;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Idem payments",
+        description = "Charges and refunds, each made at the card processor once, whatever is lost or repeated.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    tags((name = "payments", description = "What was taken for which order, and what of it was given back")),
+    components(schemas(edge::ProblemBody)),
+    modifiers(&Bearer),
+)]
+struct Api;
+
+impl Service for Payments {
+    const NAME: &'static str = "payments";
+    const STREAM: Stream = Stream::Payments;
+    const DEFAULTS: &'static str = include_str!("../config.toml");
+    type Settings = Settings;
+
+    fn settings(fields: &mut Fields) -> Settings {
+        Settings::read(fields)
+    }
+
+    fn migrations() -> EmbeddedMigrations {
+        MIGRATIONS
+    }
+
+    fn api() -> utoipa::openapi::OpenApi {
+        Api::openapi()
+    }
+
+    fn routes(app: &mut ServiceConfig<'_>) {
+        api::routes(app);
+    }
+
+    fn reactions(context: &Context<Self>) -> Option<Reactions> {
+        Some(reactions::reactions(context.settings.forms.clone()))
+    }
+
+    fn jobs(context: &Context<Self>) -> Vec<Job> {
+        let Settings { processor, forms, limits } = context.settings.clone();
+        let database = context.database.clone();
+        let worker = processor.map(|processor| Worker::new(database, processor, forms, limits));
+        worker.into_iter().map(|worker| Job::new("worker", |stop| worker.run(stop))).collect()
+    }
+}

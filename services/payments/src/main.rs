@@ -1,0 +1,7 @@
+//! The program `payments`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    runtime::main::<payments::Payments>()
+}

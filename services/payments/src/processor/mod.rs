@@ -1,0 +1,14 @@
+//! The card processor, as payments sees it: Stripe's `PaymentIntents` and refunds.
+//!
+//! What is sent ([`Forms`]) is fixed when it is wished for; [`Processor`] carries it over once and never repeats it by
+//! itself; what comes back is read by one pure function ([`classify`]). Everything between the three is a row.
+
+mod classify;
+mod client;
+mod forms;
+#[cfg(test)]
+mod table;
+
+pub use classify::{Answer, Asked, classify};
+pub use client::{Processor, ProcessorError, Request};
+pub use forms::Forms;

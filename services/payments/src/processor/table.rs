@@ -1,0 +1,171 @@
+//! Every kind of answer, and what it says: the table that a reviewer checks against the protocol's documentation.
+
+use std::time::Duration;
+
+use contracts::{Currency, Money};
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, classify};
+use crate::domain::{Doubt, Outcome, Receipt};
+
+const CHARGE: Asked = Asked::Charge(Money::new(1999, Currency::Eur));
+const REFUND: Asked = Asked::Refund(Money::new(1999, Currency::Eur));
+
+fn reply(status: u16, body: &Value) -> Answer {
+    Answer::Reply { status, replayed: false, retry_after: None, body: body.to_string().into_bytes() }
+}
+
+fn replayed(status: u16, body: &Value) -> Answer {
+    Answer::Reply { status, replayed: true, retry_after: None, body: body.to_string().into_bytes() }
+}
+
+fn intent(status: &str) -> Value {
+    json!({
+        "id": "pi_1", "object": "payment_intent", "amount": 1999, "amount_received": 1999, "currency": "eur",
+        "status": status, "latest_charge": "ch_1", "last_payment_error": null,
+    })
+}
+
+fn refund(status: &str) -> Value {
+    json!({
+        "id": "re_1", "object": "refund", "amount": 1999, "currency": "eur", "status": status, "charge": "ch_1",
+    })
+}
+
+fn with(mut object: Value, member: &str, value: Value) -> Value {
+    object[member] = value;
+    object
+}
+
+fn error(kind: &str, code: &str) -> Value {
+    json!({ "error": { "type": kind, "code": code, "message": "…" } })
+}
+
+fn declined(code: &str) -> Outcome {
+    Outcome::Declined { code: code.to_owned() }
+}
+
+fn rejected(code: &str, replayed: bool) -> Outcome {
+    Outcome::Rejected { code: code.to_owned(), replayed }
+}
+
+fn done(id: &str) -> Outcome {
+    Outcome::Succeeded(Receipt { id: id.to_owned(), charge: Some("ch_1".to_owned()) })
+}
+
+fn check(asked: Asked, table: Vec<(Answer, Outcome)>) {
+    for (answer, outcome) in table {
+        assert_eq!(classify(asked, &answer), outcome, "{answer:?}");
+    }
+}
+
+#[test]
+fn an_intent_says_how_its_charge_ended() {
+    let wrong = |member, value| reply(200, &with(intent("succeeded"), member, value));
+    let waiting = json!({ "type": "card_error", "code": "card_declined", "decline_code": "stolen_card" });
+    check(
+        CHARGE,
+        vec![
+            (reply(200, &intent("succeeded")), done("pi_1")),
+            (replayed(200, &intent("succeeded")), done("pi_1")),
+            (wrong("latest_charge", json!({ "id": "ch_1", "object": "charge" })), done("pi_1")),
+            (wrong("currency", json!("EUR")), done("pi_1")),
+            (wrong("amount", json!(1998)), Outcome::Unknown(Doubt::OtherAmount)),
+            (wrong("amount_received", json!(0)), Outcome::Unknown(Doubt::OtherAmount)),
+            (wrong("currency", json!("usd")), Outcome::Unknown(Doubt::OtherAmount)),
+            (reply(200, &intent("processing")), Outcome::Processing),
+            (reply(200, &intent("requires_action")), Outcome::RequiresAction { intent: "pi_1".to_owned() }),
+            (reply(200, &intent("requires_payment_method")), declined("card_declined")),
+            (
+                reply(200, &with(intent("requires_payment_method"), "last_payment_error", waiting)),
+                declined("stolen_card"),
+            ),
+            (reply(200, &intent("canceled")), declined("canceled")),
+            (reply(200, &intent("requires_capture")), Outcome::Unknown(Doubt::Unreadable { status: 200 })),
+            (reply(200, &refund("succeeded")), Outcome::Unknown(Doubt::Unreadable { status: 200 })),
+        ],
+    );
+}
+
+#[test]
+fn a_refund_says_how_it_ended() {
+    let lost = with(refund("failed"), "failure_reason", json!("lost_or_stolen_card"));
+    check(
+        REFUND,
+        vec![
+            (reply(200, &refund("succeeded")), done("re_1")),
+            (reply(200, &refund("pending")), Outcome::Processing),
+            (reply(200, &lost), declined("lost_or_stolen_card")),
+            (reply(200, &refund("canceled")), declined("canceled")),
+            (
+                reply(200, &with(refund("succeeded"), "amount", json!(1))),
+                Outcome::Unknown(Doubt::OtherAmount),
+            ),
+            (reply(200, &intent("succeeded")), Outcome::Unknown(Doubt::Unreadable { status: 200 })),
+            (
+                reply(400, &error("invalid_request_error", "charge_already_refunded")),
+                rejected("charge_already_refunded", false),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_refusal_is_told_from_a_failure() {
+    let decline = json!({
+        "error": { "type": "card_error", "code": "card_declined", "decline_code": "generic_decline", "message": "…" },
+    });
+    let form = error("invalid_request_error", "parameter_missing");
+    let seconds = |s| Some(Duration::from_secs(s));
+    let limited = Answer::Reply { status: 429, replayed: false, retry_after: seconds(7), body: Vec::new() };
+    check(
+        CHARGE,
+        vec![
+            (reply(402, &decline), declined("generic_decline")),
+            (replayed(402, &decline), declined("generic_decline")),
+            (reply(402, &error("card_error", "expired_card")), declined("expired_card")),
+            (reply(402, &json!({ "error": { "type": "api_error" } })), declined("api_error")),
+            (reply(400, &form), rejected("parameter_missing", false)),
+            (replayed(400, &form), rejected("parameter_missing", true)),
+            (
+                reply(404, &error("invalid_request_error", "resource_missing")),
+                rejected("resource_missing", false),
+            ),
+            (reply(400, &error("idempotency_error", "mismatch")), Outcome::Unknown(Doubt::KeyMismatch)),
+            (limited, Outcome::NotExecuted { status: 429, retry_after: seconds(7) }),
+            (reply(401, &json!({})), Outcome::NotExecuted { status: 401, retry_after: None }),
+            (reply(403, &json!({})), Outcome::NotExecuted { status: 403, retry_after: None }),
+            (reply(409, &json!({})), Outcome::NotExecuted { status: 409, retry_after: None }),
+        ],
+    );
+}
+
+#[test]
+fn whatever_is_not_the_protocols_leaves_the_outcome_unknown() {
+    let unreadable = |status| Outcome::Unknown(Doubt::Unreadable { status });
+    let failed = |status, replayed| Outcome::Unknown(Doubt::ServerError { status, replayed });
+    let html = |status| Answer::Reply {
+        status,
+        replayed: false,
+        retry_after: None,
+        body: b"<html>Not for you</html>".to_vec(),
+    };
+    check(
+        CHARGE,
+        vec![
+            (Answer::NotSent, Outcome::NotSent),
+            (Answer::Lost, Outcome::Unknown(Doubt::NoAnswer)),
+            (reply(500, &error("api_error", "…")), failed(500, false)),
+            (replayed(500, &error("api_error", "…")), failed(500, true)),
+            (html(502), failed(502, false)),
+            (html(503), failed(503, false)),
+            (html(200), unreadable(200)),
+            (html(400), unreadable(400)),
+            (html(402), unreadable(402)),
+            (html(404), unreadable(404)),
+            (html(301), unreadable(301)),
+            (html(201), unreadable(201)),
+            (html(413), unreadable(413)),
+        ],
+    );
+}

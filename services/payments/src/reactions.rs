@@ -1,0 +1,78 @@
+//! What `payments` does about what `orders` says. Each reaction is part of the transaction that enters its message in
+//! the inbox.
+
+use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
+use contracts::{Event, Message, Money};
+use database::Tx;
+use inbox::{Failure, Incoming, Reactions};
+use uuid::Uuid;
+
+use crate::advance;
+use crate::domain::Next;
+use crate::domain::payment::Input;
+use crate::intake;
+use crate::processor::Forms;
+use crate::store::intents;
+use crate::store::payments::{self, NewPayment};
+
+/// The consumer `payments`; `forms` write what the processor is asked.
+pub(crate) fn reactions(forms: Forms) -> Reactions {
+    let for_cancellation = forms.clone();
+    Reactions::of("payments")
+        .locking(lock_payments)
+        .on(async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
+        .on(async move |tx, m: &Message<OrderCancelled>| cancel(tx, &for_cancellation, m).await)
+        .ignoring::<OrderPlaced>()
+        .ignoring::<OrderConfirmed>()
+}
+
+/// The stock is held: accept the charge. Asked twice, it is accepted once.
+pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequested>) -> Result<(), Failure> {
+    let expires_at = database::time::from_rfc3339(wanted.expires_at.as_str())
+        .ok_or_else(|| Failure::Refused("expires_at is not RFC 3339".to_owned()))?;
+    if !(1..=Money::MAX).contains(&wanted.amount.amount) {
+        return Err(Failure::Refused(format!("{} cannot be charged", wanted.amount)));
+    }
+    let new = NewPayment {
+        id: wanted.payment,
+        tenant: wanted.tenant(),
+        order: wanted.order,
+        amount: wanted.amount,
+        payment_method: &wanted.payment_method,
+        expires_at,
+    };
+    if intake::charge(tx, forms, &new).await? {
+        return Ok(());
+    }
+    let known = payments::lock_of_order(tx, wanted.tenant(), wanted.order).await?;
+    match known {
+        Some(known) if known.id() == wanted.payment && known.amount()? == wanted.amount => Ok(()),
+        _ => Err(Failure::Refused(format!(
+            "order {} and payment {} do not belong together: one of them is known with another",
+            wanted.order, wanted.payment
+        ))),
+    }
+}
+
+/// The order will not be fulfilled: call its charge off, or see to it that its money is given back.
+pub async fn cancel(tx: &mut Tx, forms: &Forms, cancelled: &Message<OrderCancelled>) -> Result<(), Failure> {
+    let Some(payment) = payments::lock_of_order(tx, cancelled.tenant(), cancelled.order).await? else {
+        return Ok(()); // It was cancelled before it was to be paid.
+    };
+    match advance::payment(tx, forms, &payment, Input::CancelRequested).await? {
+        Next::Rest => intents::rest(tx, payment.id).await?,
+        Next::Keep | Next::Attempt | Next::Retry { .. } => {}
+    }
+    Ok(())
+}
+
+/// Every payment that the batch may change.
+async fn lock_payments(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
+    let cancelled =
+        batch.iter().map(Incoming::envelope).filter(|envelope| envelope.kind == OrderCancelled::TYPE);
+    let orders: Vec<Uuid> = cancelled.map(|envelope| envelope.aggregate).collect();
+    if !orders.is_empty() {
+        payments::lock_of_orders(tx, &orders).await?;
+    }
+    Ok(())
+}

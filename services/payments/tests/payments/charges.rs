@@ -1,0 +1,215 @@
+//! What becomes of a charge, whatever the processor and the network do.
+
+use std::time::Duration;
+
+use database::Database;
+use payments::Pace;
+use serde_json::json;
+use testkit::eventually;
+use tokio::net::TcpListener;
+
+use crate::processor::{Fate, SECRET, client_of};
+use crate::stage::{AMOUNT, LATER, Order, PAST, Stage, VISA, brisk, requested, worker};
+
+#[tokio::test]
+async fn an_order_is_charged_once_and_its_capture_told() {
+    let stage = Stage::new().await;
+    let worker = stage.worker(brisk());
+    let order = stage.request(VISA).await;
+    stage.becomes(order, "captured").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+
+    let received = stage.processor.received();
+    assert_eq!(received.len(), 1);
+    assert_eq!(received[0].path, "/v1/payment_intents");
+    assert_eq!(received[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+    assert_eq!(received[0].parameter("metadata[reference]"), order.payment.to_string());
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+    let data = json!({
+        "payment": order.payment, "order": order.order, "amount": { "amount": AMOUNT, "currency": "EUR" },
+    });
+    assert_eq!(stage.told(order).await, [("payments.PaymentCaptured.v1".to_owned(), data)]);
+    assert_eq!(stage.facts().await, ["payment.charge"]);
+}
+
+#[tokio::test]
+async fn a_lost_reply_is_asked_for_again_with_the_same_key_and_the_same_bytes() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Lost, Fate::Lost]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+
+    let received = stage.processor.received();
+    assert_eq!(received.len(), 3);
+    for again in &received[1..] {
+        assert_eq!((again.key(), &again.body), (received[0].key(), &received[0].body));
+    }
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+}
+
+#[tokio::test]
+async fn a_decline_is_final() {
+    let stage = Stage::new().await;
+    let order = stage.request("pm_card_chargeDeclined").await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "declined").await;
+    // Another one after it: whatever the worker still wanted of the first, it would have had by now.
+    let other = stage.request(VISA).await;
+    stage.becomes(other, "captured").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+
+    assert_eq!(stage.processor.received().len(), 2);
+    let (kind, data) = stage.told(order).await.remove(0);
+    assert_eq!((kind.as_str(), &data["code"]), ("payments.PaymentDeclined.v1", &json!("generic_decline")));
+    assert_eq!(stage.state(order).await, "declined");
+}
+
+#[tokio::test]
+async fn what_the_processor_did_not_execute_is_asked_again() {
+    let stage = Stage::new().await;
+    let refusals = [429, 401, 403, 409, 503].map(|status| Fate::Refused(status, json!({})));
+    stage.processor.order(refusals);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.received().len(), 6);
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+}
+
+#[tokio::test]
+async fn a_request_that_the_processor_finds_wrong_is_a_decline() {
+    let stage = Stage::new().await;
+    let error = json!({ "error": { "type": "invalid_request_error", "code": "resource_missing" } });
+    stage.processor.order([Fate::Refused(400, error)]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "declined").await;
+    worker.stop().await;
+    assert_eq!(stage.told(order).await[0].1["code"], "resource_missing");
+    assert_eq!(stage.processor.charges(), Vec::<i64>::new());
+}
+
+#[tokio::test]
+async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_here() {
+    let stage = Stage::new().await;
+    // The first cancellation gets no answer: without it, nothing may be called declined.
+    stage.processor.order([Fate::Answered, Fate::Lost]);
+    let order = stage.request("pm_card_authenticationRequired").await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "declined").await;
+    worker.stop().await;
+    let received = stage.processor.received();
+    let paths: Vec<&str> = received.iter().map(|request| request.path.as_str()).collect();
+    let cancel = "/v1/payment_intents/pi_1/cancel";
+    assert_eq!(paths, ["/v1/payment_intents", cancel, "/v1/payment_intents", cancel]);
+    assert_eq!(received[1].key(), received[3].key());
+    assert_eq!(stage.told(order).await[0].1["code"], "authentication_required");
+}
+
+#[tokio::test]
+async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
+    let stage = Stage::new().await;
+    // A port that nobody listens on any more.
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let order = stage.request(VISA).await;
+    let client = client_of(&closed.to_string());
+    let worker = worker(Database::clone(&stage.database), client, brisk());
+    eventually("two attempts", async || {
+        (stage.count("SELECT attempt::bigint AS count FROM intent").await >= 2).then_some(())
+    })
+    .await;
+    worker.stop().await;
+    assert_eq!(stage.text("SELECT last_outcome FROM intent").await, "not sent");
+    assert_eq!(stage.state(order).await, "requested");
+    // So it can still be called off without a trace.
+    stage.cancel(order).await;
+    assert_eq!(stage.state(order).await, "cancelled");
+}
+
+#[tokio::test]
+async fn an_expired_payment_is_never_charged() {
+    let stage = Stage::new().await;
+    let order = Order::new();
+    stage.ask(&requested(order, VISA, PAST)).await.unwrap();
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "cancelled").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.received(), []);
+    assert_eq!(stage.told_types(order).await, ["PaymentCancelled"]);
+}
+
+#[tokio::test]
+async fn what_may_have_been_charged_is_found_out_although_the_order_has_expired() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Lost]);
+    let order = Order::new();
+    stage.ask(&requested(order, VISA, LATER)).await.unwrap();
+    let mut patient = brisk();
+    patient.pace = Pace { first: Duration::from_mins(10), longest: Duration::from_mins(10) };
+    let worker = stage.worker(patient);
+    stage.becomes(order, "unknown").await;
+    worker.stop().await;
+    stage.meddle("UPDATE payment SET expires_at = '2020-01-01'").await;
+    stage.meddle("UPDATE intent SET due_at = clock_timestamp()").await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+}
+
+#[tokio::test]
+async fn an_answer_about_another_amount_is_left_to_people() {
+    let stage = Stage::new().await;
+    let intent = json!({
+        "id": "pi_1", "object": "payment_intent", "amount": 1, "amount_received": 1, "currency": "eur",
+        "status": "succeeded",
+    });
+    stage.processor.order([Fate::Misreported(intent)]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "unknown").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.processor.received().len(), 1);
+    assert_eq!(stage.told_types(order).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_key_that_the_processor_may_have_forgotten_is_not_used_again() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Lost]);
+    let order = stage.request(VISA).await;
+    let mut limits = brisk();
+    limits.key_life = Duration::ZERO;
+    let worker = stage.worker(limits);
+    stage.becomes(order, "unknown").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.processor.received().len(), 1);
+}
+
+#[tokio::test]
+async fn the_processors_key_stands_nowhere_but_with_its_intent() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.cancel(order).await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    for received in stage.processor.received() {
+        let key = received.key();
+        for (table, found) in [("intent", 1), ("payment", 0), ("refund", 0), ("audit_fact", 0)] {
+            let sql = format!("SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{key}%'");
+            assert_eq!(stage.count(&sql).await, found, "{table}");
+        }
+        let told = stage.told(order).await;
+        assert!(told.iter().all(|(_, data)| !data.to_string().contains(key)), "{told:?}");
+    }
+}

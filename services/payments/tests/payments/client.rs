@@ -1,0 +1,85 @@
+//! The client of the processor on its own: what it sees of a broken exchange, and what it never does.
+
+use std::time::Duration;
+
+use contracts::{Currency, Money};
+use payments::domain::{Doubt, Outcome};
+use payments::processor::{Asked, Processor, Request};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::http::{Received, answer};
+
+/// What a server does with the first request; further ones are counted in vain.
+async fn meeting<F>(deadline: Duration, serve: impl FnOnce(TcpStream) -> F) -> Outcome
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    let processor = Processor::new(base, &"sk_test_1".into(), deadline).unwrap();
+    let mut asking = JoinSet::new();
+    let asked = Asked::Charge(Money::new(1, Currency::Eur));
+    asking.spawn(async move {
+        processor.ask(&Request { asked, key: "key".to_owned(), body: b"amount=1".to_vec() }).await
+    });
+    let socket = listener.accept().await.unwrap().0;
+    let mut serving = JoinSet::new();
+    serving.spawn(serve(socket));
+    let outcome = tokio::select! {
+        outcome = asking.join_next() => outcome.unwrap().unwrap(),
+        _ = listener.accept() => panic!("it asked twice"),
+    };
+    // A second request may be on its way still, if one is made at all.
+    assert!(tokio::time::timeout(Duration::from_millis(100), listener.accept()).await.is_err());
+    outcome
+}
+
+const SOON: Duration = Duration::from_millis(200);
+const LATE: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn an_exchange_that_breaks_anywhere_leaves_the_outcome_unknown() {
+    let lost = Outcome::Unknown(Doubt::NoAnswer);
+    let silent = meeting(SOON, |mut socket| async move {
+        Received::read(&mut socket).await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    assert_eq!(silent.await, lost, "no answer in time");
+    let closed = meeting(LATE, |mut socket| async move {
+        Received::read(&mut socket).await.unwrap();
+    });
+    assert_eq!(closed.await, lost, "no answer at all");
+    let unread = meeting(LATE, |socket| async move { drop(socket) });
+    assert_eq!(unread.await, lost, "nobody read the request");
+    let truncated = meeting(LATE, |mut socket| async move {
+        Received::read(&mut socket).await.unwrap();
+        socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":").await.unwrap();
+    });
+    assert_eq!(truncated.await, lost, "half an answer");
+    let endless = meeting(LATE, |mut socket| async move {
+        Received::read(&mut socket).await.unwrap();
+        answer(&mut socket, 200, "", &" ".repeat(300 * 1024)).await;
+    });
+    assert_eq!(endless.await, lost, "too long an answer");
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let outcome = meeting(LATE, |mut socket| async move {
+        let host = Received::read(&mut socket).await.unwrap().header("host").unwrap().to_owned();
+        answer(&mut socket, 307, &format!("Location: http://{host}/elsewhere\r\n"), "").await;
+    });
+    assert_eq!(outcome.await, Outcome::Unknown(Doubt::Unreadable { status: 307 }));
+}
+
+#[tokio::test]
+async fn the_processors_wish_to_be_left_alone_is_read() {
+    let outcome = meeting(LATE, |mut socket| async move {
+        Received::read(&mut socket).await.unwrap();
+        answer(&mut socket, 429, "Retry-After: 7\r\n", "").await;
+    });
+    let retry_after = Some(Duration::from_secs(7));
+    assert_eq!(outcome.await, Outcome::NotExecuted { status: 429, retry_after });
+}

@@ -1,0 +1,40 @@
+//! What the program says to a wrong configuration.
+
+use std::process::{Command, Output};
+
+/// `payments serve` with these variables and no others.
+fn serve(variables: &[(&str, &str)]) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_payments"));
+    program.arg("serve").env_clear().envs(variables.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn every_fault_is_told_at_once_and_no_secret_with_it() {
+    let output = serve(&[
+        ("IDEM_PROCESSOR__URL", "ftp://user:canary@processor"),
+        ("IDEM_PROCESSOR__SECRET_KEY", "canary\n"),
+        ("IDEM_PROCESSOR__DEPLOYMENT", "\t"),
+        ("IDEM_PROCESSOR__TIMEOUT_MILLISECONDS", "30000"),
+        ("IDEM_WORKER__CONCURRENCY", "0"),
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    for fault in [
+        "IDEM_PROCESSOR__URL must be an http or https URL",
+        "IDEM_PROCESSOR__DEPLOYMENT must be 1 to 64 bytes of text",
+        "IDEM_WORKER__CONCURRENCY must be a whole number from 1 to 256",
+        "IDEM_WORKER__LEASE_SECONDS must be at least twice processor.timeout_milliseconds",
+        "IDEM_DATABASE__URL is missing",
+    ] {
+        assert!(said.contains(fault), "{fault:?} is not in {said}");
+    }
+    assert!(!said.contains("canary"), "{said}");
+}
+
+#[test]
+fn a_key_that_cannot_be_sent_is_refused_and_not_shown() {
+    let output = serve(&[("IDEM_PROCESSOR__SECRET_KEY", "canary\u{1}")]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("IDEM_PROCESSOR__SECRET_KEY must be printable ASCII"), "{said}");
+    assert!(!said.contains("canary"), "{said}");
+}

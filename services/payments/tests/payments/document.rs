@@ -1,0 +1,6 @@
+//! The file that clients are generated from.
+
+#[test]
+fn the_openapi_file_is_what_the_program_says() {
+    testkit::assert_document_is_fresh(env!("CARGO_BIN_EXE_payments"), "payments");
+}

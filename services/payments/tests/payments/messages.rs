@@ -1,0 +1,132 @@
+//! What `orders` says, over Kafka.
+
+use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced};
+use contracts::{Currency, Envelope, Event, EventId, Money, Stream, Timestamp, Topics};
+use database::Database;
+use inbox::{Runner, RunnerSettings};
+use messaging::{Publisher, PublisherSettings, Record};
+use payments::{Payments, Settings};
+use runtime::{Context, Service};
+use testkit::{Background, TestTopics, eventually};
+use uuid::Uuid;
+
+use crate::stage::{LATER, Order, Stage, VISA, brisk, forms, requested, tenant};
+
+/// A message; published again, it is a redelivery.
+struct Said {
+    envelope: Envelope,
+    key: Uuid,
+    payload: Vec<u8>,
+}
+
+fn said<E: Event>(sequence: i64, event: &E) -> Said {
+    let envelope = Envelope {
+        id: EventId::generate(),
+        kind: E::TYPE.to_owned(),
+        source: E::STREAM.name().to_owned(),
+        aggregate: event.aggregate(),
+        sequence,
+        time: Timestamp::from_rfc3339("2026-11-20T12:00:00.000000Z"),
+        tenant: tenant(),
+        traceparent: Some(TRACEPARENT.to_owned()),
+    };
+    Said { envelope, key: event.key(), payload: serde_json::to_vec(event).unwrap() }
+}
+
+const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+fn placed(order: Order) -> Said {
+    let lines = vec![OrderLine { sku: "tea".parse().unwrap(), quantity: 1 }];
+    said(1, &OrderPlaced { order: order.order, lines, total: Money::new(1999, Currency::Eur) })
+}
+
+fn payment_requested(order: Order) -> Said {
+    said(2, &requested(order, VISA, LATER).data)
+}
+
+fn confirmed(order: Order, sequence: i64) -> Said {
+    said(sequence, &OrderConfirmed { order: order.order, payment: order.payment })
+}
+
+fn cancelled(order: Order, sequence: i64) -> Said {
+    said(sequence, &OrderCancelled { order: order.order, reason: CancelReason::Customer })
+}
+
+/// Returns once all of it is on the topic.
+async fn say(topics: &TestTopics, messages: &[Said]) {
+    let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+    let topic = topics.events(Stream::Orders);
+    for (token, Said { envelope, key, payload }) in (0..).zip(messages) {
+        let headers = envelope.to_headers();
+        let headers: Vec<(&str, &[u8])> =
+            headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        let key = key.to_string();
+        let record = Record { topic: &topic, key: key.as_bytes(), payload, headers: &headers };
+        publisher.publish(record, token).unwrap();
+    }
+    for _ in messages {
+        acks.next().await.unwrap().result.unwrap();
+    }
+}
+
+/// The service's consumer.
+fn listen(stage: &Stage, topics: &TestTopics) -> Background {
+    let database = Database::clone(&stage.database);
+    let names = Topics::clone(topics);
+    let settings = Settings::new(stage.processor.client(), forms(), brisk());
+    let context = Context::<Payments> { database: database.clone(), topics: names.clone(), settings };
+    let reactions = Payments::reactions(&context).unwrap();
+    let runner = Runner::new(database, topics.brokers(), names, reactions, RunnerSettings::default());
+    Background::run(|stop| async move { runner.run(stop).await.unwrap() })
+}
+
+#[tokio::test]
+async fn redelivered_messages_charge_and_refund_nothing_more() {
+    let (stage, topics) = (Stage::new().await, TestTopics::create().await);
+    let (paid, abandoned) = (Order::new(), Order::new());
+    let messages = [placed(paid), placed(abandoned), payment_requested(paid), payment_requested(abandoned)];
+    let ends = [confirmed(paid, 3), cancelled(abandoned, 3)];
+    let listener = listen(&stage, &topics);
+    let worker = stage.worker(brisk());
+    say(&topics, &messages).await;
+    stage.becomes(paid, "captured").await;
+    stage.becomes(abandoned, "captured").await;
+    say(&topics, &ends).await;
+    eventually("the refund", async || (stage.refunds(abandoned).await == ["succeeded"]).then_some(())).await;
+
+    for _ in 0..3 {
+        say(&topics, &messages).await;
+        say(&topics, &ends).await;
+    }
+    // One more of each behind them: once it is applied, all of the repetitions have been met.
+    say(&topics, &[confirmed(paid, 4), cancelled(abandoned, 4)]).await;
+    eventually("the last messages", async || {
+        (stage.count("SELECT count(*) FROM inbox_sequence WHERE last_sequence = 4").await == 2).then_some(())
+    })
+    .await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    listener.stop().await;
+    assert_eq!(stage.processor.charges().len(), 2);
+    assert_eq!(stage.processor.refunds().len(), 1);
+    assert_eq!(stage.told_types(paid).await, ["PaymentCaptured"]);
+    assert_eq!(stage.told_types(abandoned).await, ["PaymentCaptured", "PaymentRefunded"]);
+    assert_eq!(stage.count("SELECT count(*) FROM inbox_parked").await, 0);
+}
+
+#[tokio::test]
+async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
+    let (stage, topics) = (Stage::new().await, TestTopics::create().await);
+    let order = Order::new();
+    // All of it stands on the topic before anybody listens: one batch, one transaction.
+    say(&topics, &[placed(order), payment_requested(order), cancelled(order, 3)]).await;
+    let listener = listen(&stage, &topics);
+    eventually("the cancellation", async || {
+        (stage.told_types(order).await == ["PaymentCancelled"]).then_some(())
+    })
+    .await;
+    listener.stop().await;
+    stage.is_at_rest().await;
+    assert_eq!(stage.state(order).await, "cancelled");
+    assert_eq!(stage.text("SELECT DISTINCT traceparent FROM outbox_event").await, TRACEPARENT);
+}

@@ -1,0 +1,224 @@
+//! One service with a database and a processor of its own.
+
+use std::time::Duration;
+
+use contracts::events::{CancelReason, OrderCancelled, PaymentRequested};
+use contracts::{
+    Currency, Envelope, Event, EventId, Message, Money, OrderId, PaymentId, TenantId, Timestamp,
+};
+use database::Database;
+use diesel::sql_types::{BigInt, Text};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use inbox::Failure;
+use payments::processor::Forms;
+use payments::{Limits, Pace, Payments, Worker, reactions};
+use runtime::Service;
+use serde_json::Value;
+use testkit::{Background, TestDatabase, eventually};
+
+use crate::processor::Processor;
+
+pub(crate) const TENANT: &str = "acme";
+pub(crate) const VISA: &str = "pm_card_visa";
+pub(crate) const AMOUNT: i64 = 1999;
+
+pub(crate) struct Stage {
+    pub(crate) database: TestDatabase,
+    pub(crate) processor: Processor,
+}
+
+/// An order and its payment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order {
+    pub(crate) order: OrderId,
+    pub(crate) payment: PaymentId,
+}
+
+impl Order {
+    /// One that nobody has heard of.
+    pub(crate) fn new() -> Self {
+        Self { order: OrderId::generate(), payment: PaymentId::generate() }
+    }
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::with(vec![Payments::migrations()]).await;
+        Self { database, processor: Processor::start().await }
+    }
+
+    /// An order that is to be paid with this card.
+    pub(crate) async fn request(&self, card: &str) -> Order {
+        let order = Order::new();
+        self.ask(&requested(order, card, LATER)).await.unwrap();
+        order
+    }
+
+    /// `orders` has asked for a payment.
+    pub(crate) async fn ask(&self, wanted: &Message<PaymentRequested>) -> Result<(), Failure> {
+        let mut tx = self.database.begin().await?;
+        reactions::charge(&mut tx, &forms(), wanted).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// `orders` has cancelled.
+    pub(crate) async fn cancel(&self, order: Order) {
+        let mut tx = self.database.begin().await.unwrap();
+        let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
+        reactions::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// A worker with these limits.
+    pub(crate) fn worker(&self, limits: Limits) -> Background {
+        worker(Database::clone(&self.database), self.processor.client(), limits)
+    }
+
+    /// One of another instance of the service.
+    pub(crate) fn second_worker(&self) -> Background {
+        worker(self.database.second_instance(), self.processor.client(), brisk())
+    }
+
+    /// Waits until the payment is in this state.
+    pub(crate) async fn becomes(&self, order: Order, state: &str) {
+        eventually(&format!("a payment that is {state}"), async || {
+            (self.states(order).await == [state]).then_some(())
+        })
+        .await;
+    }
+
+    pub(crate) async fn state(&self, order: Order) -> String {
+        self.states(order).await.remove(0)
+    }
+
+    /// Empty as long as nobody has asked for the payment.
+    async fn states(&self, order: Order) -> Vec<String> {
+        self.texts(&format!("SELECT state FROM payment WHERE id = '{}'", order.payment)).await
+    }
+
+    /// The states of the payment's refunds.
+    pub(crate) async fn refunds(&self, order: Order) -> Vec<String> {
+        self.texts(&format!("SELECT state FROM refund WHERE payment_id = '{}' ORDER BY id", order.payment))
+            .await
+    }
+
+    /// Waits until all that is to be asked of the processor has been asked.
+    pub(crate) async fn is_at_rest(&self) {
+        eventually("intents at rest", async || {
+            (self.count("SELECT count(*) FROM intent WHERE due_at IS NOT NULL").await == 0).then_some(())
+        })
+        .await;
+    }
+
+    /// What was told about the payment: type and data, in the order of telling.
+    pub(crate) async fn told(&self, order: Order) -> Vec<(String, Value)> {
+        let sql = format!(
+            "SELECT json_build_array(sequence, type, convert_from(payload, 'UTF8')::json)::text
+             FROM outbox_event WHERE aggregate_id = '{}' ORDER BY id",
+            order.payment
+        );
+        let events = self.texts(&sql).await;
+        let events: Vec<(i64, String, Value)> =
+            events.iter().map(|event| serde_json::from_str(event).unwrap()).collect();
+        let sequences: Vec<i64> = events.iter().map(|(sequence, ..)| *sequence).collect();
+        assert_eq!(sequences, (1..).take(events.len()).collect::<Vec<i64>>());
+        events.into_iter().map(|(_, kind, data)| (kind, data)).collect()
+    }
+
+    /// The types alone, without service and version.
+    pub(crate) async fn told_types(&self, order: Order) -> Vec<String> {
+        let told = self.told(order).await.into_iter();
+        told.map(|(kind, _)| kind.split('.').nth(1).unwrap().to_owned()).collect()
+    }
+
+    /// The actions of the audit facts, by their names.
+    pub(crate) async fn facts(&self) -> Vec<String> {
+        self.texts("SELECT action FROM audit_fact ORDER BY action").await
+    }
+
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = BigInt)]
+            count: i64,
+        }
+        let row: Row = sql_query(sql).get_result(&mut self.database.owner().await).await.unwrap();
+        row.count
+    }
+
+    pub(crate) async fn text(&self, sql: &str) -> String {
+        self.texts(sql).await.remove(0)
+    }
+
+    /// Something that the service would not do.
+    pub(crate) async fn meddle(&self, sql: &str) {
+        sql_query(sql).execute(&mut self.database.owner().await).await.unwrap();
+    }
+
+    async fn texts(&self, sql: &str) -> Vec<String> {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = Text)]
+            text: String,
+        }
+        let sql = format!("SELECT text FROM ({sql}) AS rows (text)");
+        let rows: Vec<Row> = sql_query(sql).load(&mut self.database.owner().await).await.unwrap();
+        rows.into_iter().map(|row| row.text).collect()
+    }
+}
+
+pub(crate) fn worker(
+    database: Database,
+    client: payments::processor::Processor,
+    limits: Limits,
+) -> Background {
+    let worker = Worker::new(database, client, forms(), limits);
+    Background::run(|stop| worker.run(stop))
+}
+
+pub(crate) const LATER: &str = "2099-01-01T00:00:00Z";
+pub(crate) const PAST: &str = "2020-01-01T00:00:00Z";
+
+pub(crate) fn forms() -> Forms {
+    Forms::of("test")
+}
+
+pub(crate) fn tenant() -> TenantId {
+    TENANT.parse().unwrap()
+}
+
+pub(crate) fn requested(order: Order, card: &str, expires_at: &str) -> Message<PaymentRequested> {
+    message(PaymentRequested {
+        order: order.order,
+        payment: order.payment,
+        amount: Money::new(AMOUNT, Currency::Eur),
+        payment_method: card.to_owned(),
+        expires_at: Timestamp::from_rfc3339(expires_at),
+    })
+}
+
+fn message<E: Event>(data: E) -> Message<E> {
+    let envelope = Envelope {
+        id: EventId::generate(),
+        kind: E::TYPE.to_owned(),
+        source: E::STREAM.name().to_owned(),
+        aggregate: data.aggregate(),
+        sequence: 1,
+        time: Timestamp::from_rfc3339("2026-11-20T12:00:00Z"),
+        tenant: tenant(),
+        traceparent: None,
+    };
+    Message { envelope, data }
+}
+
+/// Limits under which nothing takes longer than it must.
+pub(crate) fn brisk() -> Limits {
+    Limits {
+        concurrency: 4,
+        lease: Duration::from_mins(1),
+        poll: Duration::from_millis(10),
+        key_life: Duration::from_hours(23),
+        pace: Pace { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
+    }
+}

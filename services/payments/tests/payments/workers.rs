@@ -1,0 +1,145 @@
+//! Several workers on the same intents, and workers that die.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use payments::Limits;
+use serde_json::json;
+
+use crate::processor::{Fate, held};
+use crate::stage::{AMOUNT, Stage, VISA, brisk};
+
+#[tokio::test]
+async fn two_workers_make_one_charge_of_each_intent() {
+    const ORDERS: usize = 30;
+    let stage = Stage::new().await;
+    let mut orders = Vec::new();
+    for _ in 0..ORDERS {
+        orders.push(stage.request(VISA).await);
+    }
+    let workers = [stage.worker(brisk()), stage.second_worker()];
+    for order in &orders {
+        stage.becomes(*order, "captured").await;
+    }
+    stage.is_at_rest().await;
+    for worker in workers {
+        worker.stop().await;
+    }
+    let mut requests = BTreeMap::<String, usize>::new();
+    for received in stage.processor.received() {
+        *requests.entry(received.key().to_owned()).or_default() += 1;
+    }
+    assert_eq!(requests.len(), ORDERS);
+    assert!(requests.values().all(|number| *number == 1), "{requests:?}");
+    assert_eq!(stage.processor.charges(), [AMOUNT; ORDERS]);
+    for order in orders {
+        assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    }
+}
+
+/// A worker whose one call goes on for longer than its lease.
+fn slow() -> Limits {
+    Limits { concurrency: 1, lease: Duration::from_millis(50), ..brisk() }
+}
+
+#[tokio::test]
+async fn a_replaced_worker_and_its_successor_ask_under_one_key_and_tell_once() {
+    let stage = Stage::new().await;
+    stage.processor.order([held(), held()]);
+    let order = stage.request(VISA).await;
+    let replaced = stage.worker(slow());
+    stage.processor.has_received(1).await;
+    let successor = stage.second_worker();
+    let received = stage.processor.has_received(2).await;
+    assert_eq!((received[0].key(), &received[0].body), (received[1].key(), &received[1].body));
+    assert_eq!(stage.state(order).await, "unknown");
+
+    stage.processor.release();
+    stage.becomes(order, "captured").await;
+    replaced.stop().await;
+    successor.stop().await;
+    stage.is_at_rest().await;
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+}
+
+#[tokio::test]
+async fn a_refusal_that_a_replaced_worker_saw_leaves_its_successor_alone() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Held(Box::new(Fate::Refused(429, json!({})))), held()]);
+    let order = stage.request(VISA).await;
+    let replaced = stage.worker(slow());
+    stage.processor.has_received(1).await;
+    let successor = stage.second_worker();
+    stage.processor.has_received(2).await;
+    stage.processor.release_one();
+    replaced.stop().await;
+    assert_eq!(stage.state(order).await, "unknown");
+    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE in_flight AND attempt = 2").await, 1);
+
+    stage.processor.release();
+    stage.becomes(order, "captured").await;
+    successor.stop().await;
+    assert_eq!(stage.processor.received().len(), 2);
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+}
+
+#[tokio::test]
+async fn an_attempt_whose_worker_died_is_asked_again_under_its_key() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    // As a worker leaves it that dies after its first commit: nobody knows whether it has sent anything.
+    stage.meddle("UPDATE payment SET state = 'capturing'").await;
+    stage
+        .meddle("UPDATE intent SET attempt = 1, in_flight = true, sent_since = due_at, due_at = clock_timestamp()")
+        .await;
+    stage.cancel(order).await;
+    assert_eq!(stage.state(order).await, "capturing");
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.processor.received()[0].key(), format!("idem-{}-capture", order.payment));
+    assert_eq!((stage.processor.charges(), stage.processor.refunds()), (vec![AMOUNT], vec![AMOUNT]));
+}
+
+#[tokio::test]
+async fn a_worker_that_is_told_to_stop_finishes_its_calls() {
+    let stage = Stage::new().await;
+    stage.processor.order([held()]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.processor.has_received(1).await;
+    tokio::join!(worker.stop(), async { stage.processor.release() });
+    assert_eq!(stage.state(order).await, "captured");
+}
+
+#[tokio::test]
+async fn no_more_calls_are_out_than_allowed() {
+    let stage = Stage::new().await;
+    stage.processor.order((0..3).map(|_| held()));
+    for _ in 0..5 {
+        stage.request(VISA).await;
+    }
+    let worker = stage.worker(Limits { concurrency: 3, ..brisk() });
+    stage.processor.has_received(3).await;
+    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE in_flight").await, 3);
+    stage.processor.release();
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.processor.charges(), [AMOUNT; 5]);
+}
+
+#[tokio::test]
+async fn an_intent_that_nobody_can_take_keeps_no_other_from_being_taken() {
+    let stage = Stage::new().await;
+    stage.request(VISA).await;
+    // A currency that this version does not know.
+    stage.meddle("UPDATE payment SET currency = 'XXX'").await;
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(Limits { concurrency: 1, ..brisk() });
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.received().len(), 1);
+    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE due_at IS NOT NULL AND attempt = 0").await, 1);
+}

@@ -1,0 +1,115 @@
+//! Faults on demand: each one bites, is counted, and ends.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde_json::json;
+use testkit::eventually;
+use tokio::io::AsyncReadExt;
+
+use crate::bench::{Bench, VISA};
+
+const NO_REPLY: &str = "pm_card_idem_charged_no_reply";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dropped_reply_has_charged_once_and_the_retry_reads_it() {
+    let bench = Bench::start().await;
+    let mut received = Vec::new();
+    bench.send_charge("k", NO_REPLY).await.read_to_end(&mut received).await.unwrap();
+    assert_eq!(received, b"", "not a byte of the answer");
+    assert_eq!(bench.paid().await, 1);
+
+    let retried = bench.charge("k", NO_REPLY, 100).await;
+    assert_eq!((retried.status, &retried.json()["status"]), (200, &json!("succeeded")));
+    assert!(retried.is_replay());
+    assert_eq!(bench.paid().await, 1);
+    let state = bench.faults(Method::GET, "").await.json();
+    assert_eq!(state["bites"]["pm_card_idem_charged_no_reply"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_are_dropped_after_as_many_charges_as_were_asked_for() {
+    let bench = Bench::start().await;
+    bench.faults(Method::POST, r#"{"drop_reply_after_charge": 2}"#).await;
+    // A decline is no charge: its answer comes through.
+    assert_eq!(bench.charge("declined", "pm_card_chargeDeclined", 1).await.status, 402);
+    for key in ["k-1", "k-2"] {
+        bench.try_charge(key, VISA, 100).await.expect_err("the connection is dropped");
+    }
+    assert_eq!(bench.charge("k-3", VISA, 100).await.status, 200);
+    for key in ["k-1", "k-2"] {
+        assert!(bench.charge(key, VISA, 100).await.is_replay());
+    }
+    assert_eq!(bench.paid().await, 3);
+    let state = bench.faults(Method::GET, "").await.json();
+    assert_eq!(state["faults"]["drop_reply_after_charge"], 0);
+    assert_eq!(state["bites"]["drop_reply_after_charge"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_refuses_everything_and_executes_nothing() {
+    let bench = Bench::start().await;
+    bench.faults(Method::POST, r#"{"outage": true}"#).await;
+    let refused = bench.charge("k", VISA, 100).await;
+    assert_eq!((refused.status, refused.error("type")), (503, "api_error".into()));
+    assert_eq!(bench.get("/v1/refunds").await.status, 503);
+    assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["outage"], 2);
+
+    let cleared = bench.faults(Method::DELETE, "").await.json();
+    assert_eq!((&cleared["faults"]["outage"], &cleared["bites"]["outage"]), (&json!(false), &json!(0)));
+    let charged = bench.charge("k", VISA, 100).await;
+    assert_eq!(charged.status, 200);
+    assert!(!charged.is_replay());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delayed_charge_is_in_flight_and_then_made() {
+    let bench = Bench::start().await;
+    bench.faults(Method::POST, r#"{"delay_ms": 400}"#).await;
+    let start = Instant::now();
+    assert_eq!(bench.charge("k", VISA, 100).await.status, 200);
+    assert!(start.elapsed() >= Duration::from_millis(400));
+    // Only what is charged waits: a replay and a refund do not count.
+    assert!(bench.charge("k", VISA, 100).await.is_replay());
+    assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["delay_ms"], 1);
+}
+
+/// Waits until the slow card's charge has begun.
+async fn in_flight(bench: &Bench) {
+    eventually("the charge in flight", async || {
+        let state = bench.faults(Method::GET, "").await.json();
+        (state["bites"]["pm_card_idem_slow"] == 1).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_charge_runs_to_its_end_although_its_client_has_gone() {
+    let bench = Bench::start().await;
+    let client = bench.send_charge("k", "pm_card_idem_slow").await;
+    in_flight(&bench).await;
+    // A reset: at a mere close, the handler would be kept anyway.
+    client.set_zero_linger().unwrap();
+    drop(client);
+    assert_eq!(bench.paid().await, 0, "the charge is in flight, not made");
+    let busy = bench.charge("k", "pm_card_idem_slow", 100).await;
+    assert_eq!((busy.status, busy.error("code")), (409, "idempotency_key_in_use".into()));
+    eventually("the charge", async || (bench.paid().await == 1).then_some(())).await;
+    let read = eventually("the answer", async || {
+        let answer = bench.charge("k", "pm_card_idem_slow", 100).await;
+        (answer.status == 200).then_some(answer)
+    })
+    .await;
+    assert!(read.is_replay());
+    assert_eq!(bench.paid().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_that_does_not_exist_is_refused() {
+    let bench = Bench::start().await;
+    for wrong in [r#"{"outagge": true}"#, r#"{"delay_ms": 60001}"#, r#"{"delay_ms": -1}"#, "[]", ""] {
+        assert_eq!(bench.faults(Method::POST, wrong).await.status, 400, "{wrong}");
+    }
+    let state = bench.faults(Method::GET, "").await.json();
+    assert_eq!(state["faults"], json!({ "delay_ms": 0, "outage": false, "drop_reply_after_charge": 0 }));
+}

@@ -1,0 +1,17 @@
+//! The processor's protocol as its clients meet it, against real PostgreSQL. One program, so that it links once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod bench;
+mod charges;
+mod faults;
+mod keys;
+mod lists;
+mod process;
+mod protocol;
+mod refunds;

@@ -1,0 +1,179 @@
+//! What every message carries beside its data: CloudEvents attributes in binary mode.
+//! Source of the idea: the CloudEvents 1.0 Kafka binding.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::{EventId, TenantId, Timestamp};
+
+/// Names of the record headers.
+pub mod header {
+    /// The event's id: the key of deduplication.
+    pub const ID: &str = "ce_id";
+    /// `orders.OrderPlaced.v1`.
+    pub const TYPE: &str = "ce_type";
+    /// The service that says it.
+    pub const SOURCE: &str = "ce_source";
+    /// The aggregate's id.
+    pub const SUBJECT: &str = "ce_subject";
+    /// The event's place in the aggregate's history, from 1 without gaps.
+    pub const SEQUENCE: &str = "ce_sequence";
+    /// When it was written, RFC 3339.
+    pub const TIME: &str = "ce_time";
+    /// Whose data it is.
+    pub const TENANT: &str = "ce_tenant";
+    /// W3C trace context of the request or message that caused it.
+    pub const TRACEPARENT: &str = "traceparent";
+}
+
+/// A service's stream of events: one topic, one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stream {
+    /// Said by `orders`.
+    Orders,
+    /// Said by `inventory`.
+    Inventory,
+    /// Said by `payments`.
+    Payments,
+}
+
+impl Stream {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
+
+    /// The source's name, as in `ce_source`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Orders => "orders",
+            Self::Inventory => "inventory",
+            Self::Payments => "payments",
+        }
+    }
+
+    /// The topic it goes to, before an installation's prefix.
+    pub fn topic(self) -> String {
+        format!("{}.events", self.name())
+    }
+}
+
+/// Something that happened, worth telling.
+pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Type and version on the wire, for instance `orders.OrderPlaced.v1`.
+    const TYPE: &'static str;
+    /// Whose topic it goes to.
+    const STREAM: Stream;
+    /// What kind of thing has this history: `order`, `reservation`, `item`, `payment`.
+    const AGGREGATE: &'static str;
+
+    /// Whose history it belongs to. Unique over tenants.
+    fn aggregate(&self) -> Uuid;
+
+    /// Messages of one key stay in order: the order's id wherever there is an order.
+    fn key(&self) -> Uuid;
+}
+
+/// An event as a reaction sees it: the data, and where it came from.
+#[derive(Debug, Clone)]
+pub struct Message<E> {
+    /// The envelope it came in.
+    pub envelope: Envelope,
+    /// What happened.
+    pub data: E,
+}
+
+impl<E> Message<E> {
+    /// Whose data it is.
+    pub fn tenant(&self) -> &TenantId {
+        &self.envelope.tenant
+    }
+}
+
+impl<E> std::ops::Deref for Message<E> {
+    type Target = E;
+    fn deref(&self) -> &E {
+        &self.data
+    }
+}
+
+/// The attributes of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// The event's id.
+    pub id: EventId,
+    /// Type and version.
+    pub kind: String,
+    /// The service that says it.
+    pub source: String,
+    /// The aggregate's id.
+    pub aggregate: Uuid,
+    /// Its place in the aggregate's history, from 1.
+    pub sequence: i64,
+    /// When it was written.
+    pub time: Timestamp,
+    /// Whose data it is.
+    pub tenant: TenantId,
+    /// Trace context, if the cause had one.
+    pub traceparent: Option<String>,
+}
+
+/// A record's headers do not make an envelope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvelopeError {
+    header: &'static str,
+    fault: &'static str,
+}
+
+impl fmt::Display for EnvelopeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "header {} {}", self.header, self.fault)
+    }
+}
+
+impl std::error::Error for EnvelopeError {}
+
+impl Envelope {
+    /// The record headers, in a fixed order.
+    pub fn to_headers(&self) -> Vec<(&'static str, String)> {
+        let mut headers = vec![
+            (header::ID, self.id.to_string()),
+            (header::TYPE, self.kind.clone()),
+            (header::SOURCE, self.source.clone()),
+            (header::SUBJECT, self.aggregate.to_string()),
+            (header::SEQUENCE, self.sequence.to_string()),
+            (header::TIME, self.time.to_string()),
+            (header::TENANT, self.tenant.to_string()),
+        ];
+        headers.extend(self.traceparent.clone().map(|t| (header::TRACEPARENT, t)));
+        headers
+    }
+
+    /// Reads an envelope through a look-up of headers by name.
+    pub fn from_headers<'h>(get: impl Fn(&str) -> Option<&'h [u8]>) -> Result<Self, EnvelopeError> {
+        let text = |name: &'static str| {
+            let bytes = get(name).ok_or(EnvelopeError { header: name, fault: "is missing" })?;
+            std::str::from_utf8(bytes).map_err(|_| EnvelopeError { header: name, fault: "is not text" })
+        };
+        let uuid = |name: &'static str| {
+            Uuid::parse_str(text(name)?).map_err(|_| EnvelopeError { header: name, fault: "is not a UUID" })
+        };
+        let sequence = text(header::SEQUENCE)?.parse::<i64>().ok().filter(|n| *n >= 1);
+        Ok(Self {
+            id: uuid(header::ID)?.into(),
+            kind: text(header::TYPE)?.to_owned(),
+            source: text(header::SOURCE)?.to_owned(),
+            aggregate: uuid(header::SUBJECT)?,
+            sequence: sequence
+                .ok_or(EnvelopeError { header: header::SEQUENCE, fault: "is not a number from 1" })?,
+            time: Timestamp::from_rfc3339(text(header::TIME)?),
+            tenant: text(header::TENANT)?
+                .parse()
+                .map_err(|_| EnvelopeError { header: header::TENANT, fault: "is not a tenant's name" })?,
+            traceparent: get(header::TRACEPARENT)
+                .and_then(|b| std::str::from_utf8(b).ok())
+                .map(str::to_owned),
+        })
+    }
+}

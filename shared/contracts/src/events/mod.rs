@@ -1,0 +1,11 @@
+//! Everything that the services tell each other, one file a speaker.
+
+mod inventory;
+mod orders;
+mod payments;
+
+pub use inventory::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
+pub use orders::{
+    CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
+};
+pub use payments::{PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded};

@@ -1,0 +1,75 @@
+//! What `payments` says. `order` is null for a payment that has none; `orders` skips those.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{Event, Money, OrderId, PaymentId, RefundId, Stream};
+
+/// The customer's money was taken, once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentCaptured {
+    /// The payment.
+    pub payment: PaymentId,
+    /// The order it pays, if any.
+    pub order: Option<OrderId>,
+    /// How much was taken.
+    pub amount: Money,
+}
+
+/// The processor refused the card; nothing was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentDeclined {
+    /// The payment.
+    pub payment: PaymentId,
+    /// The order it was for, if any.
+    pub order: Option<OrderId>,
+    /// The processor's reason, for instance `generic_decline`.
+    pub code: String,
+}
+
+/// The payment was called off before any attempt was made; nothing was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentCancelled {
+    /// The payment.
+    pub payment: PaymentId,
+    /// The order it was for, if any.
+    pub order: Option<OrderId>,
+}
+
+/// Money was given back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentRefunded {
+    /// The payment.
+    pub payment: PaymentId,
+    /// The order it paid, if any.
+    pub order: Option<OrderId>,
+    /// The refund.
+    pub refund: RefundId,
+    /// How much was given back.
+    pub amount: Money,
+}
+
+macro_rules! payment_event {
+    ($($event:ident = $kind:literal),* $(,)?) => {$(
+        impl Event for $event {
+            const TYPE: &'static str = $kind;
+            const STREAM: Stream = Stream::Payments;
+            const AGGREGATE: &'static str = "payment";
+
+            fn aggregate(&self) -> Uuid {
+                self.payment.uuid()
+            }
+
+            fn key(&self) -> Uuid {
+                self.order.map_or(self.payment.uuid(), OrderId::uuid)
+            }
+        }
+    )*};
+}
+
+payment_event! {
+    PaymentCaptured = "payments.PaymentCaptured.v1",
+    PaymentDeclined = "payments.PaymentDeclined.v1",
+    PaymentCancelled = "payments.PaymentCancelled.v1",
+    PaymentRefunded = "payments.PaymentRefunded.v1",
+}

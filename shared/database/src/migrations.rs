@@ -1,0 +1,49 @@
+//! Migrations live inside the programs, so that a deployment needs no tool beside them.
+
+use diesel_async::{AsyncConnection, AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use secrecy::{ExposeSecret, SecretString};
+use thiserror::Error;
+
+use crate::functions::pg_advisory_lock;
+
+/// The tables of idempotency, outbox, inbox and audit: the same in every service's database.
+pub const RELIABILITY: EmbeddedMigrations = embed_migrations!("../../migrations/reliability");
+
+/// Any number; all instances of all versions must agree on it.
+const LOCK: i64 = 0x6964_656d_6d69_6772;
+
+/// Migrations were not applied.
+#[derive(Debug, Error)]
+pub enum MigrateError {
+    /// The owner's URL does not lead to a database.
+    #[error("the database cannot be reached with the migration URL: {0}")]
+    Connect(#[from] diesel::ConnectionError),
+    /// The lock that keeps two instances from migrating at once was not granted.
+    #[error("the migration lock was not granted: {0}")]
+    Lock(#[from] diesel::result::Error),
+    /// A migration failed; it was rolled back.
+    #[error("a migration failed and was rolled back: {0}")]
+    Migration(String),
+}
+
+/// Applies what is pending of each set, in order, as the owner. Several instances may call it at once.
+pub async fn migrate(url: &SecretString, sets: Vec<EmbeddedMigrations>) -> Result<(), MigrateError> {
+    let mut owner = AsyncPgConnection::establish(url.expose_secret()).await?;
+    // Held by the session: released with the connection, also if this process dies.
+    diesel::select(pg_advisory_lock(LOCK)).execute(&mut owner).await?;
+    let applied = tokio::task::spawn_blocking(move || {
+        let mut harness = AsyncMigrationHarness::new(owner);
+        for set in sets {
+            let applied = harness.run_pending_migrations(set).map_err(|e| e.to_string())?;
+            for version in applied {
+                tracing::info!(%version, "migration applied");
+            }
+        }
+        Ok::<(), String>(())
+    });
+    match applied.await {
+        Ok(done) => done.map_err(MigrateError::Migration),
+        Err(panic) => Err(MigrateError::Migration(panic.to_string())),
+    }
+}

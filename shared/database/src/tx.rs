@@ -1,0 +1,192 @@
+//! The unit of work: who takes `&mut Tx` is part of it; who owns it ends it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use diesel_async::pooled_connection::deadpool::Object;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+
+use crate::buffer::{self, Buffered, Pending};
+use crate::{Database, Error, Result, Signal};
+
+type Hook = Box<dyn FnOnce() + Send + Sync>;
+
+/// A transaction that somebody owns. Dropped uncommitted, it discards its connection.
+#[must_use = "a transaction that is not committed is undone"]
+pub struct Tx {
+    /// `None` only once `commit` or `rollback` has given it back.
+    connection: Option<Object<AsyncPgConnection>>,
+    database: Database,
+    /// Set by any statement that failed; see `tx_connection`.
+    failed: Arc<AtomicBool>,
+    pending: Vec<Pending>,
+    hooks: Vec<Hook>,
+    traceparent: Option<String>,
+}
+
+impl Tx {
+    pub(crate) async fn begin(database: &Database) -> Result<Self> {
+        let connection = database.connection().await?;
+        // Armed before BEGIN is sent: cancelled in between, the connection is discarded, not returned half open.
+        let mut tx = Self {
+            connection: Some(connection),
+            database: database.clone(),
+            failed: Arc::default(),
+            pending: Vec::new(),
+            hooks: Vec::new(),
+            traceparent: None,
+        };
+        // Awaited alone: pipelined with a statement that is not yet prepared, rows are committed on their own.
+        tx.control("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+        Ok(tx)
+    }
+
+    /// Writes what is buffered and commits. [`Error::CommitUnknown`] if the connection was lost in COMMIT;
+    /// after any other error nothing was kept.
+    pub async fn commit(mut self) -> Result<()> {
+        self.flush().await?;
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        self.control("COMMIT").await.map_err(|error| match error {
+            // A deferred constraint or a serialization failure is PostgreSQL's own clear no.
+            Error::Constraint { .. } | Error::Contention(_) => error,
+            other => Error::CommitUnknown(other.to_string()),
+        })?;
+        drop(self.connection.take());
+        for hook in self.hooks.drain(..) {
+            hook();
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction without keeping anything, and keeps the connection for others.
+    pub async fn rollback(mut self) -> Result<()> {
+        self.control("ROLLBACK").await?;
+        drop(self.connection.take());
+        Ok(())
+    }
+
+    /// Runs `work` so that its error undoes all it did here (rows, buffered rows and hooks) and nothing before it.
+    pub async fn savepoint<T, E, F>(&mut self, work: F) -> std::result::Result<T, E>
+    where
+        E: From<Error>,
+        F: AsyncFnOnce(&mut Self) -> std::result::Result<T, E>,
+    {
+        let mark = self.mark().await?;
+        let done = work(self).await;
+        match done {
+            Ok(value) if !self.is_poisoned() => Ok(value),
+            Ok(_) => {
+                self.undo(mark).await?;
+                Err(Error::Poisoned.into())
+            }
+            Err(error) => {
+                self.undo(mark).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Sets a savepoint, for who cannot use the closure form. It is never released: that would cost a round trip,
+    /// and COMMIT ends it as well.
+    pub async fn mark(&mut self) -> Result<Mark> {
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        self.control("SAVEPOINT business").await?;
+        Ok(Mark { pending: self.pending.len(), hooks: self.hooks.len() })
+    }
+
+    /// Takes back everything since the latest mark.
+    pub async fn undo(&mut self, mark: Mark) -> Result<()> {
+        self.control("ROLLBACK TO SAVEPOINT business").await?;
+        self.failed.store(false, Ordering::Relaxed);
+        self.pending.truncate(mark.pending);
+        self.hooks.truncate(mark.hooks);
+        Ok(())
+    }
+
+    /// Keeps a row until the end of the transaction. Check it before: here is too late to refuse it.
+    pub fn buffer<R: Buffered>(&mut self, row: R) {
+        self.pending.push(Pending::new(row));
+    }
+
+    /// Writes what is buffered now. `commit` does it too.
+    pub async fn flush(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let pending = std::mem::take(&mut self.pending);
+        buffer::write(pending, self).await
+    }
+
+    /// Runs `hook` once the commit has succeeded, and never otherwise.
+    pub fn after_commit(&mut self, hook: impl FnOnce() + Send + Sync + 'static) {
+        self.hooks.push(Box::new(hook));
+    }
+
+    /// Wakes whoever waits for `signal` in this process, once the commit has succeeded.
+    pub fn wake_after_commit(&mut self, signal: Signal) {
+        let notify = self.database.signal(signal);
+        self.after_commit(move || notify.notify_one());
+    }
+
+    /// The trace context of the request or message that this unit of work serves (W3C traceparent).
+    pub fn traceparent(&self) -> Option<&str> {
+        self.traceparent.as_deref()
+    }
+
+    /// Says which request or message is served from here on.
+    pub fn set_traceparent(&mut self, traceparent: Option<String>) {
+        self.traceparent = traceparent;
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn failed(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.failed)
+    }
+
+    pub(crate) fn connection(&self) -> &AsyncPgConnection {
+        match &self.connection {
+            Some(connection) => connection,
+            None => unreachable!("commit and rollback consume the Tx that has given its connection back"),
+        }
+    }
+
+    pub(crate) fn connection_mut(&mut self) -> &mut AsyncPgConnection {
+        match &mut self.connection {
+            Some(connection) => connection,
+            None => unreachable!("commit and rollback consume the Tx that has given its connection back"),
+        }
+    }
+
+    async fn control(&mut self, statement: &'static str) -> Result<()> {
+        let result = self.connection_mut().batch_execute(statement).await;
+        if result.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        Ok(result?)
+    }
+}
+
+/// A point that [`Tx::undo`] goes back to.
+#[must_use]
+#[derive(Debug)]
+pub struct Mark {
+    pending: usize,
+    hooks: usize,
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        // Returned to the pool in the middle of a transaction, it would keep its locks until somebody takes it out
+        // again: on a quiet service, for ever (measured).
+        if let Some(connection) = self.connection.take() {
+            drop(Object::take(connection));
+        }
+    }
+}

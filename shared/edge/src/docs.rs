@@ -1,0 +1,63 @@
+//! The service's own documentation, without any outside address.
+
+use actix_web::guard::Get;
+use actix_web::http::header::LOCATION;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpResponse, Responder, ResponseError};
+use utoipa::openapi::OpenApi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::Problem;
+
+/// The catalogue of problems, as it is read by people.
+const PROBLEMS: &str = include_str!("../../../docs/problems.md");
+
+/// Mounts `/openapi.json`, `/docs/` and `/problems/{code}`.
+pub fn docs(document: OpenApi) -> impl FnOnce(&mut ServiceConfig) {
+    move |app| {
+        // By default the page has the document checked by somebody else's server, whenever it is not read on localhost.
+        let page = Config::default().validator_url("none");
+        // Guards, not routes: another method gets the same 404 as any path that is not there.
+        app.service(
+            web::resource("/docs").guard(Get()).to(|| async {
+                HttpResponse::PermanentRedirect().insert_header((LOCATION, "/docs/")).finish()
+            }),
+        )
+        .service(web::resource("/problems/{code}").guard(Get()).to(problem))
+        .service(SwaggerUi::new("/docs/{_:.*}").config(page).url("/openapi.json", document));
+    }
+}
+
+async fn problem(code: web::Path<String>) -> impl Responder {
+    match section(&code) {
+        Some(text) => HttpResponse::Ok().content_type("text/markdown; charset=utf-8").body(text),
+        None => Problem::not_found("problem").error_response(),
+    }
+}
+
+/// The part of the catalogue under the heading of this code.
+fn section(code: &str) -> Option<String> {
+    let mut lines = PROBLEMS.lines().skip_while(|line| *line != format!("## {code}"));
+    let heading = lines.next()?;
+    let text: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
+    Some(format!("{heading}\n{}\n", text.join("\n").trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_is_in_the_catalogue() {
+        for kind in crate::kind::ALL {
+            let text =
+                section(kind.code).unwrap_or_else(|| panic!("docs/problems.md has no '## {}'", kind.code));
+            assert!(text.contains(&kind.status.to_string()), "{} does not name its status", kind.code);
+        }
+    }
+
+    #[test]
+    fn an_unknown_problem_has_no_section() {
+        assert_eq!(section("no-such-problem"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! A response, read to its end, and what every problem must look like.
+
+use reqwest::Response;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// An error in the one format, checked.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) code: String,
+    pub(crate) detail: String,
+    pub(crate) retryable: bool,
+    pub(crate) pointers: Vec<String>,
+}
+
+impl Answer {
+    pub(crate) async fn read(response: Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, body: response.bytes().await.unwrap().to_vec() }
+    }
+
+    /// From the bytes of a connection that was closed after it.
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        let end = end.unwrap_or_else(|| panic!("no response: {:?}", String::from_utf8_lossy(bytes)));
+        let head = std::str::from_utf8(&bytes[..end]).unwrap();
+        let mut lines = head.split("\r\n");
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            let (name, value) = line.split_once(": ").unwrap();
+            headers.append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap());
+        }
+        Self { status, headers, body: bytes[end + 4..].to_vec() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    /// Whether it is marked as a replay; the marks must agree.
+    pub(crate) fn is_replay(&self) -> bool {
+        let replayed = self.header("idempotent-replayed") == Some("true");
+        let marked =
+            [self.header("idempotency-status"), self.header("idempotency-original-date").map(|_| "dated")];
+        assert_eq!(replayed, marked == [Some("replayed"), Some("dated")], "{self:?}");
+        replayed
+    }
+
+    /// A first execution that was accepted.
+    #[track_caller]
+    pub(crate) fn assert_placed(&self) {
+        assert_eq!((self.status, self.header("idempotency-status")), (201, Some("executed")), "{self:?}");
+        assert_eq!(self.header("idempotent-replayed"), None);
+    }
+
+    /// The same answer as the first one, byte for byte, and marked.
+    #[track_caller]
+    pub(crate) fn assert_replays(&self, first: &Self) {
+        assert!(self.is_replay(), "{self:?}");
+        assert_eq!((self.status, &self.body), (first.status, &first.body));
+        for name in ["content-type", "location", "etag", "retry-after"] {
+            assert_eq!(self.headers.get(name), first.headers.get(name), "{name}");
+        }
+    }
+
+    /// The problem that it tells, if it tells it as every problem is told.
+    #[track_caller]
+    pub(crate) fn problem(&self) -> Told {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let body = self.json();
+        let text =
+            |member: &str| body[member].as_str().unwrap_or_else(|| panic!("no {member}: {body}")).to_owned();
+        let code = text("code");
+        assert_eq!(text("type"), format!("/problems/{code}"));
+        assert_eq!(body["status"], self.status);
+        assert!(!text("title").is_empty() && !text("detail").is_empty(), "{body}");
+        let known = ["type", "title", "status", "detail", "code", "retryable", "errors"];
+        assert!(body.as_object().unwrap().keys().all(|member| known.contains(&member.as_str())), "{body}");
+        // Nothing of our insides: no SQL, no names of types or files, no secret.
+        let whole = String::from_utf8(self.body.clone()).unwrap().to_lowercase();
+        for inside in
+            ["canary", "select", "insert", "diesel", "postgres://", "::", ".rs", "panick", "bearer ey"]
+        {
+            assert!(!whole.contains(inside), "{inside} in {whole}");
+        }
+        let errors = body["errors"].as_array().cloned().unwrap_or_default();
+        let pointers = errors.iter().map(|error| {
+            assert!(!error["detail"].as_str().unwrap().is_empty(), "{body}");
+            error["pointer"].as_str().unwrap().to_owned()
+        });
+        let retryable = body["retryable"].as_bool().unwrap();
+        Told { pointers: pointers.collect(), detail: text("detail"), retryable, code }
+    }
+
+    /// A problem with this status and code; whether it may be sent again agrees with `Retry-After`.
+    #[track_caller]
+    pub(crate) fn refuses(&self, status: u16, code: &str) -> Told {
+        let told = self.problem();
+        assert_eq!((self.status, told.code.as_str()), (status, code), "{self:?}");
+        if status == 500 {
+            return told;
+        }
+        assert_eq!(self.header("retry-after").is_some(), told.retryable, "{self:?}");
+        if told.retryable {
+            let seconds: u32 = self.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=60).contains(&seconds), "{self:?}");
+        }
+        told
+    }
+}

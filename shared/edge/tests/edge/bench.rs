@@ -1,0 +1,218 @@
+//! The shop behind a real socket, and clients of it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::from_fn;
+use actix_web::{App, HttpServer, web};
+use database::{Database, Settings};
+use diesel::sql_types::BigInt;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use edge::{Authenticator, Edge, EdgeSettings};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use testkit::{TestDatabase, eventually, identity};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use utoipa_actix_web::service_config::ServiceConfig;
+use uuid::Uuid;
+
+use crate::answer::Answer;
+use crate::shop;
+
+pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
+pub(crate) const SCOPES: &str = "orders:read orders:write inventory:write";
+
+/// A running shop. It stops, and its database goes, when the test ends.
+pub(crate) struct Bench {
+    pub(crate) database: TestDatabase,
+    pub(crate) address: SocketAddr,
+    client: Client,
+    server: ServerHandle,
+}
+
+impl Bench {
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(adjust: impl FnOnce(&mut EdgeSettings)) -> Self {
+        let database = shop_database().await;
+        // A command of a test may be held in its transaction; the guards are for services.
+        let long = Duration::from_secs(60);
+        let mut settings = Settings::new(database.service_url(None));
+        (settings.lock_timeout, settings.statement_timeout) = (long, long);
+        let instance = Database::new(&settings, Handle::current()).unwrap();
+        Self::on(database, instance, adjust)
+    }
+
+    /// A shop that reaches its database in its own way.
+    pub(crate) fn on(
+        database: TestDatabase,
+        instance: Database,
+        adjust: impl FnOnce(&mut EdgeSettings),
+    ) -> Self {
+        let (address, server) = serve(instance, adjust);
+        Self { database, address, client: testkit::http::client(), server }
+    }
+
+    /// As the default client.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.request_as(&identity::token("acme", "web-shop", SCOPES), method, path)
+    }
+
+    pub(crate) fn request_as(&self, token: &str, method: Method, path: &str) -> RequestBuilder {
+        self.plain(method, path).bearer_auth(token)
+    }
+
+    /// Without a token.
+    pub(crate) fn plain(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("http://{}{path}", self.address))
+    }
+
+    /// A command of the default client; the body goes out as it stands.
+    pub(crate) fn command(&self, path: &str, key: &str, body: impl Into<String>) -> RequestBuilder {
+        json_body(self.request(Method::POST, path), body).header("Idempotency-Key", key)
+    }
+
+    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> Answer {
+        send(self.command("/v1/orders", key, body)).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        send(self.request(Method::GET, path)).await
+    }
+
+    /// Sends these bytes on a connection of their own, and reads until the server ends it.
+    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> Answer {
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        socket.write_all(request.as_ref()).await.unwrap();
+        let mut bytes = Vec::new();
+        socket.read_to_end(&mut bytes).await.unwrap();
+        Answer::parse(&bytes)
+    }
+
+    /// The head of a command, up to and without the empty line.
+    pub(crate) fn head(&self, path: &str, headers: &[&str]) -> String {
+        let token = identity::token("acme", "web-shop", SCOPES);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n",
+            self.address
+        );
+        headers.iter().fold(head, |head, line| head + line + "\r\n")
+    }
+
+    pub(crate) async fn count(&self, table: Table) -> i64 {
+        self.number(match table {
+            Table::Orders => "SELECT count(*) AS number FROM placed",
+            Table::Records => "SELECT count(*) AS number FROM idempotency_record",
+            Table::Facts => "SELECT count(*) AS number FROM audit_fact",
+        })
+        .await
+    }
+
+    /// What a query of one number says.
+    pub(crate) async fn number(&self, query: &'static str) -> i64 {
+        #[derive(diesel::QueryableByName)]
+        struct Number {
+            #[diesel(sql_type = BigInt)]
+            number: i64,
+        }
+        let mut owner = self.database.owner().await;
+        diesel::sql_query(query).get_result::<Number>(&mut owner).await.unwrap().number
+    }
+
+    /// Waits until a command is held in its transaction, by a lock that the test has.
+    pub(crate) async fn in_flight(&self) {
+        let waiting = "SELECT count(*) AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+                       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        eventually("a command is held", async || (self.number(waiting).await == 1).then_some(())).await;
+    }
+
+    /// Nothing was done, and nothing is remembered.
+    pub(crate) async fn assert_untouched(&self) {
+        let counts = [
+            self.count(Table::Orders).await,
+            self.count(Table::Records).await,
+            self.count(Table::Facts).await,
+        ];
+        assert_eq!(counts, [0, 0, 0], "orders, records, facts");
+    }
+
+    /// So many orders, each with its record and its fact.
+    pub(crate) async fn assert_orders(&self, number: i64) {
+        let counts = [self.count(Table::Orders).await, self.count(Table::Facts).await];
+        assert_eq!(counts, [number, number], "orders, facts");
+    }
+}
+
+pub(crate) enum Table {
+    Orders,
+    Records,
+    Facts,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        drop(self.server.stop(false));
+    }
+}
+
+pub(crate) async fn shop_database() -> TestDatabase {
+    let database = TestDatabase::plain().await;
+    database.owner().await.batch_execute(shop::TABLES).await.unwrap();
+    database
+}
+
+/// Mounts everything as a service does.
+fn serve(database: Database, adjust: impl FnOnce(&mut EdgeSettings)) -> (SocketAddr, ServerHandle) {
+    let mut settings = EdgeSettings::default();
+    adjust(&mut settings);
+    let authenticator =
+        Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+    let edge = Edge::new(database, authenticator, settings);
+    let server = HttpServer::new(move || {
+        App::new()
+            .configure(|app| shop::routes(&mut ServiceConfig::new(app)))
+            .app_data(web::Data::new(edge.clone()))
+            .default_service(edge::unmatched(&shop::document()))
+            .configure(edge::docs(shop::document()))
+            .wrap(from_fn(edge::manners))
+            .wrap(edge::request_span())
+    })
+    .workers(1)
+    .h1_allow_half_closed(true)
+    .bind("127.0.0.1:0")
+    .unwrap();
+    let address = server.addrs()[0];
+    let server = server.disable_signals().run();
+    let handle = server.handle();
+    #[expect(clippy::disallowed_methods, reason = "stopped when the bench is dropped")]
+    tokio::spawn(server);
+    (address, handle)
+}
+
+pub(crate) async fn send(request: RequestBuilder) -> Answer {
+    Answer::read(request.send().await.unwrap()).await
+}
+
+pub(crate) fn json_body(request: RequestBuilder, body: impl Into<String>) -> RequestBuilder {
+    request.header("Content-Type", "application/json").body(body.into())
+}
+
+pub(crate) fn key() -> String {
+    Uuid::new_v4().to_string()
+}
+
+/// An order of this amount.
+pub(crate) fn order(amount: i64) -> String {
+    json!({"lines": [{"sku": "TEA", "amount": amount}]}).to_string()
+}
+
+/// An order that ends as its note says.
+pub(crate) fn noted(note: &str) -> String {
+    let order: Value = json!({"lines": [{"sku": "TEA", "amount": 1}], "note": note});
+    order.to_string()
+}

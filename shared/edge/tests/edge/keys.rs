@@ -1,0 +1,139 @@
+//! The Idempotency-Key header: which forms are one key, and which are none.
+
+use idempotency::KeyPolicy;
+use reqwest::Method;
+
+use crate::bench::{Bench, KEY, json_body, order, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_without_a_key_is_refused() {
+    let bench = Bench::start().await;
+    let answer = send(json_body(bench.request(Method::POST, "/v1/orders"), order(1))).await;
+    let told = answer.refuses(400, "idempotency-key-missing");
+    assert!(told.detail.contains("Idempotency-Key"), "{told:?}");
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_key_is_refused() {
+    let bench = Bench::start().await;
+    for empty in ["", "\"\"", "\"\";a=1"] {
+        bench.place(empty, order(1)).await.refuses(400, "idempotency-key-invalid");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quoted_and_bare_are_the_same_key() {
+    let bench = Bench::start().await;
+    let quoted = format!("\"{KEY}\"");
+    let first = bench.place(&quoted, order(1)).await;
+    first.assert_placed();
+    // Bare, with parameters, in upper case, between blanks: each is that key.
+    let upper = KEY.to_uppercase();
+    for same in
+        [KEY, &format!("{quoted};foo=1"), &format!("{quoted}; a;b=\"c\""), &upper, &format!("\"{upper}\"")]
+    {
+        bench.place(same, order(1)).await.assert_replays(&first);
+    }
+    let blanks = bench.head(
+        "/v1/orders",
+        &[
+            "Content-Type: application/json",
+            &format!("Content-Length: {}", order(1).len()),
+            &format!("IDEMPOTENCY-KEY:  \t{KEY} \t"),
+        ],
+    );
+    bench.raw(format!("{blanks}\r\n{}", order(1))).await.assert_replays(&first);
+    bench.assert_orders(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bare_key_comes_back_quoted() {
+    let bench = Bench::start().await;
+    let first = bench.place(KEY, order(1)).await;
+    first.assert_placed();
+    bench.place(&format!("\"{KEY}\""), order(1)).await.assert_replays(&first);
+    bench.assert_orders(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_key_lines_are_refused_even_if_they_agree() {
+    let bench = Bench::start().await;
+    for other in [KEY, "00000000-0000-4000-8000-000000000000", ""] {
+        let request = bench.command("/v1/orders", KEY, order(1)).header("Idempotency-Key", other);
+        let told = send(request).await.refuses(400, "idempotency-key-invalid");
+        assert!(told.detail.contains("more than one"), "{told:?}");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_not_a_key() {
+    let bench = Bench::start().await;
+    for list in [format!("{KEY}, {KEY}"), format!("\"{KEY}\", \"{KEY}\""), format!("(\"{KEY}\")")] {
+        bench.place(&list, order(1)).await.refuses(400, "idempotency-key-invalid");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_uuid_is_a_key_unless_the_setting_says_otherwise() {
+    let bench = Bench::start().await;
+    for other in [
+        "order-2026-11-20-0001",
+        "{8e03978e-40d5-43e8-bc93-6894a57f9324}",
+        "8e03978e40d543e8bc936894a57f9324",
+    ] {
+        bench.place(other, order(1)).await.refuses(400, "idempotency-key-invalid");
+    }
+    for other in [":YWJjZGVmZ2hpamtsbW5vcA==:", "?1", "-1234567890123456", "@1659578233"] {
+        bench.place(other, order(1)).await.refuses(400, "idempotency-key-invalid");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_key_of_16_to_255_characters_counts_where_the_setting_says_so() {
+    let bench = Bench::with(|settings| settings.key_policy = KeyPolicy::Any).await;
+    let (shortest, longest) = ("k".repeat(16), "k".repeat(255));
+    bench.place(&shortest, order(1)).await.assert_placed();
+    let first = bench.place(&longest, order(1)).await;
+    first.assert_placed();
+    bench.place(&format!("\"{longest}\""), order(1)).await.assert_replays(&first);
+    // Compared byte for byte: another case is another key.
+    bench.place(&"K".repeat(16), order(1)).await.assert_placed();
+    for wrong in ["k".repeat(15), "k".repeat(256), format!("\"{}\"", "k".repeat(256)), "k".repeat(4000)] {
+        bench.place(&wrong, order(1)).await.refuses(400, "idempotency-key-invalid");
+    }
+    bench.assert_orders(3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_are_no_text_are_refused() {
+    let bench = Bench::with(|settings| settings.key_policy = KeyPolicy::Any).await;
+    for bytes in [
+        &b"k\xc3\xa9k-0123456789abcdef"[..],
+        b"\"k\xff-0123456789abcdef\"",
+        b"key with spaces 0123456789",
+        b"\"tab\t0123456789abcdef\"",
+    ] {
+        let mut request = bench
+            .head(
+                "/v1/orders",
+                &["Content-Type: application/json", &format!("Content-Length: {}", order(1).len())],
+            )
+            .into_bytes();
+        request.extend_from_slice(b"Idempotency-Key: ");
+        request.extend_from_slice(bytes);
+        request.extend_from_slice(b"\r\n\r\n");
+        request.extend_from_slice(order(1).as_bytes());
+        bench.raw(request).await.refuses(400, "idempotency-key-invalid");
+    }
+    // A zero byte or a bare line feed is no HTTP at all: the server says so before anything of ours runs.
+    for bytes in ["k\0k-0123456789abcdef", "k\x01k-0123456789abcdef"] {
+        let head = bench.head("/v1/orders", &["Content-Length: 0", &format!("Idempotency-Key: {bytes}")]);
+        assert_eq!(bench.raw(format!("{head}\r\n")).await.status, 400);
+    }
+    bench.assert_untouched().await;
+}

@@ -1,0 +1,159 @@
+//! How much, how fast, and of what type a body may be.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::answer::Answer;
+use crate::bench::{Bench, KEY, order, send};
+
+fn large() -> String {
+    let order = order(1);
+    format!("{order}{}", " ".repeat(1024 * 1024 - order.len()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_body_that_is_announced_is_refused() {
+    let bench = Bench::start().await;
+    for _ in 0..5 {
+        let told = bench.place(KEY, large()).await.refuses(413, "request-too-large");
+        assert!(told.detail.contains("32768"), "{told:?}");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_body_in_chunks_is_refused() {
+    let bench = Bench::start().await;
+    for _ in 0..5 {
+        let mut socket = TcpStream::connect(bench.address).await.unwrap();
+        let head = bench.head(
+            "/v1/orders",
+            &[
+                "Content-Type: application/json",
+                "Transfer-Encoding: chunked",
+                &format!("Idempotency-Key: {KEY}"),
+            ],
+        );
+        socket.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
+        let chunk = format!("1000\r\n{}\r\n", " ".repeat(0x1000));
+        for _ in 0..256 {
+            // The server may have said enough.
+            if socket.write_all(chunk.as_bytes()).await.is_err() {
+                break;
+            }
+        }
+        // The body has no end; the connection has.
+        read(&mut socket).await.refuses(413, "request-too-large");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_of_exactly_the_limit_is_accepted() {
+    let bench = Bench::start().await;
+    let exact = format!("{}{}", order(1), " ".repeat(32 * 1024 - order(1).len()));
+    bench.place(KEY, format!("{exact} ")).await.refuses(413, "request-too-large");
+    bench.place(KEY, exact).await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_stalls_is_given_up() {
+    let bench = Bench::with(|settings| settings.body_deadline = Duration::from_millis(300)).await;
+    // Never a byte, half of it, and byte by byte: the deadline is for the whole body.
+    for (length, sent) in [
+        ("Content-Length: 10000", ""),
+        ("Content-Length: 10000", "{\"lines\":"),
+        ("Transfer-Encoding: chunked", ""),
+        ("Transfer-Encoding: chunked", "9\r\n{\"lines\":\r\n"),
+    ] {
+        let mut socket = open(&bench, length, sent).await;
+        assert!(read(&mut socket).await.refuses(408, "request-timeout").retryable);
+    }
+    let mut socket = open(&bench, "Content-Length: 10000", "{").await;
+    let (mut reading, mut writing) = socket.split();
+    let drip = async {
+        while writing.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let mut bytes = Vec::new();
+    let mut answered = std::pin::pin!(async {
+        let mut buffer = [0; 4096];
+        loop {
+            let read = reading.read(&mut buffer).await.unwrap_or(0);
+            bytes.extend_from_slice(&buffer[..read]);
+            if read == 0 || bytes.ends_with(b"}") {
+                break;
+            }
+        }
+    });
+    tokio::select! {
+        () = &mut answered => {}
+        () = drip => answered.await,
+    }
+    Answer::parse(&bytes).refuses(408, "request-timeout");
+    bench.assert_untouched().await;
+    bench.place(KEY, order(1)).await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_breaks_off_does_nothing() {
+    let bench = Bench::start().await;
+    let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;
+    socket.shutdown().await.unwrap();
+    let mut bytes = Vec::new();
+    let _ = socket.read_to_end(&mut bytes).await;
+    if !bytes.is_empty() {
+        assert_eq!(Answer::parse(&bytes).status, 400);
+    }
+    bench.assert_untouched().await;
+    bench.place(KEY, order(1)).await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_json_is_read() {
+    let bench = Bench::start().await;
+    for wrong in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json5",
+        "application/merge-patch+json",
+        "",
+    ] {
+        let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
+        let told = send(request.header("Content-Type", wrong).body(order(1))).await;
+        told.refuses(415, "unsupported-media-type");
+    }
+    let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY).body(order(1));
+    send(request).await.refuses(415, "unsupported-media-type");
+    let request = bench.command("/v1/orders", KEY, order(1)).header("Content-Encoding", "gzip");
+    send(request).await.refuses(415, "unsupported-media-type");
+    bench.assert_untouched().await;
+    // Parameters and letter case do not make it another type.
+    let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
+    send(request.header("Content-Type", "Application/JSON;charset=UTF-8").body(order(1)))
+        .await
+        .assert_placed();
+}
+
+/// Announces a body, and sends this much of it.
+async fn open(bench: &Bench, length: &str, sent: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(bench.address).await.unwrap();
+    let head = bench.head(
+        "/v1/orders",
+        &["Content-Type: application/json", "Content-Length: 10000", &format!("Idempotency-Key: {KEY}")],
+    );
+    socket.write_all(format!("{head}\r\n{sent}").as_bytes()).await.unwrap();
+    socket
+}
+
+/// The answer on a connection that the server ends after it.
+async fn read(socket: &mut TcpStream) -> Answer {
+    let mut bytes = Vec::new();
+    let ended = socket.read_to_end(&mut bytes).await;
+    assert!(ended.is_ok() || !bytes.is_empty(), "{ended:?}");
+    Answer::parse(&bytes)
+}

@@ -1,0 +1,17 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What a client of any service can rely on, over real HTTP and a real PostgreSQL.
+
+mod answer;
+mod bench;
+mod bodies;
+mod keys;
+mod limits;
+mod replay;
+mod sameness;
+mod shop;

@@ -1,0 +1,59 @@
+//! What the executor can say, without knowing HTTP's manners.
+
+use chrono::{DateTime, Utc};
+
+/// The answer to keep: every retry gets these bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// HTTP status.
+    pub status: u16,
+    /// The headers that belong to the answer, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+}
+
+/// How a command ends when it does not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// A business rule says no: undone, but stored and replayed like a success.
+    Rejected(Receipt),
+    /// Undone and not stored: the same key may try again (the caller may not, or something is not there yet).
+    Refused(Receipt),
+    /// The infrastructure failed: undone and not stored.
+    Database(database::Error),
+}
+
+impl From<database::Error> for Failure {
+    fn from(error: database::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<diesel::result::Error> for Failure {
+    fn from(error: diesel::result::Error) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+/// What a request gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It was carried out now; the receipt is committed.
+    Executed(Receipt),
+    /// It was carried out before: the first answer again.
+    Replayed {
+        /// As it was given the first time.
+        receipt: Receipt,
+        /// When that was.
+        first: DateTime<Utc>,
+    },
+    /// Not carried out, and not remembered.
+    Refused(Receipt),
+    /// The same key is being carried out right now.
+    InProgress,
+    /// The key was used for another request.
+    Reused,
+    /// The key was used, and its answer has been erased.
+    Expired,
+}

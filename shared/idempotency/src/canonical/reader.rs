@@ -1,0 +1,158 @@
+//! The grammar of RFC 8259, read once from front to back while the canonical form is written. It recurses once for
+//! each level of nesting, which [`Limits::max_depth`] bounds.
+
+use std::collections::btree_map::Entry;
+
+use super::cursor::Cursor;
+use super::decimal::Decimal;
+use super::fault::{Fault, JsonFaultKind};
+use super::members::{Members, Name};
+use super::{Limits, members, string};
+
+pub(super) fn read_document(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, Fault> {
+    let mut reader = Reader { cursor: Cursor::new(bytes), out: Vec::with_capacity(bytes.len()), limits };
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        return Err(reader.cursor.fault(JsonFaultKind::ByteOrderMark));
+    }
+    reader.cursor.skip_white_space();
+    if reader.cursor.peek().is_none() {
+        return Err(reader.cursor.fault(JsonFaultKind::Empty));
+    }
+    reader.value(limits.max_depth)?;
+    reader.cursor.skip_white_space();
+    match reader.cursor.peek() {
+        Some(_) => Err(reader.cursor.fault(JsonFaultKind::TrailingBytes)),
+        None => Ok(reader.out),
+    }
+}
+
+struct Reader<'a> {
+    cursor: Cursor<'a>,
+    out: Vec<u8>,
+    limits: Limits,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads one value, in which `levels` arrays and objects may still stand inside each other.
+    fn value(&mut self, levels: u8) -> Result<(), Fault> {
+        match self.cursor.peek() {
+            Some(b'{') => self.object(levels),
+            Some(b'[') => self.array(levels),
+            Some(b'"') => {
+                let text = string::read(&mut self.cursor)?;
+                string::write(&text, &mut self.out);
+                Ok(())
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                Decimal::read(&mut self.cursor)?.write(&mut self.out);
+                Ok(())
+            }
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            _ => Err(self.cursor.expected("a JSON value")),
+        }
+    }
+
+    fn literal(&mut self, word: &'static str) -> Result<(), Fault> {
+        if !self.cursor.eat(word.as_bytes()) {
+            return Err(self.cursor.expected(word));
+        }
+        self.out.extend_from_slice(word.as_bytes());
+        Ok(())
+    }
+
+    fn array(&mut self, levels: u8) -> Result<(), Fault> {
+        let levels = self.enter(levels)?;
+        self.out.push(b'[');
+        if self.cursor.eat(b"]") {
+            self.out.push(b']');
+            return Ok(());
+        }
+        for index in 0.. {
+            self.cursor.skip_white_space();
+            self.value(levels).map_err(|fault| fault.in_element(index))?;
+            self.cursor.skip_white_space();
+            match self.cursor.peek() {
+                Some(separator @ (b',' | b']')) => {
+                    self.cursor.next();
+                    self.out.push(separator);
+                    if separator == b']' {
+                        break;
+                    }
+                }
+                _ => return Err(self.cursor.expected("`,` or `]`")),
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, levels: u8) -> Result<(), Fault> {
+        let levels = self.enter(levels)?;
+        self.out.push(b'{');
+        if self.cursor.eat(b"}") {
+            self.out.push(b'}');
+            return Ok(());
+        }
+        let members_at = self.out.len();
+        let mut members = Members::new();
+        loop {
+            self.cursor.skip_white_space();
+            self.member(levels, &mut members)?;
+            self.cursor.skip_white_space();
+            if self.cursor.eat(b"}") {
+                break;
+            }
+            if !self.cursor.eat(b",") {
+                return Err(self.cursor.expected("`,` or `}`"));
+            }
+        }
+        members::sort(&members, members_at, &mut self.out);
+        self.out.pop(); // the last member's comma
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    /// Reads one member and writes it, with a comma behind it, where it happens to stand.
+    fn member(&mut self, levels: u8, members: &mut Members<'a>) -> Result<(), Fault> {
+        if self.cursor.peek() != Some(b'"') {
+            return Err(self.cursor.expected("a member name in double quotes"));
+        }
+        let name_at = self.cursor.offset();
+        match members.entry(Name(string::read(&mut self.cursor)?)) {
+            Entry::Occupied(first) => {
+                Err(Fault::at(name_at, JsonFaultKind::DuplicateMember).in_member(&first.key().0))
+            }
+            Entry::Vacant(place) => {
+                let Name(name) = place.key();
+                let start = self.out.len();
+                string::write(name, &mut self.out);
+                self.out.push(b':');
+                self.member_value(levels).map_err(|fault| fault.in_member(name))?;
+                self.out.push(b',');
+                place.insert(start..self.out.len());
+                Ok(())
+            }
+        }
+    }
+
+    fn member_value(&mut self, levels: u8) -> Result<(), Fault> {
+        self.cursor.skip_white_space();
+        if !self.cursor.eat(b":") {
+            return Err(self.cursor.expected("`:`"));
+        }
+        self.cursor.skip_white_space();
+        self.value(levels)
+    }
+
+    /// Reads the bracket, if one more level is allowed, and what may stand before the first element; answers with
+    /// the levels that are left inside.
+    fn enter(&mut self, levels: u8) -> Result<u8, Fault> {
+        let Some(left) = levels.checked_sub(1) else {
+            return Err(self.cursor.fault(JsonFaultKind::TooDeep { limit: self.limits.max_depth }));
+        };
+        self.cursor.next();
+        self.cursor.skip_white_space();
+        Ok(left)
+    }
+}

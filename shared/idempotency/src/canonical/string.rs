@@ -1,0 +1,99 @@
+//! Strings: every spelling of a text is read to the text itself, and written with as few escapes as JSON allows.
+//! No Unicode normalisation: two texts that look alike stay two texts.
+
+use std::borrow::Cow;
+
+use super::cursor::Cursor;
+use super::fault::{Fault, JsonFaultKind};
+
+/// Reads the string whose opening quote comes next.
+pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, Fault> {
+    cursor.next();
+    let mut text = Cow::Borrowed("");
+    loop {
+        let start = cursor.offset();
+        let plain = cursor.run(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        text += std::str::from_utf8(plain)
+            .map_err(|error| Fault::at(start + error.valid_up_to(), JsonFaultKind::InvalidUtf8))?;
+        match cursor.peek() {
+            Some(b'"') => {
+                cursor.next();
+                return Ok(text);
+            }
+            Some(b'\\') => text.to_mut().push(read_escape(cursor)?),
+            Some(_) => return Err(cursor.fault(JsonFaultKind::ControlCharacter)),
+            None => return Err(cursor.expected("the closing quote of a string")),
+        }
+    }
+}
+
+/// Reads one escape, or the two that make a surrogate pair. Its faults lie at its backslash.
+fn read_escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
+    let start = cursor.offset();
+    cursor.next();
+    match cursor.next() {
+        Some(same @ (b'"' | b'\\' | b'/')) => Ok(char::from(same)),
+        Some(b'b') => Ok('\u{8}'),
+        Some(b'f') => Ok('\u{c}'),
+        Some(b'n') => Ok('\n'),
+        Some(b'r') => Ok('\r'),
+        Some(b't') => Ok('\t'),
+        Some(b'u') => read_code_units(cursor, start),
+        Some(_) => Err(Fault::at(start, JsonFaultKind::WrongEscape)),
+        None => Err(cursor.expected("the rest of an escape")),
+    }
+}
+
+fn read_code_units(cursor: &mut Cursor<'_>, start: usize) -> Result<char, Fault> {
+    let first = read_code_unit(cursor, start)?;
+    if first == 0 {
+        return Err(Fault::at(start, JsonFaultKind::NullCharacter));
+    }
+    let is_high_surrogate = (0xD800..0xDC00).contains(&first);
+    let second = if is_high_surrogate && cursor.eat(b"\\u") { read_code_unit(cursor, start)? } else { 0 };
+    match char::decode_utf16([first, second]).next() {
+        Some(Ok(character)) => Ok(character),
+        _ => Err(Fault::at(start, JsonFaultKind::LoneSurrogate)),
+    }
+}
+
+fn read_code_unit(cursor: &mut Cursor<'_>, start: usize) -> Result<u16, Fault> {
+    let mut unit = 0;
+    for _ in 0..4 {
+        let Some(byte) = cursor.next() else {
+            return Err(cursor.expected("the rest of an escape"));
+        };
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => return Err(Fault::at(start, JsonFaultKind::WrongEscape)),
+        };
+        unit = unit << 4 | u16::from(digit);
+    }
+    Ok(unit)
+}
+
+/// Writes the string as RFC 8785 has it: UTF-8, escaped only where JSON demands it.
+pub(super) fn write(text: &str, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0x0C => out.extend_from_slice(b"\\f"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0x00..=0x1F => {
+                out.extend_from_slice(b"\\u00");
+                out.push(HEX[usize::from(byte >> 4)]);
+                out.push(HEX[usize::from(byte & 0x0F)]);
+            }
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}

@@ -1,0 +1,251 @@
+use super::{JsonFault, JsonFaultKind as Kind, Limits, canonicalise};
+
+fn canonical(document: impl AsRef<[u8]>) -> String {
+    String::from_utf8(canonicalise(document.as_ref(), Limits::default()).unwrap()).unwrap()
+}
+
+fn fault(document: impl AsRef<[u8]>) -> JsonFault {
+    canonicalise(document.as_ref(), Limits::default()).unwrap_err()
+}
+
+#[track_caller]
+fn refused(document: impl AsRef<[u8]>, what: Kind, offset: usize, pointer: &str) {
+    let fault = fault(&document);
+    let shown = String::from_utf8_lossy(document.as_ref()).into_owned();
+    assert_eq!((fault.what, fault.offset, fault.pointer.as_str()), (what, offset, pointer), "{shown}");
+}
+
+#[test]
+fn members_are_sorted_by_utf_16_code_units() {
+    // The example of RFC 8785, section 3.2.3.
+    let document = "{\"\\u20ac\":\"Euro Sign\",\"\\r\":\"Carriage Return\",\"\\ufb33\":\"Hebrew Letter Dalet With \
+                    Dagesh\",\"1\":\"One\",\"\\ud83d\\ude00\":\"Emoji: Grinning Face\",\"\\u0080\":\"Control\",\
+                    \"\\u00f6\":\"Latin Small Letter O With Diaeresis\"}";
+    assert_eq!(
+        canonical(document),
+        "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\u{80}\":\"Control\",\"ö\":\"Latin Small Letter O With \
+         Diaeresis\",\"€\":\"Euro Sign\",\"😀\":\"Emoji: Grinning Face\",\"\u{fb33}\":\"Hebrew Letter Dalet With \
+         Dagesh\"}"
+    );
+}
+
+#[test]
+fn members_are_sorted_at_every_level_and_elements_nowhere() {
+    assert_eq!(
+        canonical(
+            "\n{ \"b\" : [ {\"z\":1,\"y\":[]} , {} , 2 , 1 ] ,\t\"a\":{\"d\":null,\"c\":true},\"\":false }\r\n"
+        ),
+        r#"{"":false,"a":{"c":true,"d":null},"b":[{"y":[],"z":1},{},2,1]}"#
+    );
+}
+
+#[test]
+fn strings_are_escaped_no_more_than_json_demands() {
+    // The string of RFC 8785, section 3.2.2.
+    assert_eq!(
+        canonical(r#""\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/""#),
+        r#""€$\u000f\nA'B\"\\\\\"/""#
+    );
+    assert_eq!(
+        canonical(r#""\u0008\u0009\u000c\u000d\u001b\u007f\u2028""#),
+        "\"\\b\\t\\f\\r\\u001b\u{7f}\u{2028}\""
+    );
+}
+
+#[test]
+fn texts_are_not_normalised() {
+    assert_ne!(canonical("\"\u{e9}\""), canonical("\"e\u{301}\""));
+}
+
+#[test]
+fn null_differs_from_absent() {
+    assert_ne!(canonical(r#"{"a":null}"#), canonical("{}"));
+}
+
+#[test]
+fn spellings_of_one_number_are_equal() {
+    for (canonical_form, spellings) in [
+        ("1", &["1", "1.0", "1e0", "10e-1", "0.1e1", "1.000E+00", "0.00001e+5"][..]),
+        ("-1.5", &["-1.5", "-15e-1", "-0.15E1", "-1.50"]),
+        ("0", &["0", "-0", "0.0", "-0.00", "0e5", "0E-999999999", "-0e999999999999999999999"]),
+        ("100000000000000000000", &["1e20", "100000000000000000000", "0.1e21"]),
+        ("1e+21", &["1e21", "1000000000000000000000", "1E+21"]),
+        ("123.456", &["123.456", "123456e-3", "1.23456e2"]),
+        ("0.000001", &["1e-6", "0.000001", "0.0000010"]),
+        ("1e-7", &["1e-7", "0.0000001", "10e-8"]),
+        ("-1.25e-10", &["-1.25e-10", "-0.000000000125"]),
+        ("1e+400", &["1e400", "0.1e401", "1000e397"]),
+        ("1e-400", &["1e-400", "0.001e-397"]),
+        ("9007199254740993", &["9007199254740993", "9007199254740.993e3"]),
+    ] {
+        for spelling in spellings {
+            assert_eq!(canonical(spelling), canonical_form, "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn numbers_that_only_a_double_would_confuse_stay_apart() {
+    for (one, other) in [
+        ("9007199254740993", "9007199254740992"),
+        ("0.1", "0.10000000000000001"),
+        ("1e400", "1e399"),
+        ("18446744073709551616", "18446744073709551615"),
+        ("1", "-1"),
+        ("1", "1.0000000000000000000000000000000000000000000000000000000000001"),
+        ("5e-324", "0"),
+    ] {
+        assert_ne!(canonical(one), canonical(other));
+    }
+}
+
+#[test]
+fn sixty_four_significant_digits_are_the_most() {
+    let most = format!("1{}7", "0".repeat(62));
+    assert_eq!(canonical(format!("0.{most}")), format!("0.{most}"));
+    assert_eq!(canonical(format!("{most}000e-3")), canonical(&most));
+    refused(format!("[1,1{}7]", "0".repeat(63)), Kind::TooManyDigits, 3, "/1");
+    refused(format!("-0.{}", "1".repeat(65)), Kind::TooManyDigits, 0, "");
+}
+
+#[test]
+fn exponents_beyond_400_are_refused_and_never_expanded() {
+    assert_eq!(canonical("123e398"), "1.23e+400");
+    for number in
+        ["1e401", "10e400", "-1e401", "1e-401", "0.1e-400", "1e999999999", "1e-99999999999999999999999"]
+    {
+        refused(number, Kind::ExponentOutOfRange, 0, "");
+    }
+    refused(format!("1{}", "0".repeat(401)), Kind::ExponentOutOfRange, 0, "");
+}
+
+#[test]
+fn a_long_spelling_of_a_small_number_is_that_number() {
+    let zeros = "0".repeat(100_000);
+    assert_eq!(canonical(format!("1{zeros}e-100000")), "1");
+    assert_eq!(canonical(format!("0.{zeros}1e100001")), "1");
+    assert_eq!(canonical(format!("1.{zeros}")), "1");
+}
+
+#[test]
+fn what_is_no_number_is_refused() {
+    refused("[01]", Kind::LeadingZero, 1, "/0");
+    refused("-00.5", Kind::LeadingZero, 0, "");
+    refused("-", Kind::Ended("a digit"), 1, "");
+    refused("[-a]", Kind::Expected("a digit"), 2, "/0");
+    refused("[1.]", Kind::Expected("a digit"), 3, "/0");
+    refused("1e+", Kind::Ended("a digit"), 3, "");
+    for document in ["+1", ".5", "NaN", "Infinity", "'a'", "True"] {
+        refused(document, Kind::Expected("a JSON value"), 0, "");
+    }
+    for document in ["0x10", "1 2", "1_000", "1e5.5"] {
+        assert_eq!(fault(document).what, Kind::TrailingBytes, "{document}");
+    }
+}
+
+#[test]
+fn duplicate_members_are_refused_after_unescaping() {
+    refused(r#"{"a":1,"b":2,"a":1}"#, Kind::DuplicateMember, 13, "/a");
+    refused(r#"[{"x":{"aé":1,"\u0061\u00e9":1}}]"#, Kind::DuplicateMember, 15, "/0/x/aé");
+    assert_eq!(canonical(r#"{"a":{"a":1},"A":{"a":1}}"#), r#"{"A":{"a":1},"a":{"a":1}}"#);
+}
+
+#[test]
+fn lone_surrogates_and_null_characters_are_refused() {
+    for half in
+        [r"\ud83d", r"\ude00", r"\ude00\ud83d", r"\ud83dx", r"\ud83d\n", r"\ud83d\u0041", r"\ud83d\ud83d"]
+    {
+        refused(format!(r#"{{"a":"x{half}"}}"#), Kind::LoneSurrogate, 7, "/a");
+    }
+    refused(r#"{"a":"x\u0000"}"#, Kind::NullCharacter, 7, "/a");
+    refused(r#"{"\u0000":1}"#, Kind::NullCharacter, 2, "");
+}
+
+#[test]
+fn what_is_no_string_is_refused() {
+    refused("[\"a\nb\"]", Kind::ControlCharacter, 3, "/0");
+    refused("[\"a\0b\"]", Kind::ControlCharacter, 3, "/0");
+    refused(r#"["ab\x41"]"#, Kind::WrongEscape, 4, "/0");
+    refused(r#"["ab\u00g1"]"#, Kind::WrongEscape, 4, "/0");
+    refused(r#"["\u+123"]"#, Kind::WrongEscape, 2, "/0");
+    refused(r#"["\ud83d\u12"]"#, Kind::WrongEscape, 2, "/0");
+    refused(r#""ab"#, Kind::Ended("the closing quote of a string"), 3, "");
+    refused(r#""ab\"#, Kind::Ended("the rest of an escape"), 4, "");
+    refused(r#""ab\u12"#, Kind::Ended("the rest of an escape"), 7, "");
+}
+
+#[test]
+fn invalid_utf_8_is_refused_where_it_starts() {
+    refused(b"{\"a\":[\"\xC3\xA9\xC3\"]}", Kind::InvalidUtf8, 9, "/a/0");
+    refused(b"\"\xED\xA0\x80\"", Kind::InvalidUtf8, 1, ""); // a surrogate, as CESU-8 has it
+    refused(b"\"\xC0\xAF\"", Kind::InvalidUtf8, 1, ""); // an overlong slash
+    refused(b"\xFF", Kind::Expected("a JSON value"), 0, "");
+}
+
+#[test]
+fn a_document_is_one_value_and_nothing_else() {
+    refused("", Kind::Empty, 0, "");
+    refused(" \n", Kind::Empty, 2, "");
+    refused("\u{feff}{}", Kind::ByteOrderMark, 0, "");
+    refused("{}\u{feff}", Kind::TrailingBytes, 2, "");
+    refused("{} {}", Kind::TrailingBytes, 3, "");
+    refused("{}\0", Kind::TrailingBytes, 2, "");
+    refused("truefalse", Kind::TrailingBytes, 4, "");
+    refused("[] // done", Kind::TrailingBytes, 3, "");
+    for blank in ["\u{b}", "\u{c}", "\u{a0}", "\u{2028}"] {
+        refused(format!("{blank}1"), Kind::Expected("a JSON value"), 0, "");
+    }
+}
+
+#[test]
+fn broken_structure_is_refused_where_it_breaks() {
+    refused("[1,]", Kind::Expected("a JSON value"), 3, "/1");
+    refused("[1 2]", Kind::Expected("`,` or `]`"), 3, "");
+    refused("[1", Kind::Ended("`,` or `]`"), 2, "");
+    refused("[", Kind::Ended("a JSON value"), 1, "/0");
+    refused("{", Kind::Ended("a member name in double quotes"), 1, "");
+    refused("{a:1}", Kind::Expected("a member name in double quotes"), 1, "");
+    refused("{\"a\":1,}", Kind::Expected("a member name in double quotes"), 7, "");
+    refused("{\"a\" 1}", Kind::Expected("`:`"), 5, "/a");
+    refused("{\"a\":}", Kind::Expected("a JSON value"), 5, "/a");
+    refused("{\"a\":1 \"b\":2}", Kind::Expected("`,` or `}`"), 7, "");
+    refused("{\"a\":tru}", Kind::Expected("true"), 5, "/a");
+    refused("]", Kind::Expected("a JSON value"), 0, "");
+}
+
+#[test]
+fn a_fault_is_located_by_pointer_line_and_column() {
+    let fault = fault("{\n  \"lines\": [\n    {\"a/b~c\": \"é😀\", \"quantity\": 1x}\n  ]\n}");
+    assert_eq!((fault.line, fault.column, fault.pointer.as_str()), (3, 34, "/lines/0"));
+    assert_eq!(fault.to_string(), "line 3, column 34: expected `,` or `}`");
+    refused(r#"{"a/b~c":{"":[0,x]}}"#, Kind::Expected("a JSON value"), 16, "/a~1b~0c//1");
+}
+
+#[test]
+fn nesting_ends_at_the_limit() {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    assert_eq!(canonical(nested(64)), nested(64));
+    refused(nested(65), Kind::TooDeep { limit: 64 }, 64, &"/0".repeat(64));
+    refused("[".repeat(1_000_000), Kind::TooDeep { limit: 64 }, 64, &"/0".repeat(64));
+    refused("{\"a\":".repeat(1_000_000), Kind::TooDeep { limit: 64 }, 64 * 5, &"/a".repeat(64));
+
+    let flat = Limits { max_depth: 0 };
+    assert_eq!(canonicalise(b"1", flat), Ok(b"1".to_vec()));
+    assert_eq!(canonicalise(b"[]", flat).unwrap_err().what, Kind::TooDeep { limit: 0 });
+    let deepest = Limits { max_depth: u8::MAX };
+    assert_eq!(canonicalise(nested(255).as_bytes(), deepest), Ok(nested(255).into_bytes()));
+}
+
+/// Quadratic time would show here: it would take minutes.
+#[test]
+fn a_hundred_thousand_members_are_sorted_and_compared() {
+    let members = |names: &mut dyn Iterator<Item = u32>| {
+        let members: Vec<String> = names.map(|name| format!("\"{name:06}\":1")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let sorted = members(&mut (0..100_000));
+    assert_eq!(canonical(members(&mut (0..100_000).rev())), sorted);
+
+    let last_again = members(&mut (0..100_000).chain([99_999]));
+    assert_eq!(fault(last_again).pointer, "/099999");
+}

@@ -1,0 +1,213 @@
+//! Tells whether a key came back with the request that it was first used for: a key names one intent, and answering
+//! another request with the first one's receipt would be worse than refusing it.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+/// What makes two requests the same request. What changes between retries (trace context, date, token) is left out.
+#[derive(Debug, Clone, Copy)]
+pub struct FingerprintInput<'a> {
+    /// In upper case, as on the request line.
+    pub method: &'a str,
+    /// As mounted, for instance `/v1/orders/{id}/cancel`.
+    pub route_template: &'a str,
+    /// Names and decoded values, in the template's order.
+    pub path_parameters: &'a [(&'a str, &'a str)],
+    /// Decoded names and values, in any order. Values of one name keep theirs: `a=1&a=2` is not `a=2&a=1`.
+    pub query: &'a [(&'a str, &'a str)],
+    /// The `Content-Type`, or "" without one. Parameters such as `charset`, and letter case, make no difference.
+    pub media_type: &'a str,
+    /// The client that asks.
+    pub actor: &'a str,
+    /// The body in canonical form (see [`crate::canonicalise`]); empty if there is none.
+    pub body: &'a [u8],
+}
+
+/// SHA-256 of a request, and the version of the algorithm that made it.
+///
+/// Stored beside each key. A version stands for its algorithm for ever: when another is added, the stored one is
+/// recomputed for comparison, or retries that span a deployment would be refused.
+///
+/// Comparison need not take constant time: both sides come from the caller's own requests, and whoever could forge a
+/// match by timing already holds the credentials that the record is scoped to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    version: u16,
+    digest: [u8; 32],
+}
+
+impl Fingerprint {
+    /// The algorithm of [`Fingerprint::of`].
+    pub const VERSION: u16 = 1;
+
+    /// The fingerprint of a request.
+    ///
+    /// Version 1 is SHA-256 over parts, each framed by its length in bytes (u64, big-endian), in this order:
+    /// `idem-fingerprint-v1`; method; route template; number of path parameters (u64, big-endian), then name and
+    /// value of each; number of query pairs, then name and value of each, ordered by name; media type without
+    /// parameters, in lower case; actor; body.
+    pub fn of(request: &FingerprintInput<'_>) -> Self {
+        let mut query = request.query.to_vec();
+        query.sort_by_key(|(name, _)| *name); // stable: values of one name keep their order
+        let essence = request.media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+
+        let mut parts = Parts::default();
+        parts.add(b"idem-fingerprint-v1");
+        parts.add(request.method.as_bytes());
+        parts.add(request.route_template.as_bytes());
+        parts.add_pairs(request.path_parameters);
+        parts.add_pairs(&query);
+        parts.add(essence.as_bytes());
+        parts.add(request.actor.as_bytes());
+        parts.add(request.body);
+        Self { version: Self::VERSION, digest: parts.0.finalize().into() }
+    }
+
+    /// A fingerprint read back from its record; `None` unless `digest` has 32 bytes.
+    pub fn from_stored(version: u16, digest: &[u8]) -> Option<Self> {
+        Some(Self { version, digest: digest.try_into().ok()? })
+    }
+
+    /// Which algorithm made it.
+    pub const fn version(&self) -> u16 {
+        self.version
+    }
+
+    /// The digest, as it is stored.
+    pub const fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    /// The version and a few digits: enough to tell two apart in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint(v{} ", self.version)?;
+        self.digest.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+/// Framed parts: with each length in front, no byte can move from one part to its neighbour unseen.
+#[derive(Default)]
+struct Parts(Sha256);
+
+impl Parts {
+    fn add(&mut self, part: &[u8]) {
+        self.add_count(part.len());
+        self.0.update(part);
+    }
+
+    fn add_pairs(&mut self, pairs: &[(&str, &str)]) {
+        self.add_count(pairs.len());
+        for (name, value) in pairs {
+            self.add(name.as_bytes());
+            self.add(value.as_bytes());
+        }
+    }
+
+    fn add_count(&mut self, count: usize) {
+        self.0.update((count as u64).to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::{Fingerprint, FingerprintInput};
+
+    const CANCEL: FingerprintInput<'static> = FingerprintInput {
+        method: "POST",
+        route_template: "/v1/orders/{id}/cancel",
+        path_parameters: &[("id", "0190a5c4-7e3b-7abc-8def-0123456789ab")],
+        query: &[("dry_run", "false"), ("tag", "b"), ("tag", "a")],
+        media_type: "application/json",
+        actor: "web-shop",
+        body: br#"{"reason":"changed my mind"}"#,
+    };
+
+    fn of(request: FingerprintInput<'_>) -> Fingerprint {
+        Fingerprint::of(&request)
+    }
+
+    #[test]
+    fn version_1_never_changes() {
+        let hex = of(CANCEL).digest().iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").unwrap();
+            hex
+        });
+        // Stored in records: if this differs, raise VERSION and keep computing this one for records that have it.
+        assert_eq!(
+            (of(CANCEL).version(), hex.as_str()),
+            (1, "ee4761993847e450ec2c1146b945f6e6f38f6d8d5f721692b6e6f599eaeb098f")
+        );
+    }
+
+    #[test]
+    fn every_part_counts() {
+        let others = [
+            FingerprintInput { method: "PUT", ..CANCEL },
+            FingerprintInput { route_template: "/v1/orders/{id}/refund", ..CANCEL },
+            FingerprintInput { path_parameters: &[("id", "another")], ..CANCEL },
+            FingerprintInput { path_parameters: &[("order", CANCEL.path_parameters[0].1)], ..CANCEL },
+            FingerprintInput { query: &[("dry_run", "true"), ("tag", "b"), ("tag", "a")], ..CANCEL },
+            FingerprintInput { query: &[], ..CANCEL },
+            FingerprintInput { media_type: "application/merge-patch+json", ..CANCEL },
+            FingerprintInput { actor: "call-centre", ..CANCEL },
+            FingerprintInput { body: br#"{"reason":"too late"}"#, ..CANCEL },
+            FingerprintInput { body: b"", ..CANCEL },
+        ];
+        for other in others {
+            assert_ne!(of(other), of(CANCEL), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_query_names_makes_no_difference() {
+        let reordered =
+            FingerprintInput { query: &[("tag", "b"), ("dry_run", "false"), ("tag", "a")], ..CANCEL };
+        assert_eq!(of(reordered), of(CANCEL));
+    }
+
+    #[test]
+    fn the_order_of_values_of_one_name_counts() {
+        let swapped =
+            FingerprintInput { query: &[("dry_run", "false"), ("tag", "a"), ("tag", "b")], ..CANCEL };
+        assert_ne!(of(swapped), of(CANCEL));
+    }
+
+    #[test]
+    fn parameters_and_case_of_the_media_type_make_no_difference() {
+        let spelled = FingerprintInput { media_type: "Application/JSON ; charset=utf-8", ..CANCEL };
+        assert_eq!(of(spelled), of(CANCEL));
+    }
+
+    #[test]
+    fn no_byte_moves_between_parts() {
+        let framed = [
+            FingerprintInput { method: "a", route_template: "bc", ..CANCEL },
+            FingerprintInput { method: "ab", route_template: "c", ..CANCEL },
+            FingerprintInput { path_parameters: &[("a", "b"), ("c", "d")], query: &[], ..CANCEL },
+            FingerprintInput { path_parameters: &[("a", "b")], query: &[("c", "d")], ..CANCEL },
+            FingerprintInput { path_parameters: &[], query: &[("a", "b"), ("c", "d")], ..CANCEL },
+            FingerprintInput { query: &[("a", "bc")], ..CANCEL },
+            FingerprintInput { query: &[("ab", "c")], ..CANCEL },
+            FingerprintInput { actor: "a", body: b"bc", ..CANCEL },
+            FingerprintInput { actor: "ab", body: b"c", ..CANCEL },
+        ]
+        .map(of);
+        for (at, one) in framed.iter().enumerate() {
+            assert!(!framed[at + 1..].contains(one), "number {at} has a twin");
+        }
+    }
+
+    #[test]
+    fn a_stored_fingerprint_is_the_same_fingerprint() {
+        let fresh = of(CANCEL);
+        assert_eq!(Fingerprint::from_stored(fresh.version(), fresh.digest()), Some(fresh));
+        assert_ne!(Fingerprint::from_stored(fresh.version() + 1, fresh.digest()), Some(fresh));
+        assert_eq!(Fingerprint::from_stored(1, &fresh.digest()[1..]), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! The record of one key: found, compared, written.
+
+use chrono::{DateTime, Utc};
+use database::functions::{clock_timestamp, from_now, pg_try_advisory_xact_lock};
+use database::{Buffered, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, try_join};
+use serde_json::Value;
+
+use crate::{Answer, Intent, Operation, Receipt, Retention};
+
+diesel::table! {
+    idempotency_record (tenant_id, client_id, method, route, key) {
+        tenant_id -> Text,
+        client_id -> Text,
+        method -> Text,
+        route -> Text,
+        key -> Text,
+        fingerprint -> Binary,
+        fingerprint_version -> SmallInt,
+        state -> Text,
+        operation_id -> Uuid,
+        status -> Nullable<SmallInt>,
+        created_at -> Timestamptz,
+        completed_at -> Nullable<Timestamptz>,
+        expires_at -> Nullable<Timestamptz>,
+        tombstone_until -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    idempotency_snapshot (operation_id) {
+        operation_id -> Uuid,
+        headers -> Jsonb,
+        body -> Binary,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_snapshot);
+
+/// A record as it was found, with its answer if it still has one.
+#[derive(Debug, Queryable)]
+pub(crate) struct Found {
+    fingerprint: Vec<u8>,
+    state: String,
+    status: Option<i16>,
+    created_at: DateTime<Utc>,
+    expired: Option<bool>,
+    headers: Option<Value>,
+    body: Option<Vec<u8>>,
+}
+
+impl Found {
+    /// What the same key gets now.
+    pub(crate) fn answer(self, intent: &Intent) -> Answer {
+        if self.fingerprint != intent.fingerprint.digest() {
+            return Answer::Reused;
+        }
+        match self.state.as_str() {
+            "completed" | "failed_terminal" | "expired" => {}
+            _ => return Answer::InProgress,
+        }
+        if self.expired != Some(false) {
+            return Answer::Expired;
+        }
+        // A missing snapshot has been erased: never carried out again.
+        let (Some(status), Some(headers), Some(body)) = (self.status, self.headers, self.body) else {
+            return Answer::Expired;
+        };
+        let status = u16::try_from(status).unwrap_or(500);
+        let headers = serde_json::from_value(headers).unwrap_or_default();
+        Answer::Replayed { receipt: Receipt { status, headers, body }, first: self.created_at }
+    }
+}
+
+/// Asks for the key's lock, then looks: two statements in that order, sent together.
+///
+/// In one statement the snapshot would be older than the lock, and the winner's record invisible to the loser.
+pub(crate) async fn lock_and_find(tx: &Tx, intent: &Intent) -> Result<(bool, Option<Found>)> {
+    use idempotency_record as record;
+    use idempotency_snapshot as snapshot;
+    let caller = &intent.scope.caller;
+    let lock = diesel::select(pg_try_advisory_xact_lock(intent.lock_number()));
+    let find = record::table
+        .left_join(snapshot::table.on(snapshot::operation_id.eq(record::operation_id)))
+        .filter(record::tenant_id.eq(caller.tenant.as_str()))
+        .filter(record::client_id.eq(caller.client.as_str()))
+        .filter(record::method.eq(&intent.scope.method))
+        .filter(record::route.eq(&intent.scope.route))
+        .filter(record::key.eq(intent.key.as_str()))
+        .select((
+            record::fingerprint,
+            record::state,
+            record::status,
+            record::created_at,
+            record::expires_at.le(clock_timestamp().nullable()),
+            snapshot::headers.nullable(),
+            snapshot::body.nullable(),
+        ));
+    let (mut first, mut second) = (tx, tx);
+    let (locked, found) =
+        try_join(lock.get_result::<bool>(&mut first), find.get_results::<Found>(&mut second)).await?;
+    Ok((locked, found.into_iter().next()))
+}
+
+/// The completed record, waiting for the end of its transaction.
+pub(crate) struct Completed {
+    pub(crate) intent: Intent,
+    pub(crate) operation: Operation,
+    pub(crate) receipt: Receipt,
+    pub(crate) retention: Retention,
+}
+
+impl Completed {
+    async fn insert(self, tx: &Tx) -> Result<()> {
+        use idempotency_record as record;
+        let Self { intent, operation, receipt, retention } = self;
+        let caller = &intent.scope.caller;
+        let columns = (
+            record::tenant_id.eq(caller.tenant.as_str()),
+            record::client_id.eq(caller.client.as_str()),
+            record::method.eq(&intent.scope.method),
+            record::route.eq(&intent.scope.route),
+            record::key.eq(intent.key.as_str()),
+            record::fingerprint.eq(intent.fingerprint.digest().as_slice()),
+            record::fingerprint_version.eq(i16::try_from(intent.fingerprint.version()).unwrap_or(0)),
+            record::state.eq("completed"),
+            record::operation_id.eq(operation.id.uuid()),
+            record::status.eq(i16::try_from(receipt.status).unwrap_or(500)),
+            record::completed_at.eq(clock_timestamp().nullable()),
+            record::expires_at.eq(from_now(retention.reply).nullable()),
+            record::tombstone_until.eq(from_now(retention.tombstone).nullable()),
+        );
+        let snapshot = (
+            idempotency_snapshot::operation_id.eq(operation.id.uuid()),
+            idempotency_snapshot::headers.eq(Value::from_iter(
+                receipt.headers.into_iter().map(|(name, value)| Value::from_iter([name, value])),
+            )),
+            idempotency_snapshot::body.eq(receipt.body),
+        );
+        let (mut first, mut second) = (tx, tx);
+        let record = diesel::insert_into(record::table).values(columns).execute(&mut first);
+        let snapshot = diesel::insert_into(idempotency_snapshot::table).values(snapshot).execute(&mut second);
+        try_join(record, snapshot).await?;
+        Ok(())
+    }
+}
+
+impl Buffered for Completed {
+    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<()>> {
+        async move {
+            for row in rows {
+                row.insert(tx).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}

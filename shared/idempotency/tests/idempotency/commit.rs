@@ -1,0 +1,118 @@
+//! The connection is lost while COMMIT is on its way: nobody knows, until a retry reads the truth.
+
+use std::time::Duration;
+
+use database::{Class, Database, Error, Settings};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use idempotency::Answer;
+use testkit::{Proxy, TestDatabase, eventually};
+use tokio::runtime::Handle;
+
+use crate::shop::{self, KEY, Number, effects, intent, open_transactions, records, send};
+
+/// Makes COMMIT wait for the test, and then succeed or fail.
+fn slow_commit(verdict: &str) -> String {
+    format!(
+        "CREATE FUNCTION wait_in_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+           SET LOCAL lock_timeout = 0; \
+           PERFORM pg_advisory_xact_lock_shared(1); \
+           {verdict} \
+           RETURN NULL; \
+         END $$; \
+         CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT ON effect \
+           DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit()"
+    )
+}
+
+/// A request whose connection is cut while its COMMIT waits; the test decides when COMMIT goes on.
+struct Lost {
+    database: TestDatabase,
+    instance: Database,
+    holder: AsyncPgConnection,
+}
+
+impl Lost {
+    async fn in_commit(verdict: &str) -> Self {
+        let database = shop::open().await;
+        let mut holder = database.owner().await;
+        holder.batch_execute(&slow_commit(verdict)).await.unwrap();
+        holder.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+
+        let server = testkit::given("IDEM_POSTGRES_URL");
+        let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
+        let proxy = Proxy::to(address).await;
+        let settings = Settings {
+            statement_timeout: Duration::from_secs(60),
+            ..Settings::new(database.service_url(Some(proxy.address())))
+        };
+        let instance = Database::new(&settings, Handle::current()).unwrap();
+        let (answer, ()) = tokio::join!(send(&instance, intent(KEY, "a")), async {
+            eventually("COMMIT waits", async || (waiting(&database).await == 1).then_some(())).await;
+            proxy.cut();
+        });
+        let error = answer.unwrap_err();
+        assert!(matches!(error, Error::CommitUnknown(_)), "{error:?}");
+        assert_eq!(error.class(), Class::Unknown);
+        proxy.mend();
+        // The proxy ends with this function; from here on the instance is given a direct way.
+        let instance = {
+            drop(instance);
+            database.second_instance()
+        };
+        Self { database, instance, holder }
+    }
+
+    async fn go_on(&mut self) {
+        self.holder.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+        let database = &self.database;
+        eventually("COMMIT ends", async || (open_transactions(database).await == 0).then_some(())).await;
+    }
+}
+
+async fn waiting(database: &TestDatabase) -> i64 {
+    let mut watcher = database.owner().await;
+    let waiting = "SELECT count(*) AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+                   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    diesel::sql_query(waiting).get_result::<Number>(&mut watcher).await.unwrap().number
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_of_unknown_outcome_that_was_kept_is_replayed() {
+    let mut lost = Lost::in_commit("").await;
+    // Not decided yet: whoever asks is told to wait, and does not run beside it.
+    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    lost.go_on().await;
+    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::Replayed { .. }));
+    assert_eq!(send(&lost.instance, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_of_unknown_outcome_that_failed_is_carried_out_afresh() {
+    let mut lost = Lost::in_commit("RAISE EXCEPTION 'no';").await;
+    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    lost.go_on().await;
+    assert_eq!((effects(&lost.database).await, records(&lost.database).await), (0, 0));
+
+    lost.holder.batch_execute("DROP TRIGGER wait_in_commit ON effect").await.unwrap();
+    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::Executed(_)));
+    assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_constraint_that_refuses_the_commit_stores_nothing() {
+    let database = shop::open().await;
+    let deferred =
+        "ALTER TABLE effect ADD CONSTRAINT single UNIQUE (operation_id) DEFERRABLE INITIALLY DEFERRED";
+    database.owner().await.batch_execute(deferred).await.unwrap();
+    let command = async |tx: &mut database::Tx, operation: &idempotency::Operation| {
+        shop::leave(tx, operation, "one").await?;
+        shop::leave(tx, operation, "two").await?;
+        Ok(shop::receipt(201, "never"))
+    };
+    let answer =
+        idempotency::execute(&database, idempotency::Retention::default(), intent(KEY, "a"), command).await;
+    let error = answer.unwrap_err();
+    assert!(error.is_constraint("single"), "{error:?}");
+    shop::assert_untouched(&database).await;
+}

@@ -1,0 +1,89 @@
+//! Losing to others is no answer: the whole command runs again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::{Class, Settings, Tx};
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use idempotency::{Answer, Failure, Operation, Receipt, Retention};
+use tokio::sync::Barrier;
+
+use crate::shop::{self, KEY, Runs, assert_untouched, effects, instance, intent, receipt};
+
+diesel::table! {
+    shelf (id) { id -> BigInt, }
+}
+
+async fn lock(tx: &mut Tx, id: i64) -> QueryResult<i64> {
+    shelf::table.find(id).select(shelf::id).for_update().first(tx).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_loser_of_a_deadlock_is_carried_out_too() {
+    let database = shop::open().await;
+    let (runs, both) = (Runs::default(), Arc::new(Barrier::new(2)));
+    let send = |key: &'static str, order: [i64; 2]| {
+        let (runs, both) = (runs.clone(), Arc::clone(&both));
+        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+            let run = runs.add();
+            shop::leave(tx, operation, key).await?;
+            lock(tx, order[0]).await?;
+            if run < 2 {
+                both.wait().await;
+            }
+            lock(tx, order[1]).await?;
+            Ok(receipt(201, key))
+        };
+        idempotency::execute(&database, Retention::default(), intent(key, "a"), command)
+    };
+    let (one, two) = tokio::join!(
+        send("00000000-0000-4000-8000-000000000001", [1, 2]),
+        send("00000000-0000-4000-8000-000000000002", [2, 1]),
+    );
+    assert!(matches!((one.unwrap(), two.unwrap()), (Answer::Executed(_), Answer::Executed(_))));
+    // One of the two lost and ran again, from the start: its first effect was undone, or the second would have met it.
+    assert_eq!((runs.number(), effects(&database).await), (3, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
+    let database = shop::open().await;
+    let hasty =
+        instance(&database, |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings });
+    let mut other = database.owner().await;
+    other.batch_execute("BEGIN; SELECT * FROM shelf WHERE id = 1 FOR UPDATE").await.unwrap();
+    let (runs, busy) = (Runs::default(), Arc::new(tokio::sync::Mutex::new(other)));
+    let counter = runs.clone();
+    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+        if counter.add() == 2 {
+            // Whoever was in the way ends before the third run.
+            busy.lock().await.batch_execute("COMMIT").await?;
+        }
+        shop::leave(tx, operation, "note").await?;
+        lock(tx, 1).await?;
+        Ok(receipt(201, "had it"))
+    };
+    let answer = idempotency::execute(&hasty, Retention::default(), intent(KEY, "a"), command).await.unwrap();
+    assert_eq!(answer, Answer::Executed(receipt(201, "had it")));
+    assert_eq!((runs.number(), effects(&database).await), (3, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contention_that_does_not_end_is_told_and_stores_nothing() {
+    let database = shop::open().await;
+    let runs = Runs::default();
+    let counter = runs.clone();
+    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+        counter.add();
+        shop::order(tx, operation).await?;
+        tx.batch_execute("DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$")
+            .await?;
+        Ok(receipt(201, "never"))
+    };
+    let error =
+        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
+    assert_eq!(error.class(), Class::Contention);
+    assert_eq!(runs.number(), 4);
+    assert_untouched(&database).await;
+}

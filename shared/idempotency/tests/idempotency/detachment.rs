@@ -1,0 +1,98 @@
+//! A client that goes away stops nothing, and leaves nothing open.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use idempotency::{Answer, Failure, Operation, Receipt, Retention};
+use testkit::eventually;
+
+use database::Tx;
+
+use crate::shop::{self, Gate, KEY, effects, intent, open_transactions, receipt, records, send};
+
+/// Starts the request, and drops it as soon as `then` has come.
+async fn abandon<T>(request: impl Future<Output = T>, then: impl Future<Output = ()>) {
+    let mut request = pin!(request);
+    tokio::select! {
+        biased;
+        _ = &mut request => panic!("the request ended before its client went away"),
+        () = then => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_request_is_carried_out_all_the_same() {
+    let database = shop::open().await;
+    let gate = Gate::closed();
+    abandon(gate.send(&database, intent(KEY, "a")), gate.reached()).await;
+    assert_eq!((effects(&database).await, open_transactions(&database).await), (0, 1));
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+
+    gate.open();
+    let receipt = eventually("the abandoned request is carried out", async || {
+        match send(&database, intent(KEY, "a")).await.unwrap() {
+            Answer::Replayed { receipt, .. } => Some(receipt),
+            Answer::InProgress => None,
+            other => panic!("{other:?}"),
+        }
+    })
+    .await;
+    assert_eq!(receipt.status, 201);
+    assert_eq!((effects(&database).await, records(&database).await, gate.runs()), (1, 1, 1));
+    eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_dropped_at_any_moment_take_effect_once_and_leave_no_transaction_open() {
+    let database = shop::open().await;
+    for round in 0..60_u64 {
+        let key = format!("00000000-0000-4000-8000-{round:012}");
+        // From before the first statement to after the reply: the moment moves through the whole unit of work.
+        let moment = Duration::from_micros(round * 150);
+        let dropped = tokio::time::timeout(moment, send(&database, intent(&key, "a"))).await;
+        drop(dropped);
+        let answer = eventually("the key is settled", async || {
+            Some(send(&database, intent(&key, "a")).await.unwrap())
+                .filter(|answer| *answer != Answer::InProgress)
+        })
+        .await;
+        assert!(matches!(answer, Answer::Executed(_) | Answer::Replayed { .. }), "{answer:?}");
+    }
+    assert_eq!((effects(&database).await, records(&database).await), (60, 60));
+    eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shutdown_waits_for_what_a_vanished_client_started() {
+    let database = shop::open().await;
+    let gate = Gate::closed();
+    abandon(gate.send(&database, intent(KEY, "a")), gate.reached()).await;
+    let mut drained = pin!(database.drained());
+    let still = tokio::time::timeout(Duration::from_millis(50), &mut drained).await;
+    assert!(still.is_err(), "drained while a unit of work was under way");
+    gate.open();
+    drained.await;
+    assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_request_that_is_rejected_is_remembered_as_rejected() {
+    let database = shop::open().await;
+    let gate = Gate::closed();
+    let stop = gate.clone();
+    let reject = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+        shop::order(tx, operation).await?;
+        stop.pass().await;
+        Err(Failure::Rejected(receipt(409, "too late")))
+    };
+    let request = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), reject);
+    abandon(request, gate.reached()).await;
+    gate.open();
+    database.drained().await;
+    let answer = send(&database, intent(KEY, "a")).await.unwrap();
+    assert!(matches!(answer, Answer::Replayed { receipt: told, .. } if told == receipt(409, "too late")));
+    assert_eq!(effects(&database).await, 0);
+}

@@ -1,0 +1,79 @@
+//! After its time a key is refused, and never carried out again.
+
+use chrono::TimeDelta;
+use diesel_async::SimpleAsyncConnection;
+use idempotency::{Answer, Retention};
+use testkit::TestDatabase;
+
+use crate::shop::{self, KEY, effects, intent, send};
+
+/// Carried out, then changed behind the service's back.
+async fn after(change: &str) -> TestDatabase {
+    let database = shop::open().await;
+    send(&database, intent(KEY, "a")).await.unwrap();
+    database.owner().await.batch_execute(change).await.unwrap();
+    database
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_key_is_refused_and_never_carried_out_again() {
+    let database =
+        after("UPDATE idempotency_record SET expires_at = clock_timestamp() - interval '1 ms'").await;
+    for _ in 0..3 {
+        assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    }
+    // Another request is told apart as long as the fingerprint is kept.
+    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_whose_answer_was_erased_has_expired() {
+    let database = after(
+        "DELETE FROM idempotency_snapshot; \
+         UPDATE idempotency_record SET state = 'expired', expires_at = clock_timestamp()",
+    )
+    .await;
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_whose_answer_is_missing_has_expired() {
+    let database = after("DELETE FROM idempotency_snapshot").await;
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_kept_for_as_long_as_the_retention_says() {
+    let database = shop::open().await;
+    let none = Retention { reply: TimeDelta::zero(), ..Retention::default() };
+    idempotency::execute(&database, none, intent(KEY, "a"), shop::order).await.unwrap();
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    assert_eq!(effects(&database).await, 1);
+
+    // A day and thirty days, on the database's clock.
+    let other = "00000000-0000-4000-8000-000000000000";
+    send(&database, intent(other, "a")).await.unwrap();
+    let mut owner = database.owner().await;
+    let kept: shop::Number = diesel_async::RunQueryDsl::get_result(
+        diesel::sql_query(
+            "SELECT count(*) AS number FROM idempotency_record \
+             WHERE expires_at BETWEEN completed_at + interval '24 h' AND completed_at + interval '24 h 1 s' \
+             AND tombstone_until BETWEEN completed_at + interval '30 d' AND completed_at + interval '30 d 1 s'",
+        ),
+        &mut owner,
+    )
+    .await
+    .unwrap();
+    assert_eq!(kept.number, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_started_record_is_in_progress() {
+    let database = after("UPDATE idempotency_record SET state = 'started', expires_at = NULL").await;
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert_eq!(effects(&database).await, 1);
+}

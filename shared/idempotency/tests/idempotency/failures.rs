@@ -1,0 +1,131 @@
+//! What is not a business answer stores nothing, so that the retry runs afresh.
+
+use database::{Class, Database, Error, Settings, Tx};
+use diesel_async::SimpleAsyncConnection;
+use idempotency::{Answer, Failure, Operation, Receipt, Retention};
+use testkit::{Proxy, TestDatabase, eventually};
+use tokio::runtime::Handle;
+
+use crate::shop::{self, Gate, KEY, Runs, assert_untouched, effects, intent, receipt, send};
+
+async fn assert_free(database: &TestDatabase) {
+    assert_untouched(database).await;
+    assert!(matches!(send(database, intent(KEY, "a")).await.unwrap(), Answer::Executed(_)));
+    assert_eq!(effects(database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_infrastructure_error_stores_nothing() {
+    let database = shop::open().await;
+    let command = async |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+        shop::order(tx, operation).await?;
+        tx.buffer(shop::Later(operation.clone()));
+        tx.batch_execute("SELECT 1 / 0").await?;
+        Ok(receipt(201, "never"))
+    };
+    let error =
+        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
+    assert_eq!(error.class(), Class::Fault);
+    assert_free(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_swallowed_database_error_never_becomes_a_stored_success() {
+    let database = shop::open().await;
+    // The error is swallowed as the last statement, before others, and in what is written at the end.
+    for way in 0..3 {
+        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+            shop::leave(tx, operation, "note").await?;
+            if way < 2 {
+                assert!(shop::leave(tx, operation, "note").await.is_err());
+            } else {
+                tx.buffer(shop::Later(operation.clone()));
+                tx.buffer(shop::Later(operation.clone()));
+            }
+            if way == 1 {
+                let _ = shop::leave(tx, operation, "another note").await;
+            }
+            Ok(receipt(201, "never"))
+        };
+        let error = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command)
+            .await
+            .unwrap_err();
+        assert_eq!(error.class(), Class::Fault, "way {way}: {error}");
+        assert_untouched(&database).await;
+    }
+    assert_free(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panicking_command_stores_nothing_and_frees_its_key() {
+    let database = shop::open().await;
+    let command = async |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+        shop::order(tx, operation).await?;
+        panic!("as a mistake in a handler would")
+    };
+    let answer = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await;
+    assert!(matches!(answer, Err(Error::Panicked)), "{answer:?}");
+    eventually("the transaction ends", async || {
+        (shop::open_transactions(&database).await == 0).then_some(())
+    })
+    .await;
+    assert_free(&database).await;
+}
+
+/// The shop as it is seen through a proxy.
+async fn distant(database: &TestDatabase) -> (Proxy, Database) {
+    let server = testkit::given("IDEM_POSTGRES_URL");
+    let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
+    let proxy = Proxy::to(address).await;
+    let settings = Settings::new(database.service_url(Some(proxy.address())));
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+    (proxy, distant)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_database_nothing_is_carried_out() {
+    let database = shop::open().await;
+    let (proxy, distant) = distant(&database).await;
+    let runs = Runs::default();
+    let counter = runs.clone();
+    let command = async move |tx: &mut Tx, operation: &Operation| {
+        counter.add();
+        shop::order(tx, operation).await
+    };
+    // Warm first: a pooled connection that has died must not be mistaken for a living one.
+    distant.ping().await.unwrap();
+    proxy.cut();
+    for _ in 0..3 {
+        let answer =
+            idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await;
+        assert_eq!(answer.unwrap_err().class(), Class::Unavailable);
+    }
+    assert_eq!(runs.number(), 0);
+    assert_untouched(&database).await;
+
+    proxy.mend();
+    let healed = eventually("the pool heals", async || {
+        idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await.ok()
+    })
+    .await;
+    assert!(matches!(healed, Answer::Executed(_)));
+    assert_eq!((runs.number(), effects(&database).await), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_lost_in_the_middle_of_a_command_stores_nothing() {
+    let database = shop::open().await;
+    let (proxy, distant) = distant(&database).await;
+    let gate = Gate::closed();
+    let (answer, ()) = tokio::join!(gate.send(&distant, intent(KEY, "a")), async {
+        gate.reached().await;
+        proxy.cut();
+        gate.open();
+    });
+    assert_eq!(answer.unwrap_err().class(), Class::Unavailable);
+    eventually("the transaction ends", async || {
+        (shop::open_transactions(&database).await == 0).then_some(())
+    })
+    .await;
+    assert_free(&database).await;
+}

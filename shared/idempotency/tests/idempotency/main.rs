@@ -1,0 +1,19 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What the executor promises, against a real PostgreSQL.
+
+mod commit;
+mod contention;
+mod detachment;
+mod expiry;
+mod failures;
+mod natural;
+mod progress;
+mod races;
+mod replay;
+mod shop;

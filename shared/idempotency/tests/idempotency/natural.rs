@@ -1,0 +1,99 @@
+//! Commands that are idempotent by themselves: the same executor, without a key and a record.
+
+use database::{Class, Error, Tx};
+use diesel_async::SimpleAsyncConnection;
+use idempotency::{Failure, Operation, Receipt, execute_natural};
+use testkit::eventually;
+
+use crate::shop::{self, Gate, Runs, assert_untouched, caller, effects, open_transactions, receipt, records};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_natural_command_runs_each_time_and_leaves_no_record() {
+    let database = shop::open().await;
+    for expected in 1..=3 {
+        let command = async |tx: &mut Tx, operation: &Operation| {
+            assert_eq!(operation.caller, caller("acme", "web-shop"));
+            assert_eq!(tx.traceparent(), Some("trace"));
+            shop::order(tx, operation).await
+        };
+        let done =
+            execute_natural(&database, caller("acme", "web-shop"), Some("trace".to_owned()), command).await;
+        assert_eq!(done.unwrap().status, 201);
+        assert_eq!((effects(&database).await, records(&database).await), (expected, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_natural_command_that_says_no_is_undone() {
+    let database = shop::open().await;
+    for kept in [true, false] {
+        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+            shop::order(tx, operation).await?;
+            tx.buffer(shop::Later(operation.clone()));
+            let answer = receipt(422, "no");
+            Err(if kept { Failure::Rejected(answer) } else { Failure::Refused(answer) })
+        };
+        let told = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
+        assert_eq!(told.unwrap(), receipt(422, "no"));
+        assert_untouched(&database).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_natural_command_that_swallows_an_error_is_not_committed() {
+    let database = shop::open().await;
+    let command = async |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+        shop::leave(tx, operation, "note").await?;
+        assert!(shop::leave(tx, operation, "note").await.is_err());
+        Ok(receipt(201, "never"))
+    };
+    let error = execute_natural(&database, caller("acme", "web-shop"), None, command).await.unwrap_err();
+    assert!(matches!(error, Error::Poisoned), "{error:?}");
+    assert_untouched(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_natural_command_runs_again_after_contention() {
+    let database = shop::open().await;
+    for (failures, ran) in [(2, 3), (usize::MAX, 4)] {
+        let runs = Runs::default();
+        let counter = runs.clone();
+        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+            let run = counter.add();
+            shop::order(tx, operation).await?;
+            if run < failures {
+                let lose =
+                    "DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$";
+                tx.batch_execute(lose).await?;
+            }
+            Ok(receipt(200, "done"))
+        };
+        let answer = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
+        assert_eq!(
+            answer.map_err(|error| error.class()),
+            if failures == 2 { Ok(receipt(200, "done")) } else { Err(Class::Contention) }
+        );
+        assert_eq!((runs.number(), effects(&database).await), (ran, 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_natural_command_is_carried_out_all_the_same() {
+    let database = shop::open().await;
+    let gate = Gate::closed();
+    let stop = gate.clone();
+    let command = async move |tx: &mut Tx, operation: &Operation| {
+        let receipt = shop::order(tx, operation).await?;
+        stop.pass().await;
+        Ok(receipt)
+    };
+    tokio::select! {
+        biased;
+        _ = execute_natural(&database, caller("acme", "web-shop"), None, command) => panic!("the gate was shut"),
+        () = gate.reached() => {}
+    }
+    gate.open();
+    eventually("it is carried out", async || (effects(&database).await == 1).then_some(())).await;
+    eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
+        .await;
+}

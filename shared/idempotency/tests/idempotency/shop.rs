@@ -1,0 +1,217 @@
+//! A shop with one table of effects: a command leaves a row there, so that a test can count what took effect.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use contracts::Caller;
+use database::{Buffered, Database, Error, Result, Settings, Tx};
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use idempotency::{
+    Answer, Failure, Fingerprint, FingerprintInput, Intent, Key, Operation, Receipt, Retention, Scope,
+};
+use testkit::TestDatabase;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+diesel::table! {
+    effect (id) { id -> BigInt, operation_id -> Uuid, note -> Text, }
+}
+diesel::table! {
+    idempotency_record (operation_id) { operation_id -> Uuid, key -> Text, state -> Text, }
+}
+diesel::table! {
+    idempotency_snapshot (operation_id) { operation_id -> Uuid, }
+}
+
+const TABLES: &str = "
+    CREATE TABLE effect (
+        id bigint GENERATED ALWAYS AS IDENTITY, operation_id uuid NOT NULL, note text NOT NULL UNIQUE
+    );
+    CREATE TABLE shelf (id bigint PRIMARY KEY);
+    INSERT INTO shelf VALUES (1), (2);
+    GRANT ALL ON effect, shelf TO idem_service";
+
+/// The key of every test that needs one only.
+pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
+
+pub(crate) async fn open() -> TestDatabase {
+    let database = TestDatabase::plain().await;
+    database.owner().await.batch_execute(TABLES).await.unwrap();
+    database
+}
+
+/// The same database through a pool of another size, or with other guards.
+pub(crate) fn instance(database: &TestDatabase, adjust: impl FnOnce(Settings) -> Settings) -> Database {
+    Database::new(&adjust(Settings::new(database.service_url(None))), Handle::current()).unwrap()
+}
+
+pub(crate) fn caller(tenant: &str, client: &str) -> Caller {
+    Caller { tenant: tenant.parse().unwrap(), client: client.parse().unwrap() }
+}
+
+/// A request of the web shop: `body` is what makes it this request.
+pub(crate) fn intent(key: &str, body: &str) -> Intent {
+    let scope =
+        Scope { caller: caller("acme", "web-shop"), method: "POST".into(), route: "/v1/orders".into() };
+    intent_in(scope, key, body)
+}
+
+/// The same request, wherever its key counts.
+pub(crate) fn intent_in(scope: Scope, key: &str, body: &str) -> Intent {
+    let fingerprint = Fingerprint::of(&FingerprintInput {
+        method: "POST",
+        route_template: "/v1/orders",
+        path_parameters: &[],
+        query: &[],
+        media_type: "application/json",
+        actor: "web-shop",
+        body: body.as_bytes(),
+    });
+    let key = Key::parse(key.as_bytes(), idempotency::KeyPolicy::Uuid).unwrap();
+    Intent { scope, key, fingerprint, traceparent: None }
+}
+
+pub(crate) fn receipt(status: u16, body: &str) -> Receipt {
+    Receipt {
+        status,
+        headers: vec![("content-type".into(), "text/plain".into())],
+        body: body.as_bytes().to_vec(),
+    }
+}
+
+/// Leaves an effect; a note can be left only once.
+pub(crate) async fn leave(tx: &mut Tx, operation: &Operation, note: &str) -> QueryResult<usize> {
+    let row = (effect::operation_id.eq(operation.id.uuid()), effect::note.eq(note));
+    diesel::insert_into(effect::table).values(row).execute(tx).await
+}
+
+/// The plainest command: one effect, named after its operation.
+pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> std::result::Result<Receipt, Failure> {
+    leave(tx, operation, &operation.id.to_string()).await?;
+    Ok(receipt(201, &operation.id.to_string()))
+}
+
+/// An effect that waits in the transaction's buffer, as events and audit facts do.
+pub(crate) struct Later(pub(crate) Operation);
+
+impl Buffered for Later {
+    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<()>> {
+        async move {
+            for Later(operation) in rows {
+                let row = (effect::operation_id.eq(operation.id.uuid()), effect::note.eq("later"));
+                diesel::insert_into(effect::table).values(row).execute(&mut &*tx).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+/// Sends the plainest command.
+pub(crate) async fn send(database: &Database, intent: Intent) -> std::result::Result<Answer, Error> {
+    idempotency::execute(database, Retention::default(), intent, order).await
+}
+
+/// Counts how often a command ran; clones count together.
+#[derive(Clone, Default)]
+pub(crate) struct Runs(Arc<AtomicUsize>);
+
+impl Runs {
+    /// One more; returns how many there were before.
+    pub(crate) fn add(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+
+    pub(crate) fn number(&self) -> usize {
+        AtomicUsize::load(&self.0, Ordering::SeqCst)
+    }
+}
+
+/// Holds commands in the middle of their work until a test lets them go on, and counts how often one ran.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    runs: Runs,
+    inside: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Gate {
+    pub(crate) fn closed() -> Self {
+        Self { runs: Runs::default(), inside: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) }
+    }
+
+    /// Sends a command that stops at the gate with its effect written.
+    pub(crate) async fn send(
+        &self,
+        database: &Database,
+        intent: Intent,
+    ) -> std::result::Result<Answer, Error> {
+        let gate = self.clone();
+        let command = async move |tx: &mut Tx, operation: &Operation| {
+            let receipt = order(tx, operation).await?;
+            gate.pass().await;
+            Ok(receipt)
+        };
+        idempotency::execute(database, Retention::default(), intent, command).await
+    }
+
+    /// Tells that somebody is inside, and waits there.
+    pub(crate) async fn pass(&self) {
+        self.runs.add();
+        self.inside.add_permits(1);
+        self.open.acquire().await.unwrap().forget();
+    }
+
+    /// Waits until one more command is inside.
+    pub(crate) async fn reached(&self) {
+        self.inside.acquire().await.unwrap().forget();
+    }
+
+    /// Lets every command go on, those to come too.
+    pub(crate) fn open(&self) {
+        self.open.add_permits(Semaphore::MAX_PERMITS / 2);
+    }
+
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.number()
+    }
+}
+
+pub(crate) async fn effects(database: &Database) -> i64 {
+    effect::table.count().get_result(&mut database.connection().await.unwrap()).await.unwrap()
+}
+
+pub(crate) async fn records(database: &Database) -> i64 {
+    idempotency_record::table.count().get_result(&mut database.connection().await.unwrap()).await.unwrap()
+}
+
+/// Nothing took effect, and nothing is remembered.
+pub(crate) async fn assert_untouched(database: &Database) {
+    let mut connection = database.connection().await.unwrap();
+    let snapshots: i64 = idempotency_snapshot::table.count().get_result(&mut connection).await.unwrap();
+    assert_eq!((effects(database).await, records(database).await, snapshots), (0, 0, 0));
+}
+
+#[derive(QueryableByName)]
+pub(crate) struct Number {
+    #[diesel(sql_type = BigInt)]
+    pub(crate) number: i64,
+}
+
+/// Sessions of this database that are inside a transaction. Asked as the service's role, because another one would
+/// not be shown when a transaction began.
+pub(crate) async fn open_transactions(database: &TestDatabase) -> i64 {
+    let mut watcher = AsyncPgConnection::establish(&database.service_url(None)).await.unwrap();
+    let sessions: Number = diesel::sql_query(
+        "SELECT count(*) AS number FROM pg_stat_activity WHERE datname = current_database() \
+         AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
+    )
+    .get_result(&mut watcher)
+    .await
+    .unwrap();
+    sessions.number
+}

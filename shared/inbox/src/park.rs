@@ -1,0 +1,117 @@
+//! The rows of messages that wait: held until the missing one of their aggregate arrives, or parked until an operator
+//! decides.
+
+use database::Tx;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::Failure;
+use crate::incoming::{Entry, Incoming, Origin, storable};
+
+diesel::table! {
+    inbox_parked (consumer, message_id) {
+        consumer -> Text,
+        message_id -> Uuid,
+        source -> Text,
+        aggregate_id -> Uuid,
+        sequence -> BigInt,
+        state -> Text,
+        topic -> Text,
+        partition -> Integer,
+        record_offset -> BigInt,
+        headers -> Jsonb,
+        payload -> Binary,
+        error -> Nullable<Text>,
+    }
+}
+
+const HELD: &str = "held";
+const PARKED: &str = "parked";
+
+#[derive(Insertable)]
+#[diesel(table_name = inbox_parked)]
+struct NewRow<'a> {
+    consumer: &'a str,
+    message_id: Uuid,
+    source: &'a str,
+    aggregate_id: Uuid,
+    sequence: i64,
+    state: &'static str,
+    topic: &'a str,
+    partition: i32,
+    record_offset: i64,
+    headers: Value,
+    payload: &'a [u8],
+    error: Option<String>,
+}
+
+impl<'a> NewRow<'a> {
+    fn of(consumer: &'a str, entry: &'a Entry, origin: &'a Origin, payload: &'a [u8]) -> Self {
+        let headers =
+            origin.headers.iter().map(|(name, value)| Value::from_iter([name.as_str(), value.as_str()]));
+        Self {
+            consumer,
+            message_id: entry.id,
+            source: &entry.line.source,
+            aggregate_id: entry.line.aggregate,
+            sequence: entry.sequence,
+            state: HELD,
+            topic: &origin.topic,
+            partition: origin.partition,
+            record_offset: origin.offset,
+            headers: headers.collect(),
+            payload,
+            error: None,
+        }
+    }
+}
+
+/// Keeps a message that came too early.
+pub(crate) async fn hold(tx: &mut Tx, consumer: &str, incoming: &Incoming) -> database::Result<()> {
+    let entry = incoming.entry();
+    let row = NewRow::of(consumer, &entry, &incoming.origin, &incoming.payload);
+    diesel::insert_into(inbox_parked::table).values(row).execute(tx).await?;
+    Ok(())
+}
+
+/// Puts a message aside, with the error that nobody could get past.
+pub(crate) async fn park(
+    tx: &mut Tx,
+    consumer: &str,
+    entry: &Entry,
+    origin: &Origin,
+    payload: &[u8],
+    failure: &Failure,
+) -> database::Result<()> {
+    let error = Some(storable(&failure.to_string()));
+    let row = NewRow { state: PARKED, error, ..NewRow::of(consumer, entry, origin, payload) };
+    diesel::insert_into(inbox_parked::table).values(row).execute(tx).await?;
+    Ok(())
+}
+
+/// The same for a message that is here already, held.
+pub(crate) async fn park_held(
+    tx: &mut Tx,
+    consumer: &str,
+    held: &Entry,
+    failure: &Failure,
+) -> database::Result<()> {
+    let row = inbox_parked::table.find((consumer, held.id)).filter(inbox_parked::state.eq(HELD));
+    let error = storable(&failure.to_string());
+    diesel::update(row)
+        .set((inbox_parked::state.eq(PARKED), inbox_parked::error.eq(error)))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Removes held messages that have taken effect.
+pub(crate) async fn remove(tx: &mut Tx, consumer: &str, ids: &[Uuid]) -> database::Result<()> {
+    let rows = inbox_parked::table
+        .filter(inbox_parked::consumer.eq(consumer))
+        .filter(inbox_parked::message_id.eq_any(ids));
+    diesel::delete(rows).execute(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Messages exactly as a test wants them, also such as no service of ours would send.
+
+use contracts::{Envelope, Event, EventId, Timestamp};
+use messaging::{Publisher, PublisherSettings, Record};
+use testkit::TestTopics;
+
+/// A message before it is sent: change what you like.
+#[derive(Clone)]
+pub(crate) struct Letter {
+    pub(crate) topic: String,
+    pub(crate) key: String,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// An event at its place in the aggregate's history, with an id of its own.
+pub(crate) fn letter<E: Event>(topics: &TestTopics, sequence: i64, event: &E) -> Letter {
+    let envelope = Envelope {
+        id: EventId::generate(),
+        kind: E::TYPE.to_owned(),
+        source: E::STREAM.name().to_owned(),
+        aggregate: event.aggregate(),
+        sequence,
+        time: Timestamp::from_rfc3339("2026-11-20T12:00:00Z"),
+        tenant: "acme".parse().unwrap(),
+        traceparent: None,
+    };
+    let headers =
+        envelope.to_headers().into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes()));
+    Letter {
+        topic: topics.events(E::STREAM),
+        key: event.key().to_string(),
+        headers: headers.collect(),
+        payload: serde_json::to_vec(event).unwrap(),
+    }
+}
+
+impl Letter {
+    /// With this header instead of the one it has.
+    pub(crate) fn with(mut self, name: &str, value: &[u8]) -> Self {
+        self = self.without(name);
+        self.headers.push((name.to_owned(), value.to_vec()));
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(header, _)| header != name);
+        self
+    }
+
+    pub(crate) fn saying(self, payload: &str) -> Self {
+        Self { payload: payload.as_bytes().to_vec(), ..self }
+    }
+
+    /// In the partition of this key, whatever its aggregate is.
+    pub(crate) fn keyed(self, key: &str) -> Self {
+        Self { key: key.to_owned(), ..self }
+    }
+}
+
+/// Sends them in this order; returns the partition of each once all are acknowledged.
+pub(crate) async fn post(topics: &TestTopics, letters: &[Letter]) -> Vec<i32> {
+    let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+    for (token, letter) in (0..).zip(letters) {
+        let headers: Vec<(&str, &[u8])> =
+            letter.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
+        let (key, payload) = (letter.key.as_bytes(), letter.payload.as_slice());
+        publisher.publish(Record { topic: &letter.topic, key, payload, headers: &headers }, token).unwrap();
+    }
+    let mut partitions = vec![0; letters.len()];
+    for _ in letters {
+        let ack = acks.next().await.unwrap();
+        partitions[usize::try_from(ack.token).unwrap()] = ack.result.unwrap().partition;
+    }
+    partitions
+}

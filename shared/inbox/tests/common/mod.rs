@@ -1,0 +1,183 @@
+//! A consumer whose effects can be counted, and the inbox as an operator sees it.
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
+
+mod letter;
+
+use std::time::Duration;
+
+use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed};
+use contracts::{Currency, Event, ItemId, Message, Money, OrderId, PaymentId, Stream};
+use database::{Database, Tx};
+use diesel::QueryableByName;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use inbox::{Failure, Reactions, Runner, RunnerSettings};
+use messaging::admin;
+use testkit::{Background, TestDatabase, TestTopics, eventually};
+use uuid::Uuid;
+
+pub(crate) use letter::{Letter, letter, post};
+
+/// The consumer of all these tests.
+pub(crate) const CONSUMER: &str = "inventory";
+
+diesel::table! {
+    /// One row for each time that a reaction took effect. Nothing keeps it from being written twice.
+    effect (n) {
+        n -> BigInt,
+        instance -> Text,
+        aggregate -> Uuid,
+        sequence -> BigInt,
+    }
+}
+
+diesel::table! {
+    inbox_parked (consumer, message_id) {
+        consumer -> Text,
+        message_id -> Uuid,
+        aggregate_id -> Uuid,
+        sequence -> BigInt,
+        state -> Text,
+        payload -> Binary,
+        error -> Nullable<Text>,
+    }
+}
+
+/// The inbox, and a place for effects.
+pub(crate) async fn database() -> TestDatabase {
+    let database = TestDatabase::plain().await;
+    let mut owner = database.owner().await;
+    owner
+        .batch_execute(
+            "CREATE TABLE effect (n bigint GENERATED ALWAYS AS IDENTITY (CACHE 1), instance text NOT NULL, \
+             aggregate uuid NOT NULL, sequence bigint NOT NULL); \
+             GRANT ALL ON effect TO idem_service",
+        )
+        .await
+        .unwrap();
+    database
+}
+
+/// Nobody waits for longer than it takes to see that waiting works.
+pub(crate) fn settings() -> RunnerSettings {
+    RunnerSettings {
+        attempts: 3,
+        first_pause: Duration::from_millis(5),
+        longest_pause: Duration::from_millis(50),
+    }
+}
+
+pub(crate) fn run(database: &Database, topics: &TestTopics, reactions: Reactions) -> Background {
+    let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), reactions, settings());
+    Background::run(|stop| async move { runner.run(stop).await.unwrap() })
+}
+
+/// Notes the effect of each confirmed order, and the newest of each item; nothing follows from a cancelled order.
+pub(crate) fn noting(instance: &'static str) -> Reactions {
+    Reactions::of(CONSUMER)
+        .on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, instance, m).await)
+        .newest(async move |tx: &mut Tx, m: &Message<ItemChanged>| note(tx, instance, m).await)
+        .ignoring::<OrderCancelled>()
+}
+
+/// Lets a message take effect.
+pub(crate) async fn note<E: Event>(tx: &mut Tx, instance: &str, message: &Message<E>) -> Result<(), Failure> {
+    let envelope = &message.envelope;
+    diesel::insert_into(effect::table)
+        .values((
+            effect::instance.eq(instance),
+            effect::aggregate.eq(envelope.aggregate),
+            effect::sequence.eq(envelope.sequence),
+        ))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+pub(crate) fn confirmed(order: OrderId) -> OrderConfirmed {
+    OrderConfirmed { order, payment: PaymentId::from(order.uuid()) }
+}
+
+pub(crate) fn cancelled(order: OrderId) -> OrderCancelled {
+    OrderCancelled { order, reason: CancelReason::Customer }
+}
+
+pub(crate) fn changed(item: ItemId) -> ItemChanged {
+    let (sku, name) = ("SKU-1".parse().unwrap(), "a thing".to_owned());
+    ItemChanged { item, sku, name, unit_price: Money::new(100, Currency::Eur), version: 1 }
+}
+
+/// Aggregate and sequence of every effect, in the order in which they were written.
+pub(crate) async fn effects(database: &Database) -> Vec<(Uuid, i64)> {
+    let mut connection = database.connection().await.unwrap();
+    effect::table
+        .select((effect::aggregate, effect::sequence))
+        .order(effect::n)
+        .load(&mut connection)
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn wait_for_effects(database: &Database, expected: usize) {
+    eventually(&format!("{expected} effects"), async || {
+        (effects(database).await.len() >= expected).then_some(())
+    })
+    .await;
+}
+
+/// Until the group has committed that it has dealt with every message.
+pub(crate) async fn wait_until_done(topics: &TestTopics) {
+    eventually("every offset is committed", async || {
+        for stream in Stream::ALL {
+            let (brokers, topic) = (topics.brokers(), topics.events(stream));
+            let ends = admin::end_offsets(&brokers, &topic).await.unwrap();
+            let committed =
+                admin::committed_offsets(&brokers, &topics.group(CONSUMER), &topic).await.unwrap();
+            if ends.iter().any(|(partition, end)| committed[partition].unwrap_or(0) != *end) {
+                return None;
+            }
+        }
+        Some(())
+    })
+    .await;
+}
+
+/// Makes the group begin again at the first message. Its members must have been stopped.
+pub(crate) async fn rewind(topics: &TestTopics) {
+    let names = Stream::ALL.map(|stream| topics.events(stream));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    admin::rewind_group(&topics.brokers(), &topics.group(CONSUMER), &names).await.unwrap();
+}
+
+/// A message that waits.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = inbox_parked)]
+pub(crate) struct Parked {
+    pub(crate) aggregate_id: Uuid,
+    pub(crate) sequence: i64,
+    pub(crate) state: String,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) error: Option<String>,
+}
+
+pub(crate) async fn parked(database: &Database) -> Vec<Parked> {
+    let mut connection = database.connection().await.unwrap();
+    inbox_parked::table
+        .select(Parked::as_select())
+        .order((inbox_parked::aggregate_id, inbox_parked::sequence))
+        .load(&mut connection)
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn count(database: &Database, query: &str) -> i64 {
+    #[derive(QueryableByName)]
+    struct Count {
+        #[diesel(sql_type = BigInt)]
+        count: i64,
+    }
+    let mut connection = database.connection().await.unwrap();
+    let found: Count = diesel::sql_query(query).get_result(&mut connection).await.unwrap();
+    found.count
+}

@@ -1,0 +1,164 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! Two batches at the same time, and the rows that both want.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use common::{
+    CONSUMER, cancelled, confirmed, count, database, effects, letter, noting, parked, post, run,
+    wait_until_done,
+};
+use contracts::events::{OrderCancelled, OrderConfirmed};
+use contracts::{Message, OrderId};
+use database::{Database, Tx};
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use inbox::{Incoming, Reactions};
+use testkit::TestTopics;
+
+diesel::table! {
+    shelf (n) {
+        n -> BigInt,
+        taken -> BigInt,
+    }
+}
+
+const WAITING: &str = "SELECT count(*) AS count FROM pg_stat_activity \
+     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+const DEADLOCKS: &str = "SELECT deadlocks AS count FROM pg_stat_database WHERE datname = current_database()";
+
+/// Where two batches meet.
+struct Meeting {
+    database: Database,
+    taken: Mutex<usize>,
+}
+
+impl Meeting {
+    fn taken(&self) -> usize {
+        *self.taken.lock().unwrap()
+    }
+
+    /// Called by who has taken something: returns once the other batch has taken something too, or stands in the queue
+    /// for a lock.
+    async fn take(&self) {
+        *self.taken.lock().unwrap() += 1;
+        let patience = Instant::now() + Duration::from_secs(30);
+        while self.taken() < 2 && count(&self.database, WAITING).await == 0 {
+            assert!(Instant::now() < patience, "the other batch never came");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// Takes from the shelf that the message's place names, or from the opposite one if the order is `falling`.
+fn taking(meeting: &Arc<Meeting>, falling: OrderId) -> Reactions {
+    let meeting = Arc::clone(meeting);
+    Reactions::of(CONSUMER)
+        .on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            let shelf = shelf::table.find(shelf_of(falling, m.order, m.envelope.sequence));
+            diesel::update(shelf).set(shelf::taken.eq(shelf::taken + 1)).execute(tx).await?;
+            meeting.take().await;
+            Ok(())
+        })
+        .ignoring::<OrderCancelled>()
+        .locking(async move |tx: &mut Tx, batch: &[Incoming]| {
+            let orders = batch.iter().filter_map(|incoming| {
+                Some((incoming.data::<OrderConfirmed>()?.order, incoming.envelope().sequence))
+            });
+            let shelves: Vec<i64> =
+                orders.map(|(order, sequence)| shelf_of(falling, order, sequence)).collect();
+            let rows = shelf::table.filter(shelf::n.eq_any(shelves)).order(shelf::n).for_update();
+            rows.select(shelf::n).load::<i64>(tx).await?;
+            Ok(())
+        })
+}
+
+fn shelf_of(falling: OrderId, order: OrderId, sequence: i64) -> i64 {
+    if order == falling { 5 - sequence } else { sequence }
+}
+
+/// Two orders whose messages stand in different partitions, so that two batches are under way at once.
+async fn two_orders_apart(topics: &TestTopics) -> [OrderId; 2] {
+    loop {
+        let orders = [OrderId::generate(), OrderId::generate()];
+        // These are ignored: all they do is to show where an order's messages go.
+        let letters = orders.map(|order| letter(topics, 1, &cancelled(order)));
+        if let [one, other] = post(topics, &letters).await[..]
+            && one != other
+        {
+            return orders;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_batches_that_want_the_same_rows_in_opposite_order_do_not_deadlock() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let mut owner = database.owner().await;
+    owner
+        .batch_execute(
+            "CREATE TABLE shelf (n bigint PRIMARY KEY, taken bigint NOT NULL); GRANT ALL ON shelf TO idem_service; \
+             INSERT INTO shelf VALUES (2, 0), (3, 0)",
+        )
+        .await
+        .unwrap();
+    let orders = two_orders_apart(&topics).await;
+    let both =
+        orders.iter().flat_map(|order| [2, 3].map(|sequence| letter(&topics, sequence, &confirmed(*order))));
+    post(&topics, &both.collect::<Vec<_>>()).await;
+    let meeting = Arc::new(Meeting { database: database.clone(), taken: Mutex::new(0) });
+    let runner = run(&database, &topics, taking(&meeting, orders[1]));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+
+    assert_eq!(count(&database, "SELECT sum(taken)::bigint AS count FROM shelf").await, 4);
+    assert_eq!(meeting.taken(), 4, "a batch was rolled back and run again");
+    assert_eq!(count(&database, DEADLOCKS).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_of_held_messages_are_locked_with_the_batch_that_frees_them() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let asked: Arc<Mutex<Vec<Vec<i64>>>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let reactions = noting("one").locking(async move |_: &mut Tx, batch: &[Incoming]| {
+        let mut sequences: Vec<i64> = batch.iter().map(|incoming| incoming.envelope().sequence).collect();
+        sequences.sort_unstable();
+        noted.lock().unwrap().push(sequences);
+        Ok(())
+    });
+    let runner = run(&database, &topics, reactions);
+    for sequence in [2, 3, 5, 1] {
+        post(&topics, &[letter(&topics, sequence, &confirmed(order))]).await;
+        wait_until_done(&topics).await;
+    }
+    runner.stop().await;
+    assert_eq!(*asked.lock().unwrap(), [vec![2], vec![3], vec![5], vec![1, 2, 3]]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_locks_cannot_be_taken_is_parked() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let [odd, fine] = [OrderId::generate(), OrderId::generate()];
+    let reactions = noting("one").locking(async move |_: &mut Tx, batch: &[Incoming]| {
+        let mut orders = batch.iter().filter_map(Incoming::data::<OrderConfirmed>);
+        assert!(orders.all(|event| event.order != odd), "a bug in the service");
+        Ok(())
+    });
+    post(&topics, &[odd, fine].map(|order| letter(&topics, 1, &confirmed(order)).keyed("one partition")))
+        .await;
+    let runner = run(&database, &topics, reactions);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(fine.uuid(), 1)]);
+    assert_eq!(parked(&database).await.len(), 1);
+}

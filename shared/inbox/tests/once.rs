@@ -1,0 +1,128 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! A message takes effect once, however often it comes; and what belongs to it commits with it.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{
+    CONSUMER, cancelled, confirmed, count, database, effects, letter, note, noting, parked, post, rewind,
+    run, wait_for_effects, wait_until_done,
+};
+use contracts::events::{OrderConfirmed, StockReserved};
+use contracts::{Message, OrderId, header};
+use database::Tx;
+use diesel_async::SimpleAsyncConnection;
+use inbox::{Failure, Reactions};
+use testkit::TestTopics;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redelivered_message_takes_effect_once() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let [first, second, third] = [1, 2, 3].map(|sequence| letter(&topics, sequence, &confirmed(order)));
+    // A relay that was replaced repeats what is already there, after later messages.
+    post(&topics, &[first.clone(), first.clone(), second.clone(), first, third, second]).await;
+    let runner = run(&database, &topics, noting("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let once = [1, 2, 3].map(|sequence| (order.uuid(), sequence));
+    assert_eq!(effects(&database).await, once);
+
+    rewind(&topics).await;
+    let runner = run(&database, &topics, noting("another"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, once);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders = [OrderId::generate(), OrderId::generate()];
+    let letters: Vec<_> = orders
+        .iter()
+        .flat_map(|order| [letter(&topics, 1, &cancelled(*order)), letter(&topics, 2, &confirmed(*order))])
+        .collect();
+    post(&topics, &letters).await;
+    let runner = run(&database, &topics, noting("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let once = effects(&database).await;
+    assert_eq!(once.len(), 2);
+
+    let mut owner = database.owner().await;
+    owner.batch_execute("DELETE FROM inbox_message").await.unwrap();
+    rewind(&topics).await;
+    let runner = run(&database, &topics, noting("another"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, once);
+    assert!(parked(&database).await.is_empty());
+}
+
+/// Notes the effect, tells an event, and fails as long as `fails` says so.
+fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Reactions {
+    Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        note(tx, "one", m).await?;
+        let event = StockReserved { order: m.order };
+        outbox::append(tx, m.tenant(), 1, &event).map_err(|error| Failure::Refused(error.to_string()))?;
+        tx.flush().await?; // so that the row is there when the reaction fails
+        if fails() { Err(Failure::Refused("not yet".to_owned())) } else { Ok(()) }
+    })
+}
+
+const EVENTS: &str = "SELECT count(*) AS count FROM outbox_event";
+const IDS: &str = "SELECT count(*) AS count FROM inbox_message";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn effects_events_and_ids_commit_together() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    // Whole batch, first attempt alone, second attempt alone.
+    let runner = run(&database, &topics, reserving(move || counted.fetch_add(1, Ordering::SeqCst) < 2));
+    post(&topics, &[letter(&topics, 1, &confirmed(OrderId::generate()))]).await;
+    wait_for_effects(&database, 1).await;
+    runner.stop().await;
+    assert_eq!(tries.load(Ordering::SeqCst), 3);
+    assert_eq!(effects(&database).await.len(), 1);
+    assert_eq!((count(&database, EVENTS).await, count(&database, IDS).await), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reaction_that_fails_leaves_neither_effect_nor_event() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    post(&topics, &[letter(&topics, 1, &confirmed(OrderId::generate()))]).await;
+    let runner = run(&database, &topics, reserving(|| true));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, []);
+    assert_eq!(count(&database, EVENTS).await, 0);
+    assert_eq!(parked(&database).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follow_up_event_carries_the_trace_of_its_message() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let [traced, untraced] =
+        [(); 2].map(|()| letter(&topics, 1, &confirmed(OrderId::generate())).keyed("same batch"));
+    post(&topics, &[traced.with(header::TRACEPARENT, trace.as_bytes()), untraced]).await;
+    let runner = run(&database, &topics, reserving(|| false));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let same = format!("SELECT count(*) AS count FROM outbox_event WHERE traceparent = '{trace}'");
+    assert_eq!(count(&database, &same).await, 1);
+    assert_eq!(
+        count(&database, "SELECT count(*) AS count FROM outbox_event WHERE traceparent IS NULL").await,
+        1
+    );
+}

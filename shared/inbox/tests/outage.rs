@@ -1,0 +1,95 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The database goes away: everything waits, nothing is put aside, nothing is lost.
+
+mod common;
+
+use common::{
+    confirmed, database, effects, letter, noting, parked, post, run, wait_for_effects, wait_until_done,
+};
+use contracts::OrderId;
+use database::{Database, Settings};
+use testkit::{Proxy, TestDatabase, TestTopics, eventually};
+use tokio::runtime::Handle;
+
+/// The database as the consumer reaches it: through something that can be cut.
+fn through(proxy: &Proxy, database: &TestDatabase) -> Database {
+    let url = database.service_url(Some(proxy.address()));
+    Database::new(&Settings::new(url), Handle::current()).unwrap()
+}
+
+/// Messages of as many aggregates, over all partitions.
+async fn post_some(topics: &TestTopics, messages: usize) {
+    let letters: Vec<_> = std::iter::repeat_with(|| letter(topics, 1, &confirmed(OrderId::generate())))
+        .take(messages)
+        .collect();
+    post(topics, &letters).await;
+}
+
+/// Long enough that each waiting message has failed more often than a message of its own fault may.
+async fn outlast_the_attempts(proxy: &Proxy) {
+    let before = proxy.refused();
+    eventually("many failed attempts", async || (proxy.refused() > before + 100).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_outage_parks_nothing() {
+    let (database, topics, proxy) =
+        (database().await, TestTopics::create().await, Proxy::to_postgres().await);
+    let runner = run(&through(&proxy, &database), &topics, noting("one"));
+    post_some(&topics, 20).await;
+    wait_for_effects(&database, 20).await;
+
+    proxy.cut();
+    post_some(&topics, 20).await;
+    outlast_the_attempts(&proxy).await;
+    proxy.mend();
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await.len(), 40);
+    assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_not_committed_is_delivered_to_the_next_member() {
+    let (database, topics, proxy) =
+        (database().await, TestTopics::create().await, Proxy::to_postgres().await);
+    proxy.cut();
+    let runner = run(&through(&proxy, &database), &topics, noting("one"));
+    post_some(&topics, 20).await;
+    outlast_the_attempts(&proxy).await;
+    runner.stop().await; // it leaves the group with what it has committed: nothing
+    assert!(effects(&database).await.is_empty());
+
+    let successor = run(&database, &topics, noting("another"));
+    wait_until_done(&topics).await;
+    successor.stop().await;
+    assert_eq!(effects(&database).await.len(), 20);
+    assert!(parked(&database).await.is_empty());
+}
+
+/// Connections break at any moment of a transaction, COMMIT included.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_break_again_and_again_lose_and_double_nothing() {
+    let (database, topics, proxy) =
+        (database().await, TestTopics::create().await, Proxy::to_postgres().await);
+    let runner = run(&through(&proxy, &database), &topics, noting("one"));
+    let mut posted = 0;
+    for _ in 0..10 {
+        post_some(&topics, 20).await;
+        posted += 20;
+        let at_least = effects(&database).await.len() + 1;
+        wait_for_effects(&database, at_least).await;
+        proxy.cut();
+        proxy.mend();
+    }
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await.len(), posted);
+    assert!(parked(&database).await.is_empty());
+}

@@ -1,0 +1,158 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! Messages that cannot be applied: put aside with their error, while everything else goes on.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{
+    CONSUMER, Letter, cancelled, confirmed, count, database, effects, letter, note, noting, parked, post,
+    rewind, run, wait_until_done,
+};
+use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
+use contracts::{Currency, Message, Money, OrderId, header};
+use database::{Database, Tx};
+use inbox::{Failure, Reactions};
+use testkit::TestTopics;
+use uuid::Uuid;
+
+/// One partition, and so one batch.
+const SAME: &str = "the same partition";
+
+/// Confirmed orders take effect, cancelled ones are refused, and a placed one makes the reaction panic.
+fn picky() -> Reactions {
+    Reactions::of(CONSUMER)
+        .on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+            note(tx, "one", m).await?;
+            Err(Failure::Refused("not with me".to_owned()))
+        })
+        .on(async |tx: &mut Tx, m: &Message<OrderPlaced>| {
+            note(tx, "one", m).await?;
+            panic!("a reaction's bug")
+        })
+}
+
+fn placed(order: OrderId) -> OrderPlaced {
+    OrderPlaced { order, lines: Vec::new(), total: Money::new(1, Currency::Eur) }
+}
+
+fn fine(topics: &TestTopics, sequence: i64, order: OrderId) -> Letter {
+    letter(topics, sequence, &confirmed(order)).keyed(SAME)
+}
+
+/// State and error of each waiting message, by aggregate and sequence.
+async fn waiting(database: &Database) -> BTreeMap<(Uuid, i64), (String, String)> {
+    let parked = parked(database).await.into_iter();
+    parked.map(|row| ((row.aggregate_id, row.sequence), (row.state, row.error.unwrap_or_default()))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_message_does_not_take_its_batch_with_it() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(20).collect();
+    let mut letters: Vec<Letter> = orders.iter().map(|order| fine(&topics, 1, *order)).collect();
+    let refused = OrderId::generate();
+    letters.insert(10, letter(&topics, 1, &cancelled(refused)).keyed(SAME));
+    post(&topics, &letters).await;
+    let runner = run(&database, &topics, picky());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let expected: Vec<(Uuid, i64)> = orders.iter().map(|order| (order.uuid(), 1)).collect();
+    assert_eq!(effects(&database).await, expected);
+    let waiting = waiting(&database).await;
+    assert_eq!(
+        waiting,
+        BTreeMap::from([((refused.uuid(), 1), ("parked".to_owned(), "not with me".to_owned()))])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poison_message_is_parked_and_others_flow_on() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let bystander = OrderId::generate();
+    let orders: [OrderId; 6] = std::array::from_fn(|_| OrderId::generate());
+    let [garbled, unknown, headless, panicking, refused, odd] = orders;
+    let poison = [
+        (letter(&topics, 1, &confirmed(garbled)).saying("{\"order\":"), "cannot be read"),
+        (
+            letter(&topics, 1, &confirmed(unknown)).with(header::TYPE, b"orders.OrderFried.v1"),
+            "orders.OrderFried.v1",
+        ),
+        (letter(&topics, 1, &confirmed(headless)).without(header::TENANT), "header ce_tenant is missing"),
+        (letter(&topics, 1, &placed(panicking)), "panicked"),
+        (letter(&topics, 1, &cancelled(refused)), "not with me"),
+        // PostgreSQL's text cannot hold this one.
+        (
+            letter(&topics, 1, &confirmed(odd)).with(header::TYPE, b"a\0b").with("binary", b"\0\xff"),
+            "no reaction",
+        ),
+    ];
+    let mut letters = Vec::new();
+    for (sequence, (letter, _)) in (1..).zip(&poison) {
+        letters.push(letter.clone().keyed(SAME));
+        letters.push(fine(&topics, sequence, bystander));
+    }
+    letters.extend(orders.iter().map(|order| fine(&topics, 2, *order)));
+    post(&topics, &letters).await;
+    let runner = run(&database, &topics, picky());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+
+    assert_eq!(effects(&database).await, [1, 2, 3, 4, 5, 6].map(|sequence| (bystander.uuid(), sequence)));
+    let waiting = waiting(&database).await;
+    assert_eq!(waiting.len(), 12, "{waiting:#?}");
+    for (order, (_, expected)) in orders.iter().zip(&poison) {
+        let (state, error) = &waiting[&(order.uuid(), 1)];
+        assert!(state == "parked" && error.contains(expected), "{expected}: {state}, {error}");
+        assert_eq!(waiting[&(order.uuid(), 2)].0, "held", "{expected}: nothing overtakes it");
+    }
+    let stored = parked(&database).await;
+    let kept = stored.iter().find(|row| row.aggregate_id == garbled.uuid() && row.sequence == 1).unwrap();
+    assert_eq!(kept.payload, b"{\"order\":", "as it came");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_without_any_header_is_parked_once() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let bare = Letter { headers: Vec::new(), ..fine(&topics, 1, OrderId::generate()) };
+    post(&topics, &[bare, fine(&topics, 1, OrderId::generate())]).await;
+    for _ in 0..2 {
+        let runner = run(&database, &topics, noting("one"));
+        wait_until_done(&topics).await;
+        runner.stop().await;
+        assert_eq!(effects(&database).await.len(), 1);
+        assert_eq!(parked(&database).await.len(), 1);
+        rewind(&topics).await;
+    }
+}
+
+/// The one that came is in order; what had waited for it is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_message_that_fails_is_parked_itself() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let held = [
+        letter(&topics, 4, &confirmed(order)).keyed(SAME),
+        letter(&topics, 3, &cancelled(order)).keyed(SAME),
+        letter(&topics, 2, &confirmed(order)).keyed(SAME),
+    ];
+    let runner = run(&database, &topics, picky());
+    post(&topics, &held).await;
+    wait_until_done(&topics).await;
+    post(&topics, &[fine(&topics, 1, order)]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [1, 2].map(|sequence| (order.uuid(), sequence)));
+    let waiting = waiting(&database).await;
+    assert_eq!(waiting[&(order.uuid(), 3)], ("parked".to_owned(), "not with me".to_owned()), "{waiting:?}");
+    assert_eq!(waiting[&(order.uuid(), 4)].0, "held");
+    assert_eq!(waiting.len(), 2);
+    assert_eq!(count(&database, "SELECT max(last_sequence) AS count FROM inbox_sequence").await, 2);
+}

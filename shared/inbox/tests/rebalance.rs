@@ -1,0 +1,108 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! Several members share the partitions, and for a moment two of them may hold the same messages.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use common::{
+    CONSUMER, confirmed, count, database, effects, letter, note, noting, parked, post, run, wait_for_effects,
+    wait_until_done,
+};
+use contracts::events::OrderConfirmed;
+use contracts::{Message, OrderId};
+use database::{Database, Settings, Tx};
+use inbox::Reactions;
+use testkit::{TestTopics, eventually};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+/// A few events of many orders, over all partitions.
+async fn post_histories(topics: &TestTopics, orders: &[OrderId], sequences: std::ops::RangeInclusive<i64>) {
+    let letters: Vec<_> = sequences
+        .flat_map(|sequence| orders.iter().map(move |order| letter(topics, sequence, &confirmed(*order))))
+        .collect();
+    post(topics, &letters).await;
+}
+
+async fn by(database: &Database, instance: &str) -> i64 {
+    count(database, &format!("SELECT count(*) AS count FROM effect WHERE instance = '{instance}'")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_member_doubles_nothing() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(30).collect();
+    let first = run(&database, &topics, noting("first"));
+    post_histories(&topics, &orders, 1..=5).await;
+    wait_for_effects(&database, 1).await;
+    let second = run(&database.second_instance(), &topics, noting("second"));
+    let mut told = 5;
+    while by(&database, "second").await == 0 {
+        post_histories(&topics, &orders, told + 1..=told + 1).await;
+        told += 1;
+    }
+    wait_until_done(&topics).await;
+    first.stop().await; // and back to one
+    post_histories(&topics, &orders, told + 1..=told + 5).await;
+    wait_until_done(&topics).await;
+    second.stop().await;
+
+    let mut histories: BTreeMap<Uuid, Vec<i64>> = BTreeMap::new();
+    for (order, sequence) in effects(&database).await {
+        histories.entry(order).or_default().push(sequence);
+    }
+    let whole: Vec<i64> = (1..=told + 5).collect();
+    assert_eq!(histories, orders.iter().map(|order| (order.uuid(), whole.clone())).collect());
+    assert!(parked(&database).await.is_empty());
+}
+
+/// The first member is slow: it is still in the middle of its batches when their partitions go to the second member,
+/// which is given the same messages. Then the first one commits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_from_before_a_rebalance_takes_effect_once() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(30).collect();
+    post_histories(&topics, &orders, 1..=1).await;
+    let go_on = Arc::new(Semaphore::new(0));
+    let gate = Arc::clone(&go_on);
+    let slow = Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        note(tx, "slow", m).await?;
+        let _ = gate.acquire().await;
+        Ok(())
+    });
+    let patient = Settings {
+        idle_in_transaction_timeout: std::time::Duration::from_mins(1),
+        ..Settings::new(database.service_url(None))
+    };
+    let first = run(&Database::new(&patient, Handle::current()).unwrap(), &topics, slow);
+    let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
+         WHERE datname = current_database() AND state = 'idle in transaction'";
+    eventually("a batch in the middle", async || (count(&database, waiting).await > 0).then_some(())).await;
+
+    let second = run(&database.second_instance(), &topics, noting("second"));
+    let blocked = "SELECT count(*) AS count FROM pg_stat_activity \
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    eventually("the second member at the same messages", async || {
+        (count(&database, blocked).await > 0).then_some(())
+    })
+    .await;
+    go_on.close();
+    wait_until_done(&topics).await;
+    first.stop().await;
+    second.stop().await;
+    let effects = effects(&database).await;
+    let orders: BTreeSet<(Uuid, i64)> = orders.iter().map(|order| (order.uuid(), 1)).collect();
+    assert_eq!(effects.len(), orders.len());
+    assert_eq!(effects.into_iter().collect::<BTreeSet<_>>(), orders);
+    assert!(by(&database, "slow").await > 0);
+    assert!(parked(&database).await.is_empty());
+}

@@ -1,0 +1,82 @@
+//! What the log says while brokers are away: this is a program of its own, because log lines come from the
+//! client's threads and so need the one global subscriber.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{address_for_later, in_time};
+use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings};
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn with(&self, text: &str) -> usize {
+        self.all().iter().filter(|line| line.contains(text)).count()
+    }
+
+    async fn wait_for(&self, text: &str, count: usize) {
+        in_time(text, async {
+            while self.with(text) < count {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+    }
+}
+
+impl io::Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().push(String::from_utf8_lossy(line).into_owned());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn absent_brokers_are_logged_once_and_waited_for() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).init();
+
+    let scratch = common::Scratch::new(1).await;
+    let address = address_for_later();
+    let later: Brokers = address.to_string().parse().unwrap();
+    let mut subscription =
+        Subscription::start(&later, SubscriptionSettings::new(&scratch.group, [&scratch.topic])).unwrap();
+    let settings = PublisherSettings { name: "a-relay".to_owned(), ..PublisherSettings::default() };
+    let (publisher, mut acks) = Publisher::connect(&later, settings).unwrap();
+    publisher.publish(Record { topic: &scratch.topic, key: b"k", payload: b"v", headers: &[] }, 1).unwrap();
+
+    let away = "no Kafka broker can be reached";
+    lines.wait_for(away, 2).await;
+    tokio::time::sleep(Duration::from_secs(3)).await; // several attempts to connect
+    assert_eq!(lines.with(away), 2, "one line for each client, not one for each attempt");
+    assert_eq!((lines.with(" WARN "), lines.with(" ERROR ")), (2, 0), "{:?}", lines.all());
+
+    let _forwarding = common::forward(std::net::TcpListener::bind(address).unwrap(), &scratch.brokers);
+    assert!(in_time("the acknowledgement", acks.next()).await.unwrap().result.is_ok());
+    assert_eq!(common::next(&mut subscription).await.messages().len(), 1);
+    lines.wait_for("connected to Kafka", 2).await;
+    let of_relay = |text: &str| {
+        lines.all().iter().filter(|line| line.contains(text) && line.contains("a-relay")).count()
+    };
+    assert_eq!((of_relay(away), of_relay("connected to Kafka")), (1, 1), "{:?}", lines.all());
+}

@@ -1,0 +1,114 @@
+//! Topics, health and the questions of operators.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::{Scratch, next, nobody, range};
+use messaging::topics::{TopicSpec, ensure};
+use messaging::{Error, admin, health};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ensure_is_idempotent_also_for_many_at_once() {
+    let scratch = Scratch::without_topic();
+    let specs = [TopicSpec::new(&scratch.topic, 3)];
+    let (a, b, c) = tokio::join!(
+        ensure(&scratch.brokers, &specs),
+        ensure(&scratch.brokers, &specs),
+        ensure(&scratch.brokers, &specs),
+    );
+    a.unwrap();
+    b.unwrap();
+    c.unwrap();
+    scratch.fill(10).await;
+    ensure(&scratch.brokers, &specs).await.unwrap();
+    let ends = admin::end_offsets(&scratch.brokers, &scratch.topic).await.unwrap();
+    assert_eq!((ends.len(), ends.values().sum::<i64>()), (3, 10));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_number_of_partitions_is_an_error_that_says_what_to_do() {
+    let scratch = Scratch::new(3).await;
+    let error = ensure(&scratch.brokers, &[TopicSpec::new(&scratch.topic, 6)]).await.unwrap_err();
+    assert!(matches!(error, Error::PartitionCount { expected: 6, found: 3, .. }));
+    let text = error.to_string();
+    assert!(text.contains(&scratch.topic) && text.contains("set the number to 3"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_answers_is_healthy_and_nobody_is_not() {
+    health(&common::brokers(), Duration::from_secs(10)).await.unwrap();
+    let error = health(&nobody(), Duration::from_millis(300)).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Unreachable { .. }) && error.to_string().contains(common::NOBODY),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_impossible_client_setting_is_an_error_at_once() {
+    let brokers = common::brokers().with("no.such.setting", "1");
+    let error = health(&brokers, Duration::from_secs(1)).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Configuration { .. }) && error.to_string().contains("no.such.setting"),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rewound_group_begins_again_but_not_under_its_members_feet() {
+    let scratch = Scratch::new(1).await;
+    scratch.fill(10).await;
+    let none = BTreeMap::from([(0, None)]);
+    assert_eq!(
+        admin::committed_offsets(&scratch.brokers, &scratch.group, &scratch.topic).await.unwrap(),
+        none
+    );
+    let mut subscription = scratch.subscribe(scratch.settings());
+    next(&mut subscription).await.done();
+    scratch.wait_until_committed(10).await;
+
+    let topics = [scratch.topic.as_str()];
+    let error = admin::rewind_group(&scratch.brokers, &scratch.group, &topics).await.unwrap_err();
+    assert!(matches!(error, Error::GroupActive { .. }), "{error}");
+    assert_eq!(scratch.committed().await, 10);
+
+    subscription.shutdown().await;
+    admin::rewind_group(&scratch.brokers, &scratch.group, &topics).await.unwrap();
+    assert_eq!(scratch.committed().await, 0);
+    let mut subscription = scratch.subscribe(scratch.settings());
+    assert_eq!(range(&next(&mut subscription).await), (0, 9));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_topic_is_read_by_partition_and_offset() {
+    let scratch = Scratch::new(4).await;
+    assert_eq!(admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap(), []);
+    scratch.fill(100).await;
+    let messages = admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap();
+    assert_eq!(messages.len(), 100);
+    assert!(messages.is_sorted_by_key(|message| (message.partition, message.offset)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_exist_is_named_and_is_deleted_already() {
+    let scratch = Scratch::without_topic();
+    for error in [
+        admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap_err(),
+        admin::end_offsets(&scratch.brokers, &scratch.topic).await.unwrap_err(),
+        admin::committed_offsets(&scratch.brokers, &scratch.group, &scratch.topic).await.unwrap_err(),
+        admin::rewind_group(&scratch.brokers, &scratch.group, &[&scratch.topic]).await.unwrap_err(),
+    ] {
+        assert!(matches!(&error, Error::UnknownTopic { topic } if *topic == scratch.topic), "{error}");
+    }
+    admin::delete_topics(&scratch.brokers, &[&scratch.topic]).await.unwrap();
+    admin::delete_groups(&scratch.brokers, &[&scratch.group]).await.unwrap();
+}

@@ -1,0 +1,161 @@
+//! The log's table, and the one statement that writes to it.
+
+use chrono::{DateTime, Utc};
+use contracts::{Envelope, InvalidName, Timestamp};
+use database::{Buffered, Error, Tx};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+diesel::table! {
+    /// `xid` is left to the database: see the relay's window.
+    outbox_event (id) {
+        id -> BigInt,
+        event_id -> Uuid,
+        topic -> Text,
+        partition_key -> Uuid,
+        aggregate_type -> Text,
+        aggregate_id -> Uuid,
+        sequence -> BigInt,
+        #[sql_name = "type"]
+        kind -> Text,
+        source -> Text,
+        tenant_id -> Text,
+        payload -> Binary,
+        traceparent -> Nullable<Text>,
+        created_at -> Timestamptz,
+    }
+}
+
+/// A row as the relay reads it.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = outbox_event)]
+pub(crate) struct StoredEvent {
+    pub(crate) id: i64,
+    event_id: Uuid,
+    pub(crate) topic: String,
+    pub(crate) partition_key: Uuid,
+    aggregate_id: Uuid,
+    sequence: i64,
+    kind: String,
+    source: String,
+    tenant_id: String,
+    pub(crate) payload: Vec<u8>,
+    traceparent: Option<String>,
+    created_at: DateTime<Utc>,
+}
+
+impl StoredEvent {
+    /// The headers it travels with.
+    pub(crate) fn envelope(&self) -> Result<Envelope, InvalidName> {
+        Ok(Envelope {
+            id: self.event_id.into(),
+            kind: self.kind.clone(),
+            source: self.source.clone(),
+            aggregate: self.aggregate_id,
+            sequence: self.sequence,
+            time: Timestamp::from_rfc3339(database::time::to_rfc3339(self.created_at)),
+            tenant: self.tenant_id.parse()?,
+            traceparent: self.traceparent.clone(),
+        })
+    }
+}
+
+/// An event on its way into the log.
+pub(crate) struct NewEvent {
+    pub(crate) event_id: Uuid,
+    pub(crate) topic: String,
+    pub(crate) partition_key: Uuid,
+    pub(crate) aggregate_type: &'static str,
+    pub(crate) aggregate_id: Uuid,
+    pub(crate) sequence: i64,
+    pub(crate) kind: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) tenant_id: String,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) traceparent: Option<String>,
+}
+
+impl Buffered for NewEvent {
+    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<(), Error>> {
+        let insert = InsertEvents::of(rows);
+        async move {
+            insert.execute(&mut &*tx).await?;
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+/// One statement for any number of events: `values(Vec)` is never kept prepared, arrays are.
+#[derive(QueryId, Default)]
+struct InsertEvents {
+    event_id: Vec<Uuid>,
+    topic: Vec<String>,
+    partition_key: Vec<Uuid>,
+    aggregate_type: Vec<&'static str>,
+    aggregate_id: Vec<Uuid>,
+    sequence: Vec<i64>,
+    kind: Vec<&'static str>,
+    source: Vec<&'static str>,
+    tenant_id: Vec<String>,
+    payload: Vec<Vec<u8>>,
+    traceparent: Vec<Option<String>>,
+}
+
+impl InsertEvents {
+    fn of(rows: Vec<NewEvent>) -> Self {
+        let mut insert = Self::default();
+        for row in rows {
+            insert.event_id.push(row.event_id);
+            insert.topic.push(row.topic);
+            insert.partition_key.push(row.partition_key);
+            insert.aggregate_type.push(row.aggregate_type);
+            insert.aggregate_id.push(row.aggregate_id);
+            insert.sequence.push(row.sequence);
+            insert.kind.push(row.kind);
+            insert.source.push(row.source);
+            insert.tenant_id.push(row.tenant_id);
+            insert.payload.push(row.payload);
+            insert.traceparent.push(row.traceparent);
+        }
+        insert
+    }
+}
+
+impl QueryFragment<Pg> for InsertEvents {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(
+            "INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, \
+             type, source, tenant_id, payload, traceparent) SELECT * FROM unnest(",
+        );
+        out.push_bind_param::<Array<SqlUuid>, _>(&self.event_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.topic)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<SqlUuid>, _>(&self.partition_key)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.aggregate_type)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<SqlUuid>, _>(&self.aggregate_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<BigInt>, _>(&self.sequence)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.kind)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.source)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.tenant_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Binary>, _>(&self.payload)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Nullable<Text>>, _>(&self.traceparent)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}

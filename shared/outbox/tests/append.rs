@@ -1,0 +1,102 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What one event is: part of its transaction, whole on the topic, never too large for it.
+
+mod common;
+
+use common::{confirmed, relay, rows, settings, tell, tenant, text, wait_for, with_text};
+use contracts::events::{OrderConfirmed, PaymentRequested};
+use contracts::{Event, OrderId, Stream, header};
+use outbox::{AppendError, MAX_PAYLOAD};
+use testkit::{TestDatabase, TestTopics};
+
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_arrives_as_it_was_told() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let event = confirmed(OrderId::generate());
+    let mut tx = database.begin().await.unwrap();
+    tx.set_traceparent(Some(TRACE.to_owned()));
+    let id = outbox::append(&mut tx, &tenant(), 7, &event).unwrap();
+    tx.set_traceparent(None); // what is served next is no business of this event
+    tx.commit().await.unwrap();
+
+    let relay = relay(&database, &topics, settings());
+    wait_for(&topics, Stream::Orders, 1).await;
+    relay.stop().await;
+    let [message] = topics.messages(Stream::Orders).await.try_into().unwrap();
+    assert_eq!(message.key, Some(event.order.to_string().into_bytes()));
+    assert_eq!(serde_json::from_slice::<OrderConfirmed>(&message.payload.clone().unwrap()).unwrap(), event);
+    for (name, value) in [
+        (header::ID, id.to_string()),
+        (header::TYPE, OrderConfirmed::TYPE.to_owned()),
+        (header::SOURCE, "orders".to_owned()),
+        (header::SUBJECT, event.order.to_string()),
+        (header::SEQUENCE, "7".to_owned()),
+        (header::TENANT, "acme".to_owned()),
+        (header::TRACEPARENT, TRACE.to_owned()),
+    ] {
+        assert_eq!(text(&message, name), value, "{name}");
+    }
+    assert!(database::time::from_rfc3339(&text(&message, header::TIME)).is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_rolled_back_is_never_published() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let relay = relay(&database, &topics, settings());
+    let [undone, partly, kept] = [OrderId::generate(), OrderId::generate(), OrderId::generate()];
+
+    let mut tx = database.begin().await.unwrap();
+    common::write(&mut tx, 1, &confirmed(undone)).await;
+    tx.rollback().await.unwrap();
+
+    let mut tx = database.begin().await.unwrap();
+    let mark = tx.mark().await.unwrap();
+    common::write(&mut tx, 1, &confirmed(partly)).await;
+    tx.undo(mark).await.unwrap();
+    common::write(&mut tx, 1, &confirmed(kept)).await;
+    tx.commit().await.unwrap();
+
+    wait_for(&topics, Stream::Orders, 1).await;
+    relay.stop().await;
+    let published: Vec<String> =
+        topics.messages(Stream::Orders).await.iter().map(|message| text(message, header::SUBJECT)).collect();
+    assert_eq!(published, [kept.to_string()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_oversized_event_is_refused_before_it_is_written() {
+    let database = TestDatabase::plain().await;
+    let event = with_text("x".repeat(MAX_PAYLOAD));
+    let mut tx = database.begin().await.unwrap();
+    let refused = outbox::append(&mut tx, &tenant(), 1, &event).unwrap_err();
+    assert!(
+        matches!(refused, AppendError::TooLarge { kind: PaymentRequested::TYPE, size } if size > MAX_PAYLOAD),
+        "{refused}"
+    );
+    tx.commit().await.unwrap(); // even if the caller goes on
+    assert_eq!(rows(&database).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_event_that_is_accepted_can_be_published() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let around = serde_json::to_vec(&with_text(String::new())).unwrap().len();
+    // Characters that no compression makes smaller.
+    let noise = || uuid::Uuid::new_v4().simple().to_string();
+    let text: String = std::iter::repeat_with(noise).take(MAX_PAYLOAD / 32).collect();
+    tell(&database, 1, &with_text(text[..MAX_PAYLOAD - around].to_owned())).await;
+
+    let relay = relay(&database, &topics, settings());
+    wait_for(&topics, Stream::Orders, 1).await;
+    relay.stop().await;
+    let [message] = topics.messages(Stream::Orders).await.try_into().unwrap();
+    assert_eq!(message.payload.unwrap().len(), MAX_PAYLOAD);
+}

@@ -1,0 +1,164 @@
+//! A log and its topics, events with a history, and the relay's own rows as an operator sees them.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use contracts::events::{OrderConfirmed, PaymentRequested, StockReserved};
+use contracts::{Currency, Event, Money, OrderId, PaymentId, Stream, TenantId, Timestamp, header};
+use database::{Database, Settings, Tx};
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel_async::RunQueryDsl;
+use messaging::Received;
+use outbox::{Relay, RelaySettings};
+use testkit::{Background, TestDatabase, TestTopics, eventually};
+use tokio::runtime::Handle;
+use uuid::Uuid;
+
+/// No relay loses its lease by being slow, and none waits longer than it must.
+pub(crate) fn settings() -> RelaySettings {
+    RelaySettings {
+        lease: Duration::from_mins(5),
+        idle_poll: Duration::from_millis(20),
+        checkpoint: Duration::from_millis(20),
+        page: 50,
+    }
+}
+
+/// A lease so short that a takeover is quick, and each acknowledgement is written down.
+pub(crate) fn short_lived() -> RelaySettings {
+    RelaySettings { lease: Duration::from_millis(500), checkpoint: Duration::ZERO, ..settings() }
+}
+
+pub(crate) fn relay(database: &Database, topics: &TestTopics, settings: RelaySettings) -> Background {
+    let relay = Relay::new(database.clone(), topics.brokers(), (**topics).clone(), settings);
+    Background::run(|stop| relay.run(stop))
+}
+
+/// A pool whose transactions may stay open while the test does something else.
+pub(crate) fn patient(database: &TestDatabase) -> Database {
+    let settings = Settings {
+        idle_in_transaction_timeout: Duration::from_mins(1),
+        ..Settings::new(database.service_url(None))
+    };
+    Database::new(&settings, Handle::current()).unwrap()
+}
+
+pub(crate) fn tenant() -> TenantId {
+    "acme".parse().unwrap()
+}
+
+/// An event of the orders' stream.
+pub(crate) fn confirmed(order: OrderId) -> OrderConfirmed {
+    OrderConfirmed { order, payment: PaymentId::generate() }
+}
+
+/// An event of the inventory's stream.
+pub(crate) fn reserved(order: OrderId) -> StockReserved {
+    StockReserved { order }
+}
+
+/// An event of any size.
+pub(crate) fn with_text(payment_method: String) -> PaymentRequested {
+    PaymentRequested {
+        order: OrderId::generate(),
+        payment: PaymentId::generate(),
+        amount: Money::new(1999, Currency::Eur),
+        payment_method,
+        expires_at: Timestamp::from_rfc3339("2026-11-20T12:00:00Z"),
+    }
+}
+
+/// Writes an event in a transaction that stays open, so that its id is drawn and nobody sees it.
+pub(crate) async fn write(tx: &mut Tx, sequence: i64, event: &impl Event) {
+    outbox::append(tx, &tenant(), sequence, event).unwrap();
+    tx.flush().await.unwrap();
+}
+
+/// Tells one event in a transaction of its own.
+pub(crate) async fn tell(database: &Database, sequence: i64, event: &impl Event) {
+    let mut tx = database.begin().await.unwrap();
+    write(&mut tx, sequence, event).await;
+    tx.commit().await.unwrap();
+}
+
+pub(crate) async fn wait_for(topics: &TestTopics, stream: Stream, messages: usize) {
+    eventually(&format!("{messages} messages of {stream:?}"), async || {
+        (topics.count(stream).await >= messages).then_some(())
+    })
+    .await;
+}
+
+/// The sequences of each aggregate, in the order in which a reader first sees them.
+pub(crate) fn first_occurrences(messages: &[Received]) -> BTreeMap<Uuid, Vec<i64>> {
+    let mut seen = BTreeSet::new();
+    let mut histories: BTreeMap<Uuid, Vec<i64>> = BTreeMap::new();
+    for message in messages {
+        if seen.insert(text(message, header::ID)) {
+            let aggregate = text(message, header::SUBJECT).parse().unwrap();
+            histories.entry(aggregate).or_default().push(text(message, header::SEQUENCE).parse().unwrap());
+        }
+    }
+    histories
+}
+
+pub(crate) fn text(message: &Received, header: &str) -> String {
+    String::from_utf8(message.header(header).unwrap_or_else(|| panic!("no header {header}")).to_vec())
+        .unwrap()
+}
+
+/// The whole history of one aggregate.
+pub(crate) fn history(length: i64) -> Vec<i64> {
+    (1..=length).collect()
+}
+
+/// The relay's two rows.
+#[derive(Debug, PartialEq, Eq, QueryableByName)]
+pub(crate) struct Progress {
+    /// Of the lease.
+    #[diesel(sql_type = BigInt)]
+    pub(crate) epoch: i64,
+    #[diesel(sql_type = Text)]
+    pub(crate) lease_until: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) snapshot_a: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) snapshot_b: Option<String>,
+    #[diesel(sql_type = BigInt)]
+    pub(crate) last_id: i64,
+    /// Which transaction wrote the cursor's row.
+    #[diesel(sql_type = Text)]
+    pub(crate) written_by: String,
+}
+
+pub(crate) async fn progress(database: &Database) -> Progress {
+    let mut connection = database.connection().await.unwrap();
+    diesel::sql_query(
+        "SELECT l.epoch, l.lease_until::text, c.snapshot_a, c.snapshot_b, c.last_id, c.xmin::text AS written_by \
+         FROM outbox_lease l, outbox_cursor c",
+    )
+    .get_result(&mut connection)
+    .await
+    .unwrap()
+}
+
+/// Where the cursor stands before anything was published.
+pub(crate) fn is_at_the_start(progress: &Progress) -> bool {
+    (progress.snapshot_a.as_str(), &progress.snapshot_b, progress.last_id) == ("1:1:", &None, 0)
+}
+
+pub(crate) async fn rows(database: &Database) -> i64 {
+    count(database, "SELECT count(*) AS count FROM outbox_event").await
+}
+
+pub(crate) async fn count(database: &Database, query: &str) -> i64 {
+    #[derive(QueryableByName)]
+    struct Count {
+        #[diesel(sql_type = BigInt)]
+        count: i64,
+    }
+    let mut connection = database.connection().await.unwrap();
+    let found: Count = diesel::sql_query(query).get_result(&mut connection).await.unwrap();
+    found.count
+}

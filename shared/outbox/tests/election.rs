@@ -1,0 +1,131 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! Which of several relays publishes, and what one may still do that was replaced.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{
+    confirmed, first_occurrences, is_at_the_start, progress, relay, reserved, rows, settings, short_lived,
+    tell, wait_for,
+};
+use contracts::{OrderId, Stream};
+use database::{Database, Settings};
+use diesel_async::SimpleAsyncConnection;
+use outbox::RelaySettings;
+use testkit::{Proxy, TestDatabase, TestTopics, eventually};
+use tokio::runtime::Handle;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_relays_on_one_database_one_is_active() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let relays =
+        [relay(&database, &topics, settings()), relay(&database.second_instance(), &topics, settings())];
+    for _ in 0..100 {
+        tell(&database, 1, &confirmed(OrderId::generate())).await;
+    }
+    wait_for(&topics, Stream::Orders, 100).await;
+    for relay in relays {
+        relay.stop().await;
+    }
+    assert_eq!(topics.count(Stream::Orders).await, 100, "two active relays publish everything twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_takes_over_from_a_dead_relay() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let active = relay(&database, &topics, short_lived());
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    let standby = relay(&database.second_instance(), &topics, short_lived());
+    active.kill().await;
+    let after = OrderId::generate();
+    tell(&database, 1, &confirmed(after)).await;
+    eventually("the standby publishes", async || {
+        first_occurrences(&topics.messages(Stream::Orders).await).contains_key(&after.uuid()).then_some(())
+    })
+    .await;
+    standby.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_stops_in_order_does_not_make_its_successor_wait() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let first = relay(&database, &topics, settings());
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    first.stop().await;
+    // Its lease would have lasted for longer than `wait_for` waits.
+    let second = relay(&database, &topics, settings());
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 2).await;
+    second.stop().await;
+    assert_eq!(topics.count(Stream::Orders).await, 2, "it went on where the first had stopped");
+}
+
+/// The first relay was paused for so long that another took over (here: the rows that the other would have written).
+/// Then its message is acknowledged at last, as the topic comes into being.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_relay_cannot_move_the_cursor() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    topics.make(&[Stream::Orders]).await;
+    let paused = relay(&database, &topics, settings());
+    let mut both = database.begin().await.unwrap();
+    common::write(&mut both, 1, &reserved(OrderId::generate())).await;
+    common::write(&mut both, 1, &confirmed(OrderId::generate())).await;
+    both.commit().await.unwrap();
+    wait_for(&topics, Stream::Orders, 1).await; // so the first row is on its way too, and holds the cursor up
+    assert!(is_at_the_start(&progress(&database).await));
+    let mut owner = database.owner().await;
+    owner
+        .batch_execute(
+            "BEGIN; \
+             UPDATE outbox_lease SET owner = 'another', epoch = epoch + 1, lease_until = clock_timestamp() + '1 hour'; \
+             UPDATE outbox_cursor SET epoch = epoch + 1; \
+             COMMIT",
+        )
+        .await
+        .unwrap();
+    let taken_over = progress(&database).await;
+
+    topics.make(&[Stream::Inventory]).await;
+    wait_for(&topics, Stream::Inventory, 1).await;
+    paused.stop().await; // it takes the acknowledgement and tries to write it down
+    assert_eq!(progress(&database).await, taken_over);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let proxy = Proxy::to_postgres().await;
+    let url = database.service_url(Some(proxy.address()));
+    let cut_off = Database::new(&Settings::new(url), Handle::current()).unwrap();
+    let first = relay(&cut_off, &topics, short_lived());
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+
+    proxy.cut();
+    let before = progress(&database).await.epoch;
+    let looks_often = RelaySettings { lease: Duration::from_secs(5), ..settings() };
+    let second = relay(&database, &topics, looks_often);
+    eventually("a takeover", async || (progress(&database).await.epoch > before).then_some(())).await;
+    proxy.mend();
+    eventually("the first is back", async || cut_off.ping().await.ok()).await;
+    for sequence in 2..=50 {
+        tell(&database, sequence, &confirmed(OrderId::generate())).await;
+    }
+    eventually("everything", async || {
+        let published = first_occurrences(&topics.messages(Stream::Orders).await);
+        (i64::try_from(published.len()).unwrap() == rows(&database).await).then_some(())
+    })
+    .await;
+    assert_eq!(progress(&database).await.epoch, before + 1, "the one that came back took the lease");
+    first.stop().await;
+    second.stop().await;
+}

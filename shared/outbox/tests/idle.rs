@@ -1,0 +1,58 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! A relay with nothing to do: it leaves no trace, and it is awake at once.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{confirmed, count, is_at_the_start, progress, relay, settings, tell, wait_for};
+use contracts::{OrderId, Stream};
+use outbox::RelaySettings;
+use testkit::{TestDatabase, TestTopics, eventually};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_relay_writes_nothing_to_its_cursor() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    // It renews its lease every 600 ms: that shows that it is at work.
+    let settings =
+        RelaySettings { lease: Duration::from_secs(3), idle_poll: Duration::from_millis(5), ..settings() };
+    let relay = relay(&database, &topics, settings);
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    let settled = eventually("the end of the window", async || {
+        let progress = progress(&database).await;
+        (!is_at_the_start(&progress) && progress.snapshot_b.is_none()).then_some(progress)
+    })
+    .await;
+    let mut last = settled.lease_until;
+    for _ in 0..3 {
+        last = eventually("a renewed lease", async || {
+            // Others go on writing, so each look at the log is another window.
+            count(&database, "SELECT pg_current_xact_id()::text::bigint AS count").await;
+            let now = progress(&database).await;
+            assert_eq!(now.written_by, settled.written_by, "the cursor's row was written: {now:?}");
+            (now.lease_until != last).then_some(now.lease_until)
+        })
+        .await;
+    }
+    relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_in_the_same_process_wakes_the_relay() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    // Left alone it would look again in ten minutes: longer than the test waits.
+    let settings = RelaySettings { idle_poll: Duration::from_mins(10), ..settings() };
+    let relay = relay(&database, &topics, settings);
+    for told in 1..=3 {
+        tell(&database, told, &confirmed(OrderId::generate())).await;
+        wait_for(&topics, Stream::Orders, usize::try_from(told).unwrap()).await;
+    }
+    relay.stop().await;
+}

@@ -1,0 +1,99 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The broker goes away and comes back. Each test has a broker of its own.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{confirmed, first_occurrences, history, progress, settings, tell};
+use contracts::{OrderId, Stream, Topics};
+use outbox::Relay;
+use testkit::{Background, Broker, TestDatabase, eventually};
+
+/// A few aggregates with a growing history, on a broker of their own.
+struct Outage {
+    broker: Broker,
+    topics: Topics,
+    database: TestDatabase,
+    orders: Vec<OrderId>,
+    told: i64,
+}
+
+impl Outage {
+    async fn prepare() -> Self {
+        let (broker, database) = (Broker::start().await, TestDatabase::plain().await);
+        let topics = broker.topics(&[Stream::Orders]).await;
+        let orders = std::iter::repeat_with(OrderId::generate).take(8).collect();
+        Self { broker, topics, database, orders, told: 0 }
+    }
+
+    fn relay(&self) -> Background {
+        let relay =
+            Relay::new((*self.database).clone(), self.broker.brokers(), self.topics.clone(), settings());
+        Background::run(|stop| relay.run(stop))
+    }
+
+    /// The next events of all aggregates.
+    async fn tell(&mut self, more: i64) {
+        for sequence in self.told + 1..=self.told + more {
+            for order in &self.orders {
+                tell(&self.database, sequence, &confirmed(*order)).await;
+            }
+        }
+        self.told += more;
+    }
+
+    async fn assert_all_are_published_in_order(&self) {
+        let topic = self.topics.events(Stream::Orders);
+        let all = self.orders.len() * usize::try_from(self.told).unwrap();
+        let published = eventually("all of them", async || {
+            let published = first_occurrences(&self.broker.messages(&topic).await);
+            (published.values().map(Vec::len).sum::<usize>() == all).then_some(published)
+        })
+        .await;
+        let expected: BTreeMap<_, _> =
+            self.orders.iter().map(|order| (order.uuid(), history(self.told))).collect();
+        assert_eq!(published, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_outage_keeps_first_occurrences_in_order() {
+    let mut outage = Outage::prepare().await;
+    let relay = outage.relay();
+    outage.tell(5).await;
+    outage.assert_all_are_published_in_order().await;
+    let before = progress(&outage.database).await;
+
+    outage.tell(5).await; // some of these may be under way
+    outage.broker.kill().await;
+    outage.tell(20).await;
+    outage.broker.start_again().await;
+    outage.tell(5).await;
+    outage.assert_all_are_published_in_order().await;
+    assert_eq!(
+        progress(&outage.database).await.epoch,
+        before.epoch,
+        "an outage is waited for, within one turn"
+    );
+    relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_starts_without_a_broker_waits_for_it() {
+    let mut outage = Outage::prepare().await;
+    outage.broker.stop().await;
+    outage.tell(5).await;
+    let relay = outage.relay();
+    eventually("a window that waits", async || (progress(&outage.database).await.epoch == 1).then_some(()))
+        .await;
+    outage.broker.start_again().await;
+    outage.assert_all_are_published_in_order().await;
+    relay.stop().await;
+}

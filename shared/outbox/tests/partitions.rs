@@ -1,0 +1,93 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! Days of the log: made by a role that may create nothing, and never in the way of a command.
+
+mod common;
+
+use common::{confirmed, rows, tell};
+use contracts::OrderId;
+use database::Database;
+use diesel::QueryableByName;
+use diesel::sql_types::Text;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use outbox::make_partitions;
+use testkit::TestDatabase;
+
+/// Today and the seven days after it.
+const DAYS: i32 = 8;
+
+#[derive(QueryableByName)]
+struct Name {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+/// Where each row lies, in the order of the rows.
+async fn places(database: &Database) -> Vec<String> {
+    let mut connection = database.connection().await.unwrap();
+    let names: Vec<Name> =
+        diesel::sql_query("SELECT tableoid::regclass::text AS name FROM outbox_event ORDER BY id")
+            .get_results(&mut connection)
+            .await
+            .unwrap();
+    names.into_iter().map(|row| row.name).collect()
+}
+
+/// The name of the partition of this day, counted from today, by the database's clock.
+async fn day(database: &Database, from_today: i32) -> String {
+    let mut connection = database.connection().await.unwrap();
+    let found: Name = diesel::sql_query(
+        "SELECT 'outbox_event_' || to_char((clock_timestamp() AT TIME ZONE 'UTC')::date + $1, 'YYYYMMDD') AS name",
+    )
+    .bind::<diesel::sql_types::Integer, _>(from_today)
+    .get_result(&mut connection)
+    .await
+    .unwrap();
+    found.name
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_makes_its_days_without_a_right_to_create_tables() {
+    let database = TestDatabase::plain().await;
+    let mut service = database.connection().await.unwrap();
+    let refused = service.batch_execute("CREATE TABLE mine ()").await.unwrap_err().to_string();
+    assert!(refused.contains("permission denied"), "{refused}");
+
+    assert_eq!(make_partitions(&database).await.unwrap(), DAYS);
+    assert_eq!(make_partitions(&database).await.unwrap(), 0, "they are there");
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    assert_eq!(places(&database).await, [day(&database, 0).await]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_that_make_days_at_once_make_each_day_once() {
+    let database = TestDatabase::plain().await;
+    let made = futures_util::future::join_all((0..8).map(|_| make_partitions(&database))).await;
+    assert_eq!(made.into_iter().map(Result::unwrap).sum::<i32>(), DAYS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_day_covers_lands_in_the_default_partition() {
+    let database = TestDatabase::plain().await;
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    assert_eq!(places(&database).await, ["outbox_event_default"]);
+}
+
+/// The job was away, or an event was told before it first ran: today cannot become a partition any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_that_began_in_the_default_partition_does_not_keep_later_days_from_being_made() {
+    let database = TestDatabase::plain().await;
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    assert_eq!(make_partitions(&database).await.unwrap(), DAYS - 1);
+    tell(&database, 2, &confirmed(OrderId::generate())).await;
+    assert_eq!(places(&database).await, ["outbox_event_default", "outbox_event_default"]);
+    let mut owner = database.owner().await;
+    let tomorrow = day(&database, 1).await;
+    owner.batch_execute(&format!("SELECT FROM {tomorrow}")).await.unwrap();
+    assert_eq!(rows(&database).await, 2);
+}

@@ -1,0 +1,94 @@
+//! The smallest service: one table, one route, one reaction, one job. The tests of this crate run it as a process.
+
+#![allow(missing_docs, reason = "nobody uses an example but by reading it")]
+
+use std::convert::Infallible;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use actix_web::{HttpResponse, get, web};
+use contracts::Stream;
+use contracts::events::ItemChanged;
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use edge::Problem;
+use inbox::Reactions;
+use runtime::{Context, Fields, Job, Service};
+use utoipa::OpenApi;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+diesel::table! {
+    greeting (language) {
+        language -> Text,
+        words -> Text,
+    }
+}
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("examples/greeter/migrations");
+
+struct Greeter;
+
+#[derive(Clone)]
+struct Settings {
+    pause: Duration,
+    tired: bool,
+}
+
+#[derive(OpenApi)]
+#[openapi(info(title = "Greeter", description = "Says hello."))]
+struct Document;
+
+impl Service for Greeter {
+    const NAME: &'static str = "greeter";
+    const STREAM: Stream = Stream::Orders;
+    const DEFAULTS: &'static str = include_str!("config.toml");
+
+    type Settings = Settings;
+
+    fn settings(fields: &mut Fields) -> Settings {
+        Settings {
+            pause: fields.milliseconds("greeter.pause_milliseconds", 0..=60_000),
+            tired: fields.switch("greeter.tired"),
+        }
+    }
+
+    fn migrations() -> EmbeddedMigrations {
+        MIGRATIONS
+    }
+
+    fn api() -> utoipa::openapi::OpenApi {
+        Document::openapi()
+    }
+
+    fn routes(app: &mut ServiceConfig<'_>) {
+        app.service(greet);
+    }
+
+    fn reactions(_: &Context<Self>) -> Option<Reactions> {
+        Some(Reactions::of("greeter").ignoring::<ItemChanged>())
+    }
+
+    fn jobs(context: &Context<Self>) -> Vec<Job> {
+        if context.settings.tired {
+            return vec![Job::new("yawn", async |_stop| tracing::info!("yawning"))];
+        }
+        vec![Job::every("hum", Duration::from_secs(1), async || Ok::<(), Infallible>(()))]
+    }
+}
+
+/// Say hello
+#[utoipa::path(operation_id = "greet", responses((status = 200, description = "The words", body = String)))]
+#[get("/v1/greeting")]
+async fn greet(context: web::Data<Context<Greeter>>) -> Result<HttpResponse, Problem> {
+    tracing::info!("thinking");
+    tokio::time::sleep(context.settings.pause).await;
+    let mut connection = context.database.connection().await?;
+    let english = greeting::table.filter(greeting::language.eq("en"));
+    let words: String = english.select(greeting::words).first(&mut connection).await?;
+    Ok(HttpResponse::Ok().json(words))
+}
+
+fn main() -> ExitCode {
+    runtime::main::<Greeter>()
+}

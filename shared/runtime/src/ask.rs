@@ -1,0 +1,68 @@
+//! `health`: asks the running instance, so that a container needs no HTTP client beside the program.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// For connecting, and for each read: an instance that takes longer is not well.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the instance at this address is ready, and its own words.
+pub(crate) fn readiness(address: SocketAddr) -> io::Result<(bool, String)> {
+    let mut stream = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    Ok((head.starts_with("HTTP/1.1 200 "), body.to_owned()))
+}
+
+/// Who listens on all interfaces is reached through the loopback one.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    fn answering(answer: &'static str) -> SocketAddr {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                request.extend(byte);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        address
+    }
+
+    #[test]
+    fn only_200_is_ready_and_the_instance_says_why_not() {
+        let ready = answering("HTTP/1.1 200 OK\r\n\r\n{\"status\":\"ready\"}");
+        assert_eq!(readiness(ready).unwrap(), (true, "{\"status\":\"ready\"}".to_owned()));
+        let starting = answering("HTTP/1.1 503 Service Unavailable\r\n\r\n{\"status\":\"starting\"}");
+        assert_eq!(readiness(starting).unwrap(), (false, "{\"status\":\"starting\"}".to_owned()));
+    }
+
+    #[test]
+    fn an_instance_that_is_not_there_is_an_error() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        assert_eq!(readiness(free).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    }
+}

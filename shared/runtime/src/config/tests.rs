@@ -1,0 +1,187 @@
+use std::io::Write;
+use std::time::Duration;
+
+use contracts::Stream;
+use diesel_migrations::EmbeddedMigrations;
+use idempotency::KeyPolicy;
+use secrecy::ExposeSecret;
+use utoipa::openapi::OpenApi;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::*;
+
+struct Shop;
+
+impl Service for Shop {
+    const NAME: &'static str = "shop";
+    const STREAM: Stream = Stream::Orders;
+    const DEFAULTS: &'static str =
+        "[http]\nport = 8090\n[shop]\nclosing_seconds = 3\n[log]\nlevel = \"debug\"";
+
+    type Settings = (Duration, SecretString);
+
+    fn settings(fields: &mut Fields) -> Self::Settings {
+        (fields.seconds("shop.closing_seconds", 1..=10), fields.secret("shop.till", "the key of the till"))
+    }
+
+    fn migrations() -> EmbeddedMigrations {
+        database::RELIABILITY
+    }
+
+    fn api() -> OpenApi {
+        OpenApi::default()
+    }
+
+    fn routes(_: &mut ServiceConfig<'_>) {}
+}
+
+const COMPLETE: &[(&str, &str)] = &[
+    ("IDEM_DATABASE__URL", "postgres://a:b@c/d"),
+    ("IDEM_KAFKA__BROKERS", "localhost:9092"),
+    ("IDEM_SHOP__TILL", "hunter2"),
+];
+
+fn read(purpose: Purpose, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, Faults> {
+    let variables = variables.concat();
+    Config::read(purpose, variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
+}
+
+/// The variables that faults are told of, in order.
+fn faulty(purpose: Purpose, variables: &[&[(&str, &str)]]) -> Vec<String> {
+    let Err(faults) = read(purpose, variables) else { return Vec::new() };
+    let names = faults.faults.iter().map(|fault| fault.text.split(' ').next().unwrap_or_default().to_owned());
+    names.collect()
+}
+
+#[test]
+fn the_defaults_alone_name_what_is_missing() {
+    let missing = faulty(Purpose::Serve, &[]);
+    let expected = ["IDEM_AUTH__JWKS", "IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS", "IDEM_SHOP__TILL"];
+    assert_eq!(missing, expected);
+}
+
+#[test]
+fn every_fault_is_in_one_list() {
+    let variables: &[(&str, &str)] = &[
+        ("IDEM_HTTP__PORT", "hunter2"),
+        ("IDEM_HTTP__BIND", "here"),
+        ("IDEM_HTPP__PORT", "8091"),
+        ("IDEM_DATABASE__POOL_SIZE", "0"),
+        ("IDEM_DATABASE__URL", "mysql://hunter2"),
+        ("IDEM_IDEMPOTENCY__KEY_POLICY", "none"),
+        ("IDEM_IDEMPOTENCY__MISMATCH_STATUS", "410"),
+        ("IDEM_KAFKA__BROKERS", "hunter2"),
+        ("IDEM_KAFKA__TOPIC_PREFIX", "a b"),
+        ("IDEM_LOG__FORMAT", "xml"),
+        ("IDEM_LOG__LEVEL", "[="),
+        ("IDEM_RELAY__IN_PROCESS", "perhaps"),
+        ("IDEM_SHOP__CLOSING_SECONDS", "11"),
+        ("IDEM_AUTH__JWKS", "/nowhere/jwks.json"),
+    ];
+    let faults = read(Purpose::Serve, &[variables]).err().expect("a list of faults");
+    let text = faults.to_string();
+    for (variable, _) in variables {
+        assert!(text.contains(&format!("- {variable} ")), "{variable} is not told of in {text}");
+    }
+    assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
+    assert!(text.starts_with("shop: 15 faults in the configuration"), "{text}");
+    assert!(!text.contains("hunter2"), "a value is repeated, and it may be a secret: {text}");
+}
+
+#[test]
+fn a_variable_that_nothing_reads_is_a_fault() {
+    for typo in ["IDEM_HTTP__PROT", "IDEM_HTPP__PORT", "IDEM_HTTP__PORT__X", "IDEM_HTTP__", "IDEM___PORT"] {
+        let faults =
+            read(Purpose::Ask, &[&[(typo, "1")]]).err().unwrap_or_else(|| panic!("{typo} was accepted"));
+        let text = faults.to_string();
+        assert!(text.contains(&format!("{typo} is not a setting of shop")), "{text}");
+    }
+}
+
+#[test]
+fn variables_of_scripts_are_none_of_ours() {
+    let foreign: &[(&str, &str)] = &[("IDEM_PORT_BASE", "x"), ("IDEM_CRASH", "e4:1"), ("PATH__X", "y")];
+    assert_eq!(faulty(Purpose::Ask, &[foreign]), Vec::<String>::new());
+}
+
+#[test]
+fn an_empty_variable_is_an_absent_one() {
+    let config = read(Purpose::Ask, &[&[("IDEM_HTTP__PORT", ""), ("IDEM_ADMIN__PORT", "")]]).ok().unwrap();
+    assert_eq!((config.http.address.port(), config.http.admin.port()), (8090, 9090));
+}
+
+#[test]
+fn the_environment_overrides_the_service_and_the_service_overrides_all_services() {
+    let config = read(Purpose::Relay, &[COMPLETE, &[("IDEM_SHOP__CLOSING_SECONDS", "4")]]).ok().unwrap();
+    assert_eq!(config.service.0, Duration::from_secs(4));
+    assert_eq!(config.log.filter.to_string(), "debug");
+    assert_eq!(config.database.pool_size, 16);
+    assert_eq!(config.edge.key_policy, KeyPolicy::Uuid);
+    assert_eq!(config.edge.mismatch_status, 409);
+}
+
+#[test]
+fn a_command_asks_only_for_what_it_needs() {
+    assert_eq!(faulty(Purpose::Ask, &[]), Vec::<String>::new());
+    assert_eq!(faulty(Purpose::Migrate, &[]), ["IDEM_DATABASE__MIGRATION_URL"]);
+    assert_eq!(faulty(Purpose::Relay, &[]), ["IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS"]);
+    assert_eq!(faulty(Purpose::Migrate, &[&[("IDEM_HTTP__PORT", "x")]]).first().unwrap(), "IDEM_HTTP__PORT");
+}
+
+#[test]
+fn text_that_looks_like_a_number_stays_text() {
+    let config = read(Purpose::Relay, &[COMPLETE, &[("IDEM_KAFKA__TOPIC_PREFIX", "007")]]).ok().unwrap();
+    assert_eq!(config.kafka.topics.prefixed("x"), "007x");
+    let config = read(Purpose::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL", "0123")]]).ok().unwrap();
+    assert_eq!(config.service.1.expose_secret(), "0123");
+}
+
+#[test]
+fn a_secret_may_stand_in_a_file() {
+    let path = std::env::temp_dir().join(format!("runtime-secret-{}", std::process::id()));
+    std::fs::File::create(&path).unwrap().write_all(b"from the file\n").unwrap();
+    let file = path.to_str().unwrap();
+    let others = &COMPLETE[..2];
+    let config = read(Purpose::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]).ok().unwrap();
+    assert_eq!(config.service.1.expose_secret(), "from the file");
+    assert_eq!(
+        faulty(Purpose::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL_FILE", file)]]),
+        ["IDEM_SHOP__TILL_FILE"]
+    );
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(
+        faulty(Purpose::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]),
+        ["IDEM_SHOP__TILL_FILE"]
+    );
+}
+
+#[test]
+fn ports_that_cannot_be_are_refused() {
+    assert_eq!(faulty(Purpose::Ask, &[&[("IDEM_HTTP__PORT", "65000")]]), ["IDEM_ADMIN__PORT"]);
+    assert_eq!(faulty(Purpose::Ask, &[&[("IDEM_ADMIN__PORT", "8090")]]), ["IDEM_ADMIN__PORT"]);
+    assert_eq!(faulty(Purpose::Ask, &[&[("IDEM_HTTP__PORT", "0")]]), Vec::<String>::new());
+}
+
+#[test]
+fn a_default_that_nothing_reads_is_a_fault() {
+    let mut fields = Fields::new("shop", &["[http]\nport = 1\nprot = 2"], []);
+    fields.number::<u16>("http.port", 0..=9);
+    let faults = fields.finish(|_| true).unwrap_err();
+    assert!(faults.to_string().contains("http.prot stands in the defaults"), "{faults}");
+}
+
+#[test]
+fn a_placeholder_is_not_refused_on_top() {
+    let mut fields = Fields::new("shop", &["[shop]\nhours = \"many\""], []);
+    fields.number::<u16>("shop.hours", 1..=24);
+    fields.refuse("shop.hours", "in the morning");
+    fields.text("shop.name", "what it is called");
+    fields.refuse("shop.name", "short");
+    let Faults { faults, .. } = fields.finish(|_| true).unwrap_err();
+    let texts: Vec<_> = faults.into_iter().map(|fault| fault.text).collect();
+    let expected = [
+        "IDEM_SHOP__HOURS must be a whole number from 1 to 24",
+        "IDEM_SHOP__NAME is missing: what it is called",
+    ];
+    assert_eq!(texts, expected);
+}

@@ -1,0 +1,129 @@
+//! The two listeners: one for clients, one for operators.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{App, Error, HttpServer, web};
+use edge::{Edge, Problem, kind};
+use thiserror::Error as ThisError;
+use utoipa::openapi::OpenApi;
+use utoipa_actix_web::AppExt;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::config::Http;
+use crate::health::Health;
+use crate::{Context, Service, health, metrics};
+
+/// A port could not be had.
+#[derive(Debug, ThisError)]
+#[error("cannot listen on {address}: {source}. Is another instance running? {variable} chooses another port")]
+pub(crate) struct ListenError {
+    address: SocketAddr,
+    variable: &'static str,
+    source: io::Error,
+}
+
+/// A service's routes with everything that belongs to them: its data, its documentation, and an answer for paths that
+/// are not there. Tests mount it in an application of their own.
+pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
+    move |app| {
+        let document = document::<S>();
+        S::routes(&mut ServiceConfig::new(app));
+        app.app_data(web::Data::new(edge))
+            .app_data(web::Data::new(context))
+            .default_service(edge::unmatched(&document))
+            .configure(edge::docs(document));
+    }
+}
+
+/// The service's OpenAPI document: of exactly what it mounts.
+pub fn document<S: Service>() -> OpenApi {
+    App::new().into_utoipa_app().openapi(S::api()).configure(S::routes).split_for_parts().1
+}
+
+/// A listener that has its port, and serves once it is polled.
+pub(crate) struct Listener {
+    pub(crate) server: Server,
+    pub(crate) address: SocketAddr,
+}
+
+/// Takes the clients' port.
+pub(crate) fn public<S: Service>(
+    settings: &Http,
+    drain: Duration,
+    edge: &Edge,
+    context: &Context<S>,
+    health: &web::Data<Health>,
+) -> Result<Listener, ListenError> {
+    let (edge, context, health) = (edge.clone(), context.clone(), health.clone());
+    let workers =
+        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
+    let server = HttpServer::new(move || {
+        App::new()
+            .configure(health::routes)
+            .configure(routes(edge.clone(), context.clone()))
+            .app_data(health.clone())
+            .wrap(from_fn(once_open))
+            .wrap(from_fn(edge::manners))
+            .wrap(edge::request_span())
+    })
+    .workers(workers)
+    .max_connections(settings.max_connections.div_ceil(workers))
+    .client_request_timeout(settings.client_timeout)
+    .client_disconnect_timeout(Duration::from_secs(1))
+    .keep_alive(settings.keep_alive)
+    // A client that has sent its request and closed its half still wants the answer.
+    .h1_allow_half_closed(true)
+    .shutdown_timeout(drain.as_secs())
+    .disable_signals();
+    let address = settings.address;
+    listen(server.bind(address), address, "IDEM_HTTP__PORT", |server| (server.addrs(), server.run()))
+}
+
+/// Takes the operators' port. It stays open until the very end.
+pub(crate) fn admin(
+    settings: &Http,
+    health: &web::Data<Health>,
+    service: &'static str,
+) -> Result<Listener, ListenError> {
+    let health = health.clone();
+    let server = HttpServer::new(move || {
+        App::new().configure(health::routes).configure(metrics::routes(service)).app_data(health.clone())
+    })
+    .workers(1)
+    .max_connections(64)
+    .client_request_timeout(settings.client_timeout)
+    .keep_alive(settings.keep_alive)
+    .shutdown_timeout(1)
+    .disable_signals();
+    let address = settings.admin;
+    listen(server.bind(address), address, "IDEM_ADMIN__PORT", |server| (server.addrs(), server.run()))
+}
+
+fn listen<H>(
+    bound: io::Result<H>,
+    address: SocketAddr,
+    variable: &'static str,
+    run: impl FnOnce(H) -> (Vec<SocketAddr>, Server),
+) -> Result<Listener, ListenError> {
+    let (addresses, server) = run(bound.map_err(|source| ListenError { address, variable, source })?);
+    // The system has chosen the port if ours was 0.
+    Ok(Listener { server, address: addresses.first().copied().unwrap_or(address) })
+}
+
+/// Middleware: the API answers 503 until the tables are there. What needs no tables is served from the start.
+async fn once_open(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let open = request.app_data::<web::Data<Health>>().is_some_and(|health| health.is_open());
+    if open || !request.path().starts_with("/v1/") {
+        return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
+    }
+    let detail = "The service is starting; nothing was done. /health/ready says what it waits for.";
+    Ok(request.error_response(Problem::new(&kind::UNAVAILABLE, detail)))
+}

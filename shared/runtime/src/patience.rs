@@ -1,0 +1,67 @@
+//! Waiting for a server that is not there yet: for ever, with one clear line now and then.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Why an attempt did not succeed.
+pub(crate) enum Obstacle {
+    /// Waiting helps.
+    Passing(String),
+    /// Waiting does not help.
+    Lasting(String),
+}
+
+/// Tries until it succeeds, or until it is clear that it never will. `what` completes "waiting for …".
+pub(crate) async fn until_done<T, Attempt>(
+    what: &'static str,
+    mut attempt: impl FnMut() -> Attempt,
+) -> Result<T, String>
+where
+    Attempt: Future<Output = Result<T, Obstacle>>,
+{
+    let start = Instant::now();
+    let mut next_line = start;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match attempt().await {
+            Ok(value) => {
+                if next_line > start {
+                    tracing::info!("no longer waiting for {what}");
+                }
+                return Ok(value);
+            }
+            Err(Obstacle::Lasting(why)) => return Err(why),
+            Err(Obstacle::Passing(why)) => {
+                if Instant::now() >= next_line {
+                    tracing::warn!(waited = ?start.elapsed(), "waiting for {what}: {why}");
+                    next_line = Instant::now() + BETWEEN_LINES;
+                }
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_passing_obstacle_is_waited_out_and_a_lasting_one_is_not() {
+        let mut attempts = 0;
+        let done = until_done("this test", || {
+            attempts += 1;
+            let now = attempts;
+            async move { if now < 3 { Err(Obstacle::Passing("not yet".to_owned())) } else { Ok(now) } }
+        });
+        assert_eq!(done.await, Ok(3));
+        let never = until_done("this test", async || Err::<(), _>(Obstacle::Lasting("never".to_owned())));
+        assert_eq!(never.await, Err("never".to_owned()));
+    }
+}

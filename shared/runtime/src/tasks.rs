@@ -1,0 +1,148 @@
+//! Background tasks that are known by name: told to stop, waited for, and never dead unseen.
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// A task ended that nobody had told to: the process cannot do its work any more.
+#[derive(Debug, Error)]
+pub(crate) enum Death {
+    #[error("the background task \"{0}\" panicked")]
+    Panicked(&'static str),
+    #[error("the background task \"{0}\" ended although nobody told it to")]
+    Ended(&'static str),
+    #[error("the background task \"{0}\" failed: {1}")]
+    Failed(&'static str, String),
+}
+
+/// Tasks that stop together.
+#[derive(Clone)]
+pub(crate) struct Tasks {
+    runtime: Handle,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+    deaths: UnboundedSender<Death>,
+    running: Arc<Mutex<BTreeSet<&'static str>>>,
+}
+
+impl Tasks {
+    /// Tasks on this runtime; their deaths are reported to `deaths`.
+    pub(crate) fn new(runtime: Handle, deaths: UnboundedSender<Death>) -> Self {
+        let (tracker, stop, running) = (TaskTracker::new(), CancellationToken::new(), Arc::default());
+        Self { runtime, tracker, stop, deaths, running }
+    }
+
+    /// Cancelled once the tasks are to stop.
+    pub(crate) fn stop_token(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Runs a task that is to go on until it is told to stop.
+    pub(crate) fn keep(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = Result<(), String>> + Send + 'static,
+    ) {
+        let stop = self.stop.clone();
+        self.spawn(name, task, move || (!stop.is_cancelled()).then_some(Death::Ended(name)));
+    }
+
+    /// Runs a task that has an end of its own, and must reach it without an error.
+    pub(crate) fn finish(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = Result<(), String>> + Send + 'static,
+    ) {
+        self.spawn(name, task, || None);
+    }
+
+    fn spawn(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = Result<(), String>> + Send + 'static,
+        ended: impl FnOnce() -> Option<Death> + Send + 'static,
+    ) {
+        let tasks = self.clone();
+        tasks.running().insert(name);
+        self.tracker.spawn_on(
+            async move {
+                let death = match AssertUnwindSafe(task).catch_unwind().await {
+                    Ok(Ok(())) => ended(),
+                    Ok(Err(error)) => Some(Death::Failed(name, error)),
+                    Err(_) => Some(Death::Panicked(name)),
+                };
+                tasks.running().remove(name);
+                if let Some(death) = death {
+                    // Nobody listens any more only once the process ends anyway.
+                    let _ = tasks.deaths.send(death);
+                }
+            },
+            &self.runtime,
+        );
+    }
+
+    /// Tells the tasks to stop and waits for them; returns the names of those that did not within `patience`.
+    pub(crate) async fn stop(&self, patience: Duration) -> Vec<&'static str> {
+        self.stop.cancel();
+        self.tracker.close();
+        let _ = tokio::time::timeout(patience, self.tracker.wait()).await;
+        self.running().iter().copied().collect()
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn a_task_that_ends_untold_is_reported_by_name() {
+        let (sender, mut deaths) = mpsc::unbounded_channel();
+        let tasks = Tasks::new(Handle::current(), sender);
+        tasks.keep("sleepy", async { Ok(()) });
+        assert!(matches!(deaths.recv().await, Some(Death::Ended("sleepy"))));
+        tasks.keep("clumsy", async { panic!("this test's own") });
+        assert!(matches!(deaths.recv().await, Some(Death::Panicked("clumsy"))));
+        tasks.finish("short", async { Err("no luck".to_owned()) });
+        let Some(death) = deaths.recv().await else { panic!("the failure was not reported") };
+        assert_eq!(death.to_string(), "the background task \"short\" failed: no luck");
+    }
+
+    #[tokio::test]
+    async fn a_task_that_was_told_to_stop_is_waited_for_and_not_reported() {
+        let (sender, mut deaths) = mpsc::unbounded_channel();
+        let tasks = Tasks::new(Handle::current(), sender);
+        tasks.finish("short", async { Ok(()) });
+        let stop = tasks.stop_token();
+        tasks.keep("obedient", async move {
+            stop.cancelled().await;
+            Ok(())
+        });
+        assert_eq!(tasks.stop(PATIENCE).await, Vec::<&str>::new());
+        drop(tasks);
+        assert!(deaths.recv().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_task_that_does_not_stop_is_named() {
+        let (sender, _deaths) = mpsc::unbounded_channel();
+        let tasks = Tasks::new(Handle::current(), sender);
+        tasks.keep("deaf", std::future::pending());
+        assert_eq!(tasks.stop(Duration::from_millis(10)).await, ["deaf"]);
+    }
+}

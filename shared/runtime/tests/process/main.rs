@@ -1,0 +1,13 @@
+//! The example as a process, against real servers: what an operator sees from outside.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod greeter;
+mod lifecycle;
+mod start;

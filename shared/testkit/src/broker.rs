@@ -1,0 +1,118 @@
+//! A Kafka broker of a test's own, for tests that take it away: the shared one belongs to everybody.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use contracts::{Stream, Topics};
+use messaging::{Brokers, Received, admin};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use uuid::Uuid;
+
+use crate::topics::{count, make_topics};
+use crate::{eventually, given};
+
+/// One broker, stopped and removed with all its data when the test ends.
+pub struct Broker {
+    folder: PathBuf,
+    port: u16,
+    controller_port: u16,
+    process: Child,
+}
+
+impl Broker {
+    /// Starts an empty one; returns once it answers.
+    pub async fn start() -> Self {
+        let folder = std::env::temp_dir().join(format!("idem-broker-{}", Uuid::new_v4().simple()));
+        fs::create_dir(&folder).unwrap();
+        let (port, controller_port) = (free_port(), free_port());
+        let process = run(&folder, port, controller_port);
+        let mut broker = Self { folder, port, controller_port, process };
+        broker.ready().await;
+        broker
+    }
+
+    /// How to reach it, also while it is away.
+    pub fn brokers(&self) -> Brokers {
+        format!("127.0.0.1:{}", self.port).parse().unwrap()
+    }
+
+    /// Makes the events topics of these services; no prefix is needed where nobody else is.
+    pub async fn topics(&self, streams: &[Stream]) -> Topics {
+        let topics = Topics::with_prefix("");
+        make_topics(&self.brokers(), &topics, streams).await;
+        topics
+    }
+
+    /// How many messages a topic has.
+    pub async fn count(&self, topic: &str) -> usize {
+        count(&self.brokers(), topic).await
+    }
+
+    /// All messages of a topic; by partition, then offset.
+    pub async fn messages(&self, topic: &str) -> Vec<Received> {
+        admin::read_all(&self.brokers(), topic).await.unwrap()
+    }
+
+    /// Lets it end in order.
+    pub async fn stop(&mut self) {
+        let pid = self.process.id().and_then(|id| Pid::from_raw(id.cast_signed())).expect("it runs");
+        kill_process(pid, Signal::TERM).unwrap();
+        self.process.wait().await.unwrap();
+    }
+
+    /// Ends it as a power cut would, but for what the operating system still writes.
+    pub async fn kill(&mut self) {
+        self.process.kill().await.unwrap();
+    }
+
+    /// Starts it again with the data it had; returns once it answers.
+    pub async fn start_again(&mut self) {
+        assert!(self.process.id().is_none(), "stop or kill it first");
+        self.process = run(&self.folder, self.port, self.controller_port);
+        self.ready().await;
+    }
+
+    async fn ready(&mut self) {
+        let brokers = self.brokers();
+        eventually("the broker answers", async || {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                panic!("the broker ended by itself ({status}):\n{log}");
+            }
+            messaging::health(&brokers, Duration::from_secs(1)).await.ok()
+        })
+        .await;
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.process.start_kill();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The same start-up as everywhere, in the folder; what it says goes to a file there.
+fn run(folder: &Path, port: u16, controller_port: u16) -> Child {
+    let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
+    Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/dev.d/kafka-node.sh"))
+        .arg(folder)
+        .args([port.to_string(), controller_port.to_string()])
+        .env("IDEM_KAFKA_HOME", given("IDEM_KAFKA_HOME"))
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
+
+/// Nobody listens there, and no client gets it as its own: the range lies below the ephemeral ports, so it is
+/// still free when the broker comes back.
+fn free_port() -> u16 {
+    std::iter::repeat_with(|| 20_000 + (Uuid::new_v4().as_u64_pair().0 % 10_000) as u16)
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .expect("a free port")
+}

@@ -1,0 +1,111 @@
+//! A database for one test, with the same two roles as in production.
+
+use std::ops::Deref;
+
+use database::{Database, Settings};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use diesel_migrations::EmbeddedMigrations;
+use tokio::runtime::Handle;
+use uuid::Uuid;
+
+use crate::given;
+
+/// Made once for a server, whatever number of tests asks at once.
+const ROLES: &str = r"
+DO $$ BEGIN
+    PERFORM pg_advisory_xact_lock(7237);
+    IF to_regrole('idem_service') IS NULL THEN CREATE ROLE idem_service NOLOGIN; END IF;
+    IF to_regrole('test_owner') IS NULL THEN CREATE ROLE test_owner LOGIN PASSWORD 'test_owner'; END IF;
+    IF to_regrole('test_service') IS NULL THEN
+        CREATE ROLE test_service LOGIN PASSWORD 'test_service' IN ROLE idem_service;
+    END IF;
+END $$";
+
+/// An empty, migrated database; dropped when the test ends. Derefs to the service's [`Database`].
+pub struct TestDatabase {
+    name: String,
+    database: Database,
+}
+
+impl TestDatabase {
+    /// The reliability tables and these migrations.
+    pub async fn with(migrations: Vec<EmbeddedMigrations>) -> Self {
+        let database = Self::empty().await;
+        let sets = std::iter::once(database::RELIABILITY).chain(migrations).collect();
+        database::migrate(&database.owner_url().into(), sets).await.unwrap();
+        database
+    }
+
+    /// No tables yet: for a program that makes them itself.
+    pub async fn empty() -> Self {
+        let name = format!("test_{}", Uuid::new_v4().simple());
+        let mut admin = AsyncPgConnection::establish(&given("IDEM_POSTGRES_URL")).await.expect("PostgreSQL");
+        admin.batch_execute(ROLES).await.unwrap();
+        admin.batch_execute(&format!("CREATE DATABASE {name} OWNER test_owner")).await.unwrap();
+        let database =
+            Database::new(&Settings::new(url_of("test_service", &name, None)), Handle::current()).unwrap();
+        Self { name, database }
+    }
+
+    /// The reliability tables alone.
+    pub async fn plain() -> Self {
+        Self::with(Vec::new()).await
+    }
+
+    /// The URL of the service's role, through another address (a proxy's) if one is given.
+    pub fn service_url(&self, through: Option<std::net::SocketAddr>) -> String {
+        url_of("test_service", &self.name, through)
+    }
+
+    /// The owner's URL: for migrations, and for what a test does behind the service's back.
+    pub fn owner_url(&self) -> String {
+        url_of("test_owner", &self.name, None)
+    }
+
+    /// A connection as the owner.
+    pub async fn owner(&self) -> AsyncPgConnection {
+        AsyncPgConnection::establish(&self.owner_url()).await.unwrap()
+    }
+
+    /// A second pool on the same database, as another instance of the service has it.
+    pub fn second_instance(&self) -> Database {
+        Database::new(&Settings::new(self.service_url(None)), Handle::current()).unwrap()
+    }
+}
+
+impl Deref for TestDatabase {
+    type Target = Database;
+    fn deref(&self) -> &Database {
+        &self.database
+    }
+}
+
+/// `postgres://role:role@host:port/name`, from the server's URL.
+fn url_of(role: &str, name: &str, through: Option<std::net::SocketAddr>) -> String {
+    let host = through.map_or_else(server, |address| address.to_string());
+    format!("postgres://{role}:{role}@{host}/{name}")
+}
+
+/// The server's `host:port`.
+pub(crate) fn server() -> String {
+    let url = given("IDEM_POSTGRES_URL");
+    let rest = url.split_once("://").expect("a URL").1;
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    host.split('/').next().unwrap().to_owned()
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let name = self.name.clone();
+        // A thread of its own: drop may run on a runtime that is already stopping.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut admin = AsyncPgConnection::establish(&given("IDEM_POSTGRES_URL")).await.unwrap();
+                admin.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.unwrap();
+            });
+        });
+        let dropped = dropped.join();
+        assert!(std::thread::panicking() || dropped.is_ok(), "the database {} was left", self.name);
+    }
+}

@@ -1,0 +1,51 @@
+//! An identity provider for tests: one key pair for a process, tokens for whoever a test wants to be.
+
+use std::sync::LazyLock;
+
+use jsonwebtoken::jwk::{Jwk, JwkSet};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Who issues the tokens.
+pub const ISSUER: &str = "idem-dev";
+
+/// Whom they are for.
+pub const AUDIENCE: &str = "idem";
+
+/// The name of the trusted key.
+pub const KEY_ID: &str = "test";
+
+/// Any 32 bytes are an Ed25519 key; RFC 8410 fixes what stands before them.
+static PRIVATE: LazyLock<EncodingKey> = LazyLock::new(|| {
+    const HEADER: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+    let [one, two] = [Uuid::new_v4(), Uuid::new_v4()];
+    EncodingKey::from_ed_der(&[&HEADER[..], one.as_bytes(), two.as_bytes()].concat())
+});
+
+/// The key set that a service under test trusts, as the text of a JWKS file.
+pub fn jwks() -> String {
+    let mut public = Jwk::from_encoding_key(&PRIVATE, Algorithm::EdDSA).unwrap();
+    public.common.key_id = Some(KEY_ID.to_owned());
+    serde_json::to_string(&JwkSet { keys: vec![public] }).unwrap()
+}
+
+/// A token of this client for the next hour; scopes are separated by spaces. It goes after `Bearer `.
+pub fn token(tenant: &str, client: &str, scopes: &str) -> String {
+    signed(&claims(tenant, client, scopes))
+}
+
+/// The claims of such a token, for a test that bends one of them.
+pub fn claims(tenant: &str, client: &str, scopes: &str) -> Value {
+    let now = get_current_timestamp();
+    json!({
+        "iss": ISSUER, "aud": AUDIENCE, "sub": client, "tenant": tenant, "scope": scopes,
+        "iat": now, "nbf": now, "exp": now + 3600,
+    })
+}
+
+/// A token of these claims, signed with the key that is trusted.
+pub fn signed(claims: &Value) -> String {
+    let header = Header { kid: Some(KEY_ID.to_owned()), ..Header::new(Algorithm::EdDSA) };
+    encode(&header, claims, &PRIVATE).unwrap()
+}

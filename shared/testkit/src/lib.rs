@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "a test fails by panicking"
+)]
+
+mod background;
+mod broker;
+mod database;
+mod document;
+pub mod http;
+pub mod identity;
+mod proxy;
+mod topics;
+mod wait;
+
+pub use background::Background;
+pub use broker::Broker;
+pub use database::TestDatabase;
+pub use document::assert_document_is_fresh;
+pub use proxy::Proxy;
+pub use topics::TestTopics;
+pub use wait::eventually;
+
+/// A setting that `./dev test` provides.
+pub fn given(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run the tests with ./dev test"))
+}

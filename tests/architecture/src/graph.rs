@@ -1,0 +1,62 @@
+//! The workspace's dependencies, as cargo resolves them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, Metadata, PackageId};
+
+/// Who depends on whom, in what ships and (apart) in tests only.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    /// Our packages: name and folder, such as `shared/database`.
+    pub ours: BTreeMap<String, String>,
+    /// Direct normal and build dependencies of every package, ours and others'.
+    pub normal: BTreeMap<String, BTreeSet<String>>,
+    /// Direct development dependencies of our packages.
+    pub development: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Graph {
+    /// Reads it from cargo's own answer.
+    pub fn of(metadata: &Metadata) -> Self {
+        let names: BTreeMap<&PackageId, String> =
+            metadata.packages.iter().map(|package| (&package.id, package.name.to_string())).collect();
+        let name = |id: &PackageId| names.get(id).cloned().unwrap_or_default();
+        let mut graph = Self::default();
+        for package in metadata.workspace_packages() {
+            let folder = package.manifest_path.parent().map(ToString::to_string).unwrap_or_default();
+            let folder = folder.strip_prefix(metadata.workspace_root.as_str()).unwrap_or(&folder);
+            graph.ours.insert(package.name.to_string(), folder.trim_start_matches('/').to_owned());
+        }
+        for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
+            for dependency in &node.deps {
+                let kinds = || dependency.dep_kinds.iter().map(|kind| kind.kind);
+                if kinds().any(|kind| kind != DependencyKind::Development) {
+                    graph.normal.entry(name(&node.id)).or_default().insert(name(&dependency.pkg));
+                }
+                if kinds().any(|kind| kind == DependencyKind::Development) {
+                    graph.development.entry(name(&node.id)).or_default().insert(name(&dependency.pkg));
+                }
+            }
+        }
+        graph
+    }
+
+    /// Everything that ships with a package.
+    pub fn reaches(&self, package: &str) -> BTreeSet<String> {
+        let mut seen = BTreeSet::new();
+        let mut next = vec![package.to_owned()];
+        while let Some(name) = next.pop() {
+            for dependency in self.normal.get(&name).into_iter().flatten() {
+                if seen.insert(dependency.clone()) {
+                    next.push(dependency.clone());
+                }
+            }
+        }
+        seen
+    }
+
+    /// Our packages below a folder.
+    pub fn below<'g>(&'g self, folder: &'g str) -> impl Iterator<Item = &'g str> {
+        self.ours.iter().filter(move |(_, at)| at.starts_with(folder)).map(|(name, _)| name.as_str())
+    }
+}

@@ -1,0 +1,180 @@
+//! Each rule answers with its violations; none means that it holds.
+
+use std::collections::BTreeSet;
+
+use crate::graph::Graph;
+
+/// From the ground up. A crate may use those of lower floors only.
+const FLOORS: &[&[&str]] = &[
+    &["contracts", "crashpoint", "database"],
+    &["messaging", "audit", "idempotency"],
+    &["outbox", "inbox"],
+    &["edge"],
+    &["runtime"],
+    &["orders", "inventory", "payments"],
+];
+
+/// Somebody else's system: it must not share what it is there to test.
+const PROVIDER_MAY_USE: &[&str] = &["contracts", "database"];
+
+/// What the contracts may stand on.
+const CONTRACTS_MAY_USE: &[&str] = &["serde", "uuid", "utoipa"];
+
+/// All violations of all rules.
+pub fn violations(graph: &Graph) -> Vec<String> {
+    let mut found = Vec::new();
+    floors(graph, &mut found);
+    services(graph, &mut found);
+    provider(graph, &mut found);
+    contracts(graph, &mut found);
+    third_parties(graph, &mut found);
+    tests(graph, &mut found);
+    found
+}
+
+fn floor(name: &str) -> Option<usize> {
+    FLOORS.iter().position(|floor| floor.contains(&name))
+}
+
+fn floors(graph: &Graph, found: &mut Vec<String>) {
+    for name in graph.below("shared").chain(graph.below("services")) {
+        if floor(name).is_none() && !["testkit", "provider"].contains(&name) {
+            found.push(format!("{name} has no floor: say in FLOORS where it belongs"));
+        }
+        for dependency in graph.normal.get(name).into_iter().flatten() {
+            if let (Some(upper), Some(lower)) = (floor(name), floor(dependency))
+                && lower >= upper
+            {
+                found.push(format!("{name} depends on {dependency}, which is not below it"));
+            }
+        }
+    }
+}
+
+fn services(graph: &Graph, found: &mut Vec<String>) {
+    let services: BTreeSet<&str> = graph.below("services").collect();
+    for name in graph.ours.keys() {
+        for service in graph.reaches(name).iter().filter(|reached| services.contains(reached.as_str())) {
+            found.push(format!("{name} links the service {service}"));
+        }
+        for service in
+            graph.development.get(name).into_iter().flatten().filter(|used| services.contains(used.as_str()))
+        {
+            found.push(format!("the tests of {name} link the service {service}"));
+        }
+    }
+}
+
+fn provider(graph: &Graph, found: &mut Vec<String>) {
+    for dependency in graph.reaches("provider") {
+        if graph.ours.contains_key(&dependency) && !PROVIDER_MAY_USE.contains(&dependency.as_str()) {
+            found.push(format!("provider uses {dependency}: it stands for somebody else's system"));
+        }
+    }
+}
+
+fn contracts(graph: &Graph, found: &mut Vec<String>) {
+    for dependency in graph.normal.get("contracts").into_iter().flatten() {
+        if !CONTRACTS_MAY_USE.contains(&dependency.as_str()) {
+            found.push(format!("contracts uses {dependency}; it may use {CONTRACTS_MAY_USE:?} alone"));
+        }
+    }
+}
+
+fn third_parties(graph: &Graph, found: &mut Vec<String>) {
+    for name in graph.below("shared").chain(graph.below("services")) {
+        let direct = |what: &str| graph.normal.get(name).is_some_and(|used| used.contains(what));
+        if direct("rdkafka") && name != "messaging" {
+            found.push(format!("{name} uses rdkafka; only messaging knows it"));
+        }
+        let below_edge = floor(name).is_some_and(|at| Some(at) < floor("edge"));
+        if below_edge && graph.reaches(name).contains("actix-web") {
+            found.push(format!("{name} reaches actix-web, but stands below edge"));
+        }
+    }
+}
+
+fn tests(graph: &Graph, found: &mut Vec<String>) {
+    for name in graph.below("shared").chain(graph.below("services")) {
+        if graph.reaches(name).contains("testkit") {
+            found.push(format!("{name} ships testkit"));
+        }
+        let own = graph.development.get(name).into_iter().flatten().any(|used| used == "testkit");
+        if own && name == "testkit" {
+            found.push("testkit tests itself with itself".to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph() -> Graph {
+        let mut graph = Graph::default();
+        for (folder, names) in [
+            ("shared", vec!["contracts", "crashpoint", "database", "messaging", "audit", "idempotency", "outbox"]),
+            ("shared", vec!["inbox", "edge", "runtime", "testkit"]),
+            ("services", vec!["orders", "inventory", "payments", "provider"]),
+            ("tests", vec!["e2e"]),
+        ] {
+            for name in names {
+                graph.ours.insert(name.to_owned(), format!("{folder}/{name}"));
+            }
+        }
+        for (name, used) in [
+            ("contracts", vec!["serde", "uuid"]),
+            ("messaging", vec!["rdkafka", "contracts"]),
+            ("outbox", vec!["database", "messaging"]),
+            ("edge", vec!["actix-web", "idempotency"]),
+            ("runtime", vec!["edge", "outbox"]),
+            ("orders", vec!["runtime", "edge"]),
+            ("provider", vec!["actix-web", "database"]),
+        ] {
+            graph.normal.insert(name.to_owned(), used.into_iter().map(str::to_owned).collect());
+        }
+        graph
+    }
+
+    #[test]
+    fn a_layout_that_keeps_the_rules_has_no_violations() {
+        assert_eq!(violations(&graph()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_forbidden_edge_is_found() {
+        for (from, to) in [
+            ("orders", "payments"),
+            ("e2e", "orders"),
+            ("database", "outbox"),
+            ("outbox", "inbox"),
+            ("idempotency", "edge"),
+            ("inbox", "actix-web"),
+            ("contracts", "diesel"),
+            ("contracts", "database"),
+            ("orders", "rdkafka"),
+            ("outbox", "rdkafka"),
+            ("provider", "edge"),
+            ("provider", "messaging"),
+            ("runtime", "testkit"),
+        ] {
+            let mut graph = graph();
+            graph.normal.entry(from.to_owned()).or_default().insert(to.to_owned());
+            assert!(!violations(&graph).is_empty(), "{from} -> {to} went unseen");
+        }
+    }
+
+    #[test]
+    fn a_test_that_links_a_service_is_found() {
+        let mut graph = graph();
+        graph.development.entry("e2e".to_owned()).or_default().insert("orders".to_owned());
+        assert_eq!(violations(&graph), ["the tests of e2e link the service orders"]);
+    }
+
+    #[test]
+    fn a_new_room_must_say_where_it_stands() {
+        let mut graph = graph();
+        graph.ours.insert("utilities".to_owned(), "shared/utilities".to_owned());
+        assert_eq!(violations(&graph), ["utilities has no floor: say in FLOORS where it belongs"]);
+    }
+}

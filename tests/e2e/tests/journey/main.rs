@@ -1,0 +1,8 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test fails by panicking")]
+//! The journey of an order, to each of its ends.
+
+mod ends;
+mod killed;
+mod outages;
+mod repeated;
+mod starting;

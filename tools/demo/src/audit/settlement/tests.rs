@@ -1,0 +1,88 @@
+//! Each way in which an order can be settled wrongly is seen.
+
+use super::*;
+
+/// One confirmed order: paid once, in full, shipped.
+fn settled() -> Settlement {
+    let (id, payment) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    let (tenant_id, currency) = ("t".to_owned(), "EUR".to_owned());
+    let order = Order {
+        id,
+        tenant_id: tenant_id.clone(),
+        state: "confirmed".to_owned(),
+        amount: 450,
+        currency: currency.clone(),
+        payment_id: Some(payment),
+    };
+    let reservation = Reservation { order_id: id, tenant_id: tenant_id.clone(), state: "shipped".to_owned() };
+    let state = "captured".to_owned();
+    let row = Payment { id: payment, tenant_id, order_id: Some(id), amount: 450, currency, state };
+    Settlement {
+        orders: vec![order],
+        reservations: BTreeMap::from([(id, reservation)]),
+        payments: BTreeMap::from([(payment, row)]),
+        charges: vec![charge("ch_1", payment)],
+    }
+}
+
+fn charge(id: &str, payment: Uuid) -> Charge {
+    Charge {
+        id: id.to_owned(),
+        payment: Some(payment.to_string()),
+        amount: 450,
+        refunded: 0,
+        currency: "EUR".to_owned(),
+        succeeded: true,
+    }
+}
+
+fn cancelled() -> Settlement {
+    let mut cancelled = settled();
+    cancelled.orders[0].state = "cancelled".to_owned();
+    cancelled.charges[0].refunded = 450;
+    cancelled.reservations.values_mut().for_each(|row| row.state = "released".to_owned());
+    cancelled
+}
+
+#[track_caller]
+fn is_seen(what: &str, mut settlement: Settlement, break_it: impl FnOnce(&mut Settlement)) {
+    assert_eq!(settlement.violations(), Vec::<String>::new(), "before {what}");
+    break_it(&mut settlement);
+    assert_eq!(settlement.violations().len(), 1, "{what}");
+}
+
+#[test]
+fn every_wrong_end_of_a_confirmed_order_is_seen() {
+    is_seen("a second capture", settled(), |s| s.charges.push(charge("ch_2", Uuid::from_u128(2))));
+    is_seen("no capture", settled(), |s| s.charges.clear());
+    is_seen("a declined charge alone", settled(), |s| s.charges[0].succeeded = false);
+    is_seen("another amount", settled(), |s| s.charges[0].amount = 451);
+    is_seen("another currency", settled(), |s| s.charges[0].currency = "USD".to_owned());
+    is_seen("a refund", settled(), |s| s.charges[0].refunded = 1);
+    is_seen("nothing shipped", settled(), |s| s.reservations.clear());
+    is_seen("another tenant's payment", settled(), |s| {
+        s.payments.values_mut().for_each(|row| row.tenant_id = "other".to_owned());
+    });
+}
+
+#[test]
+fn every_wrong_end_of_a_cancelled_order_is_seen() {
+    is_seen("money that was kept", cancelled(), |s| s.charges[0].refunded = 449);
+    is_seen("stock that is held", cancelled(), |s| {
+        s.reservations.values_mut().for_each(|row| row.state = "held".to_owned());
+    });
+}
+
+#[test]
+fn money_taken_for_nothing_is_seen() {
+    is_seen("a charge of no payment", settled(), |s| s.charges.push(charge("ch_2", Uuid::from_u128(3))));
+}
+
+#[test]
+fn the_sum_counts_captures_of_confirmed_and_cancelled_orders_apart() {
+    let sum = settled().sum("t");
+    assert_eq!((sum.orders, sum.captures, sum.late_captures, sum.taken, sum.owed), (1, 1, 0, 450, 450));
+    let sum = cancelled().sum("t");
+    assert_eq!((sum.cancelled, sum.captures, sum.late_captures, sum.taken - sum.refunded), (1, 0, 1, 0));
+    assert_eq!(settled().sum("other"), Sum::default());
+}

@@ -1,0 +1,41 @@
+//! payments is killed when the processor has charged the card and nothing is recorded yet: after its restart it asks
+//! again under the same key, and the card is not charged again.
+
+use crate::report::Step;
+use crate::stack::Part;
+use crate::trouble::Trouble;
+use crate::world::{VISA, World};
+
+/// The processor's answer has been read; nothing of it is stored.
+const POINT: &str = "p3:1";
+
+pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
+    step.doing("starting payments so that it will kill itself");
+    world.stack.arm(Part::Payments, POINT).await?;
+    let placed = world.order_tea(VISA, "payments-killed").await?;
+    step.doing("waiting until payments is dead");
+    let died = world.stack.dead(Part::Payments).await;
+    if died.is_err() {
+        // It is still armed: the next charge would kill it.
+        world.stack.down(&[Part::Payments]).await?;
+    }
+    died?;
+
+    let order = world.api.order(placed.id).await?;
+    let before = world.taken_for(&order).await?;
+    step.equal("the order, meanwhile", "awaiting_payment", order.end(), "./dev psql orders");
+    step.equal("charges in the processor's books by then", 1, before.charges, "./dev psql provider");
+
+    step.doing("starting payments again");
+    world.stack.up(&[Part::Payments]).await?;
+    step.doing("waiting until the order is confirmed");
+    let ended = world.ends(placed.id).await?;
+    let (after, attempts) = (world.taken_for(&ended).await?, world.attempts(&ended).await?);
+    step.equal("how it ended", "confirmed", ended.end(), "./dev logs payments");
+    step.equal("charges in the processor's books", before, after, "./dev psql provider");
+    step.holds("attempts", "at least 2", attempts, attempts >= 2, "./dev psql payments");
+    step.figure(format!("{} charge in the processor's books when payments died", before.charges));
+    step.figure(format!("{} after {attempts} attempts under one key", after.charges));
+    step.figure(ended.end());
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The same request twenty times at once: it happens once, and everybody gets the same answer.
+
+use futures_util::future::join_all;
+use tokio::sync::Barrier;
+use uuid::Uuid;
+
+use crate::api::{Answer, Api, Order, Wish};
+use crate::report::{Step, span};
+use crate::trouble::Trouble;
+use crate::world::{TEA, VISA, World};
+
+const TIMES: usize = 20;
+const REFERENCE: &str = "twenty-at-once";
+/// How often a client that is told to wait comes back.
+const PATIENCE: usize = 20;
+
+pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
+    let body = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE }.body();
+    let key = Uuid::new_v4();
+    let api = world.api.with_connections(TIMES).await?;
+    let gate = Barrier::new(TIMES);
+    let clients = (0..TIMES).map(async |_| {
+        gate.wait().await;
+        insist(&api, key, &body).await
+    });
+    let answers: Vec<(Answer, usize)> = join_all(clients).await.into_iter().collect::<Result<_, _>>()?;
+
+    let look = "./dev logs orders";
+    let created = answers.iter().filter(|(answer, _)| answer.status == 201).count();
+    let executed =
+        answers.iter().filter(|(answer, _)| answer.header("idempotency-status") == Some("executed")).count();
+    let replays: Vec<&Answer> =
+        answers.iter().map(|(answer, _)| answer).filter(|answer| answer.is_replay()).collect();
+    step.equal("answers with 201", TIMES, created, look);
+    step.equal("answers that were executed", 1, executed, look);
+    step.equal("answers that were replayed", TIMES - 1, replays.len(), look);
+
+    let first = answers.iter().map(|(answer, _)| answer).find(|answer| !answer.is_replay());
+    let same =
+        first.map_or(0, |first| replays.iter().filter(|replay| replay.receipt() == first.receipt()).count());
+    step.equal("replays equal byte for byte", TIMES - 1, same, look);
+
+    let orders = world.books.orders_called(&world.tenant, REFERENCE).await?;
+    step.equal("orders in the database", 1, orders.len(), "./dev psql orders");
+    step.figure(format!("{} order, {same} replays byte for byte", orders.len()));
+
+    let told: usize = answers.iter().map(|(_, told)| told).sum();
+    let slowest = answers.iter().map(|(answer, _)| answer.took).max().unwrap_or_default();
+    step.figure(format!("told that it is in progress, waited and sent again: {told}"));
+    step.figure(format!("slowest answer {}", span(slowest)));
+    if let Some(first) = first {
+        let order: Order = first.read(201)?;
+        let ended = world.ships(order.id).await?;
+        step.equal("how it ended", "confirmed", ended.end(), look);
+        step.equal("charges", 1, world.taken_for(&ended).await?.charges, "./dev psql provider");
+    }
+    Ok(())
+}
+
+/// Sends until there is an answer: whoever is told that the key is in progress waits as long as it says.
+async fn insist(api: &Api<'_>, key: Uuid, body: &str) -> Result<(Answer, usize), Trouble> {
+    let mut told = 0;
+    loop {
+        let answer = api.place(key, body).await?;
+        match answer.retry_after() {
+            Some(pause) if answer.code() == "idempotency-key-in-progress" && told < PATIENCE => {
+                told += 1;
+                tokio::time::sleep(pause).await;
+            }
+            _ => return Ok((answer, told)),
+        }
+    }
+}

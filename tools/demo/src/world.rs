@@ -1,0 +1,139 @@
+//! All that a step may ask and break, and the tenant of this run: its data are its own, so the demo can be repeated.
+
+use std::time::Duration;
+
+use contracts::{Currency, Money};
+use futures_util::future::try_join_all;
+use uuid::Uuid;
+
+use crate::api::{Api, Order, Wish};
+use crate::books::Books;
+use crate::kafka::Kafka;
+use crate::stack::{Part, Stack};
+use crate::trouble::Trouble;
+use crate::wait::until;
+
+/// How long an order may take when nothing is broken, or just was.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
+
+/// SKU, name, price of one, and how many are delivered.
+pub(crate) type Good = (&'static str, &'static str, Money, i64);
+
+pub(crate) const TEA: &str = "green-tea";
+pub(crate) const POT: &str = "teapot";
+pub(crate) const TRUFFLE: &str = "white-truffle";
+
+/// What the demo sells.
+pub(crate) const GOODS: [Good; 3] = [
+    (TEA, "Green tea, 100 g", Money::new(450, Currency::Eur), 100),
+    (POT, "Teapot", Money::new(2990, Currency::Eur), 10),
+    (TRUFFLE, "White truffle", Money::new(19_900, Currency::Eur), 1),
+];
+
+pub(crate) const VISA: &str = "pm_card_visa";
+
+/// The parts and this run's place among them.
+pub(crate) struct World<'s> {
+    pub(crate) stack: &'s Stack,
+    pub(crate) api: Api<'s>,
+    pub(crate) kafka: Kafka,
+    pub(crate) books: Books,
+    pub(crate) tenant: String,
+}
+
+impl<'s> World<'s> {
+    pub(crate) async fn new(stack: &'s Stack) -> Result<Self, Trouble> {
+        let run = Uuid::new_v4().simple().to_string();
+        let tenant = format!("demo-{}", run.get(..6).unwrap_or(&run));
+        let token = stack.token(&tenant).await?;
+        let (kafka, books) = (Kafka::from_environment()?, Books::from_environment()?);
+        Ok(Self { stack, api: Api::new(stack, token)?, kafka, books, tenant })
+    }
+
+    /// Places one order of one tea, as every step may.
+    pub(crate) async fn order_tea(&self, card: &str, reference: &str) -> Result<Order, Trouble> {
+        let wish = Wish { lines: &[(TEA, 1)], card, reference };
+        self.api.place(Uuid::new_v4(), &wish.body()).await?.read(201)
+    }
+
+    /// Waits until the order is confirmed or cancelled.
+    pub(crate) async fn ends(&self, order: Uuid) -> Result<Order, Trouble> {
+        until(format!("order {order} has ended"), PATIENCE, "./dev logs, ./dev topics", async || {
+            let order = self.api.order(order).await?;
+            Ok(if order.is_open() { Err(order.end()) } else { Ok(order) })
+        })
+        .await
+    }
+
+    /// Waits until the order is confirmed and has shipped: then it moves no stock under the next step's feet.
+    pub(crate) async fn ships(&self, order: Uuid) -> Result<Order, Trouble> {
+        let ended = self.ends(order).await?;
+        if ended.status == "confirmed" {
+            self.reservation_becomes(order, "shipped").await?;
+        }
+        Ok(ended)
+    }
+
+    /// Waits until the reservation of an order has a state.
+    pub(crate) async fn reservation_becomes(&self, order: Uuid, state: &str) -> Result<(), Trouble> {
+        until(
+            format!("the reservation of {order} is {state}"),
+            PATIENCE,
+            "./dev logs inventory",
+            async || {
+                let seen = self.api.reservation(order).await?;
+                Ok(if seen == state { Ok(()) } else { Err(seen) })
+            },
+        )
+        .await
+    }
+
+    /// Successful charges for an order, by the processor's own books: how many, how much, and how much was given back.
+    pub(crate) async fn taken_for(&self, order: &Order) -> Result<Taken, Trouble> {
+        let charges = self.books.charges().await?;
+        let Some(payment) = order.payment_id else { return Ok(Taken::default()) };
+        let own = charges.iter().filter(|charge| charge.succeeded && charge.payment() == Some(payment));
+        Ok(own.fold(Taken::default(), |sum, charge| Taken {
+            charges: sum.charges + 1,
+            amount: sum.amount + charge.amount,
+            refunded: sum.refunded + charge.refunded,
+        }))
+    }
+
+    /// How often payments has asked the processor for the order's money.
+    pub(crate) async fn attempts(&self, order: &Order) -> Result<i64, Trouble> {
+        match order.payment_id {
+            Some(payment) => self.books.attempts(payment).await,
+            None => Ok(0),
+        }
+    }
+
+    /// Waits until nothing is under way: everything was asked of the processor, told, and read by everybody.
+    ///
+    /// The ends of the topics are read before and after, so that what came in between does not go unnoticed.
+    pub(crate) async fn settled(&self) -> Result<(), Trouble> {
+        until("nothing is under way", PATIENCE, "./dev topics, ./dev logs", async || {
+            let before = self.kafka.places().await?;
+            let behind: i64 = before.values().map(|(place, end)| end - place).sum();
+            let unsettled = self.books.unsettled().await?;
+            let looks = Part::SERVICES.map(|part| self.books.backlog(part, &self.tenant));
+            let waiting: i64 = try_join_all(looks).await?.iter().map(|backlog| backlog.waiting).sum();
+            if (behind, unsettled, waiting) != (0, 0, 0) {
+                return Ok(Err(format!(
+                    "{behind} to be read, {unsettled} to be asked, {waiting} to be told"
+                )));
+            }
+            let after = self.kafka.places().await?;
+            Ok(if before == after { Ok(()) } else { Err("new messages".to_owned()) })
+        })
+        .await
+    }
+}
+
+/// What was taken for one order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) charges: usize,
+    pub(crate) amount: i64,
+    pub(crate) refunded: i64,
+}

@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# The house rules that need no server: format, lints, documentation, and what no tool knows. All are tried, so
+# that one run names everything.
+
+MAX_LINES=350 # a .rs file that grows beyond has two subjects
+
+check() {
+  local failed=() rule
+  require "${TO_BUILD[@]}"
+  [[ ${CI:-} != true ]] || require shellcheck
+  cd "$ROOT" || exit
+  for rule in format lints documentation shell no_markers file_sizes; do
+    say "== $rule"
+    "check_$rule" || failed+=("$rule")
+  done
+  ((${#failed[@]} == 0)) || die "check failed: ${failed[*]}"
+  say "check passed"
+}
+
+check_format() { cargo fmt --all --check; }
+
+# A ban whose path no longer exists is only a warning to clippy, even with -D warnings: it would ban nothing.
+check_lints() {
+  local output=$LOG_DIR/clippy.log
+  cargo clippy --workspace --all-targets --features "$FEATURES" -- -D warnings 2>&1 | tee "$output" || return
+  if grep -q "does not refer to a reachable function" "$output"; then
+    say "clippy.toml bans a function that does not exist: see above"
+    return 1
+  fi
+}
+
+# Libraries, and the program that has none beside it; a program named like its library would overwrite its pages.
+check_documentation() {
+  RUSTDOCFLAGS="-D warnings" cargo doc --no-deps "${EVERYTHING[@]}" --lib --bin devtool
+}
+
+check_shell() {
+  if command -v shellcheck >/dev/null; then
+    shellcheck -x dev tools/dev.d/*.sh .ci/run
+  else
+    say "shellcheck is not installed: skipped"
+  fi
+}
+
+# What is not done is an issue, not a remark.
+check_no_markers() {
+  local pattern='TO''DO|FIX''ME'
+  if sources | xargs -0 grep -nIwE "$pattern" /dev/null; then
+    say "remove these, or open an issue for each"
+    return 1
+  fi
+}
+
+check_file_sizes() {
+  local file lines long=0
+  while IFS= read -r -d '' file; do
+    [[ $file == *.rs ]] || continue
+    lines=$(wc -l <"$file")
+    if ((lines > MAX_LINES)); then
+      say "$file has $((lines)) lines, and at most $MAX_LINES are allowed: it has two subjects"
+      long=1
+    fi
+  done < <(sources)
+  return "$long"
+}
+
+# Every file that people wrote, names ended by NUL.
+sources() {
+  find . \( -name target -o -name '.dev*' -o -name .git \) -prune -o -type f -print0
+}

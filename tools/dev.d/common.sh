@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by the other subjects
+# What every subject needs: where things lie, which ports, how to speak and how to wait.
+
+IDEM_DEV_DIR=${IDEM_DEV_DIR:-$ROOT/.dev}
+[[ $IDEM_DEV_DIR == /* ]] || IDEM_DEV_DIR=$PWD/$IDEM_DEV_DIR
+RUN_DIR=$IDEM_DEV_DIR/run     # NAME.pid of what runs, and `environment`: how it was started
+LOG_DIR=$IDEM_DEV_DIR/log     # NAME.log
+KEYS_DIR=$IDEM_DEV_DIR/keys   # the development signing key and its JWKS
+CACHE_DIR=$IDEM_DEV_DIR/cache # what was fetched; survives `down --wipe`
+mkdir -p "$RUN_DIR" "$LOG_DIR" "$CACHE_DIR"
+
+BIN_DIR=${CARGO_TARGET_DIR:-$ROOT/target}
+[[ $BIN_DIR == /* ]] || BIN_DIR=$PWD/$BIN_DIR
+BIN_DIR=$BIN_DIR/debug
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() { # message...
+  say "dev: $*"
+  exit 1
+}
+
+usage_error() { # message...
+  say "dev: $*"
+  say "Try: ./dev help"
+  exit 2
+}
+
+# Runs a long step: its output goes to a log, its name and elapsed time to the terminal.
+step() { # title command...
+  local title=$1 log=$LOG_DIR/step.log started=$SECONDS job ticks=0
+  shift
+  "$@" >"$log" 2>&1 </dev/null & # keeps descriptor 9: the lock lasts until the step has ended
+  job=$!
+  while kill -0 "$job" 2>/dev/null; do
+    if [[ -t 2 ]]; then
+      printf '\r%s… %ss ' "$title" $((SECONDS - started)) >&2
+    elif ((ticks % 150 == 0)); then # a line each 15 s, for logs
+      say "$title… $((SECONDS - started))s"
+    fi
+    ticks=$((ticks + 1))
+    sleep 0.1
+  done
+  local status=0
+  wait "$job" || status=$?
+  [[ -t 2 ]] && printf '\r' >&2
+  if ((status != 0)); then
+    say "$title: failed after $((SECONDS - started))s"
+    tail -n 30 "$log" >&2
+    return "$status"
+  fi
+  say "$title: done in $((SECONDS - started))s"
+}
+
+port_is_open() { # port
+  (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+# Two checkouts need two port bases; a stranger on a port is better named than waited for.
+refuse_taken_port() { # name
+  ! port_is_open "$(port_of "$1")" ||
+    die "port $(port_of "$1"), for $1, is taken: stop what listens there, or set IDEM_PORT_BASE to another number"
+}
+
+# One script at a time starts and stops things in this checkout; kill -9 of the holder frees the lock.
+# Whatever is started from here must close descriptor 9, or it would hold the lock for as long as it lives.
+locked() { # function arguments...
+  (
+    if command -v flock >/dev/null && ! flock -n 9; then
+      say "waiting for another ./dev in this checkout"
+      flock 9
+    fi
+    "$@"
+  ) 9>"$RUN_DIR/lock"
+}
+
+# ---- what runs already decides, so that later commands need not repeat how it was started ----
+
+load_environment() {
+  local line
+  if [[ -r $RUN_DIR/environment && -n $(running_names) ]]; then
+    while IFS= read -r line; do
+      case $line in
+        IDEM_PORT_BASE=*) IDEM_PORT_BASE=${IDEM_PORT_BASE:-${line#*=}} ;;
+        IDEM_POSTGRES_URL=*) IDEM_POSTGRES_URL=${IDEM_POSTGRES_URL:-${line#*=}} ;;
+        IDEM_KAFKA_BROKERS=*) IDEM_KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-${line#*=}} ;;
+      esac
+    done <"$RUN_DIR/environment"
+  fi
+  export IDEM_PORT_BASE=${IDEM_PORT_BASE:-8080}
+  # shellcheck disable=SC2015 # either test failing is what the message is for
+  [[ $IDEM_PORT_BASE =~ ^[0-9]{4,5}$ ]] && ((IDEM_PORT_BASE >= 1024 && IDEM_PORT_BASE <= 64000)) ||
+    die "IDEM_PORT_BASE is '$IDEM_PORT_BASE': it must be a number from 1024 to 64000"
+
+  OWN_POSTGRES_URL=postgres://postgres@127.0.0.1:$(port_of postgres)/postgres
+  OWN_KAFKA_BROKERS=127.0.0.1:$(port_of kafka)
+  POSTGRES_URL=${IDEM_POSTGRES_URL:-$OWN_POSTGRES_URL}
+  KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-$OWN_KAFKA_BROKERS}
+}
+
+# Whether somebody else runs the server: then it is used as it is, and neither started nor stopped here.
+is_given() { # postgres | kafka
+  case $1 in
+    postgres) [[ $POSTGRES_URL != "$OWN_POSTGRES_URL" ]] ;;
+    kafka) [[ $KAFKA_BROKERS != "$OWN_KAFKA_BROKERS" ]] ;;
+    *) return 1 ;;
+  esac
+}
+
+save_environment() {
+  {
+    echo "IDEM_PORT_BASE=$IDEM_PORT_BASE"
+    ! is_given postgres || echo "IDEM_POSTGRES_URL=$POSTGRES_URL"
+    ! is_given kafka || echo "IDEM_KAFKA_BROKERS=$KAFKA_BROKERS"
+  } >"$RUN_DIR/environment"
+}
+
+port_of() { # name
+  case $1 in
+    orders) echo $((IDEM_PORT_BASE + 1)) ;;
+    payments) echo $((IDEM_PORT_BASE + 2)) ;;
+    inventory) echo $((IDEM_PORT_BASE + 3)) ;;
+    provider) echo $((IDEM_PORT_BASE + 4)) ;;
+    postgres) echo $((IDEM_PORT_BASE + 31)) ;;
+    kafka) echo $((IDEM_PORT_BASE + 41)) ;;
+    *) return 1 ;;
+  esac
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Becomes one Kafka broker in the foreground: kafka-node.sh DIR PORT CONTROLLER_PORT
+#
+# Takes the program from the folder IDEM_KAFKA_HOME (its layout is described in kafka.sh; ./dev makes it).
+# DIR holds this broker's data and is formatted if it is new. Ready when a Metadata request is answered.
+# TERM stops it in order, KILL stops it; the process is the JVM itself.
+set -euo pipefail
+
+# Everything a small single node needs, on the loopback address only.
+kafka_properties() { # data-folder port controller-port
+  cat <<PROPERTIES
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$3
+listeners=PLAINTEXT://127.0.0.1:$2,CONTROLLER://127.0.0.1:$3
+advertised.listeners=PLAINTEXT://127.0.0.1:$2
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs=$1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+# A killed broker may come back under its name once its session has ended: after 9 s by default.
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+# A group of one needs no delay to gather its members.
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+# The default of 128 MB would be resident memory.
+log.cleaner.dedupe.buffer.size=16777216
+log.cleaner.threads=1
+# Hundreds of short-lived test topics: the default maps 20 MB per partition.
+log.index.size.max.bytes=1048576
+PROPERTIES
+}
+
+# Sourced for the settings alone?
+[[ ${BASH_SOURCE[0]} == "$0" ]] || return 0
+
+if [[ $# != 3 ]] || [[ -z ${IDEM_KAFKA_HOME:-} ]]; then
+  echo "usage: IDEM_KAFKA_HOME=FOLDER kafka-node.sh DIR PORT CONTROLLER_PORT" >&2
+  exit 2
+fi
+
+mkdir -p "$1"
+dir=$(cd "$1" && pwd)
+kafka_properties "$dir/data" "$2" "$3" >"$dir/server.properties"
+if [[ ! -e $dir/data/meta.properties ]]; then
+  rm -rf "$dir/data" "$dir/data.new"
+  cp -R "$IDEM_KAFKA_HOME/template" "$dir/data.new"
+  mv "$dir/data.new" "$dir/data"
+fi
+
+java=${JAVA:-${JAVA_HOME:+$JAVA_HOME/bin/java}}
+options=(-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData)
+options+=("-Dlog4j2.configurationFile=log4j2.properties")
+[[ -e $IDEM_KAFKA_HOME/kafka.jsa ]] && options+=(-XX:SharedArchiveFile=kafka.jsa)
+# shellcheck disable=SC2206 # several options in one variable
+options+=(${IDEM_KAFKA_JVM_OPTIONS:-})
+
+cd "$IDEM_KAFKA_HOME" # the archive knows the class path as it stands here: relative
+exec "${java:-java}" "${options[@]}" -cp 'libs/*' kafka.Kafka "$dir/server.properties"

@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# PostgreSQL: one cluster of this checkout's own, with durable commits, on the loopback address only.
+#
+# PostgreSQL refuses to run as root, so root runs it as `nobody`, who must be able to enter every folder
+# above it. Where that cannot be (a checkout under /root), program and data lie under /var/lib/idem-dev,
+# and .dev/postgres is a link to there.
+#
+#   .dev/postgres/CHECKSUM/   the program, unpacked
+#   .dev/postgres/data/       the cluster
+
+POSTGRES_DIR=$IDEM_DEV_DIR/postgres
+
+# What stands before a command that runs as the user who owns the cluster.
+if ((EUID == 0)); then
+  AS_POSTGRES=(setpriv "--reuid=$(id -u nobody)" "--regid=$(id -g nobody)" --clear-groups --)
+else
+  AS_POSTGRES=(env)
+fi
+
+postgres_program() { echo "$POSTGRES_DIR/$(basename "$(servers_dir)")"; }
+
+place_postgres() {
+  if "${AS_POSTGRES[@]}" test -x "$IDEM_DEV_DIR"; then
+    mkdir -p "$POSTGRES_DIR"
+  elif [[ ! -e $POSTGRES_DIR ]]; then
+    place_postgres_elsewhere
+  fi
+  POSTGRES_DIR=$(cd -P "$POSTGRES_DIR" && pwd) # past the link, which its user could not follow
+}
+
+place_postgres_elsewhere() {
+  local sum elsewhere
+  sum=$(cksum <<<"$IDEM_DEV_DIR")
+  elsewhere=/var/lib/idem-dev/${sum%% *}
+  mkdir -p "$elsewhere"
+  "${AS_POSTGRES[@]}" test -x "$elsewhere" ||
+    die "no folder that PostgreSQL's user can enter: set IDEM_DEV_DIR to one, or IDEM_POSTGRES_URL to a server"
+  ln -sfn "$elsewhere" "$POSTGRES_DIR"
+  say "PostgreSQL lies in $elsewhere: its user cannot enter $IDEM_DEV_DIR"
+}
+
+prepare_postgres() {
+  fetch_servers
+  place_postgres
+  local program
+  program=$(postgres_program)
+  if [[ ! -d $program ]]; then
+    rm -rf "$program.part" && mkdir "$program.part"
+    step "unpacking PostgreSQL" tar -xJf "$(servers_dir)"/postgres/*.txz -C "$program.part" ||
+      die "PostgreSQL's archive could not be unpacked: see above"
+    mv "$program.part" "$program"
+  fi
+  if [[ ! -d $POSTGRES_DIR/data ]]; then
+    rm -rf "$POSTGRES_DIR/data.part" && mkdir -m 0700 "$POSTGRES_DIR/data.part"
+    ((EUID != 0)) || chown nobody "$POSTGRES_DIR/data.part"
+    step "making PostgreSQL's cluster" "${AS_POSTGRES[@]}" "$program/bin/initdb" -D "$POSTGRES_DIR/data.part" \
+      -U postgres -A trust --no-locale -E UTF8 || die "initdb failed: see above"
+    mv "$POSTGRES_DIR/data.part" "$POSTGRES_DIR/data"
+  fi
+}
+
+# The lock of a server that was killed may name a process that is dead but not reaped, for ever where a
+# container has no init. PostgreSQL would take it for alive.
+forget_dead_server() {
+  local lock=$POSTGRES_DIR/data/postmaster.pid pid deadline=$((SECONDS + 3))
+  [[ -r $lock ]] || return 0
+  read -r pid <"$lock" || return 0
+  [[ -z $(process_identity "$pid") ]] || return 0
+  while kill -0 "$pid" 2>/dev/null; do
+    if ((SECONDS >= deadline)); then
+      rm -f "$lock"
+      break
+    fi
+    sleep 0.05
+  done
+}
+
+start_postgres() {
+  prepare_postgres
+  forget_dead_server
+  # No socket: its path may be too long for the system. Connections for three services, twice, and tests.
+  launch postgres "${AS_POSTGRES[@]}" "$(postgres_program)/bin/postgres" -D "$POSTGRES_DIR/data" \
+    -p "$(port_of postgres)" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+    -c max_connections=300 -c timezone=UTC
+}
+
+postgres_answers() {
+  devtool wait-postgres "$POSTGRES_URL" --timeout 1 2>/dev/null
+}
+
+# The same server as another role in another database. Development passwords are the roles' names.
+database_url() { # role database
+  local server=${POSTGRES_URL#*://} query=''
+  server=${server#*@}
+  [[ $server != *\?* ]] || query="?${server#*\?}"
+  echo "postgres://$1:$1@${server%%[/?]*}/$2$query"
+}

@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# What the machine must have beyond the Rust toolchain: installed where that may be done, else named at once.
+
+# Finds a Java of at least 17 and leaves it in JAVA.
+find_java() {
+  local candidate version
+  for candidate in "${JAVA_HOME:+$JAVA_HOME/bin/java}" java; do
+    version=$("${candidate:-false}" -version 2>&1) || continue
+    if [[ $version =~ version\ \"([0-9]+) ]] && ((BASH_REMATCH[1] >= 17)); then
+      export JAVA=$candidate
+      return
+    fi
+  done
+  return 1
+}
+
+# Which package holds what is missing: apt-get's name, dnf's, Homebrew's.
+package_of() { # what manager
+  case $1-$2 in
+    java-apt) newest_apt_jre ;;
+    java-dnf) echo java-21-openjdk-headless ;;
+    java-brew) echo openjdk ;;
+    cc-apt) echo gcc libc6-dev ;;
+    cc-dnf) echo gcc ;;
+    c++-apt) echo g++ ;;
+    c++-dnf) echo gcc-c++ ;;
+    mvn-*) echo maven ;;
+    xz-apt) echo xz-utils ;;
+    psql-apt) echo postgresql-client ;;
+    psql-dnf) echo postgresql ;;
+    psql-brew) echo libpq ;;
+    setpriv-*) echo util-linux ;;
+    *) echo "$1" ;;
+  esac
+}
+
+newest_apt_jre() {
+  local package
+  for package in openjdk-17-jre-headless openjdk-21-jre-headless; do
+    apt-cache show "$package" >/dev/null 2>&1 && echo "$package" && return
+  done
+  echo default-jre-headless
+}
+
+# Installs what is not there, or names all of it at once. `java` means a JRE of at least 17.
+require() { # programs...
+  local program missing=()
+  for program in "$@"; do
+    if [[ $program == java ]]; then
+      find_java || missing+=(java)
+    else
+      command -v "$program" >/dev/null || missing+=("$program")
+    fi
+  done
+  ((${#missing[@]})) || return 0
+  if ((EUID == 0)) && command -v apt-get >/dev/null && [[ " ${missing[*]} " != *" cargo "* ]]; then
+    install_with_apt "${missing[@]}"
+  else
+    name_missing "${missing[@]}"
+  fi
+}
+
+TO_BUILD=(cargo make cc c++) # librdkafka is C, and its build looks for a C++ compiler too
+TO_FETCH_SERVERS=(java mvn tar xz)
+
+# What a command needs that builds, and starts these parts.
+require_for() { # names...
+  local name needed=("${TO_BUILD[@]}")
+  for name in "$@"; do
+    if is_server "$name" && ! is_given "$name"; then
+      needed+=("${TO_FETCH_SERVERS[@]}")
+      ((EUID != 0)) || needed+=(setpriv)
+      break
+    fi
+  done
+  require "${needed[@]}"
+}
+
+install_with_apt() { # programs...
+  local packages=() program
+  export DEBIAN_FRONTEND=noninteractive
+  step "reading the package lists" apt-get update -q ||
+    die "apt-get update failed: see above"
+  for program in "$@"; do
+    # shellcheck disable=SC2207 # one program may need two packages
+    packages+=($(package_of "$program" apt))
+  done
+  step "installing ${packages[*]}" apt-get install -y -q --no-install-recommends "${packages[@]}" ||
+    die "apt-get install failed: see above"
+  hash -r
+  [[ " $* " != *" java "* ]] || find_java || die "the Java just installed is older than 17: install a newer one"
+}
+
+name_missing() { # programs...
+  local manager='' command='' program packages=()
+  if command -v apt-get >/dev/null; then
+    manager=apt command="sudo apt-get install --no-install-recommends"
+  elif command -v dnf >/dev/null; then
+    manager=dnf command="sudo dnf install"
+  elif command -v brew >/dev/null; then
+    manager=brew command="brew install"
+  fi
+  say "These programs are missing:"
+  for program in "$@"; do
+    case $program in
+      java) say "  java, 17 or newer" ;;
+      cargo) say "  cargo: https://rustup.rs tells how; rust-toolchain.toml picks the version" ;;
+      *) say "  $program" ;;
+    esac
+    # shellcheck disable=SC2207 # one program may need two packages
+    [[ $program == cargo ]] || packages+=($(package_of "$program" "$manager"))
+  done
+  if [[ -n $manager ]] && ((${#packages[@]})); then
+    say "To install them:"
+    say "  $command ${packages[*]}"
+  fi
+  say "Then repeat this command."
+  exit 2
+}

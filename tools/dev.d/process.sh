@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# Background processes: started in a session of their own, known by pid and start time, stopped for certain.
+#
+# run/NAME.pid holds "PID IDENTITY". The identity is the process's start time, so a stale file whose number
+# now belongs to somebody else's process is seen as stale, and that process is never signalled.
+
+# Prints what tells this process from any other that ever has its pid; nothing if it is gone or a zombie.
+process_identity() { # pid
+  if [[ -r /proc/self/stat ]]; then
+    local stat
+    { stat=$(<"/proc/$1/stat"); } 2>/dev/null || return 0
+    # shellcheck disable=SC2086 # the fields after the program's name, which may hold spaces
+    set -- ${stat##*) }
+    [[ $1 == Z ]] || echo "${20}"
+  else
+    ps -o lstart= -p "$1" 2>/dev/null | tr -s ' ' '_'
+  fi
+}
+
+# Prints the pid of a process that this checkout started and that still lives; else fails.
+pid_of() { # name
+  local pid identity
+  [[ -r $RUN_DIR/$1.pid ]] || return 1
+  read -r pid identity <"$RUN_DIR/$1.pid" || return 1
+  [[ $pid =~ ^[0-9]+$ && -n $identity && $(process_identity "$pid") == "$identity" ]] || return 1
+  echo "$pid"
+}
+
+is_running() { # name
+  pid_of "$1" >/dev/null
+}
+
+# Starts a program in the background. The child writes its own pid file before it becomes the program, so
+# that not even kill -9 of this script leaves a process that nobody knows.
+launch() { # name command...
+  local name=$1 log=$LOG_DIR/$1.log detach=(env) deadline=$((SECONDS + 10))
+  shift
+  [[ ! -s $log ]] || mv "$log" "$log.1"
+  ! command -v setsid >/dev/null || detach=(setsid)
+  rm -f "$RUN_DIR/$name.pid"
+  # shellcheck disable=SC2016 # expands in the child
+  "${detach[@]}" bash -c '
+    trap "" HUP
+    source "$1" && file=$2 && shift 2
+    echo "$$ $(process_identity "$$")" >"$file.new" && mv "$file.new" "$file" && exec "$@"
+  ' launch "$ROOT/tools/dev.d/process.sh" "$RUN_DIR/$name.pid" "$@" >"$log" 2>&1 </dev/null 9>&- &
+  disown
+  until [[ -e $RUN_DIR/$name.pid ]]; do
+    ((SECONDS < deadline)) || die "$name could not be started: see $log"
+    sleep 0.02
+  done
+}
+
+# Waits until a probe succeeds; gives up at once when the process has died, and shows its last words.
+await_ready() { # name seconds probe...
+  local name=$1 deadline=$((SECONDS + $2)) limit=$2
+  shift 2
+  until "$@"; do
+    if ! is_running "$name"; then
+      show_tail "$name"
+      die "$name ended before it was ready"
+    fi
+    if ((SECONDS >= deadline)); then
+      show_tail "$name"
+      die "$name was not ready within ${limit}s"
+    fi
+    sleep 0.1
+  done
+}
+
+show_tail() { # name
+  say "---- the end of $LOG_DIR/$1.log ----"
+  tail -n 30 "$LOG_DIR/$1.log" >&2
+  say "----"
+}
+
+# Asks a process to end, and ends it if it does not within the time allowed.
+stop_process() { # name signal seconds
+  local name=$1 signal=$2 deadline=$((SECONDS + $3)) pid
+  if pid=$(pid_of "$name"); then
+    kill -s "$signal" "$pid" 2>/dev/null
+    while is_running "$name"; do
+      if ((SECONDS >= deadline)); then
+        say "$name did not end within ${3}s: killing it"
+        kill_process "$name"
+        return
+      fi
+      sleep 0.05
+    done
+    say "$name stopped"
+  fi
+  rm -f "$RUN_DIR/$name.pid"
+}
+
+# kill -9, and the children with it: PostgreSQL's would otherwise keep its memory for a moment longer.
+kill_process() { # name
+  local pid
+  pid=$(pid_of "$1") || return 1
+  # shellcheck disable=SC2046 # a list of pids
+  kill -s KILL "$pid" $(children_of "$pid") 2>/dev/null
+  while is_running "$1"; do sleep 0.02; done
+  rm -f "$RUN_DIR/$1.pid"
+  say "$1 killed"
+}
+
+children_of() { # pid
+  if [[ -r /proc/$1/task/$1/children ]]; then
+    cat "/proc/$1/task/"*/children
+  else
+    pgrep -P "$1"
+  fi 2>/dev/null
+}
+
+# Memory of a process and its children in MiB, shared pages counted once where the system tells.
+memory_of() { # pid
+  local pid kib total=0
+  for pid in "$1" $(children_of "$1"); do
+    kib=$(awk '/^Pss:/ { print $2 }' "/proc/$pid/smaps_rollup" 2>/dev/null) || kib=
+    [[ -n $kib ]] || kib=$(ps -o rss= -p "$pid" 2>/dev/null) || kib=0
+    total=$((total + ${kib:-0}))
+  done
+  echo $((total / 1024))
+}

@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# Our own programs: built once for up, test and demo, and each started with the configuration it needs.
+
+# The same features in every build, so that nothing is compiled twice: tests and the demo crash on demand.
+FEATURES=orders/crash-points,payments/crash-points,inventory/crash-points
+# There are no examples. Naming them gives dependencies the features that tests ask of them; without it cargo
+# would compile some of them once for the programs and again for the tests.
+EVERYTHING=(--workspace --features "$FEATURES" --examples)
+
+DATABASES=(orders payments inventory provider)
+
+build() { # title cargo-arguments...
+  local title=$1 started=$SECONDS
+  shift
+  say "building $title"
+  (cd "$ROOT" && cargo build "${EVERYTHING[@]}" "$@" 9>&-) >&2 || die "the build failed: see above"
+  say "building $title: done in $((SECONDS - started))s"
+}
+
+build_programs() {
+  [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the services and tools" --bins
+  IDEM_SKIP_BUILD=yes # once per command; the demo exports it, as its own calls of ./dev must be quick
+}
+
+# Shell cannot sign, and need not speak to Kafka or PostgreSQL.
+build_devtool() {
+  [[ -n ${IDEM_SKIP_BUILD:-} ]] || build devtool --bin devtool
+}
+
+devtool() {
+  [[ -x $BIN_DIR/devtool ]] || build_devtool
+  "$BIN_DIR/devtool" "$@" 9>&-
+}
+
+prepare_databases() {
+  if postgres_answers; then
+    devtool databases "$POSTGRES_URL" "${DATABASES[@]}" || die "the databases could not be made: see above"
+  else
+    say "PostgreSQL is away: its roles and databases are not checked"
+  fi
+}
+
+sections_of() { # name
+  case $1 in
+    orders) echo SAGA ;;
+    payments) echo PROCESSOR WORKER ;;
+  esac
+}
+
+# A setting of the caller's that belongs to one service would be a fault of the others.
+foreign_settings() { # name
+  local other section
+  for other in orders payments; do
+    [[ $other != "$1" ]] || continue
+    for section in $(sections_of "$other"); do
+      compgen -e "IDEM_${section}__" || true
+    done
+  done
+}
+
+start_service() { # name
+  local name=$1 port settings variable
+  port=$(port_of "$name")
+  settings=(
+    "IDEM_HTTP__PORT=$port"
+    "IDEM_DATABASE__URL=$(database_url "${name}_service" "$name")"
+    "IDEM_DATABASE__MIGRATION_URL=$(database_url "${name}_owner" "$name")"
+    "IDEM_LOG__FORMAT=${IDEM_LOG__FORMAT:-pretty}"
+  )
+  if [[ $name != provider ]]; then
+    settings+=(
+      "IDEM_ADMIN__PORT=$((port + 1000))"
+      "IDEM_KAFKA__BROKERS=$KAFKA_BROKERS"
+      "IDEM_AUTH__JWKS=$KEYS_DIR/jwks.json"
+    )
+  fi
+  if [[ $name == payments ]]; then
+    settings+=(
+      "IDEM_PROCESSOR__URL=${IDEM_PROCESSOR__URL:-http://127.0.0.1:$(port_of provider)}"
+      "IDEM_PROCESSOR__SECRET_KEY=${IDEM_PROCESSOR__SECRET_KEY:-sk_test_idem}"
+    )
+  fi
+  [[ -x $BIN_DIR/$name ]] || die "$BIN_DIR/$name is not there: build it with ./dev up"
+  for variable in $(foreign_settings "$name"); do
+    settings=(-u "$variable" "${settings[@]}")
+  done
+  launch "$name" env "${settings[@]}" "$BIN_DIR/$name" serve
+}
+
+# Whether GET /health/ready answers 200; in bash alone, as curl may be missing.
+service_answers() { # name
+  local status
+  {
+    exec 3<>"/dev/tcp/127.0.0.1/$(port_of "$1")" || return 1
+    printf 'GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3
+    IFS= read -r -t 2 status <&3
+    exec 3>&-
+  } 2>/dev/null
+  [[ ${status:-} == "HTTP/1.1 200 "* ]]
+}

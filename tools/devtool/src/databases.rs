@@ -1,0 +1,94 @@
+//! Databases with two roles each, from the start: one owns and migrates, the other works and owns nothing.
+
+use crate::Result;
+use diesel::{
+    QueryResult, QueryableByName, sql_query,
+    sql_types::{Bool, Text},
+};
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+
+/// The group that migrations grant to by name, whatever the database.
+const GROUP: &str = "idem_service";
+
+/// Makes each database with its roles `NAME_owner` and `NAME_service`. What is there already stays as it is.
+pub(crate) async fn make(admin_url: &str, names: &[String]) -> Result<()> {
+    let mut admin = AsyncPgConnection::establish(admin_url)
+        .await
+        .map_err(|error| format!("cannot connect to PostgreSQL as superuser: {error}"))?;
+    make_all(&mut admin, names).await.map_err(|error| format!("cannot make roles and databases: {error}"))
+}
+
+async fn make_all(admin: &mut AsyncPgConnection, names: &[String]) -> QueryResult<()> {
+    // Two scripts may share a server, and CREATE … has no IF NOT EXISTS. The lock ends with the connection.
+    admin.batch_execute("SELECT pg_advisory_lock(hashtext('devtool databases'))").await?;
+    make_role(admin, GROUP, Login::No).await?;
+    for name in names {
+        make_one(admin, name).await?;
+    }
+    Ok(())
+}
+
+async fn make_one(admin: &mut AsyncPgConnection, database: &str) -> QueryResult<()> {
+    let owner = format!("{database}_owner");
+    let service = format!("{database}_service");
+    make_role(admin, &owner, Login::Yes).await?;
+    make_role(admin, &service, Login::Yes).await?;
+    execute(admin, "GRANT %I TO %I", GROUP, &service).await?;
+    if !exists(admin, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).await? {
+        execute(admin, "CREATE DATABASE %I OWNER %I", database, &owner).await?;
+    }
+    // Everybody may connect to a new database: PostgreSQL's default, and not ours.
+    execute(admin, "REVOKE ALL ON DATABASE %I FROM PUBLIC", database, "").await?;
+    execute(admin, "GRANT CONNECT ON DATABASE %I TO %I", database, &service).await
+}
+
+enum Login {
+    Yes,
+    No,
+}
+
+/// In development a role's password is its name.
+async fn make_role(admin: &mut AsyncPgConnection, role: &str, login: Login) -> QueryResult<()> {
+    if exists(admin, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", role).await? {
+        return Ok(());
+    }
+    match login {
+        Login::Yes => execute(admin, "CREATE ROLE %I LOGIN PASSWORD %L", role, role).await,
+        Login::No => execute(admin, "CREATE ROLE %I NOLOGIN", role, "").await,
+    }
+}
+
+async fn exists(admin: &mut AsyncPgConnection, query: &str, name: &str) -> QueryResult<bool> {
+    #[derive(QueryableByName)]
+    struct Answer {
+        #[diesel(sql_type = Bool)]
+        exists: bool,
+    }
+    let answer: Answer = sql_query(query).bind::<Text, _>(name).get_result(admin).await?;
+    Ok(answer.exists)
+}
+
+/// Statements about roles and databases take no parameters: `PostgreSQL` itself puts the names in and quotes
+/// them, and what it returns is run as it is.
+async fn execute(
+    admin: &mut AsyncPgConnection,
+    template: &str,
+    first: &str,
+    second: &str,
+) -> QueryResult<()> {
+    #[derive(QueryableByName)]
+    struct Statement {
+        #[diesel(sql_type = Text)]
+        statement: String,
+    }
+    let quoted: Statement = sql_query("SELECT format($1, $2, $3) AS statement")
+        .bind::<Text, _>(template)
+        .bind::<Text, _>(first)
+        .bind::<Text, _>(second)
+        .get_result(admin)
+        .await?;
+    admin.batch_execute(&quoted.statement).await
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+#![doc = include_str!("../README.md")]
+
+mod databases;
+mod keys;
+mod token;
+mod topics;
+mod wait;
+
+use clap::{Parser, Subcommand};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+/// A failure is a sentence for the person at the terminal.
+type Result<T> = std::result::Result<T, String>;
+
+/// What ./dev needs beyond shell.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make the development signing key, unless it is there, and its JWKS
+    Keys {
+        /// Folder of `signing-key.pem` and `jwks.json`
+        dir: PathBuf,
+    },
+    /// Print one bearer token, and nothing else
+    Token {
+        /// Folder that `devtool keys` made
+        #[arg(long)]
+        keys: PathBuf,
+        #[command(flatten)]
+        wish: token::Wish,
+    },
+    /// Make databases with their owner and service roles, unless they are there
+    Databases {
+        /// URL of a superuser
+        admin_url: String,
+        /// Names of the databases
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+    /// Wait until `PostgreSQL` accepts a connection
+    WaitPostgres {
+        /// URL to connect with
+        url: String,
+        /// Seconds to wait at most
+        #[arg(long, default_value = "60", value_parser = seconds)]
+        timeout: Duration,
+    },
+    /// Wait until Kafka answers a Metadata request
+    WaitKafka {
+        /// Bootstrap servers, separated by commas
+        brokers: String,
+        /// Seconds to wait at most
+        #[arg(long, default_value = "60", value_parser = seconds)]
+        timeout: Duration,
+    },
+    /// Print topics: partitions, end offsets, and each group's committed offset and lag
+    Topics {
+        /// Bootstrap servers, separated by commas
+        brokers: String,
+        /// Only topics whose names begin so
+        #[arg(long, default_value = "")]
+        prefix: String,
+    },
+}
+
+fn seconds(text: &str) -> Result<Duration> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Keys { dir } => keys::make(&dir).map(drop),
+        Command::Token { keys, wish } => {
+            keys::read(&keys).and_then(|key| key.sign(&wish)).map(|token| println!("{token}"))
+        }
+        Command::Databases { admin_url, names } => databases::make(&admin_url, &names).await,
+        Command::WaitPostgres { url, timeout } => wait::postgres(&url, timeout).await,
+        Command::WaitKafka { brokers, timeout } => wait::kafka(&brokers, timeout),
+        Command::Topics { brokers, prefix } => topics::print(&brokers, &prefix),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("devtool: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! One bearer token, as an identity provider would issue it: so that people and tests can be any tenant and
+//! client they like.
+
+use crate::{Result, keys::SigningKey};
+use clap::Args;
+use jsonwebtoken::{Algorithm, Header};
+use serde::Serialize;
+
+const ALL_SCOPES: &str =
+    "orders:read orders:write payments:read payments:write payments:refund inventory:read inventory:write";
+
+/// What the token shall say.
+#[derive(Args)]
+pub(crate) struct Wish {
+    /// Whose data
+    #[arg(long, default_value = "demo", value_parser = name)]
+    tenant: String,
+    /// Who acts
+    #[arg(long, default_value = "dev", value_parser = name)]
+    client: String,
+    /// What for, separated by spaces
+    #[arg(long, default_value = ALL_SCOPES)]
+    scopes: String,
+    /// Seconds from now; a negative number gives an expired token
+    #[arg(long, default_value_t = 3600, allow_negative_numbers = true)]
+    ttl: i64,
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    iss: &'static str,
+    aud: &'static str,
+    sub: &'a str,
+    tenant: &'a str,
+    scope: &'a str,
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+}
+
+impl SigningKey {
+    /// Signs a token with the claims wished for.
+    pub(crate) fn sign(&self, wish: &Wish) -> Result<String> {
+        let now = i64::try_from(jsonwebtoken::get_current_timestamp()).unwrap_or(i64::MAX);
+        let exp = now.saturating_add(wish.ttl);
+        let issued = now.min(exp); // an expired token was valid once
+        let claims = Claims {
+            iss: "idem-dev",
+            aud: "idem",
+            sub: &wish.client,
+            tenant: &wish.tenant,
+            scope: &wish.scopes,
+            iat: issued,
+            nbf: issued,
+            exp,
+        };
+        let header = Header { kid: self.id(), ..Header::new(Algorithm::EdDSA) };
+        jsonwebtoken::encode(&header, &claims, &self.private)
+            .map_err(|error| format!("cannot sign the token: {error}"))
+    }
+}
+
+/// Tenants and clients are 1 to 64 characters `[A-Za-z0-9._-]`: services accept nothing else.
+fn name(text: &str) -> Result<String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if (1..=64).contains(&text.len()) && text.chars().all(allowed) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be 1 to 64 characters of A-Z a-z 0-9 . _ -".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys;
+    use clap::Parser;
+    use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, errors::ErrorKind, jwk::JwkSet};
+    use serde_json::Value;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        wish: Wish,
+    }
+
+    /// Signs as the command line would, and verifies as a service does: with the JWKS file alone.
+    fn issue(arguments: &[&str]) -> jsonwebtoken::errors::Result<Value> {
+        let dir = std::env::temp_dir().join(format!("idem-token-{}", uuid::Uuid::now_v7()));
+        let line = Line::try_parse_from([&["token"], arguments].concat()).unwrap();
+        let token = keys::make(&dir).unwrap().sign(&line.wish).unwrap();
+        let jwks: JwkSet = serde_json::from_slice(&std::fs::read(dir.join("jwks.json")).unwrap()).unwrap();
+        std::fs::remove_dir_all(&dir).unwrap();
+
+        let kid = decode_header(&token).unwrap().kid.unwrap();
+        let key = DecodingKey::from_jwk(jwks.find(&kid).unwrap()).unwrap();
+        let mut rules = Validation::new(Algorithm::EdDSA);
+        rules.leeway = 0;
+        rules.validate_nbf = true;
+        rules.set_issuer(&["idem-dev"]);
+        rules.set_audience(&["idem"]);
+        rules.set_required_spec_claims(&["exp", "nbf", "iss", "aud", "sub"]);
+        decode::<Value>(&token, &key, &rules).map(|token| token.claims)
+    }
+
+    #[test]
+    fn a_token_verifies_with_the_jwks() {
+        let claims = issue(&[]).unwrap();
+        assert_eq!(claims["tenant"], "demo");
+        assert_eq!(claims["sub"], "dev");
+        assert_eq!(claims["scope"], ALL_SCOPES);
+        assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 3600);
+    }
+
+    #[test]
+    fn a_token_says_what_was_wished_for() {
+        let claims = issue(&["--tenant", "acme", "--client", "till-7", "--scopes", "orders:read"]).unwrap();
+        assert_eq!(claims["tenant"], "acme");
+        assert_eq!(claims["sub"], "till-7");
+        assert_eq!(claims["scope"], "orders:read");
+    }
+
+    #[test]
+    fn a_negative_ttl_gives_an_expired_token() {
+        let refused = issue(&["--ttl", "-60"]).unwrap_err();
+        assert_eq!(refused.kind(), &ErrorKind::ExpiredSignature);
+    }
+
+    #[test]
+    fn a_name_that_services_refuse_is_refused_here() {
+        for tenant in ["", "@system", "a b", "é", &"x".repeat(65)] {
+            assert!(Line::try_parse_from(["token", "--tenant", tenant]).is_err(), "{tenant:?} was accepted");
+        }
+    }
+}
