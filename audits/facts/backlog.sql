@@ -5,4 +5,4 @@ SELECT count(*) AS waiting, count(*) FILTER (WHERE event.tenant_id = $1) AS of_t
  WHERE NOT pg_visible_in_snapshot(event.xid, relay.snapshot_a::pg_snapshot)
    AND (relay.snapshot_b IS NULL
         OR NOT pg_visible_in_snapshot(event.xid, relay.snapshot_b::pg_snapshot)
-        OR event.id > relay.last_id)
+        OR event.id > relay.last_id);

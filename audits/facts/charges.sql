@@ -3,4 +3,4 @@
 SELECT charge.id, intent.metadata ->> 'reference' AS payment, charge.amount, charge.amount_refunded AS refunded,
        upper(charge.currency) AS currency, charge.status = 'succeeded' AS succeeded
   FROM charge
-  JOIN payment_intent AS intent ON intent.id = charge.payment_intent
+  JOIN payment_intent AS intent ON intent.id = charge.payment_intent;

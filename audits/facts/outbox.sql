@@ -2,4 +2,4 @@
 -- Databases: orders, payments, inventory.
 SELECT event_id, topic, partition_key, aggregate_id, sequence, type AS kind, payload
   FROM outbox_event
- WHERE tenant_id = $1
+ WHERE tenant_id = $1;

@@ -1,3 +1,3 @@
 -- What orders were promised, and whether it has left.
 -- Database: inventory.
-SELECT order_id, tenant_id, state FROM reservation
+SELECT order_id, tenant_id, state FROM reservation;

@@ -7,4 +7,4 @@ SELECT item.sku, item.on_hand, item.reserved,
   LEFT JOIN stock_movement AS movement ON movement.item_id = item.id
  WHERE item.tenant_id = $1
  GROUP BY item.id
- ORDER BY item.sku
+ ORDER BY item.sku;

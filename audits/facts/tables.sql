@@ -8,4 +8,4 @@ SELECT class.relname::text AS name,
    AND class.relkind IN ('r', 'p')
    AND NOT class.relispartition
    AND class.relname NOT IN ('outbox_lease', 'outbox_cursor')
- ORDER BY class.relname
+ ORDER BY class.relname;

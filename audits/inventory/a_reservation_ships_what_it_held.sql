@@ -10,4 +10,4 @@ UNION ALL
 SELECT format('order %s: item %s left without having been reserved', shipment.order_id, shipment.item_id)
   FROM stock_movement AS shipment
   LEFT JOIN reservation_line AS line USING (order_id, item_id)
- WHERE shipment.kind = 'shipment' AND line.order_id IS NULL
+ WHERE shipment.kind = 'shipment' AND line.order_id IS NULL;

@@ -20,4 +20,4 @@ SELECT format('%s of %s: on hand %s, but moved %s; reserved %s, but held %s', it
     OR item.reserved <> coalesce(held.reserved, 0)
     OR item.on_hand < 0
     OR item.reserved < 0
-    OR item.reserved > item.on_hand
+    OR item.reserved > item.on_hand;

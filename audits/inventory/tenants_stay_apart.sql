@@ -10,4 +10,4 @@ UNION ALL
 SELECT format('item %s of %s was moved by %s', item.sku, item.tenant_id, movement.tenant_id)
   FROM stock_movement AS movement
   JOIN item ON item.id = movement.item_id
- WHERE movement.tenant_id <> item.tenant_id
+ WHERE movement.tenant_id <> item.tenant_id;

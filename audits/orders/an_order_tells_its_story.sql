@@ -19,4 +19,4 @@ SELECT format('order %s is %s at version %s, but has told %s events (confirmed %
     OR told.events <> orders.sequence
     OR told.confirmed <> (orders.state = 'confirmed')
     OR told.cancelled <> (orders.state = 'cancelled')
-    OR told.charged <> (orders.payment_id IS NOT NULL)
+    OR told.charged <> (orders.payment_id IS NOT NULL);

@@ -10,4 +10,4 @@ UNION ALL
 SELECT format('operation %s placed order %s, which is not there', fact.operation_id, fact.subject_id)
   FROM audit_fact AS fact
   LEFT JOIN orders ON orders.id::text = fact.subject_id
- WHERE fact.action = 'order.place' AND orders.id IS NULL
+ WHERE fact.action = 'order.place' AND orders.id IS NULL;

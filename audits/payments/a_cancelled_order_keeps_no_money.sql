@@ -6,4 +6,4 @@ SELECT format('payment %s was captured although its order %s is cancelled: %s of
   LEFT JOIN refund ON refund.payment_id = payment.id AND refund.state <> 'failed'
  WHERE payment.state = 'captured' AND payment.cancel_requested
  GROUP BY payment.id
-HAVING coalesce(sum(refund.amount), 0) <> payment.amount
+HAVING coalesce(sum(refund.amount), 0) <> payment.amount;

@@ -11,4 +11,4 @@ SELECT format('%s %s has %s intents and %s facts', wish.kind, wish.id, intents.n
       SELECT count(*) AS number FROM intent WHERE intent.id = wish.id AND intent.kind = wish.kind) AS intents
   CROSS JOIN LATERAL (
       SELECT count(*) AS number FROM audit_fact WHERE action = wish.action AND subject_id = wish.id::text) AS facts
- WHERE intents.number <> 1 OR facts.number <> 1
+ WHERE intents.number <> 1 OR facts.number <> 1;

@@ -9,4 +9,4 @@ UNION ALL
 SELECT format('refund %s of payment %s is %s since %s', id, payment_id, state, updated_at)
   FROM refund
  WHERE state IN ('pending', 'unknown', 'failed')
-   AND updated_at + interval '60 seconds' < clock_timestamp()
+   AND updated_at + interval '60 seconds' < clock_timestamp();

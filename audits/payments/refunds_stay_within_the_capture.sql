@@ -8,4 +8,4 @@ SELECT format('payment %s of %s is %s: %s claimed by refunds, %s noted', payment
   FROM payment
   LEFT JOIN claimed ON claimed.payment_id = payment.id
  WHERE payment.refund_reserved <> coalesce(claimed.amount, 0)
-    OR coalesce(claimed.amount, 0) > CASE payment.state WHEN 'captured' THEN payment.amount ELSE 0 END
+    OR coalesce(claimed.amount, 0) > CASE payment.state WHEN 'captured' THEN payment.amount ELSE 0 END;

@@ -8,4 +8,4 @@ SELECT format('payment %s was charged %s times: %s', intent.metadata ->> 'refere
   JOIN payment_intent AS intent ON intent.id = charge.payment_intent
  WHERE charge.status = 'succeeded'
  GROUP BY intent.metadata ->> 'reference'
-HAVING count(*) > 1
+HAVING count(*) > 1;

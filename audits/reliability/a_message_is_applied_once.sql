@@ -11,4 +11,4 @@ SELECT format('%s has applied %s %s up to %s, but has entered %s messages, numbe
  WHERE waiting.message_id IS NULL
  GROUP BY applied.consumer, applied.source, applied.aggregate_id, applied.last_sequence
 HAVING max(entry.sequence) <> applied.last_sequence
-    OR count(*) <> max(entry.sequence) - min(entry.sequence) + 1
+    OR count(*) <> max(entry.sequence) - min(entry.sequence) + 1;

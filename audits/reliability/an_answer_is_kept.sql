@@ -6,4 +6,4 @@ SELECT format('operation %s was answered with %s until %s, but the answer is gon
   LEFT JOIN idempotency_snapshot AS snapshot USING (operation_id)
  WHERE record.state IN ('completed', 'failed_terminal')
    AND record.expires_at > clock_timestamp()
-   AND snapshot.operation_id IS NULL
+   AND snapshot.operation_id IS NULL;

@@ -6,4 +6,4 @@ SELECT format('%s was told %s times about %s %s', type, count(*), aggregate_type
   FROM outbox_event
  WHERE type NOT IN ('inventory.ItemChanged.v1', 'payments.PaymentRefunded.v1')
  GROUP BY type, aggregate_type, aggregate_id
-HAVING count(*) > 1
+HAVING count(*) > 1;

@@ -21,4 +21,4 @@ SELECT format('%s says that %s %s was done to %s %s, but no operation %s was acc
  WHERE record.operation_id IS NULL
    AND fact.action NOT IN ('item.put', 'payment.charge', 'payment.refund')
    -- Older records are forgotten with their keys.
-   AND fact.recorded_at > clock_timestamp() - interval '30 days'
+   AND fact.recorded_at > clock_timestamp() - interval '30 days';

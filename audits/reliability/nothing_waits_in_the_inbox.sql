@@ -2,4 +2,4 @@
 -- Databases: orders, payments, inventory.
 SELECT format('%s keeps message %s of %s (%s %s, number %s) since %s: %s', consumer, message_id, topic, source,
               aggregate_id, sequence, parked_at, coalesce(error, state)) AS violation
-  FROM inbox_parked
+  FROM inbox_parked;

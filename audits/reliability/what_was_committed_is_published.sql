@@ -7,4 +7,4 @@ SELECT format('event %s, %s of %s %s, has waited since %s', event.event_id, even
    AND (relay.snapshot_b IS NULL
         OR NOT pg_visible_in_snapshot(event.xid, relay.snapshot_b::pg_snapshot)
         OR event.id > relay.last_id)
-   AND event.created_at < clock_timestamp() - interval '1 minute'
+   AND event.created_at < clock_timestamp() - interval '1 minute';

@@ -25,18 +25,26 @@ impl From<Rejection> for Failure {
             // The projection follows within moments: the same key may try again.
             Rejection::ItemUnknown(skus) => {
                 let names: Vec<&str> = skus.iter().map(contracts::Sku::as_str).collect();
-                let detail = format!("Not in the catalogue: {}. A new item appears within moments; then send the same request again.", names.join(", "));
+                let detail = format!(
+                    "Not in the catalogue: {}. A new item appears within moments; then send the same request again.",
+                    names.join(", ")
+                );
                 Self::refused(&ITEM_UNKNOWN, detail)
             }
-            Rejection::CurrencyMixed => {
-                Self::rejected(&CURRENCY_MIXED, "All items of an order must be priced in one currency. Place an order for each currency.")
-            }
-            Rejection::PriceChanged { total } => {
-                Self::rejected(&PRICE_CHANGED, format!("The order would cost {total} now. Show that to the customer, then order with a new key."))
-            }
-            Rejection::TotalTooLarge => {
-                Self::rejected(&TOTAL_TOO_LARGE, format!("An order may cost {} minor units at most.", contracts::Money::MAX))
-            }
+            Rejection::CurrencyMixed => Self::rejected(
+                &CURRENCY_MIXED,
+                "All items of an order must be priced in one currency. Place an order for each currency.",
+            ),
+            Rejection::PriceChanged { total } => Self::rejected(
+                &PRICE_CHANGED,
+                format!(
+                    "The order would cost {total} now. Show that to the customer, then order with a new key."
+                ),
+            ),
+            Rejection::TotalTooLarge => Self::rejected(
+                &TOTAL_TOO_LARGE,
+                format!("An order may cost {} minor units at most.", contracts::Money::MAX),
+            ),
         }
     }
 }
@@ -62,8 +70,15 @@ mod tests {
         let catalogue = include_str!("../../../docs/problems.md");
         for kind in super::ALL {
             let heading = format!("## {}\n", kind.code);
-            let section = catalogue.split(&heading).nth(1).unwrap_or_else(|| panic!("docs/problems.md has no {heading}"));
-            assert!(section.lines().take(3).any(|l| l.contains(&kind.status.to_string())), "{} lacks its status", kind.code);
+            let section = catalogue
+                .split(&heading)
+                .nth(1)
+                .unwrap_or_else(|| panic!("docs/problems.md has no {heading}"));
+            assert!(
+                section.lines().take(3).any(|l| l.contains(&kind.status.to_string())),
+                "{} lacks its status",
+                kind.code
+            );
         }
     }
 }

@@ -27,7 +27,9 @@ pub(crate) async fn expire_due(database: Database) -> database::Result<()> {
 async fn expire(database: &Database, order: &OrderRow) -> database::Result<()> {
     let (tenant, id) = (order.tenant()?, order.id());
     let caller = Caller::system(tenant);
-    let Ok(key) = Key::from_server(format!("expire-{id}")) else { unreachable!("a UUID is of a key's characters") };
+    let Ok(key) = Key::from_server(format!("expire-{id}")) else {
+        unreachable!("a UUID is of a key's characters")
+    };
     let scope = Scope { caller: caller.clone(), method: "JOB".to_owned(), route: "expire-order".to_owned() };
     let fingerprint = Fingerprint::of(&FingerprintInput {
         method: "JOB",
@@ -40,7 +42,8 @@ async fn expire(database: &Database, order: &OrderRow) -> database::Result<()> {
     });
     let intent = Intent { scope, key, fingerprint, traceparent: None };
     let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, idempotency::Failure> {
-        let moved = saga::advance(tx, &caller.tenant, id, Input::Expire).await.map_err(edge::Failure::from)?;
+        let moved =
+            saga::advance(tx, &caller.tenant, id, Input::Expire).await.map_err(edge::Failure::from)?;
         let receipt = Receipt { status: 200, headers: Vec::new(), body: Vec::new() };
         if !moved.changed {
             // Ended otherwise in the meantime: nothing to keep.
@@ -88,9 +91,17 @@ mod tests {
             second.unwrap();
         }
         expire_due(Database::clone(&database)).await.unwrap();
-        assert_eq!(count(&database, "SELECT count(*) FROM orders WHERE cancel_reason = 'expired'").await, 100);
-        assert_eq!(count(&database, "SELECT count(*) FROM orders WHERE state = 'pending'").await, 20, "not yet due");
-        let told = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1' AND sequence = 2";
+        assert_eq!(
+            count(&database, "SELECT count(*) FROM orders WHERE cancel_reason = 'expired'").await,
+            100
+        );
+        assert_eq!(
+            count(&database, "SELECT count(*) FROM orders WHERE state = 'pending'").await,
+            20,
+            "not yet due"
+        );
+        let told =
+            "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1' AND sequence = 2";
         assert_eq!(count(&database, told).await, 100);
         let facts = "SELECT count(DISTINCT subject_id) FROM audit_fact WHERE action = 'order.expire' AND actor = '@system'";
         assert_eq!(count(&database, facts).await, 100);

@@ -1,8 +1,8 @@
 //! What `orders` does about what the other two say.
 
 use contracts::events::{
-    ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected, StockReleased,
-    StockReserved, StockShipped,
+    ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected,
+    StockReleased, StockReserved, StockShipped,
 };
 use contracts::{Message, OrderId, TenantId};
 use database::Tx;
@@ -17,13 +17,23 @@ use crate::store::{catalogue, orders};
 pub(crate) fn reactions() -> Reactions {
     Reactions::of("orders")
         .locking(lock_orders)
-        .on(async |tx, m: &Message<StockReserved>| advance(tx, m.tenant(), m.order, Input::StockReserved).await)
-        .on(async |tx, m: &Message<StockRejected>| advance(tx, m.tenant(), m.order, Input::StockRejected).await)
+        .on(async |tx, m: &Message<StockReserved>| {
+            advance(tx, m.tenant(), m.order, Input::StockReserved).await
+        })
+        .on(async |tx, m: &Message<StockRejected>| {
+            advance(tx, m.tenant(), m.order, Input::StockRejected).await
+        })
         .on(async |tx, m: &Message<StockShipped>| advance(tx, m.tenant(), m.order, Input::StockShipped).await)
-        .on(async |tx, m: &Message<StockReleased>| advance(tx, m.tenant(), m.order, Input::StockReleased).await)
-        .on(async |tx, m: &Message<PaymentCaptured>| of_order(tx, m.tenant(), m.order, Input::Captured(m.payment)).await)
+        .on(async |tx, m: &Message<StockReleased>| {
+            advance(tx, m.tenant(), m.order, Input::StockReleased).await
+        })
+        .on(async |tx, m: &Message<PaymentCaptured>| {
+            of_order(tx, m.tenant(), m.order, Input::Captured(m.payment)).await
+        })
         .on(async |tx, m: &Message<PaymentDeclined>| of_order(tx, m.tenant(), m.order, Input::Declined).await)
-        .on(async |tx, m: &Message<PaymentCancelled>| of_order(tx, m.tenant(), m.order, Input::PaymentCancelled).await)
+        .on(async |tx, m: &Message<PaymentCancelled>| {
+            of_order(tx, m.tenant(), m.order, Input::PaymentCancelled).await
+        })
         .on(async |tx, m: &Message<PaymentRefunded>| of_order(tx, m.tenant(), m.order, Input::Refunded).await)
         .newest(async |tx, m: &Message<ItemChanged>| Ok(catalogue::put(tx, m.tenant(), &m.data).await?))
 }
@@ -34,7 +44,12 @@ async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -
 }
 
 /// A payment that belongs to no order is none of our business.
-async fn of_order(tx: &mut Tx, tenant: &TenantId, order: Option<OrderId>, input: Input) -> Result<(), Failure> {
+async fn of_order(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: Option<OrderId>,
+    input: Input,
+) -> Result<(), Failure> {
     match order {
         Some(order) => advance(tx, tenant, order, input).await,
         None => Ok(()),

@@ -31,7 +31,12 @@ pub(crate) struct Moved {
 }
 
 /// Moves an order by one input, and tells the others what follows.
-pub(crate) async fn advance(tx: &mut Tx, tenant: &TenantId, id: OrderId, input: Input) -> Result<Moved, Fault> {
+pub(crate) async fn advance(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    id: OrderId,
+    input: Input,
+) -> Result<Moved, Fault> {
     let row = orders::lock(tx, tenant, id).await?.ok_or(Fault::NoOrder)?;
     let order = Order { state: row.state()? };
     match decide(&order, &input).map_err(Fault::Conflict)? {
@@ -44,7 +49,13 @@ pub(crate) async fn advance(tx: &mut Tx, tenant: &TenantId, id: OrderId, input: 
     }
 }
 
-async fn become_(tx: &mut Tx, tenant: &TenantId, row: &OrderRow, state: &State, tell: Tell) -> Result<OrderRow, Fault> {
+async fn become_(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    row: &OrderRow,
+    state: &State,
+    tell: Tell,
+) -> Result<OrderRow, Fault> {
     let payment = match tell {
         Tell::PaymentRequested => Some(PaymentId::generate()),
         Tell::Confirmed | Tell::Cancelled(_) => row.payment_id.map(PaymentId::from),

@@ -2,6 +2,8 @@
 
 mod rows;
 
+use std::fmt::Display;
+
 use contracts::{Caller, OperationId};
 use database::Tx;
 use serde_json::Value;
@@ -27,7 +29,7 @@ impl Fact {
         operation: OperationId,
         action: &'static str,
         subject_type: &'static str,
-        subject_id: impl ToString,
+        subject_id: impl Display,
     ) -> Self {
         Self {
             id: Uuid::now_v7(),
@@ -35,7 +37,7 @@ impl Fact {
             operation,
             action,
             subject_type,
-            subject_id: subject_id.to_string(),
+            subject_id: format!("{subject_id}"),
             details: Value::Object(serde_json::Map::new()),
         }
     }

@@ -1,4 +1,10 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
 //! The wire form of every event, locked in files. To change one on purpose: edit the file in `tests/golden/`.
 
 use std::path::Path;
@@ -70,7 +76,8 @@ fn every_event_has_the_wire_form_of_its_golden_file() {
         golden(&PaymentCancelled { payment, order: None }),
         golden(&PaymentRefunded { payment, order: Some(order), refund, amount: total }),
     ];
-    let files = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")).unwrap().count();
+    let files =
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")).unwrap().count();
     assert_eq!(files, seen.len(), "a golden file without an event, or an event without a file");
 }
 
@@ -95,7 +102,9 @@ fn an_envelope_with_a_missing_or_broken_header_names_the_header() {
         let error = Envelope::from_headers(|n| find(&missing, n)).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
     }
-    for (name, value) in [(header::SEQUENCE, "0"), (header::SEQUENCE, "x"), (header::TENANT, "a b"), (header::ID, "7")] {
+    for (name, value) in
+        [(header::SEQUENCE, "0"), (header::SEQUENCE, "x"), (header::TENANT, "a b"), (header::ID, "7")]
+    {
         let mut bad = headers.to_vec();
         bad.iter_mut().find(|(n, _)| *n == name).unwrap().1 = value;
         assert!(Envelope::from_headers(|n| find(&bad, n)).unwrap_err().to_string().contains(name));

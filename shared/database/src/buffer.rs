@@ -14,12 +14,13 @@ pub trait Buffered: Send + Sync + Sized + 'static {
 }
 
 type Row = Box<dyn Any + Send + Sync>;
+type Write = fn(Vec<Row>, &Tx) -> BoxFuture<'_, Result<(), Error>>;
 
 /// One row, with the function that knows how to write it and its like.
 pub(crate) struct Pending {
     kind: TypeId,
     row: Row,
-    write: fn(Vec<Row>, &Tx) -> BoxFuture<'_, Result<(), Error>>,
+    write: Write,
 }
 
 impl Pending {
@@ -35,7 +36,7 @@ fn write_all<R: Buffered>(rows: Vec<Row>, tx: &Tx) -> BoxFuture<'_, Result<(), E
 
 /// Writes everything, each type in the order of its appends.
 pub(crate) async fn write(pending: Vec<Pending>, tx: &Tx) -> Result<(), Error> {
-    let mut groups: Vec<(TypeId, fn(Vec<Row>, &Tx) -> BoxFuture<'_, Result<(), Error>>, Vec<Row>)> = Vec::new();
+    let mut groups: Vec<(TypeId, Write, Vec<Row>)> = Vec::new();
     for Pending { kind, row, write } in pending {
         match groups.iter_mut().find(|(k, ..)| *k == kind) {
             Some((_, _, rows)) => rows.push(row),

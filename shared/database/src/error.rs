@@ -78,8 +78,11 @@ const UNAVAILABLE: &[&str] = &[
     "could not open file",
     "No space left on device",
 ];
-const CONTENTION: &[&str] =
-    &["deadlock detected", "canceling statement due to lock timeout", "canceling statement due to statement timeout"];
+const CONTENTION: &[&str] = &[
+    "deadlock detected",
+    "canceling statement due to lock timeout",
+    "canceling statement due to statement timeout",
+];
 
 impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {

@@ -17,10 +17,10 @@ use crate::Tx;
 type PgRow = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
 type Rows = BoxStream<'static, QueryResult<PgRow>>;
 
-fn noting_rows<'c>(
+fn noting_rows(
     failed: Arc<AtomicBool>,
-    load: BoxFuture<'c, QueryResult<Rows>>,
-) -> BoxFuture<'c, QueryResult<Rows>> {
+    load: BoxFuture<'_, QueryResult<Rows>>,
+) -> BoxFuture<'_, QueryResult<Rows>> {
     async move {
         let rows = load.await.inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
         // An INSERT … RETURNING that breaks a constraint fails here, with its first row.
@@ -29,10 +29,10 @@ fn noting_rows<'c>(
     .boxed()
 }
 
-fn noting_count<'c>(
+fn noting_count(
     failed: Arc<AtomicBool>,
-    execute: BoxFuture<'c, QueryResult<usize>>,
-) -> BoxFuture<'c, QueryResult<usize>> {
+    execute: BoxFuture<'_, QueryResult<usize>>,
+) -> BoxFuture<'_, QueryResult<usize>> {
     async move { execute.await.inspect_err(|_| failed.store(true, Ordering::Relaxed)) }.boxed()
 }
 

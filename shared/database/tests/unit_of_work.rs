@@ -1,4 +1,10 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
 //! What a unit of work promises, against a real PostgreSQL.
 
 use std::sync::Arc;
@@ -266,7 +272,10 @@ async fn the_service_owns_nothing() {
         "DROP TABLE inbox_message",
     ] {
         let error = connection.batch_execute(forbidden).await.unwrap_err().to_string();
-        assert!(error.contains("permission denied") || error.contains("must be owner"), "{forbidden}: {error}");
+        assert!(
+            error.contains("permission denied") || error.contains("must be owner"),
+            "{forbidden}: {error}"
+        );
     }
 }
 

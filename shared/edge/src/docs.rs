@@ -52,7 +52,9 @@ mod tests {
         for kind in crate::kind::ALL {
             let text =
                 section(kind.code).unwrap_or_else(|| panic!("docs/problems.md has no '## {}'", kind.code));
-            assert!(text.contains(&kind.status.to_string()), "{} does not name its status", kind.code);
+            let retryable = if kind.retryable { "yes" } else { "no" };
+            let status = format!("Status {} · retryable: {retryable}", kind.status);
+            assert_eq!(text.lines().nth(2), Some(status.as_str()), "{}", kind.code);
         }
     }
 

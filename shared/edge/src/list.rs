@@ -118,8 +118,9 @@ mod tests {
         let (mut seen, mut query) = (Vec::new(), "limit=2".to_owned());
         loop {
             let page = Page::read(&query).unwrap();
+            let fetch = usize::try_from(page.fetch()).unwrap();
             let fetched: Vec<Uuid> =
-                ids.iter().copied().filter(|id| *id < page.before()).take(page.fetch() as usize).collect();
+                ids.iter().copied().filter(|id| *id < page.before()).take(fetch).collect();
             let listing = page.listing(fetched, |id| *id, |id| id);
             seen.extend(listing.data);
             let Some(cursor) = listing.next_cursor else { break };

@@ -14,14 +14,12 @@ use crate::unread::Unread;
 /// connection.
 pub async fn manners(
     mut request: ServiceRequest,
-    next: Next<impl MessageBody>,
+    next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = request.extensions().get::<RequestId>().map(ToString::to_string);
     let unread = Unread::hold(&mut request);
-    let mut response = next.call(request).await?;
-    if let Some(unread) = unread {
-        unread.until_sent(response.response_mut());
-    }
+    let response = next.call(request).await?.map_into_boxed_body();
+    let mut response = response.map_body(|_, body| unread.until_sent(body));
     let headers = response.headers_mut();
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

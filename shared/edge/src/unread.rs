@@ -6,40 +6,56 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use actix_web::HttpMessage;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest};
 use actix_web::error::PayloadError;
 use actix_web::web::Bytes;
-use actix_web::{HttpMessage, HttpResponse};
 use futures_util::Stream;
 
-/// Holds a request's body until the answer is on its way: what is still to come of it then ends the connection.
-pub(crate) struct Unread(Shared);
-
+/// A request's body, shared by whoever reads it and by the answer.
 #[derive(Clone)]
-struct Shared(Rc<RefCell<Payload>>);
+pub(crate) struct Unread(Rc<RefCell<Payload>>);
 
 impl Unread {
     /// Goes on holding the body, whoever reads it.
-    pub(crate) fn hold(request: &mut ServiceRequest) -> Option<Self> {
-        let payload = request.take_payload();
-        if matches!(payload, Payload::None) {
-            return None;
-        }
-        let shared = Shared(Rc::new(RefCell::new(payload)));
-        request.set_payload(Payload::Stream { payload: Box::pin(shared.clone()) });
-        Some(Self(shared))
+    pub(crate) fn hold(request: &mut ServiceRequest) -> Self {
+        let unread = Self(Rc::new(RefCell::new(request.take_payload())));
+        request.set_payload(Payload::Stream { payload: Box::pin(unread.clone()) });
+        unread
     }
 
-    /// Until this answer has been handed to the connection.
-    pub(crate) fn until_sent(self, response: &mut HttpResponse<impl Sized>) {
-        response.extensions_mut().insert(self.0);
+    /// Until the answer has been sent: what is still to come of the body then ends the connection.
+    pub(crate) fn until_sent(self, answer: BoxBody) -> impl MessageBody {
+        Answer { body: answer, _unread: self }
     }
 }
 
-impl Stream for Shared {
+impl Stream for Unread {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Pin::new(&mut *self.0.borrow_mut()).poll_next(context)
+    }
+}
+
+/// A response's body that holds the request's.
+struct Answer {
+    body: BoxBody,
+    _unread: Unread,
+}
+
+impl MessageBody for Answer {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(context)
     }
 }

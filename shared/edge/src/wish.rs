@@ -1,5 +1,6 @@
 //! What a client asks for, once it is known who asks.
 
+use std::fmt::Display;
 use std::ops::Deref;
 
 use audit::Fact;
@@ -57,7 +58,7 @@ impl<W> Wish<W> {
     }
 
     /// The audit fact of this intent.
-    pub fn fact(&self, action: &'static str, subject_type: &'static str, subject_id: impl ToString) -> Fact {
+    pub fn fact(&self, action: &'static str, subject_type: &'static str, subject_id: impl Display) -> Fact {
         Fact::new(self.caller(), self.operation(), action, subject_type, subject_id)
     }
 }

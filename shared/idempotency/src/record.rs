@@ -133,11 +133,11 @@ impl Completed {
             record::expires_at.eq(from_now(retention.reply).nullable()),
             record::tombstone_until.eq(from_now(retention.tombstone).nullable()),
         );
+        let headers = receipt.headers.into_iter().map(|(name, value)| Value::from_iter([name, value]));
+        let headers: Value = headers.collect();
         let snapshot = (
             idempotency_snapshot::operation_id.eq(operation.id.uuid()),
-            idempotency_snapshot::headers.eq(Value::from_iter(
-                receipt.headers.into_iter().map(|(name, value)| Value::from_iter([name, value])),
-            )),
+            idempotency_snapshot::headers.eq(headers),
             idempotency_snapshot::body.eq(receipt.body),
         );
         let (mut first, mut second) = (tx, tx);

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{
-    CONSUMER, cancelled, confirmed, count, database, effects, letter, noting, parked, post, run,
-    wait_until_done,
+    CONSUMER, cancelled, confirmed, count, database, effects, letter, note, noting, parked, patient, post,
+    run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed};
 use contracts::{Message, OrderId};
@@ -115,13 +115,40 @@ async fn two_batches_that_want_the_same_rows_in_opposite_order_do_not_deadlock()
         orders.iter().flat_map(|order| [2, 3].map(|sequence| letter(&topics, sequence, &confirmed(*order))));
     post(&topics, &both.collect::<Vec<_>>()).await;
     let meeting = Arc::new(Meeting { database: database.clone(), taken: Mutex::new(0) });
-    let runner = run(&database, &topics, taking(&meeting, orders[1]));
+    let runner = run(&patient(&database), &topics, taking(&meeting, orders[1]));
     wait_until_done(&topics).await;
     runner.stop().await;
 
     assert_eq!(count(&database, "SELECT sum(taken)::bigint AS count FROM shelf").await, 4);
     assert_eq!(meeting.taken(), 4, "a batch was rolled back and run again");
     assert_eq!(count(&database, DEADLOCKS).await, 0);
+}
+
+/// The first message is being applied, and has seen that nothing waits for it, while the second is found to be early.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let [order, other] = two_orders_apart(&topics).await;
+    let aggregate = OrderId::generate();
+    let apart = [(1, order), (2, other)]
+        .map(|(sequence, at)| letter(&topics, sequence, &confirmed(aggregate)).keyed(&at.to_string()));
+    post(&topics, &apart).await;
+    let second_is_there = database.clone();
+    let reactions = Reactions::of(CONSUMER).ignoring::<OrderCancelled>().on(
+        async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            while m.envelope.sequence == 1
+                && count(&second_is_there, WAITING).await == 0
+                && parked(&second_is_there).await.is_empty()
+            {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            note(tx, "one", m).await
+        },
+    );
+    let runner = run(&patient(&database), &topics, reactions);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [1, 2].map(|sequence| (aggregate.uuid(), sequence)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -90,3 +90,24 @@ async fn a_projection_takes_the_newest_and_ignores_the_stale() {
     assert_eq!(effects(&database).await, [1, 3, 4, 7].map(|sequence| (item.uuid(), sequence)));
     assert!(parked(&database).await.is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_message_that_comes_again_is_held_once() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let [first, second] = [1, 2].map(|sequence| letter(&topics, sequence, &confirmed(order)));
+    let runner = run(&database, &topics, noting("one"));
+    for _ in 0..2 {
+        post(&topics, std::slice::from_ref(&second)).await;
+        wait_until_done(&topics).await;
+        assert_eq!(
+            parked(&database).await.iter().map(|row| row.state.as_str()).collect::<Vec<_>>(),
+            ["held"]
+        );
+    }
+    post(&topics, &[first, second]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(order.uuid(), 1), (order.uuid(), 2)]);
+    assert!(parked(&database).await.is_empty());
+}

@@ -13,15 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use common::{
-    CONSUMER, confirmed, count, database, effects, letter, note, noting, parked, post, run, wait_for_effects,
-    wait_until_done,
+    CONSUMER, confirmed, count, database, effects, letter, note, noting, parked, patient, post, run,
+    wait_for_effects, wait_until_done,
 };
 use contracts::events::OrderConfirmed;
 use contracts::{Message, OrderId};
-use database::{Database, Settings, Tx};
+use database::{Database, Tx};
 use inbox::Reactions;
 use testkit::{TestTopics, eventually};
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -79,11 +78,7 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
         let _ = gate.acquire().await;
         Ok(())
     });
-    let patient = Settings {
-        idle_in_transaction_timeout: std::time::Duration::from_mins(1),
-        ..Settings::new(database.service_url(None))
-    };
-    let first = run(&Database::new(&patient, Handle::current()).unwrap(), &topics, slow);
+    let first = run(&patient(&database), &topics, slow);
     let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
          WHERE datname = current_database() AND state = 'idle in transaction'";
     eventually("a batch in the middle", async || (count(&database, waiting).await > 0).then_some(())).await;

@@ -5,16 +5,16 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The broker goes away and comes back. Each test has a broker of its own.
+//! What Kafka does not take is sent again: a broker that is away (each test has its own), a topic that is missing.
 
 mod common;
 
 use std::collections::BTreeMap;
 
-use common::{confirmed, first_occurrences, history, progress, settings, tell};
+use common::{confirmed, first_occurrences, history, progress, settings, tell, wait_for};
 use contracts::{OrderId, Stream, Topics};
 use outbox::Relay;
-use testkit::{Background, Broker, TestDatabase, eventually};
+use testkit::{Background, Broker, TestDatabase, TestTopics, eventually};
 
 /// A few aggregates with a growing history, on a broker of their own.
 struct Outage {
@@ -95,5 +95,19 @@ async fn a_relay_that_starts_without_a_broker_waits_for_it() {
         .await;
     outage.broker.start_again().await;
     outage.assert_all_are_published_in_order().await;
+    relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_acknowledged_is_sent_again() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    // The client gives up on a topic this soon; by default it hopes for half a minute.
+    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
+    let relay = Background::run(|stop| relay.run(stop));
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    eventually("a turn that failed", async || (progress(&database).await.epoch > 2).then_some(())).await;
+    topics.make(&[Stream::Orders]).await;
+    wait_for(&topics, Stream::Orders, 1).await;
     relay.stop().await;
 }

@@ -113,7 +113,10 @@ mod tests {
     fn graph() -> Graph {
         let mut graph = Graph::default();
         for (folder, names) in [
-            ("shared", vec!["contracts", "crashpoint", "database", "messaging", "audit", "idempotency", "outbox"]),
+            (
+                "shared",
+                vec!["contracts", "crashpoint", "database", "messaging", "audit", "idempotency", "outbox"],
+            ),
             ("shared", vec!["inbox", "edge", "runtime", "testkit"]),
             ("services", vec!["orders", "inventory", "payments", "provider"]),
             ("tests", vec!["e2e"]),

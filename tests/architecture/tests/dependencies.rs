@@ -1,4 +1,10 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
 
 use architecture::graph::Graph;
 use architecture::rules::violations;
@@ -6,7 +12,8 @@ use cargo_metadata::MetadataCommand;
 
 #[test]
 fn the_workspace_keeps_the_rules() {
-    let metadata = MetadataCommand::new().other_options(["--locked".to_owned()]).exec().expect("cargo metadata");
+    let metadata =
+        MetadataCommand::new().other_options(["--locked".to_owned()]).exec().expect("cargo metadata");
     let graph = Graph::of(&metadata);
     assert!(graph.ours.contains_key("contracts"), "cargo did not name our packages: {:?}", graph.ours);
     assert!(graph.reaches("orders").contains("actix-web"), "cargo did not resolve the dependencies");

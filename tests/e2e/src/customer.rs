@@ -29,7 +29,13 @@ impl Customer {
     pub async fn of(stack: &Stack) -> Self {
         let (orders, inventory, payments) =
             (stack.url("orders").await, stack.url("inventory").await, stack.url("payments").await);
-        Self { tenant: format!("t-{}", Uuid::new_v4().simple()), client: http::client(), orders, inventory, payments }
+        Self {
+            tenant: format!("t-{}", Uuid::new_v4().simple()),
+            client: http::client(),
+            orders,
+            inventory,
+            payments,
+        }
     }
 
     /// The same, after a program was started again and has another address.
@@ -97,7 +103,11 @@ impl Customer {
     /// An order, ready to be sent.
     pub fn placing(&self, key: &str, quantity: i64, card: &str) -> RequestBuilder {
         let order = json!({"lines": [{"sku": TEA, "quantity": quantity}], "payment_method": card});
-        let post = self.client.post(format!("{}/v1/orders", self.orders)).header("Idempotency-Key", key).json(&order);
+        let post = self
+            .client
+            .post(format!("{}/v1/orders", self.orders))
+            .header("Idempotency-Key", key)
+            .json(&order);
         self.authorised(post)
     }
 

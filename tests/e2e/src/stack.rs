@@ -22,6 +22,8 @@ pub struct Options {
     pub orders_database: Option<SocketAddr>,
     /// The life of an open order, in seconds.
     pub expiry_seconds: Option<u32>,
+    /// How soon another worker of payments takes over from a dead one, in seconds; calls get half of it.
+    pub lease_seconds: Option<u32>,
 }
 
 /// A running installation.
@@ -100,6 +102,10 @@ impl Stack {
             settings.push(("IDEM_PROCESSOR__URL", self.url("provider").await));
             settings.push(("IDEM_PROCESSOR__SECRET_KEY", "sk_test_e2e".to_owned()));
         }
+        if let (true, Some(seconds)) = (name == "payments", self.options.lease_seconds) {
+            settings.push(("IDEM_WORKER__LEASE_SECONDS", seconds.to_string()));
+            settings.push(("IDEM_PROCESSOR__TIMEOUT_MILLISECONDS", (seconds * 500).to_string()));
+        }
         if let (true, Some(seconds)) = (name == "orders", self.options.expiry_seconds) {
             settings.push(("IDEM_SAGA__EXPIRY_SECONDS", seconds.to_string()));
             settings.push(("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "50".to_owned()));
@@ -137,7 +143,8 @@ impl Stack {
             count: i64,
         }
         let mut owner = self.databases[name].owner().await;
-        let counted: Count = diesel::sql_query(sql).get_result(&mut owner).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let counted: Count =
+            diesel::sql_query(sql).get_result(&mut owner).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
         counted.count
     }
 

@@ -129,10 +129,11 @@ impl<'s> Api<'s> {
         Ok(Self { client, stack, token })
     }
 
-    /// The same client with so many connections open, so that as many requests can start at the same moment.
+    /// The same client with so many connections open, and the service with its own to its database: so that as many
+    /// requests can meet at the same moment.
     pub(crate) async fn with_connections(&self, number: usize) -> Result<Self, Trouble> {
         let api = Self { client: client(number)?, stack: self.stack, token: self.token.clone() };
-        try_join_all((0..number).map(|_| api.get(Part::Orders, "/health/live"))).await?;
+        try_join_all((0..number).map(|_| api.get(Part::Orders, "/v1/orders?limit=1"))).await?;
         Ok(api)
     }
 
@@ -175,17 +176,17 @@ impl<'s> Api<'s> {
         self.get(Part::Inventory, &format!("/v1/items/{sku}")).await?.read(200)
     }
 
-    /// The state of the order's reservation; `none` if it has none.
+    /// The status of the order's reservation; `none` if it has none.
     pub(crate) async fn reservation(&self, order: Uuid) -> Result<String, Trouble> {
         #[derive(Deserialize)]
         struct Reservation {
-            state: String,
+            status: String,
         }
         let answer = self.get(Part::Inventory, &format!("/v1/reservations/{order}")).await?;
         if answer.status == 404 {
             return Ok("none".to_owned());
         }
-        Ok(answer.read::<Reservation>(200)?.state)
+        Ok(answer.read::<Reservation>(200)?.status)
     }
 
     pub(crate) async fn get(&self, part: Part, path: &str) -> Result<Answer, Trouble> {

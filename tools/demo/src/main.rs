@@ -60,11 +60,7 @@ async fn demonstrate(keep: bool) -> Result<bool, Trouble> {
     report.say(&format!("Idem demo, tenant {}; {}\n", world.tenant, ports.join(", ")));
     steps::all(&world, &mut report).await;
     let holds = report.close();
-    let look = "./dev psql orders, ./dev topics; the audit's queries: ./dev demo --show-sql";
-    if keep {
-        println!("Everything still runs. {look}.");
-    } else {
-        println!("The data stay: ./dev up, then {look}.");
-    }
+    let before = if keep { "Everything still runs" } else { "The data stay: ./dev up" };
+    println!("{before}; then look with ./dev psql orders, ./dev topics, ./dev demo --show-sql.");
     Ok(holds)
 }

@@ -98,7 +98,8 @@ impl Stack {
     /// Waits until a part that was armed has ended.
     pub(crate) async fn dead(&self, part: Part) -> Result<(), Trouble> {
         let what = format!("{} is dead", part.name());
-        until(what, Duration::from_secs(15), "./dev status", async || {
+        let look = "./dev status; only programs that ./dev has built have crash points";
+        until(what, Duration::from_secs(15), look, async || {
             Ok(if self.listens(part).await { Err("it still listens".to_owned()) } else { Ok(()) })
         })
         .await

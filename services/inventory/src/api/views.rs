@@ -55,7 +55,7 @@ impl TryFrom<ItemRow> for ItemView {
 /// Where a reservation is. A closed list: a new value is a new version of the API.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ReservationState {
+pub(crate) enum ReservationStatus {
     /// The stock is promised to the order.
     Held,
     /// The stock has left the building.
@@ -71,19 +71,19 @@ pub(crate) struct ReservationView {
     /// The order.
     order_id: OrderId,
     /// Where it is.
-    state: ReservationState,
+    status: ReservationStatus,
     /// How many of which items.
     lines: Vec<OrderLine>,
 }
 
 impl ReservationView {
     pub(crate) fn new(order_id: OrderId, reservation: Reservation) -> Self {
-        let state = match reservation.state {
-            State::Held => ReservationState::Held,
-            State::Shipped => ReservationState::Shipped,
-            State::Released => ReservationState::Released,
+        let status = match reservation.state {
+            State::Held => ReservationStatus::Held,
+            State::Shipped => ReservationStatus::Shipped,
+            State::Released => ReservationStatus::Released,
         };
         let line = |Line { sku, quantity, .. }| OrderLine { sku, quantity };
-        Self { order_id, state, lines: reservation.lines.into_iter().map(line).collect() }
+        Self { order_id, status, lines: reservation.lines.into_iter().map(line).collect() }
     }
 }

@@ -46,12 +46,12 @@ async fn a_paid_order_is_reserved_and_shipped() {
     assert_eq!(told(&stage, order, &["StockReserved"]).await, [json!({"order": order})]);
     assert_eq!((client.stock_of("a").await, client.stock_of("b").await), ((5, 2), (5, 1)));
     let lines = json!([{"sku": "a", "quantity": 2}, {"sku": "b", "quantity": 1}]);
-    assert_eq!(client.get(&path).await.body, json!({"order_id": order, "state": "held", "lines": lines}));
+    assert_eq!(client.get(&path).await.body, json!({"order_id": order, "status": "held", "lines": lines}));
 
     orders.say(&[confirmed(order, 3)]).await;
     told(&stage, order, &["StockReserved", "StockShipped"]).await;
     assert_eq!((client.stock_of("a").await, client.stock_of("b").await), ((3, 0), (4, 0)));
-    assert_eq!(client.get(&path).await.body["state"], "shipped");
+    assert_eq!(client.get(&path).await.body["status"], "shipped");
     assert_eq!(stage.unbalanced_items().await, 0);
     listener.stop().await;
 }
@@ -64,7 +64,7 @@ async fn a_cancelled_order_gives_its_stock_back() {
     orders.say(&[placed(order, &[("a", 2)]), cancelled(order, 2)]).await;
     told(&stage, order, &["StockReserved", "StockReleased"]).await;
     assert_eq!(stage.client().stock_of("a").await, (5, 0));
-    assert_eq!(stage.client().get(&format!("/v1/reservations/{order}")).await.body["state"], "released");
+    assert_eq!(stage.client().get(&format!("/v1/reservations/{order}")).await.body["status"], "released");
     assert_eq!(stage.unbalanced_items().await, 0);
     listener.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, post};
 use contracts::OrderId;
-use edge::{Command, CommandProblems, Faults, Idempotent, IdempotencyKey, Problem, Reply, Segment};
+use edge::{Command, CommandProblems, Faults, IdempotencyKey, Idempotent, Problem, Reply, Segment};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -41,7 +41,10 @@ impl Command for CancelOrder {
     security(("bearer" = [])),
 )]
 #[post("/v1/orders/{id}/cancel")]
-pub(crate) async fn cancel(wish: Idempotent<CancelOrder>, order: Segment<OrderId>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn cancel(
+    wish: Idempotent<CancelOrder>,
+    order: Segment<OrderId>,
+) -> Result<HttpResponse, Problem> {
     let Segment(id) = order;
     wish.execute(async move |tx, wish| {
         let moved = saga::advance(tx, wish.tenant(), id, Input::Cancel(wish.reason.clone())).await?;

@@ -1,7 +1,7 @@
 //! `GET /v1/orders/{id}`
 
-use actix_web::{HttpResponse, get};
 use actix_web::web::Data;
+use actix_web::{HttpResponse, get};
 use contracts::OrderId;
 use edge::{Edge, Principal, Problem, ReadProblems, Segment};
 
@@ -17,7 +17,11 @@ use crate::store::orders;
     security(("bearer" = [])),
 )]
 #[get("/v1/orders/{id}")]
-pub(crate) async fn get(who: Principal, order: Segment<OrderId>, edge: Data<Edge>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn get(
+    who: Principal,
+    order: Segment<OrderId>,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
     who.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
     let row = orders::find(&mut connection, who.tenant(), order.0).await?;

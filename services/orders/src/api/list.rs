@@ -1,7 +1,7 @@
 //! `GET /v1/orders`
 
-use actix_web::{HttpResponse, get};
 use actix_web::web::Data;
+use actix_web::{HttpResponse, get};
 use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
 use crate::api::OrderView;

@@ -4,7 +4,7 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::Money;
 use contracts::events::{OrderLine, OrderPlaced};
-use edge::{Command, CommandProblems, Faults, Idempotent, IdempotencyKey, Problem, Reply};
+use edge::{Command, CommandProblems, Faults, IdempotencyKey, Idempotent, Problem, Reply};
 use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -43,12 +43,20 @@ impl Command for PlaceOrder {
             let quantity = (1..=10_000).contains(&line.quantity);
             faults.require(quantity, format!("/lines/{i}/quantity"), "a quantity is 1 to 10000");
             let first = self.lines.iter().take(i).all(|earlier| earlier.sku != line.sku);
-            faults.require(first, format!("/lines/{i}/sku"), "each SKU stands on one line; add the quantities up");
+            faults.require(
+                first,
+                format!("/lines/{i}/sku"),
+                "each SKU stands on one line; add the quantities up",
+            );
         }
         let token = self.payment_method.strip_prefix("pm_").is_some_and(|rest| {
             (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         });
-        faults.require(token, "/payment_method", "a token of the processor: pm_ and 1 to 100 of A-Z a-z 0-9 _");
+        faults.require(
+            token,
+            "/payment_method",
+            "a token of the processor: pm_ and 1 to 100 of A-Z a-z 0-9 _",
+        );
         let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
         faults.require(reference, "/reference", "a reference has 1 to 200 characters");
     }
@@ -73,11 +81,15 @@ impl Command for PlaceOrder {
     security(("bearer" = [])),
 )]
 #[post("/v1/orders")]
-pub(crate) async fn place(order: Idempotent<PlaceOrder>, context: Data<Context<Orders>>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn place(
+    order: Idempotent<PlaceOrder>,
+    context: Data<Context<Orders>>,
+) -> Result<HttpResponse, Problem> {
     let expires_in = context.settings.expires_in();
     order
         .execute(async move |tx, wish| {
-            let prices = catalogue::prices(tx, wish.tenant(), wish.lines.iter().map(|line| &line.sku)).await?;
+            let prices =
+                catalogue::prices(tx, wish.tenant(), wish.lines.iter().map(|line| &line.sku)).await?;
             let place = Place { lines: &wish.lines, expected_total: wish.expected_total };
             let placed = domain::place(place, &prices)?;
             let terms = Terms {

@@ -71,7 +71,9 @@ impl TryFrom<OrderRow> for OrderView {
             State::Pending => (OrderStatus::Pending, None),
             State::AwaitingPayment => (OrderStatus::AwaitingPayment, None),
             State::Confirmed => (OrderStatus::Confirmed, None),
-            State::Cancelled { reason, note } => (OrderStatus::Cancelled, Some(Cancellation { reason, note })),
+            State::Cancelled { reason, note } => {
+                (OrderStatus::Cancelled, Some(Cancellation { reason, note }))
+            }
         };
         let time = |at| Timestamp::from_rfc3339(database::time::to_rfc3339(at));
         Ok(Self {

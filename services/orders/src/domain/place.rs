@@ -111,7 +111,11 @@ mod tests {
         of.iter().map(|(name, amount, currency)| (sku(name), Price(Money::new(*amount, *currency)))).collect()
     }
 
-    fn try_place(lines: &[OrderLine], expected_total: Option<Money>, prices: &BTreeMap<Sku, Price>) -> Result<Money, Rejection> {
+    fn try_place(
+        lines: &[OrderLine],
+        expected_total: Option<Money>,
+        prices: &BTreeMap<Sku, Price>,
+    ) -> Result<Money, Rejection> {
         place(Place { lines, expected_total }, prices).map(|placed| placed.total)
     }
 
@@ -120,13 +124,20 @@ mod tests {
         let prices = prices(&[("a", 450, Currency::Eur), ("b", 1, Currency::Eur)]);
         let lines = [line("a", 2), line("b", 3)];
         assert_eq!(try_place(&lines, None, &prices), Ok(Money::new(903, Currency::Eur)));
-        assert_eq!(try_place(&lines, Some(Money::new(903, Currency::Eur)), &prices), Ok(Money::new(903, Currency::Eur)));
+        assert_eq!(
+            try_place(&lines, Some(Money::new(903, Currency::Eur)), &prices),
+            Ok(Money::new(903, Currency::Eur))
+        );
     }
 
     #[test]
     fn what_cannot_be_priced_is_rejected_with_the_reason() {
-        let prices =
-            prices(&[("a", 450, Currency::Eur), ("u", 1, Currency::Usd), ("dear", Money::MAX, Currency::Eur), ("max", i64::MAX, Currency::Eur)]);
+        let prices = prices(&[
+            ("a", 450, Currency::Eur),
+            ("u", 1, Currency::Usd),
+            ("dear", Money::MAX, Currency::Eur),
+            ("max", i64::MAX, Currency::Eur),
+        ]);
         let total = Money::new(450, Currency::Eur);
         let cases = [
             (vec![line("a", 1), line("x", 1)], None, Rejection::ItemUnknown(vec![sku("x")])),

@@ -125,7 +125,8 @@ pub(crate) async fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> R
 
 /// Locks all of these orders, in one order for everybody.
 pub(crate) async fn lock_all(tx: &mut Tx, ids: &[Uuid]) -> Result<()> {
-    let locked = orders::table.filter(orders::id.eq_any(ids)).order(orders::id).select(orders::id).for_update();
+    let locked =
+        orders::table.filter(orders::id.eq_any(ids)).order(orders::id).select(orders::id).for_update();
     locked.execute(tx).await?;
     Ok(())
 }
@@ -168,7 +169,11 @@ pub(crate) async fn update(
 }
 
 /// One order of this tenant.
-pub(crate) async fn find(connection: &mut Connection, tenant: &TenantId, id: OrderId) -> Result<Option<OrderRow>> {
+pub(crate) async fn find(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    id: OrderId,
+) -> Result<Option<OrderRow>> {
     let row = orders::table
         .find(id.uuid())
         .filter(orders::tenant_id.eq(tenant.as_str()))
@@ -180,7 +185,11 @@ pub(crate) async fn find(connection: &mut Connection, tenant: &TenantId, id: Ord
 }
 
 /// A page of this tenant's orders, newest first.
-pub(crate) async fn list(connection: &mut Connection, tenant: &TenantId, page: &Page) -> Result<Vec<OrderRow>> {
+pub(crate) async fn list(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    page: &Page,
+) -> Result<Vec<OrderRow>> {
     let rows = orders::table
         .filter(orders::tenant_id.eq(tenant.as_str()))
         .filter(orders::id.lt(page.before()))

@@ -32,7 +32,7 @@ impl Bench {
         let context = Context::<Orders> {
             database: Database::clone(&database),
             topics: Topics::with_prefix("unused."),
-            settings: Settings { expiry: Duration::from_secs(900), expiry_poll: Duration::from_secs(1) },
+            settings: Settings { expiry: Duration::from_mins(15), expiry_poll: Duration::from_secs(1) },
         };
         let server = HttpServer::new(move || {
             App::new().configure(runtime::routes(edge.clone(), context.clone())).wrap(edge::request_span())

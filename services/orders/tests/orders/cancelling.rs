@@ -12,7 +12,8 @@ async fn cancelling_again_with_the_same_reason_succeeds_and_with_another_does_no
     bench.item("acme", "TEA", 450, "EUR").await;
     let order = bench.placed("acme").await;
     let path = format!("/v1/orders/{}/cancel", order["id"].as_str().unwrap());
-    let cancel = async |reason: &str| bench.post("acme", &path, &key(), &because(reason)).send().await.unwrap();
+    let cancel =
+        async |reason: &str| bench.post("acme", &path, &key(), &because(reason)).send().await.unwrap();
 
     let first = cancel("changed my mind").await;
     assert_eq!(first.status(), 200);

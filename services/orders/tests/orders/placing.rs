@@ -70,13 +70,25 @@ async fn bad_orders_are_told_everything_that_is_wrong_and_where() {
     let line = json!({"sku": "TEA", "quantity": 1});
     let cases = [
         (json!({"lines": [], "payment_method": "pm_x"}), vec!["/lines"]),
-        (json!({"lines": [{"sku": "TEA", "quantity": 0}], "payment_method": "4242"}), vec!["/lines/0/quantity", "/payment_method"]),
+        (
+            json!({"lines": [{"sku": "TEA", "quantity": 0}], "payment_method": "4242"}),
+            vec!["/lines/0/quantity", "/payment_method"],
+        ),
         (json!({"lines": [line, line], "payment_method": "pm_x"}), vec!["/lines/1/sku"]),
         (json!({"lines": [{"sku": "a b", "quantity": 1}], "payment_method": "pm_x"}), vec!["/lines/0/sku"]),
-        (json!({"lines": [{"sku": "TEA", "quantity": "1"}], "payment_method": "pm_x"}), vec!["/lines/0/quantity"]),
-        (json!({"lines": [{"sku": "TEA", "quantity": 1.5}], "payment_method": "pm_x"}), vec!["/lines/0/quantity"]),
+        (
+            json!({"lines": [{"sku": "TEA", "quantity": "1"}], "payment_method": "pm_x"}),
+            vec!["/lines/0/quantity"],
+        ),
+        (
+            json!({"lines": [{"sku": "TEA", "quantity": 1.5}], "payment_method": "pm_x"}),
+            vec!["/lines/0/quantity"],
+        ),
         (json!({"lines": [line], "payment_method": "pm_x", "reference": ""}), vec!["/reference"]),
-        (json!({"lines": [line], "payment_method": "pm_x", "expected_total": {"amount": 1, "currency": "EURO"}}), vec!["/expected_total/currency"]),
+        (
+            json!({"lines": [line], "payment_method": "pm_x", "expected_total": {"amount": 1, "currency": "EURO"}}),
+            vec!["/expected_total/currency"],
+        ),
         (json!({"lines": [line], "payment_method": "pm_x", "coupon": "free"}), vec!["/coupon"]),
     ];
     for (body, pointers) in cases {

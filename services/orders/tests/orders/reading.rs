@@ -19,7 +19,8 @@ async fn another_tenants_order_is_not_found_like_one_that_never_was() {
     let placed = bench.placed("acme").await;
     let path = format!("/v1/orders/{}", placed["id"].as_str().unwrap());
     let foreign = bench.get("rival", &path).await.text().await.unwrap();
-    let absent = bench.get("rival", "/v1/orders/00000000-0000-7000-8000-000000000000").await.text().await.unwrap();
+    let absent =
+        bench.get("rival", "/v1/orders/00000000-0000-7000-8000-000000000000").await.text().await.unwrap();
     assert_eq!(foreign, absent);
     assert_eq!(problem(bench.get("rival", &path).await, 404).await, "not-found");
     let list: Value = bench.get("rival", "/v1/orders").await.json().await.unwrap();

@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::advance::Fault;
 use crate::domain::Outcome;
 use crate::intake::ACCEPTED;
 use crate::processor::{Forms, Processor};
@@ -81,20 +82,19 @@ impl Worker {
         calls.wait().await;
     }
 
-    /// Takes as many intents as there are free slots, and starts their calls. Returns how many.
+    /// Takes as many intents as there are free slots, and starts their calls. Returns how many were due.
     async fn round(
         &self,
         slot: OwnedSemaphorePermit,
         slots: &Arc<Semaphore>,
         calls: &TaskTracker,
-    ) -> Result<usize, crate::advance::Fault> {
+    ) -> Result<usize, Fault> {
         let mut free = vec![slot];
         while let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
             free.push(slot);
         }
         let taken = take(&self.database, &self.forms, &self.limits, free.len()).await?;
-        let found = taken.len();
-        for (call, slot) in taken.into_iter().zip(free) {
+        for (call, slot) in taken.calls.into_iter().zip(free) {
             let worker = self.clone();
             let work = async move {
                 worker.carry_out(call).await;
@@ -102,7 +102,7 @@ impl Worker {
             };
             drop(self.database.spawn(calls.track_future(work)));
         }
-        Ok(found)
+        Ok(taken.found)
     }
 
     async fn carry_out(&self, call: Call) {

@@ -17,25 +17,34 @@ pub(super) struct Call {
     pub(super) request: Request,
 }
 
+/// What came of looking for due intents.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// The calls that are to be made.
+    pub(super) calls: Vec<Call>,
+    /// How many intents were due, those included that need no call any more.
+    pub(super) found: usize,
+}
+
 /// Takes up to `limit` due intents. What must not be tried any more is ended here instead.
 pub(super) async fn take(
     database: &Database,
     forms: &Forms,
     limits: &Limits,
     limit: usize,
-) -> Result<Vec<Call>, Fault> {
+) -> Result<Taken, Fault> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut tx = database.begin().await?;
     let due = intents::due(&mut tx, limit, limits.key_life).await?;
     if due.is_empty() {
         tx.rollback().await?;
-        return Ok(Vec::new());
+        return Ok(Taken::default());
     }
-    let mut calls = Vec::with_capacity(due.len());
+    let mut taken = Taken { calls: Vec::new(), found: due.len() };
     for due in due {
         let intent = due.intent.id;
         match tx.savepoint(async |tx| begin(tx, forms, limits, due).await).await {
-            Ok(call) => calls.extend(call),
+            Ok(call) => taken.calls.extend(call),
             Err(fault) if fault.is_passing() => return Err(fault),
             // One that nobody can take must not keep the others from being taken.
             Err(fault) => {
@@ -45,7 +54,7 @@ pub(super) async fn take(
         }
     }
     tx.commit().await?;
-    Ok(calls)
+    Ok(taken)
 }
 
 /// Begins the next attempt, if there is to be one.

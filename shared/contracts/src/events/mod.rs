@@ -5,7 +5,5 @@ mod orders;
 mod payments;
 
 pub use inventory::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
-pub use orders::{
-    CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
-};
+pub use orders::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested};
 pub use payments::{PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded};

@@ -41,7 +41,7 @@ impl Bench {
     pub(crate) async fn with(adjust: impl FnOnce(&mut EdgeSettings)) -> Self {
         let database = shop_database().await;
         // A command of a test may be held in its transaction; the guards are for services.
-        let long = Duration::from_secs(60);
+        let long = Duration::from_mins(1);
         let mut settings = Settings::new(database.service_url(None));
         (settings.lock_timeout, settings.statement_timeout) = (long, long);
         let instance = Database::new(&settings, Handle::current()).unwrap();

@@ -142,10 +142,8 @@ async fn only_json_is_read() {
 /// Announces a body, and sends this much of it.
 async fn open(bench: &Bench, length: &str, sent: &str) -> TcpStream {
     let mut socket = TcpStream::connect(bench.address).await.unwrap();
-    let head = bench.head(
-        "/v1/orders",
-        &["Content-Type: application/json", "Content-Length: 10000", &format!("Idempotency-Key: {KEY}")],
-    );
+    let head = bench
+        .head("/v1/orders", &["Content-Type: application/json", length, &format!("Idempotency-Key: {KEY}")]);
     socket.write_all(format!("{head}\r\n{sent}").as_bytes()).await.unwrap();
     socket
 }

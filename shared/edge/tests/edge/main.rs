@@ -10,8 +10,15 @@
 mod answer;
 mod bench;
 mod bodies;
+mod disconnects;
 mod keys;
 mod limits;
+mod lists;
+mod logs;
+mod outages;
 mod replay;
+mod routes;
 mod sameness;
 mod shop;
+mod tenants;
+mod tokens;

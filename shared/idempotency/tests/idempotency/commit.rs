@@ -42,7 +42,7 @@ impl Lost {
         let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
         let proxy = Proxy::to(address).await;
         let settings = Settings {
-            statement_timeout: Duration::from_secs(60),
+            statement_timeout: Duration::from_mins(1),
             ..Settings::new(database.service_url(Some(proxy.address())))
         };
         let instance = Database::new(&settings, Handle::current()).unwrap();

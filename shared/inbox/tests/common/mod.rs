@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed};
 use contracts::{Currency, Event, ItemId, Message, Money, OrderId, PaymentId, Stream};
-use database::{Database, Tx};
+use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
@@ -15,6 +15,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use inbox::{Failure, Reactions, Runner, RunnerSettings};
 use messaging::admin;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
+use tokio::runtime::Handle;
 use uuid::Uuid;
 
 pub(crate) use letter::{Letter, letter, post};
@@ -57,6 +58,15 @@ pub(crate) async fn database() -> TestDatabase {
         .await
         .unwrap();
     database
+}
+
+/// A pool whose transactions may be slow.
+pub(crate) fn patient(database: &TestDatabase) -> Database {
+    let settings = Settings {
+        idle_in_transaction_timeout: Duration::from_mins(1),
+        ..Settings::new(database.service_url(None))
+    };
+    Database::new(&settings, Handle::current()).unwrap()
 }
 
 /// Nobody waits for longer than it takes to see that waiting works.

@@ -52,7 +52,8 @@ async fn an_order_cancelled_while_its_charge_is_in_flight_is_refunded_in_full() 
     .await;
     let answer = customer.cancels(&order, "changed my mind").await;
     assert_eq!(answer.status(), 200);
-    eventually("the late capture is refunded", async || (books(&stack).await == (900, 900)).then_some(())).await;
+    eventually("the late capture is refunded", async || (books(&stack).await == (900, 900)).then_some(()))
+        .await;
     stack.settled().await;
     assert_eq!(customer.order(&order).await["status"], "cancelled");
     assert_eq!(stock(&customer).await, (10, 0));

@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use e2e::{Customer, Stack, key};
+use e2e::{Customer, Options, Stack, key};
 use serde_json::Value;
 use testkit::eventually;
 
@@ -12,7 +12,7 @@ async fn captures(stack: &Stack) -> i64 {
 
 /// A stack with stock, and a customer whose first order shows that everybody knows everything.
 async fn warm() -> (Stack, Customer) {
-    let stack = Stack::start().await;
+    let stack = Stack::with(Options { lease_seconds: Some(2), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;
     customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;
     stack.settled().await;
@@ -85,7 +85,11 @@ async fn a_consumer_killed_around_its_commit_applies_once() {
         stack.settled().await;
         on_hand -= 2;
         let item = customer.item(e2e::TEA).await;
-        assert_eq!((item["on_hand"].as_i64(), item["reserved"].as_i64()), (Some(on_hand), Some(0)), "{point}");
+        assert_eq!(
+            (item["on_hand"].as_i64(), item["reserved"].as_i64()),
+            (Some(on_hand), Some(0)),
+            "{point}"
+        );
     }
 }
 

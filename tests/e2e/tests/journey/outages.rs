@@ -41,7 +41,8 @@ async fn with_the_database_away_commands_are_told_to_come_back_and_then_succeed(
     assert_eq!(refused.status(), 503);
     assert!(refused.headers().contains_key("Retry-After"));
     assert_eq!(refused.headers()["content-type"], "application/problem+json");
-    let ready = http::client().get(format!("{}/health/ready", stack.url("orders").await)).send().await.unwrap();
+    let ready =
+        http::client().get(format!("{}/health/ready", stack.url("orders").await)).send().await.unwrap();
     assert_eq!(ready.status(), 503);
     let health: Value = ready.json().await.unwrap();
     assert_ne!(health["database"], "ok", "{health}");

@@ -23,7 +23,7 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     let answers: usize = asked.iter().map(Vec::len).sum();
     let (questions, databases) = (audit::ALL.len(), Part::PROGRAMS.len());
     step.figure(format!("{questions} questions to {databases} databases, asked {answers} times"));
-    step.figure(format!("{violations} violations"));
+    step.figure(format!("violations: {violations}"));
 
     orders_and_money(world, step).await?;
     stock(world, step).await?;

@@ -1,0 +1,74 @@
+//! Lists: pages that follow each other, whatever happens in between.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, key, order};
+
+fn ids(page: &Value) -> Vec<String> {
+    let data = page["data"].as_array().unwrap().iter();
+    data.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Places this many, one after the other; newest first.
+async fn placed(bench: &Bench, number: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    for _ in 0..number {
+        let answer = bench.place(&key(), order(1)).await;
+        answer.assert_placed();
+        ids.insert(0, answer.json()["id"].as_str().unwrap().to_owned());
+    }
+    ids
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_follow_each_other_to_the_end_while_orders_arrive() {
+    let bench = Bench::start().await;
+    let all = placed(&bench, 7).await;
+    let (mut seen, mut path) = (Vec::new(), "/v1/orders?limit=3".to_owned());
+    loop {
+        let answer = bench.get(&path).await;
+        assert_eq!(answer.status, 200);
+        let page = answer.json();
+        assert!(ids(&page).len() <= 3);
+        seen.extend(ids(&page));
+        // What is placed meanwhile stands before the first page, and moves nothing.
+        placed(&bench, 1).await;
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/v1/orders?limit=3&cursor={cursor}");
+    }
+    assert_eq!(seen, all);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_just_full_is_the_last_one() {
+    let bench = Bench::start().await;
+    let empty = bench.get("/v1/orders").await.json();
+    assert_eq!((&empty["data"], &empty["next_cursor"]), (&Value::Array(Vec::new()), &Value::Null));
+    assert!(empty.as_object().unwrap().contains_key("next_cursor"));
+    let all = placed(&bench, 22).await;
+    let page = bench.get("/v1/orders?limit=22").await.json();
+    assert_eq!((ids(&page), &page["next_cursor"]), (all.clone(), &Value::Null));
+    let page = bench.get("/v1/orders").await.json();
+    assert_eq!(ids(&page), all[..20]);
+    assert!(page["next_cursor"].is_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_page_is_refused_by_name() {
+    let bench = Bench::start().await;
+    for (query, pointer) in [
+        ("limit=0", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=101", "limit"),
+        ("limit=9223372036854775808", "query"),
+        ("limit=ten", "query"),
+        ("limit=1&limit=2", "query"),
+        ("cursor=", "cursor"),
+        ("cursor=AAAA", "cursor"),
+        ("cursor=%27;DROP%20TABLE%20placed", "cursor"),
+        ("offset=1", "query"),
+    ] {
+        let told = bench.get(&format!("/v1/orders?{query}")).await.refuses(400, "request-invalid");
+        assert_eq!(told.pointers, [pointer], "{query}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What is secret stays out of the log: raw keys, tokens, bodies.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use idempotency::{Key, KeyPolicy};
+use reqwest::Method;
+use serde_json::json;
+use testkit::identity;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::bench::{Bench, SCOPES, json_body, key, noted, send};
+
+/// Everything that is logged in this process, by whichever test.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn raw_keys_tokens_and_bodies_are_in_no_log() {
+    let log = Log::default();
+    // The PostgreSQL driver's own debug lines show every parameter of every statement: no service lets them through.
+    let filter = EnvFilter::new("debug,tokio_postgres=info");
+    tracing_subscriber::fmt().with_writer(log.clone()).with_env_filter(filter).with_ansi(false).init();
+
+    let bench = Bench::start().await;
+    let key = key();
+    let token = identity::token("acme", "web-shop", SCOPES);
+    let place = async |key: &str, token: &str, body: String| {
+        let request = bench.request_as(token, Method::POST, "/v1/orders?secret=canary-query");
+        send(json_body(request, body).header("Idempotency-Key", key)).await
+    };
+    let body = noted("canary-body");
+    assert_eq!(place(&key, &token, body.clone()).await.status, 201);
+    assert_eq!(place(&key, &token, body).await.status, 201);
+    place(&key, &token, noted("canary-body again")).await.refuses(409, "idempotency-key-reused");
+    place("canary-key", &token, noted("n")).await.refuses(400, "idempotency-key-invalid");
+    place(&key, "canary-token", noted("n")).await.refuses(401, "unauthenticated");
+    let unknown = json!({"canary-member": 1}).to_string();
+    assert_eq!(place(&crate::bench::key(), &token, unknown).await.status, 400);
+
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let hash = Key::parse(key.as_bytes(), KeyPolicy::Uuid).unwrap().short_hash();
+    for named in ["IdempotencyKeyReceived", "NewRequestProcessing", "CachedResponseReturned"] {
+        let line = log.lines().find(|line| line.contains(named) && line.contains(&hash));
+        let line = line.unwrap_or_else(|| panic!("no {named} of {hash}"));
+        // In the span of its request, with the trace.
+        assert!(line.contains("request{") && line.contains("trace="), "{line}");
+    }
+    let bytes = format!("{:?}", key.as_bytes());
+    for secret in [key.as_str(), bytes.trim_matches(['[', ']']), token.as_str(), "canary-"] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret}");
+    }
+}

@@ -1,0 +1,123 @@
+//! When the database is away, or something of ours is wrong: an answer that says so, and nothing else.
+
+use std::time::Duration;
+
+use database::{Database, Settings};
+use reqwest::Method;
+use testkit::{Proxy, eventually};
+use tokio::runtime::Handle;
+
+use crate::bench::{Bench, KEY, json_body, key, noted, order, send, shop_database};
+
+/// A shop that reaches its database through a proxy.
+async fn distant() -> (Bench, Proxy) {
+    let database = shop_database().await;
+    let server = testkit::given("IDEM_POSTGRES_URL");
+    let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
+    let proxy = Proxy::to(address).await;
+    let mut settings = Settings::new(database.service_url(Some(proxy.address())));
+    settings.statement_timeout = Duration::from_mins(1);
+    let instance = Database::new(&settings, Handle::current()).unwrap();
+    (Bench::on(database, instance, |_| {}), proxy)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_database_every_route_is_503_and_nothing_is_done() {
+    let (bench, proxy) = distant().await;
+    let first = bench.place(KEY, order(1)).await;
+    first.assert_placed();
+    proxy.cut();
+    let other = key();
+    for _ in 0..2 {
+        assert!(bench.place(&other, order(1)).await.refuses(503, "service-unavailable").retryable);
+        // Not even what is known already: the record cannot be read.
+        bench.place(KEY, order(1)).await.refuses(503, "service-unavailable");
+        bench.get("/v1/orders").await.refuses(503, "service-unavailable");
+        let put = json_body(bench.request(Method::PUT, "/v1/items/TEA"), r#"{"price":1}"#);
+        send(put).await.refuses(503, "service-unavailable");
+        // What is wrong with the request itself is told all the same.
+        bench.place(&other, "{").await.refuses(400, "request-invalid");
+        bench.place("no key", order(1)).await.refuses(400, "idempotency-key-invalid");
+    }
+    proxy.mend();
+    let placed = eventually("the pool heals", async || {
+        Some(bench.place(&other, order(1)).await).filter(|answer| answer.status != 503)
+    })
+    .await;
+    placed.assert_placed();
+    bench.place(KEY, order(1)).await.assert_replays(&first);
+    bench.assert_orders(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_lost_before_the_commit_is_503_and_nothing_is_done() {
+    use diesel_async::SimpleAsyncConnection;
+    let (bench, proxy) = distant().await;
+    let mut owner = bench.database.owner().await;
+    owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+    let (lost, ()) = tokio::join!(bench.place(KEY, noted("wait")), async {
+        bench.in_flight().await;
+        proxy.cut();
+    });
+    lost.refuses(503, "service-unavailable");
+    owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+    bench.assert_untouched().await;
+    proxy.mend();
+    let placed = eventually("the pool heals", async || {
+        Some(bench.place(KEY, noted("wait")).await)
+            .filter(|answer| answer.status != 503 && answer.status != 409)
+    })
+    .await;
+    placed.assert_placed();
+    bench.assert_orders(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_lost_in_the_commit_is_503_and_the_retry_tells() {
+    use diesel_async::SimpleAsyncConnection;
+    let (bench, proxy) = distant().await;
+    let mut owner = bench.database.owner().await;
+    let slow = "CREATE FUNCTION wait_in_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                  SET LOCAL lock_timeout = 0; PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$; \
+                CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT ON placed \
+                  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit()";
+    owner.batch_execute(slow).await.unwrap();
+    owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+    let (lost, ()) = tokio::join!(bench.place(KEY, order(1)), async {
+        bench.in_flight().await;
+        proxy.cut();
+    });
+    assert!(lost.refuses(503, "commit-outcome-unknown").retryable);
+    proxy.mend();
+    owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+    let retry = eventually("the truth is known", async || {
+        Some(bench.place(KEY, order(1)).await).filter(|answer| answer.status == 201)
+    })
+    .await;
+    assert!(retry.is_replay());
+    bench.assert_orders(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistake_of_ours_is_500_without_its_insides_and_the_key_stays_free() {
+    let bench = Bench::start().await;
+    for mistake in ["fail", "panic"] {
+        let told = bench.place(KEY, noted(mistake)).await.refuses(500, "internal-error");
+        assert!(told.retryable, "{told:?}");
+        bench.assert_untouched().await;
+    }
+    let placed = eventually("the key is free", async || {
+        Some(bench.place(KEY, order(1)).await).filter(|answer| answer.status != 409)
+    })
+    .await;
+    placed.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contention_that_does_not_end_is_503() {
+    let bench = Bench::start().await;
+    let told = bench.place(KEY, noted("contend")).await.refuses(503, "service-unavailable");
+    assert!(told.retryable, "{told:?}");
+    bench.assert_untouched().await;
+    bench.place(KEY, order(1)).await.assert_placed();
+}

@@ -1,0 +1,164 @@
+//! Paths and methods that are not there, and the pages that explain the rest.
+
+use reqwest::Method;
+
+use crate::bench::{Bench, KEY, json_body, order, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_path_is_not_found() {
+    let bench = Bench::start().await;
+    for path in [
+        "/",
+        "/v1",
+        "/v1/orders/",
+        "/v1/order",
+        "/v2/orders",
+        "/v1/orders/x/y/z",
+        "/..%2f..%2fetc/passwd",
+        "/%00",
+    ] {
+        for method in [Method::GET, Method::POST, Method::DELETE] {
+            let request = json_body(bench.request(method, path), order(1)).header("Idempotency-Key", KEY);
+            let told = send(request).await.refuses(404, "not-found");
+            assert!(told.detail.contains("/docs"), "{path}: {told:?}");
+        }
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_method_is_told_which_ones_are_right() {
+    let bench = Bench::start().await;
+    let id = "0190a5c4-7e3b-7abc-8def-0123456789ab";
+    for (method, path, allowed) in [
+        (Method::DELETE, "/v1/orders".to_owned(), "GET, POST"),
+        (Method::PATCH, "/v1/orders".to_owned(), "GET, POST"),
+        (Method::GET, format!("/v1/orders/{id}/cancel"), "POST"),
+        (Method::POST, format!("/v1/orders/{id}"), "GET"),
+        (Method::POST, "/v1/items/TEA".to_owned(), "PUT"),
+        (Method::from_bytes(b"BREW").unwrap(), "/v1/orders".to_owned(), "GET, POST"),
+    ] {
+        let request = json_body(bench.request(method, &path), order(1)).header("Idempotency-Key", KEY);
+        let answer = send(request).await;
+        let told = answer.refuses(405, "method-not-allowed");
+        assert_eq!(answer.header("allow"), Some(allowed), "{path}");
+        assert!(told.detail.contains(allowed), "{told:?}");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_is_none_names_nothing() {
+    let bench = Bench::start().await;
+    for path in ["/v1/orders/1", "/v1/orders/null", "/v1/orders/'%20OR%201=1"] {
+        bench.get(path).await.refuses(404, "not-found");
+        send(bench.command(&format!("{path}/cancel"), KEY, "{}")).await.refuses(404, "not-found");
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_has_its_manners() {
+    let bench = Bench::start().await;
+    let answers = [
+        bench.place(KEY, order(1)).await,
+        bench.place(KEY, order(1)).await,
+        bench.place(KEY, "{").await,
+        bench.get("/v1/orders").await,
+        bench.get("/nowhere").await,
+        send(bench.plain(Method::GET, "/openapi.json")).await,
+    ];
+    let mut ids = Vec::new();
+    for answer in answers {
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{answer:?}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!((answer.header("server"), answer.header("x-powered-by")), (None, None));
+        ids.push(answer.header("x-request-id").unwrap().to_owned());
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_loads_nothing_from_elsewhere() {
+    let bench = Bench::start().await;
+    let page = async |path: &str| send(bench.plain(Method::GET, path)).await;
+    let redirect = page("/docs").await;
+    assert_eq!((redirect.status, redirect.header("location")), (308, Some("/docs/")));
+
+    let index = text(&page("/docs/").await);
+    assert!(!index.contains("//") || !index.contains("http"), "{index}");
+    let mut loaded = 0;
+    for attribute in ["src=\"", "href=\""] {
+        for part in index.split(attribute).skip(1) {
+            let target = part.split('"').next().unwrap();
+            assert!(!target.contains(':') && !target.starts_with('/'), "{target}");
+            let answer = page(&format!("/docs/{}", target.trim_start_matches("./"))).await;
+            assert_eq!(answer.status, 200, "{target}");
+            if target.contains(".css") {
+                let style = text(&answer);
+                assert!(!style.contains("url(http") && !style.contains("@import"), "{target}");
+            }
+            loaded += 1;
+        }
+    }
+    assert!(loaded >= 5, "{index}");
+    // The script that says what the page shows, and whom it asks: itself.
+    let script = text(&page("/docs/swagger-initializer.js").await);
+    assert!(script.contains("/openapi.json"), "{script}");
+    assert!(!script.contains("http://") && !script.contains("https://"), "{script}");
+    assert!(script.contains(r#""validatorUrl": "none""#), "{script}");
+    assert_eq!(page("/docs/nothing.js").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_is_served_and_tells_of_every_command() {
+    let bench = Bench::start().await;
+    let answer = send(bench.plain(Method::GET, "/openapi.json")).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
+    let document = answer.json();
+    for (path, method) in
+        [("/v1/orders", "post"), ("/v1/orders/{id}/cancel", "post"), ("/v1/items/{sku}", "put")]
+    {
+        let operation = &document["paths"][path][method];
+        let parameters = operation["parameters"].as_array().unwrap();
+        let key = parameters.iter().find(|parameter| parameter["name"] == "Idempotency-Key");
+        assert_eq!(key.is_some(), method == "post", "{path}");
+        if let Some(key) = key {
+            assert_eq!(
+                (&key["required"], &key["schema"]["format"]),
+                (&true.into(), &serde_json::Value::Null)
+            );
+        }
+        for status in ["400", "401", "403", "404", "409", "413", "422", "503"] {
+            assert!(
+                operation["responses"][status]["content"]["application/problem+json"].is_object(),
+                "{path} {status}"
+            );
+        }
+    }
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_problem_is_explained_where_its_type_points() {
+    let bench = Bench::start().await;
+    for kind in edge::kind::ALL {
+        let page = send(bench.plain(Method::GET, &format!("/problems/{}", kind.code))).await;
+        assert_eq!((page.status, page.header("content-type")), (200, Some("text/markdown; charset=utf-8")));
+        let page = text(&page);
+        assert!(page.starts_with(&format!("## {}\n", kind.code)), "{page}");
+        assert_eq!(page.matches("\n## ").count(), 0, "{page}");
+    }
+    for none in ["nothing", "%2e%2e", "## not-found", ""] {
+        bench.get(&format!("/problems/{none}")).await.refuses(404, "not-found");
+    }
+    let request = bench.request(Method::POST, "/problems/not-found");
+    send(request).await.refuses(404, "not-found");
+}
+
+fn text(answer: &crate::answer::Answer) -> String {
+    assert_eq!(answer.status, 200);
+    String::from_utf8(answer.body.clone()).unwrap()
+}

@@ -1,0 +1,210 @@
+//! Who asks: every route, every kind of token that does not count.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use edge::Authenticator;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use testkit::identity::{self, AUDIENCE, ISSUER, KEY_ID};
+
+use crate::bench::{Bench, KEY, SCOPES, json_body, key, order, send};
+
+/// Every route of the shop, with a scope that it wants.
+const ROUTES: [(Method, &str, &str, &str); 5] = [
+    (Method::POST, "/v1/orders", "orders:write", r#"{"lines":[{"sku":"TEA","amount":1}]}"#),
+    (Method::POST, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab/cancel", "orders:write", "{}"),
+    (Method::PUT, "/v1/items/TEA", "inventory:write", r#"{"price":1}"#),
+    (Method::GET, "/v1/orders", "orders:read", ""),
+    (Method::GET, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab", "orders:read", ""),
+];
+
+/// A request to each route, with this header or without any.
+fn requests<'a>(
+    bench: &'a Bench,
+    authorization: Option<&'a str>,
+) -> impl Iterator<Item = RequestBuilder> + 'a {
+    ROUTES.into_iter().map(move |(method, path, _, body)| {
+        let request = json_body(bench.plain(method, path), body).header("Idempotency-Key", KEY);
+        authorization.iter().fold(request, |request, value| request.header("Authorization", *value))
+    })
+}
+
+#[test]
+fn every_route_is_in_the_matrix() {
+    let mut routes = 0;
+    for item in crate::shop::document().paths.paths.into_values() {
+        routes += [item.get, item.post, item.put, item.delete, item.patch].into_iter().flatten().count();
+    }
+    assert_eq!(routes, ROUTES.len());
+}
+
+/// Signs with a key of its own.
+fn forged(header: &Header, claims: &Value) -> String {
+    const PREFIX: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+    encode(header, claims, &EncodingKey::from_ed_der(&[&PREFIX[..], &[7; 32]].concat())).unwrap()
+}
+
+fn header(algorithm: Algorithm, kid: &str) -> Header {
+    Header { kid: Some(kid.to_owned()), ..Header::new(algorithm) }
+}
+
+/// What is wrong, and a token of that kind.
+fn bad_tokens() -> Vec<(&'static str, String)> {
+    let now = get_current_timestamp();
+    let claims = identity::claims("acme", "web-shop", SCOPES);
+    let with = |member: &str, value: Value| {
+        let mut claims = claims.clone();
+        claims[member] = value;
+        identity::signed(&claims)
+    };
+    let without = |member: &str| {
+        let mut claims = claims.clone();
+        claims.as_object_mut().unwrap().remove(member);
+        identity::signed(&claims)
+    };
+    let good = identity::signed(&claims);
+    let mut parts = good.split('.');
+    let (head, body, signature) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+    let part = |json: &Value| URL_SAFE_NO_PAD.encode(json.to_string());
+    // The public key, as anybody can read it.
+    let public: Value = serde_json::from_str(&identity::jwks()).unwrap();
+    let public = URL_SAFE_NO_PAD.decode(public["keys"][0]["x"].as_str().unwrap()).unwrap();
+    let confused = |secret: &[u8]| {
+        encode(&header(Algorithm::HS256, KEY_ID), &claims, &EncodingKey::from_secret(secret)).unwrap()
+    };
+    vec![
+        ("garbage", "garbage".to_owned()),
+        ("garbage", "a.b.c".to_owned()),
+        ("cut off", format!("{head}.{body}")),
+        ("expired", with("exp", (now - 1).into())),
+        ("not valid yet", with("nbf", (now + 60).into())),
+        ("for others", with("aud", "somebody-else".into())),
+        ("from others", with("iss", "https://elsewhere.example".into())),
+        ("without end", without("exp")),
+        ("without beginning", without("nbf")),
+        ("without audience", without("aud")),
+        ("without issuer", without("iss")),
+        ("without client", without("sub")),
+        ("without tenant", without("tenant")),
+        ("in the system's name", with("sub", "@system".into())),
+        ("of an impossible tenant", with("tenant", "acme/globex".into())),
+        ("of an empty tenant", with("tenant", "".into())),
+        ("signed by others", forged(&header(Algorithm::EdDSA, KEY_ID), &claims)),
+        ("of an unknown key", forged(&header(Algorithm::EdDSA, "unknown"), &claims)),
+        ("of no key", forged(&Header::new(Algorithm::EdDSA), &claims)),
+        ("unsigned", format!("{}.{body}.", part(&json!({"alg": "none", "kid": KEY_ID})))),
+        ("unsigned", format!("{}.{body}.{signature}", part(&json!({"alg": "None", "kid": KEY_ID})))),
+        ("signed with the public key", confused(&public)),
+        ("signed with the public key", confused(identity::jwks().as_bytes())),
+        ("signed with nothing", confused(b"")),
+        (
+            "with another algorithm",
+            format!("{}.{body}.{signature}", part(&json!({"alg": "ES256", "kid": KEY_ID}))),
+        ),
+        ("with other claims", format!("{head}.{}.{signature}", part(&with_tenant(&claims, "globex")))),
+    ]
+}
+
+fn with_tenant(claims: &Value, tenant: &str) -> Value {
+    let mut claims = claims.clone();
+    claims["tenant"] = tenant.into();
+    claims
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_does_not_count_is_refused_on_every_route() {
+    let bench = Bench::start().await;
+    for (what, token) in bad_tokens() {
+        for request in requests(&bench, Some(&format!("Bearer {token}"))) {
+            let answer = send(request).await;
+            assert_eq!(answer.status, 401, "{what}: {answer:?}");
+            let told = answer.refuses(401, "unauthenticated");
+            assert!(!told.detail.contains(&token), "{what}: {told:?}");
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        }
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_token_is_refused_on_every_route() {
+    let bench = Bench::start().await;
+    let token = identity::token("acme", "web-shop", SCOPES);
+    let basic = format!("Basic {token}");
+    for authorization in
+        [None, Some(""), Some("Bearer"), Some("Bearer "), Some(token.as_str()), Some(basic.as_str())]
+    {
+        for request in requests(&bench, authorization) {
+            send(request).await.refuses(401, "unauthenticated");
+        }
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_scope_is_forbidden_on_every_route() {
+    let bench = Bench::start().await;
+    for (method, path, scope, body) in ROUTES {
+        let others =
+            ["orders:read", "orders:write", "inventory:write", "orders:", "orders:writer", "ORDERS:WRITE"];
+        let others: Vec<&str> = others.into_iter().filter(|other| *other != scope).collect();
+        for scopes in [others.join(" "), String::new(), scope.replace(':', " ")] {
+            let token = identity::token("acme", "web-shop", &scopes);
+            let request = json_body(bench.request_as(&token, method.clone(), path), body);
+            let told = send(request.header("Idempotency-Key", KEY)).await.refuses(403, "forbidden");
+            assert!(told.detail.contains(scope), "{told:?}");
+        }
+    }
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_caller_is_checked_before_anything_that_was_sent() {
+    let bench = Bench::start().await;
+    // Malformed in every other way: who is nobody learns nothing about it.
+    let request = bench.plain(Method::POST, "/v1/orders").header("Content-Type", "text/plain").body("{");
+    send(request).await.refuses(401, "unauthenticated");
+    let token = identity::token("acme", "web-shop", "orders:read");
+    let request = json_body(bench.request_as(&token, Method::POST, "/v1/orders"), "{");
+    send(request).await.refuses(403, "forbidden");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_second_of_a_token_counts_and_the_scheme_in_any_case() {
+    let bench = Bench::start().await;
+    let mut claims = identity::claims("acme", "web-shop", SCOPES);
+    claims["nbf"] = get_current_timestamp().into();
+    claims["exp"] = (get_current_timestamp() + 30).into();
+    claims["aud"] = json!([AUDIENCE, "others"]);
+    let authorization = format!("bearer  {}", identity::signed(&claims));
+    let request =
+        json_body(bench.plain(Method::POST, "/v1/orders"), order(1)).header("Idempotency-Key", key());
+    send(request.header("Authorization", authorization)).await.assert_placed();
+}
+
+#[test]
+fn a_key_set_that_cannot_be_trusted_is_refused() {
+    let good: Value = serde_json::from_str(&identity::jwks()).unwrap();
+    let with = |member: &str, value: Value| {
+        let mut set = good.clone();
+        set["keys"][0][member] = value;
+        set.to_string()
+    };
+    for (set, why) in [
+        (String::new(), "not usable"),
+        ("{}".to_owned(), "not usable"),
+        (r#"{"keys":[]}"#.to_owned(), "holds no key"),
+        (with("kid", Value::Null), "no kid"),
+        (with("alg", Value::Null), "EdDSA and ES256"),
+        (with("alg", "HS256".into()), "EdDSA and ES256"),
+        (with("alg", "RS256".into()), "EdDSA and ES256"),
+        (with("x", "!".into()), "not usable"),
+    ] {
+        let error = Authenticator::from_jwks(&set, ISSUER, AUDIENCE).err().unwrap_or_else(|| panic!("{set}"));
+        assert!(error.to_string().contains(why), "{set}: {error}");
+    }
+    let missing =
+        Authenticator::from_jwks_file("/nowhere/jwks.json".as_ref(), ISSUER, AUDIENCE).err().unwrap();
+    assert!(missing.to_string().contains("/nowhere/jwks.json"), "{missing}");
+}
