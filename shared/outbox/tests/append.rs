@@ -12,6 +12,7 @@ mod common;
 use common::{confirmed, relay, rows, settings, tell, tenant, text, wait_for, with_text};
 use contracts::events::{OrderConfirmed, PaymentRequested};
 use contracts::{Event, OrderId, Stream, header};
+use futures_util::FutureExt;
 use outbox::{AppendError, MAX_PAYLOAD};
 use testkit::{TestDatabase, TestTopics};
 
@@ -69,6 +70,19 @@ async fn what_is_rolled_back_is_never_published() {
     let published: Vec<String> =
         topics.messages(Stream::Orders).await.iter().map(|message| text(message, header::SUBJECT)).collect();
     assert_eq!(published, [kept.to_string()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_with_events_wakes_the_relay_and_nothing_else_does() {
+    let database = TestDatabase::plain().await;
+    let signal = database.signal(outbox::COMMITTED);
+    let mut tx = database.begin().await.unwrap();
+    common::write(&mut tx, 1, &confirmed(OrderId::generate())).await;
+    tx.rollback().await.unwrap();
+    database.begin().await.unwrap().commit().await.unwrap();
+    assert!(signal.notified().now_or_never().is_none(), "nothing was told");
+    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    assert!(signal.notified().now_or_never().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! A relay with nothing to do: it leaves no trace, and it is awake at once.
+//! A relay with nothing to do leaves no trace.
 
 mod common;
 
@@ -40,19 +40,6 @@ async fn an_idle_relay_writes_nothing_to_its_cursor() {
             (now.lease_until != last).then_some(now.lease_until)
         })
         .await;
-    }
-    relay.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_commit_in_the_same_process_wakes_the_relay() {
-    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    // Left alone it would look again in ten minutes: longer than the test waits.
-    let settings = RelaySettings { idle_poll: Duration::from_mins(10), ..settings() };
-    let relay = relay(&database, &topics, settings);
-    for told in 1..=3 {
-        tell(&database, told, &confirmed(OrderId::generate())).await;
-        wait_for(&topics, Stream::Orders, usize::try_from(told).unwrap()).await;
     }
     relay.stop().await;
 }

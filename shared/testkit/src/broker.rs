@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use contracts::{Stream, Topics};
-use messaging::{Brokers, Received, admin};
+use messaging::{Brokers, Received};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-use crate::topics::{count, make_topics};
+use crate::topics::{count, make_topics, messages};
 use crate::{eventually, given};
 
 /// One broker, stopped and removed with all its data when the test ends.
@@ -53,7 +53,7 @@ impl Broker {
 
     /// All messages of a topic; by partition, then offset.
     pub async fn messages(&self, topic: &str) -> Vec<Received> {
-        admin::read_all(&self.brokers(), topic).await.unwrap()
+        messages(&self.brokers(), topic).await
     }
 
     /// Lets it end in order.

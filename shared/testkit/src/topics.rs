@@ -8,7 +8,7 @@ use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, Received, admin};
 use uuid::Uuid;
 
-use crate::given;
+use crate::{eventually, given};
 
 /// The names of one installation, under a prefix that nobody else has. When the test ends, its topics are deleted,
 /// and with them the groups of the services' consumers: stop those first. Derefs to the names, [`Topics`].
@@ -48,7 +48,21 @@ impl TestTopics {
 
     /// All that a service has published; by partition, then offset.
     pub async fn messages(&self, stream: Stream) -> Vec<Received> {
-        admin::read_all(&self.brokers, &self.events(stream)).await.unwrap()
+        messages(&self.brokers, &self.events(stream)).await
+    }
+
+    /// Waits until a consumer's group has committed that it has dealt with every message of these services.
+    pub async fn wait_until_consumed(&self, consumer: &str, streams: &[Stream]) {
+        let group = self.group(consumer);
+        for topic in streams.iter().map(|stream| self.events(*stream)) {
+            eventually(&format!("{group} has dealt with all of {topic}"), async || {
+                let ends = answer(async || admin::end_offsets(&self.brokers, &topic).await).await;
+                let done =
+                    answer(async || admin::committed_offsets(&self.brokers, &group, &topic).await).await;
+                ends.iter().all(|(partition, end)| done[partition].unwrap_or(0) == *end).then_some(())
+            })
+            .await;
+        }
     }
 }
 
@@ -68,8 +82,25 @@ pub(crate) async fn make_topics(brokers: &Brokers, topics: &Topics, streams: &[S
 
 /// The messages of a topic, counted by its offsets: nothing here is transactional or compacted.
 pub(crate) async fn count(brokers: &Brokers, topic: &str) -> usize {
-    let ends = admin::end_offsets(brokers, topic).await.unwrap();
+    let ends = answer(async || admin::end_offsets(brokers, topic).await).await;
     usize::try_from(ends.values().sum::<i64>()).unwrap()
+}
+
+pub(crate) async fn messages(brokers: &Brokers, topic: &str) -> Vec<Received> {
+    answer(async || admin::read_all(brokers, topic).await).await
+}
+
+/// Asks again where a partition has no leader: a broker is named as such a moment before it knows that it is.
+async fn answer<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> T {
+    let mut refusal = None;
+    for _ in 0..200 {
+        match ask().await {
+            Err(error @ messaging::Error::Refused { .. }) => refusal = Some(error),
+            answer => return answer.unwrap(),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("Kafka refuses to answer: {}", refusal.expect("it was asked"));
 }
 
 impl Drop for TestTopics {

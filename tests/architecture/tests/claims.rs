@@ -1,4 +1,10 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
 //! What the documents claim, they claim by the name of a test or of an audit: each must exist.
 
 use std::collections::BTreeSet;
@@ -38,7 +44,8 @@ fn functions() -> BTreeSet<String> {
 /// What stands in backticks and is a sentence: five words at least.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2).filter(|quoted| {
-        quoted.matches('_').count() >= 4 && quoted.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        quoted.matches('_').count() >= 4
+            && quoted.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     })
 }
 
@@ -55,7 +62,11 @@ fn every_test_that_a_document_names_exists() {
                 continue;
             }
             named += 1;
-            assert!(functions.contains(sentence), "{} names {sentence}, which is no function", document.display());
+            assert!(
+                functions.contains(sentence),
+                "{} names {sentence}, which is no function",
+                document.display()
+            );
         }
     }
     assert!(named > 50, "the documents name {named} tests: were they read?");

@@ -22,6 +22,8 @@ pub(crate) async fn until<T>(
         let last = match look().await {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(seen)) => seen,
+            // An answer that does not mean what we think will not do so later.
+            Err(trouble @ Trouble::Unreadable { .. }) => return Err(trouble),
             Err(trouble) => trouble.to_string(),
         };
         if start.elapsed() >= patience {

@@ -74,15 +74,15 @@ impl<'s> World<'s> {
         Ok(ended)
     }
 
-    /// Waits until the reservation of an order has a state.
-    pub(crate) async fn reservation_becomes(&self, order: Uuid, state: &str) -> Result<(), Trouble> {
+    /// Waits until the reservation of an order has a status.
+    pub(crate) async fn reservation_becomes(&self, order: Uuid, status: &str) -> Result<(), Trouble> {
         until(
-            format!("the reservation of {order} is {state}"),
+            format!("the reservation of {order} is {status}"),
             PATIENCE,
             "./dev logs inventory",
             async || {
                 let seen = self.api.reservation(order).await?;
-                Ok(if seen == state { Ok(()) } else { Err(seen) })
+                Ok(if seen == status { Ok(()) } else { Err(seen) })
             },
         )
         .await

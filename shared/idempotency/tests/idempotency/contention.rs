@@ -43,7 +43,9 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
     );
     assert!(matches!((one.unwrap(), two.unwrap()), (Answer::Executed(_), Answer::Executed(_))));
     // One of the two lost and ran again, from the start: its first effect was undone, or the second would have met it.
-    assert_eq!((runs.number(), effects(&database).await), (3, 2));
+    // Again it may come before the other one that was waiting, and lose once more.
+    assert!(runs.number() > 2, "nobody lost");
+    assert_eq!(effects(&database).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

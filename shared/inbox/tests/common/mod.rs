@@ -136,21 +136,9 @@ pub(crate) async fn wait_for_effects(database: &Database, expected: usize) {
     .await;
 }
 
-/// Until the group has committed that it has dealt with every message.
+/// Until every message is dealt with.
 pub(crate) async fn wait_until_done(topics: &TestTopics) {
-    eventually("every offset is committed", async || {
-        for stream in Stream::ALL {
-            let (brokers, topic) = (topics.brokers(), topics.events(stream));
-            let ends = admin::end_offsets(&brokers, &topic).await.unwrap();
-            let committed =
-                admin::committed_offsets(&brokers, &topics.group(CONSUMER), &topic).await.unwrap();
-            if ends.iter().any(|(partition, end)| committed[partition].unwrap_or(0) != *end) {
-                return None;
-            }
-        }
-        Some(())
-    })
-    .await;
+    topics.wait_until_consumed(CONSUMER, &Stream::ALL).await;
 }
 
 /// Makes the group begin again at the first message. Its members must have been stopped.
