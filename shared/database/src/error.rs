@@ -77,12 +77,10 @@ const UNAVAILABLE: &[&str] = &[
     "too many connections",
     "could not open file",
     "No space left on device",
-];
-const CONTENTION: &[&str] = &[
-    "deadlock detected",
-    "canceling statement due to lock timeout",
+    // A server that takes this long is as good as away; running the unit again would only keep it busy.
     "canceling statement due to statement timeout",
 ];
+const CONTENTION: &[&str] = &["deadlock detected", "canceling statement due to lock timeout"];
 
 impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {

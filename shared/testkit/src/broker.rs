@@ -102,6 +102,8 @@ fn run(folder: &Path, port: u16, controller_port: u16) -> Child {
         .arg(folder)
         .args([port.to_string(), controller_port.to_string()])
         .env("IDEM_KAFKA_HOME", given("IDEM_KAFKA_HOME"))
+        // Killed, it cannot remove the libraries that it has unpacked.
+        .env("IDEM_KAFKA_JVM_OPTIONS", format!("-Djava.io.tmpdir={}", folder.display()))
         .stdout(log.try_clone().unwrap())
         .stderr(log)
         .kill_on_drop(true)

@@ -123,7 +123,7 @@ impl<'r> Publishing<'r> {
         }
         crashpoint::reach("r2");
         self.sent.push_back((row.id, false));
-        tracing::debug!(event_id = %envelope.id, kind = %envelope.kind, topic = %topic, "MessageRelayed");
+        tracing::info!(event_id = %envelope.id, kind = %envelope.kind, topic = %topic, "MessageRelayed");
         Ok(())
     }
 

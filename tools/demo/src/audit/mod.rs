@@ -18,7 +18,7 @@ pub(crate) struct Audit {
 
 macro_rules! audits {
     ($($of:expr => [$($file:literal),* $(,)?]),* $(,)?) => {
-        &[$($(Audit { file: $file, of: $of, query: include_str!(concat!("../../../audits/", $file)) }),*),*]
+        &[$($(Audit { file: $file, of: $of, query: include_str!(concat!("../../../../audits/", $file)) }),*),*]
     };
 }
 

@@ -1,0 +1,67 @@
+//! A table of notes, and ways to write to it.
+
+use database::{Buffered, Database, Error, Tx};
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use testkit::TestDatabase;
+
+diesel::table! {
+    note (id) { id -> BigInt, }
+}
+
+/// A row that waits until the end.
+pub(crate) struct Note(pub(crate) i64);
+
+impl Buffered for Note {
+    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<(), Error>> {
+        async move {
+            for Note(id) in rows {
+                diesel::insert_into(note::table).values(note::id.eq(id)).execute(&mut &*tx).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+pub(crate) async fn notebook() -> TestDatabase {
+    let database = TestDatabase::plain().await;
+    let mut owner = database.owner().await;
+    owner
+        .batch_execute("CREATE TABLE note (id bigint PRIMARY KEY); GRANT ALL ON note TO idem_service")
+        .await
+        .unwrap();
+    database
+}
+
+pub(crate) async fn write(tx: &mut Tx, id: i64) -> QueryResult<usize> {
+    diesel::insert_into(note::table).values(note::id.eq(id)).execute(tx).await
+}
+
+pub(crate) async fn notes(database: &Database) -> Vec<i64> {
+    let mut connection = database.connection().await.unwrap();
+    note::table.select(note::id).order(note::id).load(&mut connection).await.unwrap()
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// Sessions of this test's database that are inside a transaction.
+pub(crate) async fn open_transactions(database: &TestDatabase) -> i64 {
+    // As the same role: another one would not be shown when a transaction began.
+    let mut watcher = database.second_instance().connection().await.unwrap();
+    let sessions: Count = diesel::sql_query(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+         AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
+    )
+    .get_result(&mut watcher)
+    .await
+    .unwrap();
+    sessions.count
+}

@@ -1,0 +1,13 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What a unit of work promises, against a real PostgreSQL.
+
+mod bench;
+mod buffering;
+mod ends;
+mod sessions;

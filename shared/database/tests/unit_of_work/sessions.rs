@@ -1,0 +1,120 @@
+//! What every session may do and for how long, and what its errors mean.
+
+use std::time::Duration;
+
+use database::{Database, Error, Settings, Tx};
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use testkit::{TestDatabase, eventually};
+use tokio::runtime::Handle;
+
+use crate::bench::{note, notebook, notes, write};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_has_its_guards() {
+    #[derive(QueryableByName)]
+    struct Setting {
+        #[diesel(sql_type = Text)]
+        value: String,
+    }
+    let database = notebook().await;
+    let mut connection = database.connection().await.unwrap();
+    for (name, value) in
+        [("statement_timeout", "5s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "5s")]
+    {
+        let setting: Setting = diesel::sql_query("SELECT current_setting($1) AS value")
+            .bind::<Text, _>(name)
+            .get_result(&mut connection)
+            .await
+            .unwrap();
+        assert_eq!(setting.value, value, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_owns_nothing() {
+    let database = TestDatabase::plain().await;
+    let mut connection = database.connection().await.unwrap();
+    for forbidden in [
+        "CREATE TABLE mine (id int)",
+        "UPDATE outbox_event SET topic = 'x'",
+        "DELETE FROM outbox_event",
+        "UPDATE audit_fact SET action = 'x'",
+        "DELETE FROM audit_fact",
+        "DROP TABLE inbox_message",
+    ] {
+        let error = connection.batch_execute(forbidden).await.unwrap_err().to_string();
+        assert!(
+            error.contains("permission denied") || error.contains("must be owner"),
+            "{forbidden}: {error}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_a_connection_for_ever() {
+    let database = TestDatabase::plain().await;
+    let settings = Settings {
+        pool_size: 1,
+        pool_wait: Duration::from_millis(50),
+        ..Settings::new(database.service_url(None))
+    };
+    let narrow = Database::new(&settings, Handle::current()).unwrap();
+    let held = narrow.connection().await.unwrap();
+    assert!(matches!(narrow.begin().await, Err(Error::Unavailable(_))));
+    drop(held);
+    narrow.begin().await.unwrap().rollback().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_absent_server_is_unavailable_and_a_lost_commit_is_unknown() {
+    let database = notebook().await;
+    let server = testkit::given("IDEM_POSTGRES_URL");
+    let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
+    let proxy = testkit::Proxy::to(address).await;
+    let settings = Settings::new(database.service_url(Some(proxy.address())));
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+
+    let mut tx = distant.begin().await.unwrap();
+    write(&mut tx, 1).await.unwrap();
+    proxy.cut();
+    assert!(matches!(tx.commit().await, Err(Error::CommitUnknown(_))));
+    assert!(matches!(distant.begin().await, Err(Error::Unavailable(_))));
+
+    proxy.mend();
+    eventually("the pool heals", async || distant.ping().await.ok()).await;
+    assert_eq!(notes(&database).await, [0_i64; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_takes_too_long_is_a_server_that_is_away() {
+    let database = TestDatabase::plain().await;
+    let settings = Settings {
+        statement_timeout: Duration::from_millis(50),
+        ..Settings::new(database.service_url(None))
+    };
+    let hasty = Database::new(&settings, Handle::current()).unwrap();
+    let mut tx = hasty.begin().await.unwrap();
+    let error: Error = tx.batch_execute("SELECT pg_sleep(5)").await.unwrap_err().into();
+    assert_eq!(error.class(), database::Class::Unavailable, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadlock_is_contention() {
+    let database = notebook().await;
+    let mut tx = database.begin().await.unwrap();
+    write(&mut tx, 1).await.unwrap();
+    write(&mut tx, 2).await.unwrap();
+    tx.commit().await.unwrap();
+    let lock = async |tx: &mut Tx, id: i64| {
+        note::table.find(id).select(note::id).for_update().first::<i64>(tx).await
+    };
+    let (mut one, mut two) = (database.begin().await.unwrap(), database.begin().await.unwrap());
+    lock(&mut one, 1).await.unwrap();
+    lock(&mut two, 2).await.unwrap();
+    let (first, second) = tokio::join!(lock(&mut one, 2), lock(&mut two, 1));
+    let errors: Vec<Error> = [first, second].into_iter().filter_map(Result::err).map(Error::from).collect();
+    assert!(!errors.is_empty(), "one of the two must lose");
+    assert!(errors.iter().all(|e| e.class() == database::Class::Contention), "{errors:?}");
+}
