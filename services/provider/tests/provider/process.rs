@@ -1,6 +1,7 @@
 //! The process: what it says about a wrong configuration, how it waits for PostgreSQL, and how it ends.
 
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use testkit::{Proxy, TestDatabase, eventually, given};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -73,17 +74,22 @@ async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
     serve.env("IDEM_DATABASE__MIGRATION_URL", database.owner_url()).env("IDEM_LOG__FORMAT", "json");
     let mut process = serve.stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
-    let mut address = None;
-    while let Some(line) = lines.next_line().await.unwrap() {
-        let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
-        if let Some(found) = entry["fields"]["address"].as_str() {
-            address = Some(found.to_owned());
+    let opened = async {
+        let mut address = None;
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+            if let Some(found) = entry["address"].as_str() {
+                address = Some(found.to_owned());
+            }
+            if entry["message"] == "the books are open" {
+                break;
+            }
         }
-        if entry["fields"]["message"] == "the books are open" {
-            break;
-        }
-    }
-    let base = format!("http://{}", address.unwrap());
+        address.expect("the log tells the address")
+    };
+    let address =
+        tokio::time::timeout(Duration::from_mins(1), opened).await.expect("the books are opened in time");
+    let base = format!("http://{address}");
     let (url, faults) = (format!("{base}/v1/payment_intents"), format!("{base}/_faults"));
     let form = charge_form("pm_card_idem_slow", "100");
     let http = client();
