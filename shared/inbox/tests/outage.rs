@@ -45,7 +45,7 @@ async fn a_database_outage_parks_nothing() {
     post_some(&topics, 20).await;
     wait_for_effects(&database, 20).await;
 
-    proxy.cut();
+    proxy.cut().await;
     post_some(&topics, 20).await;
     outlast_the_attempts(&proxy).await;
     proxy.mend();
@@ -59,7 +59,7 @@ async fn a_database_outage_parks_nothing() {
 async fn what_was_not_committed_is_delivered_to_the_next_member() {
     let (database, topics, proxy) =
         (database().await, TestTopics::create().await, Proxy::to_postgres().await);
-    proxy.cut();
+    proxy.cut().await;
     let runner = run(&through(&proxy, &database), &topics, noting("one"));
     post_some(&topics, 20).await;
     outlast_the_attempts(&proxy).await;
@@ -85,7 +85,7 @@ async fn connections_that_break_again_and_again_lose_and_double_nothing() {
         posted += 20;
         let at_least = effects(&database).await.len() + 1;
         wait_for_effects(&database, at_least).await;
-        proxy.cut();
+        proxy.cut().await;
         proxy.mend();
     }
     wait_until_done(&topics).await;

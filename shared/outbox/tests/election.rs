@@ -110,7 +110,7 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
     tell(&database, 1, &confirmed(OrderId::generate())).await;
     wait_for(&topics, Stream::Orders, 1).await;
 
-    proxy.cut();
+    proxy.cut().await;
     let before = progress(&database).await.epoch;
     let looks_often = RelaySettings { lease: Duration::from_secs(5), ..settings() };
     let second = relay(&database, &topics, looks_often);

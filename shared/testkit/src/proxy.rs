@@ -22,6 +22,13 @@ struct Gate {
     cuts: watch::Sender<usize>,
 }
 
+impl Gate {
+    fn sever(&self) {
+        self.open.store(false, Ordering::SeqCst);
+        self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+}
+
 impl Proxy {
     /// Listens on a free port and forwards to `upstream` (`host:port`).
     pub async fn to(upstream: impl Into<String>) -> Self {
@@ -55,10 +62,11 @@ impl Proxy {
         self.address
     }
 
-    /// Ends all connections and refuses new ones.
-    pub fn cut(&self) {
-        self.gate.open.store(false, Ordering::SeqCst);
-        self.gate.cuts.send_modify(|cuts| *cuts += 1);
+    /// Ends all connections and refuses new ones. Nothing that is sent afterwards reaches the server: returns once
+    /// every connection has ended.
+    pub async fn cut(&self) {
+        self.gate.sever();
+        self.gate.cuts.closed().await;
     }
 
     /// How many connections were refused so far: tells that somebody has noticed the cut.
@@ -74,7 +82,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.cut();
+        self.gate.sever();
         self.accept.abort();
     }
 }

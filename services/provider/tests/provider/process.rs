@@ -53,7 +53,7 @@ async fn without_postgresql_it_waits_and_is_not_ready() {
     let server = given("IDEM_POSTGRES_URL");
     let upstream = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
     let proxy = Proxy::to(upstream).await;
-    proxy.cut();
+    proxy.cut().await;
     let bench = Bench::on(database, Some(proxy.address()));
     bench.ready(503).await;
     let refused = bench.charge("k", VISA, 100).await;
@@ -62,7 +62,7 @@ async fn without_postgresql_it_waits_and_is_not_ready() {
     proxy.mend();
     bench.ready(200).await;
     assert_eq!(bench.charge("k", VISA, 100).await.status, 200);
-    proxy.cut();
+    proxy.cut().await;
     bench.ready(503).await;
 }
 

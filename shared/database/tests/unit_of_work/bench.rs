@@ -1,12 +1,15 @@
 //! A table of notes, and ways to write to it.
 
-use database::{Buffered, Database, Error, Tx};
+use std::time::Duration;
+
+use database::{Buffered, Database, Error, Settings, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use testkit::TestDatabase;
+use tokio::runtime::Handle;
 
 diesel::table! {
     note (id) { id -> BigInt, }
@@ -50,6 +53,15 @@ pub(crate) async fn notes(database: &Database) -> Vec<i64> {
 struct Count {
     #[diesel(sql_type = BigInt)]
     count: i64,
+}
+
+/// A pool whose transactions the server does not end by itself: what ends one is the dropping alone.
+pub(crate) fn patient(database: &TestDatabase) -> Database {
+    let settings = Settings {
+        idle_in_transaction_timeout: Duration::from_mins(10),
+        ..Settings::new(database.service_url(None))
+    };
+    Database::new(&settings, Handle::current()).unwrap()
 }
 
 /// Sessions of this test's database that are inside a transaction.

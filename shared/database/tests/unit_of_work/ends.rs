@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use testkit::eventually;
 
-use crate::bench::{note, notebook, notes, open_transactions, write};
+use crate::bench::{note, notebook, notes, open_transactions, patient, write};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_keeps_and_a_rollback_does_not() {
@@ -22,7 +22,8 @@ async fn a_commit_keeps_and_a_rollback_does_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_transaction_leaves_nothing_open() {
     let database = notebook().await;
-    let mut tx = database.begin().await.unwrap();
+    let patient = patient(&database);
+    let mut tx = patient.begin().await.unwrap();
     write(&mut tx, 1).await.unwrap();
     assert_eq!(open_transactions(&database).await, 1);
     drop(tx);
@@ -39,8 +40,9 @@ async fn a_dropped_transaction_leaves_nothing_open() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_future_dropped_in_the_middle_of_a_statement_leaves_nothing_open() {
     let database = notebook().await;
+    let patient = patient(&database);
     let work = async {
-        let mut tx = database.begin().await.unwrap();
+        let mut tx = patient.begin().await.unwrap();
         write(&mut tx, 1).await.unwrap();
         tx.batch_execute("SELECT pg_sleep(1)").await.unwrap();
         tx.commit().await.unwrap();

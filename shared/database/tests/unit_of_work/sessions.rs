@@ -78,7 +78,7 @@ async fn an_absent_server_is_unavailable_and_a_lost_commit_is_unknown() {
 
     let mut tx = distant.begin().await.unwrap();
     write(&mut tx, 1).await.unwrap();
-    proxy.cut();
+    proxy.cut().await;
     assert!(matches!(tx.commit().await, Err(Error::CommitUnknown(_))));
     assert!(matches!(distant.begin().await, Err(Error::Unavailable(_))));
 

@@ -26,7 +26,7 @@ async fn without_a_database_every_route_is_503_and_nothing_is_done() {
     let (bench, proxy) = distant().await;
     let first = bench.place(KEY, order(1)).await;
     first.assert_placed();
-    proxy.cut();
+    proxy.cut().await;
     let other = key();
     for _ in 0..2 {
         assert!(bench.place(&other, order(1)).await.refuses(503, "service-unavailable").retryable);
@@ -57,7 +57,7 @@ async fn a_connection_lost_before_the_commit_is_503_and_nothing_is_done() {
     owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
     let (lost, ()) = tokio::join!(bench.place(KEY, noted("wait")), async {
         bench.in_flight().await;
-        proxy.cut();
+        proxy.cut().await;
     });
     lost.refuses(503, "service-unavailable");
     owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
@@ -85,7 +85,7 @@ async fn a_connection_lost_in_the_commit_is_503_and_the_retry_tells() {
     owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
     let (lost, ()) = tokio::join!(bench.place(KEY, order(1)), async {
         bench.in_flight().await;
-        proxy.cut();
+        proxy.cut().await;
     });
     assert!(lost.refuses(503, "commit-outcome-unknown").retryable);
     proxy.mend();

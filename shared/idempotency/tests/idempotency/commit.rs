@@ -48,7 +48,7 @@ impl Lost {
         let instance = Database::new(&settings, Handle::current()).unwrap();
         let (answer, ()) = tokio::join!(send(&instance, intent(KEY, "a")), async {
             eventually("COMMIT waits", async || (waiting(&database).await == 1).then_some(())).await;
-            proxy.cut();
+            proxy.cut().await;
         });
         let error = answer.unwrap_err();
         assert!(matches!(error, Error::CommitUnknown(_)), "{error:?}");

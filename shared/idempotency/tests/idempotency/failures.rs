@@ -94,7 +94,7 @@ async fn without_a_database_nothing_is_carried_out() {
     };
     // Warm first: a pooled connection that has died must not be mistaken for a living one.
     distant.ping().await.unwrap();
-    proxy.cut();
+    proxy.cut().await;
     for _ in 0..3 {
         let answer =
             idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await;
@@ -119,7 +119,7 @@ async fn a_connection_lost_in_the_middle_of_a_command_stores_nothing() {
     let gate = Gate::closed();
     let (answer, ()) = tokio::join!(gate.send(&distant, intent(KEY, "a")), async {
         gate.reached().await;
-        proxy.cut();
+        proxy.cut().await;
         gate.open();
     });
     assert_eq!(answer.unwrap_err().class(), Class::Unavailable);

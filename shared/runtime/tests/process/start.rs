@@ -50,8 +50,8 @@ async fn readiness_says_which_server_is_missing() {
     let server = given("IDEM_POSTGRES_URL");
     let postgres = Proxy::to(server.rsplit('@').next().unwrap().split('/').next().unwrap()).await;
     let kafka = Proxy::to(given("IDEM_KAFKA_BROKERS")).await;
-    postgres.cut();
-    kafka.cut();
+    postgres.cut().await;
+    kafka.cut().await;
     let mut serve = surroundings.serve();
     serve
         .env("IDEM_DATABASE__URL", surroundings.database.service_url(Some(postgres.address())))
@@ -75,7 +75,7 @@ async fn readiness_says_which_server_is_missing() {
     // One line each, however often it was tried.
     assert_eq!(running.entries("waiting for PostgreSQL: ").len(), 1);
 
-    postgres.cut();
+    postgres.cut().await;
     running.readiness(503, r#"{"status":"unavailable","database":"away","broker":"ok"}"#).await;
     assert_eq!(running.get("/health/live").await.unwrap().0, 200);
     postgres.mend();

@@ -35,7 +35,7 @@ async fn with_the_database_away_commands_are_told_to_come_back_and_then_succeed(
     let customer = Customer::stocked(&stack, 100).await;
     customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;
 
-    proxy.cut();
+    proxy.cut().await;
     let key = key();
     let refused = customer.placing(&key, 1, "pm_card_visa").send().await.unwrap();
     assert_eq!(refused.status(), 503);
