@@ -46,6 +46,11 @@ pub fn claims(tenant: &str, client: &str, scopes: &str) -> Value {
 
 /// A token of these claims, signed with the key that is trusted.
 pub fn signed(claims: &Value) -> String {
-    let header = Header { kid: Some(KEY_ID.to_owned()), ..Header::new(Algorithm::EdDSA) };
+    signed_as(Some(KEY_ID), claims)
+}
+
+/// The same, under another name of the key.
+pub fn signed_as(kid: Option<&str>, claims: &Value) -> String {
+    let header = Header { kid: kid.map(str::to_owned), ..Header::new(Algorithm::EdDSA) };
     encode(&header, claims, &PRIVATE).unwrap()
 }

@@ -13,7 +13,7 @@ use edge::{Authenticator, Edge, EdgeSettings};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, eventually, identity};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -24,6 +24,9 @@ use crate::shop;
 
 pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
 pub(crate) const SCOPES: &str = "orders:read orders:write inventory:write";
+
+/// No answer takes longer: without one a test fails instead of waiting for ever.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running shop. It stops, and its database goes, when the test ends.
 pub(crate) struct Bench {
@@ -69,7 +72,7 @@ impl Bench {
 
     /// Without a token.
     pub(crate) fn plain(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("http://{}{path}", self.address))
+        self.client.request(method, format!("http://{}{path}", self.address)).timeout(PATIENCE)
     }
 
     /// A command of the default client; the body goes out as it stands.
@@ -89,9 +92,7 @@ impl Bench {
     pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> Answer {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         socket.write_all(request.as_ref()).await.unwrap();
-        let mut bytes = Vec::new();
-        socket.read_to_end(&mut bytes).await.unwrap();
-        Answer::parse(&bytes)
+        read(&mut socket).await
     }
 
     /// The head of a command, up to and without the empty line.
@@ -196,6 +197,18 @@ fn serve(database: Database, adjust: impl FnOnce(&mut EdgeSettings)) -> (SocketA
 
 pub(crate) async fn send(request: RequestBuilder) -> Answer {
     Answer::read(request.send().await.unwrap()).await
+}
+
+/// The answer on a connection that the server ends after it.
+pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Answer {
+    let mut bytes = Vec::new();
+    let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut bytes)).await;
+    let ended = ended.unwrap_or_else(|_| {
+        panic!("the connection does not end after {:?}", String::from_utf8_lossy(&bytes))
+    });
+    // It may be reset behind an answer to a request that was not read to its end.
+    assert!(ended.is_ok() || !bytes.is_empty(), "{ended:?}");
+    Answer::parse(&bytes)
 }
 
 pub(crate) fn json_body(request: RequestBuilder, body: impl Into<String>) -> RequestBuilder {

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use reqwest::Method;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::answer::Answer;
-use crate::bench::{Bench, KEY, order, send};
+use crate::bench::{Bench, KEY, order, read, send};
 
 fn large() -> String {
     let order = order(1);
@@ -72,31 +71,24 @@ async fn a_body_that_stalls_is_given_up() {
         let mut socket = open(&bench, length, sent).await;
         assert!(read(&mut socket).await.refuses(408, "request-timeout").retryable);
     }
-    let mut socket = open(&bench, "Content-Length: 10000", "{").await;
-    let (mut reading, mut writing) = socket.split();
-    let drip = async {
+    let (mut reading, mut writing) = open(&bench, "Content-Length: 10000", "{").await.into_split();
+    let drip = async move {
         while writing.write_all(b" ").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let mut bytes = Vec::new();
-    let mut answered = std::pin::pin!(async {
-        let mut buffer = [0; 4096];
-        loop {
-            let read = reading.read(&mut buffer).await.unwrap_or(0);
-            bytes.extend_from_slice(&buffer[..read]);
-            if read == 0 || bytes.ends_with(b"}") {
-                break;
-            }
-        }
-    });
-    tokio::select! {
-        () = &mut answered => {}
-        () = drip => answered.await,
-    }
-    Answer::parse(&bytes).refuses(408, "request-timeout");
+    let (answer, ()) = tokio::join!(read(&mut reading), drip);
+    answer.refuses(408, "request-timeout");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_falls_silent_is_given_up_before_its_deadline() {
+    let bench = Bench::with(|settings| settings.body_deadline = Duration::from_hours(1)).await;
+    let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;
+    read(&mut socket).await.refuses(408, "request-timeout");
+    bench.assert_untouched().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,11 +96,8 @@ async fn a_body_that_breaks_off_does_nothing() {
     let bench = Bench::start().await;
     let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;
     socket.shutdown().await.unwrap();
-    let mut bytes = Vec::new();
-    let _ = socket.read_to_end(&mut bytes).await;
-    if !bytes.is_empty() {
-        assert_eq!(Answer::parse(&bytes).status, 400);
-    }
+    let told = read(&mut socket).await.refuses(400, "request-invalid");
+    assert!(told.detail.contains("broke off"), "{told:?}");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -146,12 +135,4 @@ async fn open(bench: &Bench, length: &str, sent: &str) -> TcpStream {
         .head("/v1/orders", &["Content-Type: application/json", length, &format!("Idempotency-Key: {KEY}")]);
     socket.write_all(format!("{head}\r\n{sent}").as_bytes()).await.unwrap();
     socket
-}
-
-/// The answer on a connection that the server ends after it.
-async fn read(socket: &mut TcpStream) -> Answer {
-    let mut bytes = Vec::new();
-    let ended = socket.read_to_end(&mut bytes).await;
-    assert!(ended.is_ok() || !bytes.is_empty(), "{ended:?}");
-    Answer::parse(&bytes)
 }

@@ -12,9 +12,7 @@ use crate::bench::{Bench, KEY, json_body, key, noted, order, send, shop_database
 /// A shop that reaches its database through a proxy.
 async fn distant() -> (Bench, Proxy) {
     let database = shop_database().await;
-    let server = testkit::given("IDEM_POSTGRES_URL");
-    let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
-    let proxy = Proxy::to(address).await;
+    let proxy = Proxy::to_postgres().await;
     let mut settings = Settings::new(database.service_url(Some(proxy.address())));
     settings.statement_timeout = Duration::from_mins(1);
     let instance = Database::new(&settings, Handle::current()).unwrap();

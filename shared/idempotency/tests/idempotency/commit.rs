@@ -38,9 +38,7 @@ impl Lost {
         holder.batch_execute(&slow_commit(verdict)).await.unwrap();
         holder.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
 
-        let server = testkit::given("IDEM_POSTGRES_URL");
-        let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
-        let proxy = Proxy::to(address).await;
+        let proxy = Proxy::to_postgres().await;
         let settings = Settings {
             statement_timeout: Duration::from_mins(1),
             ..Settings::new(database.service_url(Some(proxy.address())))

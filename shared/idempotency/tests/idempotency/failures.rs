@@ -74,9 +74,7 @@ async fn a_panicking_command_stores_nothing_and_frees_its_key() {
 
 /// The shop as it is seen through a proxy.
 async fn distant(database: &TestDatabase) -> (Proxy, Database) {
-    let server = testkit::given("IDEM_POSTGRES_URL");
-    let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
-    let proxy = Proxy::to(address).await;
+    let proxy = Proxy::to_postgres().await;
     let settings = Settings::new(database.service_url(Some(proxy.address())));
     let distant = Database::new(&settings, Handle::current()).unwrap();
     (proxy, distant)
