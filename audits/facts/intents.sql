@@ -2,4 +2,4 @@
 -- Databases: orders, payments, inventory.
 SELECT (SELECT count(*) FROM idempotency_record
          WHERE tenant_id = $1 AND state = 'completed' AND status < 400) AS accepted,
-       (SELECT count(*) FROM audit_fact WHERE tenant_id = $1) AS facts;
+       (SELECT count(*) FROM audit_fact WHERE tenant_id = $1 AND actor NOT LIKE '@operator:%') AS facts;

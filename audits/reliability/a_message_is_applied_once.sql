@@ -1,7 +1,8 @@
 -- Promise 7: of each aggregate a consumer has applied the messages up to one number, and each of them once.
 -- Databases: orders, payments, inventory.
 --
--- Messages that wait were entered but not applied. Old entries may have been trimmed from below.
+-- Messages that wait were entered but not applied. Old entries may have been trimmed from below. Number 0 is that of a
+-- message whose number nobody could read.
 SELECT format('%s has applied %s %s up to %s, but has entered %s messages, numbered from %s to %s',
               applied.consumer, applied.source, applied.aggregate_id, applied.last_sequence,
               count(*), min(entry.sequence), max(entry.sequence)) AS violation
@@ -9,6 +10,7 @@ SELECT format('%s has applied %s %s up to %s, but has entered %s messages, numbe
   JOIN inbox_message AS entry USING (consumer, source, aggregate_id)
   LEFT JOIN inbox_parked AS waiting USING (consumer, message_id)
  WHERE waiting.message_id IS NULL
+   AND entry.sequence > 0
  GROUP BY applied.consumer, applied.source, applied.aggregate_id, applied.last_sequence
 HAVING max(entry.sequence) <> applied.last_sequence
     OR count(*) <> max(entry.sequence) - min(entry.sequence) + 1;

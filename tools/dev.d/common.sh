@@ -59,8 +59,10 @@ port_is_open() { # port
 
 # Two checkouts need two port bases; a stranger on a port is better named than waited for.
 refuse_taken_port() { # name
-  ! port_is_open "$(port_of "$1")" ||
-    die "port $(port_of "$1"), for $1, is taken: stop what listens there, or set IDEM_PORT_BASE to another number"
+  local port
+  port=$(port_of "$1") || return 0
+  ! port_is_open "$port" ||
+    die "port $port, for $1, is taken: stop what listens there, or set IDEM_PORT_BASE to another number"
 }
 
 # One script at a time starts and stops things in this checkout; kill -9 of the holder frees the lock.
@@ -83,6 +85,7 @@ load_environment() {
     while IFS= read -r line; do
       case $line in
         IDEM_PORT_BASE=*) IDEM_PORT_BASE=${IDEM_PORT_BASE:-${line#*=}} ;;
+        IDEM_INSTANCES=*) IDEM_INSTANCES=${IDEM_INSTANCES:-${line#*=}} ;;
         IDEM_POSTGRES_URL=*) IDEM_POSTGRES_URL=${IDEM_POSTGRES_URL:-${line#*=}} ;;
         IDEM_KAFKA_BROKERS=*) IDEM_KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-${line#*=}} ;;
       esac
@@ -92,6 +95,8 @@ load_environment() {
   # shellcheck disable=SC2015 # either test failing is what the message is for
   [[ $IDEM_PORT_BASE =~ ^[0-9]{4,5}$ ]] && ((IDEM_PORT_BASE >= 1024 && IDEM_PORT_BASE <= 64000)) ||
     die "IDEM_PORT_BASE is '$IDEM_PORT_BASE': it must be a number from 1024 to 64000"
+  IDEM_INSTANCES=${IDEM_INSTANCES:-1}
+  choose_parts
 
   OWN_POSTGRES_URL=postgres://postgres@127.0.0.1:$(port_of postgres)/postgres
   OWN_KAFKA_BROKERS=127.0.0.1:$(port_of kafka)
@@ -111,19 +116,8 @@ is_given() { # postgres | kafka
 save_environment() {
   {
     echo "IDEM_PORT_BASE=$IDEM_PORT_BASE"
+    echo "IDEM_INSTANCES=$IDEM_INSTANCES"
     ! is_given postgres || echo "IDEM_POSTGRES_URL=$POSTGRES_URL"
     ! is_given kafka || echo "IDEM_KAFKA_BROKERS=$KAFKA_BROKERS"
   } >"$RUN_DIR/environment"
-}
-
-port_of() { # name
-  case $1 in
-    orders) echo $((IDEM_PORT_BASE + 1)) ;;
-    payments) echo $((IDEM_PORT_BASE + 2)) ;;
-    inventory) echo $((IDEM_PORT_BASE + 3)) ;;
-    provider) echo $((IDEM_PORT_BASE + 4)) ;;
-    postgres) echo $((IDEM_PORT_BASE + 31)) ;;
-    kafka) echo $((IDEM_PORT_BASE + 41)) ;;
-    *) return 1 ;;
-  esac
 }

@@ -74,11 +74,46 @@ show_tail() { # name
   say "----"
 }
 
+# Freezes a process and its children where they are: their connections stay open, and nobody answers. Signals
+# wait until it is resumed, but for KILL.
+pause_process() { # name
+  local pid
+  pid=$(pid_of "$1") || return 1
+  signal_all STOP "$pid"
+  until is_paused "$1"; do sleep 0.02; done
+  say "$1 paused"
+}
+
+resume_process() { # name
+  local pid
+  pid=$(pid_of "$1") || return 1
+  signal_all CONT "$pid"
+  say "$1 resumed"
+}
+
+is_paused() { # name
+  local pid state stat
+  pid=$(pid_of "$1") || return 1
+  if [[ -r /proc/self/stat ]]; then
+    { stat=$(<"/proc/$pid/stat"); } 2>/dev/null || return 1
+    state=${stat##*) }
+  else
+    state=$(ps -o stat= -p "$pid" 2>/dev/null) || return 1
+  fi
+  [[ $state == T* ]]
+}
+
+signal_all() { # signal pid
+  # shellcheck disable=SC2046 # a list of pids
+  kill -s "$1" "$2" $(children_of "$2") 2>/dev/null
+}
+
 # Asks a process to end, and ends it if it does not within the time allowed.
 stop_process() { # name signal seconds
   local name=$1 signal=$2 deadline=$((SECONDS + $3)) pid
   if pid=$(pid_of "$name"); then
     kill -s "$signal" "$pid" 2>/dev/null
+    ! is_paused "$name" || signal_all CONT "$pid"
     while is_running "$name"; do
       if ((SECONDS >= deadline)); then
         say "$name did not end within ${3}s: killing it"
@@ -96,8 +131,7 @@ stop_process() { # name signal seconds
 kill_process() { # name
   local pid
   pid=$(pid_of "$1") || return 1
-  # shellcheck disable=SC2046 # a list of pids
-  kill -s KILL "$pid" $(children_of "$pid") 2>/dev/null
+  signal_all KILL "$pid"
   while is_running "$1"; do sleep 0.02; done
   rm -f "$RUN_DIR/$1.pid"
   say "$1 killed"

@@ -59,32 +59,65 @@ foreign_settings() { # name
 }
 
 start_service() { # name
-  local name=$1 port settings variable
-  port=$(port_of "$name")
+  local name=$1 service command=serve settings variable
+  service=$(service_of "$name")
+  [[ -x $BIN_DIR/$service ]] || die "$BIN_DIR/$service is not there: build it with ./dev up"
   settings=(
-    "IDEM_HTTP__PORT=$port"
-    "IDEM_DATABASE__URL=$(database_url "${name}_service" "$name")"
-    "IDEM_DATABASE__MIGRATION_URL=$(database_url "${name}_owner" "$name")"
+    "IDEM_DATABASE__URL=$(database_url "${service}_service" "$service")"
     "IDEM_LOG__FORMAT=${IDEM_LOG__FORMAT:-pretty}"
   )
-  if [[ $name != provider ]]; then
+  if is_relay "$name"; then
+    command=relay
+    relay_settings
+  else
+    serving_settings "$name" "$service"
+  fi
+  for variable in $(foreign_settings "$service"); do
+    settings=(-u "$variable" "${settings[@]}")
+  done
+  launch "$name" env "${settings[@]}" "$BIN_DIR/$service" "$command"
+}
+
+# Adds what a program needs that serves, and migrates at its start.
+serving_settings() { # name service; adds to the caller's settings
+  local name=$1 service=$2 port
+  port=$(port_of "$name")
+  settings+=(
+    "IDEM_HTTP__PORT=$port"
+    "IDEM_DATABASE__MIGRATION_URL=$(database_url "${service}_owner" "$service")"
+  )
+  if [[ $service != provider ]]; then
     settings+=(
       "IDEM_ADMIN__PORT=$((port + 1000))"
       "IDEM_KAFKA__BROKERS=$KAFKA_BROKERS"
       "IDEM_AUTH__JWKS=$KEYS_DIR/jwks.json"
     )
+    [[ $IDEM_INSTANCES == 1 ]] || settings+=("IDEM_RELAY__IN_PROCESS=false")
   fi
-  if [[ $name == payments ]]; then
+  if [[ $service == payments ]]; then
     settings+=(
       "IDEM_PROCESSOR__URL=${IDEM_PROCESSOR__URL:-http://127.0.0.1:$(port_of provider)}"
       "IDEM_PROCESSOR__SECRET_KEY=${IDEM_PROCESSOR__SECRET_KEY:-sk_test_idem}"
     )
   fi
-  [[ -x $BIN_DIR/$name ]] || die "$BIN_DIR/$name is not there: build it with ./dev up"
-  for variable in $(foreign_settings "$name"); do
-    settings=(-u "$variable" "${settings[@]}")
-  done
-  launch "$name" env "${settings[@]}" "$BIN_DIR/$name" serve
+}
+
+# Adds what a relay needs. It opens no port, so its log must tell whether it works, whatever else is logged.
+relay_settings() { # adds to the caller's settings
+  settings+=("IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
+  [[ -z ${IDEM_LOG__LEVEL:-} ]] || settings+=("IDEM_LOG__LEVEL=$IDEM_LOG__LEVEL,runtime=info,outbox=info")
+}
+
+# Whether the process whose log this is has come so far that it works or stands by.
+relay_is_ready() { # name
+  grep -qE '(: |"message":")ready("|$)' "$LOG_DIR/$1.log" 2>/dev/null
+}
+
+# Whether the relay holds the lease, as it has last said itself.
+relay_state() { # name
+  local last
+  last=$(grep -oE 'relay is active|relay stopped its turn' "$LOG_DIR/$1.log" 2>/dev/null | tail -n 1)
+  if [[ $last == "relay is active" ]]; then echo active; else echo standby; fi
 }
 
 # Whether GET /health/ready answers 200; in bash alone, as curl may be missing.

@@ -1,32 +1,22 @@
 # shellcheck shell=bash
 # The parts as one: started in the order they need each other, stopped in the reverse.
 
-ALL=(postgres kafka provider inventory payments orders)
-
-check_names() { # names...
-  local name
-  for name in "$@"; do
-    [[ " ${ALL[*]} " == *" $name "* ]] || usage_error "no part is called '$name': there are ${ALL[*]}"
-  done
-}
-
-is_server() { [[ $1 == postgres || $1 == kafka ]]; }
-
 running_names() {
   local name
-  for name in "${ALL[@]}"; do
+  for name in "${PARTS[@]}"; do
     ! is_running "$name" || echo "$name"
   done
 }
 
-# Starts what does not run yet, and returns once everything answers.
+# Starts what does not run yet, resumes what is paused, and returns once everything answers.
 up() { # wait|no-wait names...
   local wait=$1 name servers=() services=() started=$SECONDS
   shift
   check_names "$@"
   refuse_other_ports
+  refuse_other_instances
   (($#)) || set -- "${ALL[@]}"
-  for name in "${ALL[@]}"; do # in this order, however they were given
+  for name in "${PARTS[@]}"; do # in this order, however they were given
     [[ " $* " == *" $name "* ]] || continue
     if is_server "$name"; then servers+=("$name"); else services+=("$name"); fi
   done
@@ -49,6 +39,7 @@ up() { # wait|no-wait names...
 start_parts() { # names...
   local name
   for name in "$@"; do
+    ! is_paused "$name" || resume_process "$name"
     if is_running "$name" || is_given "$name"; then continue; fi
     refuse_taken_port "$name"
     case $name in
@@ -65,7 +56,7 @@ await_parts() { # names...
     case $name in
       postgres) await_server PostgreSQL "$POSTGRES_URL" postgres postgres_answers ;;
       kafka) await_server Kafka "$KAFKA_BROKERS" kafka kafka_answers ;;
-      *) await_ready "$name" 60 service_answers "$name" ;;
+      *) await_ready "$name" 60 answers "$name" ;;
     esac
   done
 }
@@ -83,9 +74,9 @@ await_server() { # title address name probe
 down() { # names...
   local name index
   check_names "$@"
-  (($#)) || set -- "${ALL[@]}"
-  for ((index = ${#ALL[@]} - 1; index >= 0; index--)); do
-    name=${ALL[index]}
+  (($#)) || set -- "${PARTS[@]}"
+  for ((index = ${#PARTS[@]} - 1; index >= 0; index--)); do
+    name=${PARTS[index]}
     [[ " $* " == *" $name "* ]] || continue
     case $name in
       postgres) stop_process postgres INT 20 ;; # a fast shutdown: it does not wait for clients to leave
@@ -110,29 +101,49 @@ refuse_other_ports() {
     die "this checkout already runs with $(head -n 1 "$RUN_DIR/environment"): ./dev down first"
 }
 
+# A relay with its service would publish beside those that run apart, and the other way round nobody would.
+refuse_other_instances() {
+  local name saved
+  saved=$(grep '^IDEM_INSTANCES=' "$RUN_DIR/environment" 2>/dev/null) || return 0
+  [[ $saved != "IDEM_INSTANCES=$IDEM_INSTANCES" ]] || return 0
+  for name in $(running_names); do
+    ! is_service "$name" || die "this stack runs with --instances ${saved#*=}: ./dev down first"
+  done
+}
+
 status() {
-  local name pid ready
-  printf '%-10s %8s %6s %-6s %8s\n' NAME PID PORT READY MEMORY
-  for name in "${ALL[@]}"; do
+  local name pid
+  printf '%-17s %8s %6s %-7s %8s\n' NAME PID PORT READY MEMORY
+  for name in "${PARTS[@]}"; do
     if is_given "$name"; then
-      printf '%-10s %8s %6s %-6s %8s\n' "$name" given - "$(yes_or_no answers "$name")" -
+      printf '%-17s %8s %6s %-7s %8s\n' "$name" given - "$(readiness "$name")" -
     elif pid=$(pid_of "$name"); then
-      ready=$(yes_or_no answers "$name")
-      printf '%-10s %8s %6s %-6s %4s MiB\n' "$name" "$pid" "$(port_of "$name")" "$ready" "$(memory_of "$pid")"
-    else
-      printf '%-10s %8s %6s %-6s %8s\n' "$name" - "$(port_of "$name")" no -
+      printf '%-17s %8s %6s %-7s %4s MiB\n' "$name" "$pid" "$(port_of "$name" || echo -)" \
+        "$(readiness "$name")" "$(memory_of "$pid")"
+    elif [[ " ${ALL[*]} " == *" $name "* ]]; then
+      printf '%-17s %8s %6s %-7s %8s\n' "$name" - "$(port_of "$name" || echo -)" no -
     fi
   done
+}
+
+# In a word. Of a relay that is ready: whether it is the one that publishes.
+readiness() { # name
+  if is_paused "$1"; then
+    echo paused
+  elif ! answers "$1"; then
+    echo no
+  elif is_relay "$1"; then
+    relay_state "$1"
+  else
+    echo yes
+  fi
 }
 
 answers() { # name
   case $1 in
     postgres) postgres_answers ;;
     kafka) kafka_answers ;;
+    *-relay | *-relay-2) relay_is_ready "$1" ;;
     *) service_answers "$1" ;;
   esac
-}
-
-yes_or_no() { # command...
-  if "$@"; then echo yes; else echo no; fi
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod api;
+mod discarded;
 pub mod domain;
 mod error;
 mod reactions;

@@ -10,6 +10,7 @@ use contracts::{Event, ItemId, Message, OrderId, TenantId};
 use database::Tx;
 use inbox::{Failure, Incoming, Reactions};
 
+use crate::discarded::what_stays_open;
 use crate::domain::{Decision, Input, Line, State, decide, reservation};
 use crate::store::{items, movements, reservations};
 
@@ -17,6 +18,7 @@ use crate::store::{items, movements, reservations};
 pub(crate) fn reactions() -> Reactions {
     Reactions::of("inventory")
         .locking(lock)
+        .warning(what_stays_open)
         .on(async |tx, m: &Message<OrderPlaced>| {
             let lines = Line::of_order(m.tenant(), &m.lines)?;
             advance(tx, m.tenant(), m.order, Input::Placed(lines)).await
@@ -53,6 +55,11 @@ async fn lock(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
 /// Moves an order's reservation by one input.
 async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -> Result<(), Failure> {
     let reservation = reservations::find(tx, tenant, order).await?;
+    // A confirmation of what is not held is refused by the table, a second reservation by its key.
+    if reservation.is_none() && input == Input::Cancelled && reservations::holder(tx, order).await?.is_some()
+    {
+        return Err(Failure::Refused(format!("order {order} is not an order of {tenant}")));
+    }
     match decide(reservation, input)? {
         Decision::Reserve(lines) => reserve(tx, tenant, order, &lines).await,
         Decision::Ship(lines) => ship(tx, tenant, order, &lines).await,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod api;
+mod discarded;
 pub mod domain;
 mod error;
 mod expiry;
@@ -9,6 +10,7 @@ mod saga;
 mod schema;
 mod settings;
 mod store;
+mod timeline;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -33,7 +35,10 @@ pub struct Orders;
         description = "Orders, each taken to its end once, whatever is lost, repeated or reordered on the way.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
-    tags((name = "orders", description = "Place, cancel and read orders")),
+    tags(
+        (name = "orders", description = "Place, cancel and read orders"),
+        (name = "catalogue", description = "The prices that orders are placed at"),
+    ),
     components(schemas(edge::ProblemBody)),
     modifiers(&Bearer),
 )]

@@ -4,56 +4,69 @@ use contracts::events::{
     ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected,
     StockReleased, StockReserved, StockShipped,
 };
-use contracts::{Message, OrderId, TenantId};
+use contracts::{Envelope, ItemId, Message, OrderId};
 use database::Tx;
 use inbox::{Failure, Incoming, Reactions};
 use uuid::Uuid;
 
+use crate::discarded::what_stays_open;
 use crate::domain::Input;
 use crate::saga;
 use crate::store::{catalogue, orders};
+use crate::timeline::Cause;
 
 /// The consumer `orders`.
 pub(crate) fn reactions() -> Reactions {
     Reactions::of("orders")
         .locking(lock_orders)
+        .warning(what_stays_open)
         .on(async |tx, m: &Message<StockReserved>| {
-            advance(tx, m.tenant(), m.order, Input::StockReserved).await
+            advance(tx, &m.envelope, m.order, Input::StockReserved).await
         })
         .on(async |tx, m: &Message<StockRejected>| {
-            advance(tx, m.tenant(), m.order, Input::StockRejected).await
+            advance(tx, &m.envelope, m.order, Input::StockRejected).await
         })
-        .on(async |tx, m: &Message<StockShipped>| advance(tx, m.tenant(), m.order, Input::StockShipped).await)
+        .on(async |tx, m: &Message<StockShipped>| {
+            advance(tx, &m.envelope, m.order, Input::StockShipped).await
+        })
         .on(async |tx, m: &Message<StockReleased>| {
-            advance(tx, m.tenant(), m.order, Input::StockReleased).await
+            advance(tx, &m.envelope, m.order, Input::StockReleased).await
         })
         .on(async |tx, m: &Message<PaymentCaptured>| {
-            of_order(tx, m.tenant(), m.order, Input::Captured(m.payment)).await
+            of_order(tx, &m.envelope, m.order, Input::Captured(m.payment)).await
         })
-        .on(async |tx, m: &Message<PaymentDeclined>| of_order(tx, m.tenant(), m.order, Input::Declined).await)
+        .on(async |tx, m: &Message<PaymentDeclined>| {
+            of_order(tx, &m.envelope, m.order, Input::Declined).await
+        })
         .on(async |tx, m: &Message<PaymentCancelled>| {
-            of_order(tx, m.tenant(), m.order, Input::PaymentCancelled).await
+            of_order(tx, &m.envelope, m.order, Input::PaymentCancelled).await
         })
-        .on(async |tx, m: &Message<PaymentRefunded>| of_order(tx, m.tenant(), m.order, Input::Refunded).await)
-        .newest(async |tx, m: &Message<ItemChanged>| Ok(catalogue::put(tx, m.tenant(), &m.data).await?))
+        .on(async |tx, m: &Message<PaymentRefunded>| {
+            of_order(tx, &m.envelope, m.order, Input::Refunded).await
+        })
+        .newest(async |tx, m: &Message<ItemChanged>| catalogue_entry(tx, m).await)
 }
 
-async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -> Result<(), Failure> {
-    saga::advance(tx, tenant, order, input).await?;
+async fn advance(tx: &mut Tx, from: &Envelope, order: OrderId, input: Input) -> Result<(), Failure> {
+    saga::advance(tx, &from.tenant, order, input, &Cause::message(from)).await?;
     Ok(())
 }
 
 /// A payment that belongs to no order is none of our business.
-async fn of_order(
-    tx: &mut Tx,
-    tenant: &TenantId,
-    order: Option<OrderId>,
-    input: Input,
-) -> Result<(), Failure> {
+async fn of_order(tx: &mut Tx, from: &Envelope, order: Option<OrderId>, input: Input) -> Result<(), Failure> {
     match order {
-        Some(order) => advance(tx, tenant, order, input).await,
+        Some(order) => advance(tx, from, order, input).await,
         None => Ok(()),
     }
+}
+
+/// Takes over an item's entry. An item is its tenant's SKU and nobody else's.
+async fn catalogue_entry(tx: &mut Tx, changed: &Message<ItemChanged>) -> Result<(), Failure> {
+    let (tenant, sku) = (changed.tenant(), &changed.sku);
+    if changed.item != ItemId::of(tenant, sku) {
+        return Err(Failure::Refused(format!("item {} is not the SKU {sku} of {tenant}", changed.item)));
+    }
+    Ok(catalogue::put(tx, tenant, &changed.data).await?)
 }
 
 /// Every order that the batch concerns. All messages of an order have its id as their key, and stand in this order.

@@ -8,6 +8,8 @@ use outbox::AppendError;
 
 use crate::domain::{Conflict, Decision, Input, Order, State, Tell, decide};
 use crate::store::orders::{self, OrderRow};
+use crate::store::timeline::NewEntry;
+use crate::timeline::{Cause, What};
 
 /// Why an order was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -30,19 +32,28 @@ pub(crate) struct Moved {
     pub(crate) changed: bool,
 }
 
-/// Moves an order by one input, and tells the others what follows.
+/// Moves an order by one input, and tells the others what follows. What was heard and told stands in its timeline.
 pub(crate) async fn advance(
     tx: &mut Tx,
     tenant: &TenantId,
     id: OrderId,
     input: Input,
+    cause: &Cause,
 ) -> Result<Moved, Fault> {
     let row = orders::lock(tx, tenant, id).await?.ok_or(Fault::NoOrder)?;
     let order = Order { state: row.state()? };
     match decide(&order, &input).map_err(Fault::Conflict)? {
-        Decision::Stay => Ok(Moved { order: row, changed: false }),
+        Decision::Stay => {
+            if let Some(heard) = What::heard(&input) {
+                tx.buffer(NewEntry::without_effect(&row, heard, cause)?);
+            }
+            Ok(Moved { order: row, changed: false })
+        }
         Decision::Become(state, tell) => {
             let order = become_(tx, tenant, &row, &state, tell).await?;
+            for what in What::heard(&input).into_iter().chain([What::told(tell)]) {
+                tx.buffer(NewEntry::of_change(&order, what, cause)?);
+            }
             tracing::info!(order = %id, ?state, "OrderMoved");
             Ok(Moved { order, changed: true })
         }

@@ -33,3 +33,20 @@ diesel::table! {
         updated_at -> Timestamptz,
     }
 }
+
+diesel::table! {
+    order_timeline (order_id, cause_id, what) {
+        id -> BigInt,
+        order_id -> Uuid,
+        tenant_id -> Text,
+        what -> Text,
+        state -> Text,
+        cause_kind -> Text,
+        cause_id -> Uuid,
+        cause_by -> Text,
+        at -> Timestamptz,
+    }
+}
+
+diesel::joinable!(order_timeline -> orders (order_id));
+diesel::allow_tables_to_appear_in_same_query!(order_timeline, orders);

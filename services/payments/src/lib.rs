@@ -1,7 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(feature = "mutant-key-per-attempt", not(debug_assertions)))]
+compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+
 mod advance;
 mod api;
+mod discarded;
 pub mod domain;
 mod intake;
 pub mod processor;

@@ -2,24 +2,26 @@
 //! the inbox.
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{Event, Message, Money};
+use contracts::{Event, Message, Money, OrderId, TenantId};
 use database::Tx;
 use inbox::{Failure, Incoming, Reactions};
 use uuid::Uuid;
 
 use crate::advance;
+use crate::discarded::what_stays_open;
 use crate::domain::Next;
 use crate::domain::payment::Input;
 use crate::intake;
 use crate::processor::Forms;
 use crate::store::intents;
-use crate::store::payments::{self, NewPayment};
+use crate::store::payments::{self, NewPayment, PaymentRow};
 
 /// The consumer `payments`; `forms` write what the processor is asked.
 pub(crate) fn reactions(forms: Forms) -> Reactions {
     let for_cancellation = forms.clone();
     Reactions::of("payments")
         .locking(lock_payments)
+        .warning(what_stays_open)
         .on(async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
         .on(async move |tx, m: &Message<OrderCancelled>| cancel(tx, &for_cancellation, m).await)
         .ignoring::<OrderPlaced>()
@@ -44,7 +46,7 @@ pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequeste
     if intake::charge(tx, forms, &new).await? {
         return Ok(());
     }
-    let known = payments::lock_of_order(tx, wanted.tenant(), wanted.order).await?;
+    let known = payment_of(tx, wanted.tenant(), wanted.order).await?;
     match known {
         Some(known) if known.id() == wanted.payment && known.amount()? == wanted.amount => Ok(()),
         _ => Err(Failure::Refused(format!(
@@ -56,7 +58,7 @@ pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequeste
 
 /// The order will not be fulfilled: call its charge off, or see to it that its money is given back.
 pub async fn cancel(tx: &mut Tx, forms: &Forms, cancelled: &Message<OrderCancelled>) -> Result<(), Failure> {
-    let Some(payment) = payments::lock_of_order(tx, cancelled.tenant(), cancelled.order).await? else {
+    let Some(payment) = payment_of(tx, cancelled.tenant(), cancelled.order).await? else {
         return Ok(()); // It was cancelled before it was to be paid.
     };
     match advance::payment(tx, forms, &payment, Input::CancelRequested).await? {
@@ -64,6 +66,16 @@ pub async fn cancel(tx: &mut Tx, forms: &Forms, cancelled: &Message<OrderCancell
         Next::Keep | Next::Attempt | Next::Retry { .. } => {}
     }
     Ok(())
+}
+
+/// The payment of the tenant's order, locked.
+async fn payment_of(tx: &mut Tx, tenant: &TenantId, order: OrderId) -> Result<Option<PaymentRow>, Failure> {
+    match payments::lock_of_order(tx, order).await? {
+        Some(payment) if payment.tenant()? != *tenant => {
+            Err(Failure::Refused(format!("order {order} is not an order of {tenant}")))
+        }
+        payment => Ok(payment),
+    }
 }
 
 /// Every payment that the batch may change.

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod ask;
+
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -22,6 +25,8 @@ enum Command {
     Serve,
     /// Bring the tables up to date and exit.
     Migrate,
+    /// Ask the instance that runs with this configuration whether it is ready; exit code 0 if it is.
+    Health,
 }
 
 /// The configuration is wrong: nothing was tried.
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Serve => runtime.block_on(serve()),
         Command::Migrate => runtime.block_on(migrate()),
+        Command::Health => health(),
     }
 }
 
@@ -75,6 +81,25 @@ async fn migrate() -> ExitCode {
     match provider::migrate(&url).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&error),
+    }
+}
+
+fn health() -> ExitCode {
+    let settings = match Settings::read(variable) {
+        Ok(settings) => settings,
+        Err(faults) => return misconfigured(&faults),
+    };
+    let address = SocketAddr::new(settings.host, settings.port);
+    match ask::is_ready(address) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("provider: the instance at {address} is not ready");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("provider: nothing answers at {address}: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

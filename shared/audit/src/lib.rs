@@ -1,25 +1,32 @@
 #![doc = include_str!("../README.md")]
 
+mod operator;
 mod rows;
 
 use std::fmt::Display;
 
-use contracts::{Caller, OperationId};
+use contracts::{Caller, OperationId, TenantId};
 use database::Tx;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
+
+pub use operator::Operator;
+
+/// Whose data it is where it is not one tenant's alone: no tenant can have this name.
+const NO_TENANT: &str = "@system";
 
 /// Who did what to whom.
 #[must_use = "a fact is recorded by audit::record"]
 #[derive(Debug, Clone)]
 pub struct Fact {
     id: Uuid,
-    caller: Caller,
+    tenant: String,
+    actor: String,
     operation: OperationId,
     action: &'static str,
     subject_type: &'static str,
     subject_id: String,
-    details: Value,
+    details: Map<String, Value>,
 }
 
 impl Fact {
@@ -33,18 +40,42 @@ impl Fact {
     ) -> Self {
         Self {
             id: Uuid::now_v7(),
-            caller: caller.clone(),
+            tenant: caller.tenant.to_string(),
+            actor: caller.client.to_string(),
             operation,
             action,
             subject_type,
             subject_id: format!("{subject_id}"),
-            details: Value::Object(serde_json::Map::new()),
+            details: Map::new(),
         }
     }
 
-    /// What else an auditor wants to know. No secrets, no card data.
+    /// An operator did `action` by hand, to a subject of this tenant or of no tenant alone. The reason stands in the
+    /// details; the operation is the command itself.
+    pub fn by_operator(
+        operator: &Operator,
+        tenant: Option<&TenantId>,
+        action: &'static str,
+        subject_type: &'static str,
+        subject_id: impl Display,
+    ) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            tenant: tenant.map_or(NO_TENANT, TenantId::as_str).to_owned(),
+            actor: operator.actor(),
+            operation: OperationId::generate(),
+            action,
+            subject_type,
+            subject_id: format!("{subject_id}"),
+            details: Map::from_iter([("reason".to_owned(), operator.reason().into())]),
+        }
+    }
+
+    /// What else an auditor wants to know: the members of an object. No secrets, no card data.
     pub fn with(mut self, details: Value) -> Self {
-        self.details = details;
+        if let Value::Object(members) = details {
+            self.details.extend(members);
+        }
         self
     }
 }

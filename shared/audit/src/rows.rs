@@ -25,6 +25,8 @@ diesel::table! {
 
 #[derive(Insertable)]
 #[diesel(table_name = audit_fact)]
+// Otherwise the statement depends on which values are there, and is prepared anew each time: one round trip more.
+#[diesel(treat_none_as_default_value = false)]
 struct NewFact {
     id: Uuid,
     tenant_id: String,
@@ -40,13 +42,13 @@ impl From<Fact> for NewFact {
     fn from(fact: Fact) -> Self {
         Self {
             id: fact.id,
-            tenant_id: fact.caller.tenant.into(),
-            actor: fact.caller.client.into(),
+            tenant_id: fact.tenant,
+            actor: fact.actor,
             action: fact.action,
             subject_type: fact.subject_type,
             subject_id: fact.subject_id,
             operation_id: fact.operation.uuid(),
-            details: fact.details,
+            details: Value::Object(fact.details),
         }
     }
 }

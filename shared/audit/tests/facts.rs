@@ -6,7 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
-use audit::{Fact, record};
+use audit::{Fact, Operator, record};
+use clap::Parser;
 use contracts::{Caller, OperationId};
 use database::Tx;
 use diesel::sql_types::BigInt;
@@ -55,4 +56,39 @@ async fn an_operation_has_one_fact() {
         assert_eq!(done.is_ok(), first, "{done:?}");
     }
     assert_eq!(facts(&database).await, 1);
+}
+
+#[derive(Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    operator: Operator,
+}
+
+#[derive(diesel::QueryableByName)]
+struct Row {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    line: String,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operators_fact_says_who_and_why() {
+    let parse = |words: &[&str]| CommandLine::try_parse_from(["command"].iter().chain(words));
+    assert!(parse(&["--by", "@system", "--reason", "x"]).is_err(), "@ is not a character of a name");
+    assert!(parse(&["--by", "kim", "--reason", ""]).is_err());
+    assert!(parse(&["--by", "kim"]).is_err() && parse(&["--reason", "x"]).is_err());
+    let operator = parse(&["--by", "kim", "--reason", "a bug"]).unwrap().operator;
+
+    let database = TestDatabase::plain().await;
+    let mut tx = database.begin().await.unwrap();
+    for tenant in [Some("acme".parse().unwrap()), None] {
+        let fact = Fact::by_operator(&operator, tenant.as_ref(), "inbox.discard", "message", 7);
+        record(&mut tx, fact.with(serde_json::json!({"offset": 1})));
+    }
+    tx.commit().await.unwrap();
+    let sql = "SELECT concat_ws(' ', tenant_id, actor, action, details ->> 'reason', details ->> 'offset') AS line \
+               FROM audit_fact ORDER BY tenant_id COLLATE \"C\"";
+    let rows: Vec<Row> = diesel::sql_query(sql).load(&mut database.owner().await).await.unwrap();
+    let lines: Vec<String> = rows.into_iter().map(|row| row.line).collect();
+    let fact = "@operator:kim inbox.discard a bug 1";
+    assert_eq!(lines, [format!("@system {fact}"), format!("acme {fact}")]);
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use crate::names::is_name;
 use crate::{EventId, TenantId, Timestamp};
 
 /// Names of the record headers.
@@ -134,7 +135,24 @@ impl fmt::Display for EnvelopeError {
 
 impl std::error::Error for EnvelopeError {}
 
+/// Sources are names: databases index them.
+const NOT_A_SOURCE: EnvelopeError =
+    EnvelopeError { header: header::SOURCE, fault: "is not a service's name" };
+
+/// W3C trace context, version 00: four groups of lower-case hexadecimal digits.
+fn is_traceparent(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    groups.iter().map(|group| group.len()).eq([2, 32, 16, 2])
+        && groups.iter().all(|group| group.bytes().all(hexadecimal))
+}
+
 impl Envelope {
+    /// Whether this can be a source: a service's name.
+    pub fn is_source(text: &str) -> bool {
+        is_name(text)
+    }
+
     /// The record headers, in a fixed order.
     pub fn to_headers(&self) -> Vec<(&'static str, String)> {
         let mut headers = vec![
@@ -163,7 +181,9 @@ impl Envelope {
         Ok(Self {
             id: uuid(header::ID)?.into(),
             kind: text(header::TYPE)?.to_owned(),
-            source: text(header::SOURCE)?.to_owned(),
+            source: text(header::SOURCE)
+                .and_then(|text| if Self::is_source(text) { Ok(text) } else { Err(NOT_A_SOURCE) })?
+                .to_owned(),
             aggregate: uuid(header::SUBJECT)?,
             sequence: sequence
                 .ok_or(EnvelopeError { header: header::SEQUENCE, fault: "is not a number from 1" })?,
@@ -171,8 +191,10 @@ impl Envelope {
             tenant: text(header::TENANT)?
                 .parse()
                 .map_err(|_| EnvelopeError { header: header::TENANT, fault: "is not a tenant's name" })?,
+            // Whatever is told because of this message carries it on: nothing else may travel in its name.
             traceparent: get(header::TRACEPARENT)
                 .and_then(|b| std::str::from_utf8(b).ok())
+                .filter(|text| is_traceparent(text))
                 .map(str::to_owned),
         })
     }

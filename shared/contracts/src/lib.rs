@@ -5,6 +5,7 @@ pub mod events;
 mod ids;
 mod money;
 mod names;
+mod parked;
 mod time;
 mod topics;
 
@@ -12,5 +13,6 @@ pub use envelope::{Envelope, EnvelopeError, Event, Message, Stream, header};
 pub use ids::{EventId, ItemId, OperationId, OrderId, PaymentId, RefundId};
 pub use money::{Currency, Money};
 pub use names::{Caller, ClientId, InvalidName, Sku, TenantId};
+pub use parked::MessageParked;
 pub use time::Timestamp;
 pub use topics::Topics;

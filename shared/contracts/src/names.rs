@@ -18,7 +18,7 @@ impl fmt::Display for InvalidName {
 
 impl std::error::Error for InvalidName {}
 
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
@@ -78,6 +78,13 @@ name! {
 name! {
     /// A stock keeping unit: an item's name within its tenant.
     Sku, "SKU"
+}
+
+impl TenantId {
+    /// Stands where nobody can tell whose data it is: on the copy of a message that says no tenant.
+    pub fn unknown() -> Self {
+        Self("unknown".to_owned())
+    }
 }
 
 impl ClientId {

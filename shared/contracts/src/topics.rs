@@ -1,6 +1,6 @@
 //! The names of the topics, in one place.
 
-use crate::Stream;
+use crate::{MessageParked, Stream};
 
 /// Topic names of one installation; the prefix lets several share a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Topics {
 
     /// Copies of what a consumer could not apply.
     pub fn dead_letters(&self, consumer: &str) -> String {
-        self.prefixed(&format!("{consumer}.dlq"))
+        self.prefixed(&MessageParked::topic(consumer))
     }
 
     /// The consumer group of a consumer, separate for each prefix.

@@ -3,25 +3,101 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-static PLAN: OnceLock<Option<(String, u64)>> = OnceLock::new();
+use rustix::process::{Signal, getpid, kill_process};
+
+use crate::Refused;
+
+/// Every place there is; the README says where each stands.
+pub const NAMES: [&str; 20] = [
+    "e1", "e2", "e3", "e4", "r1", "r2", "r3", "r4", "c1", "c2", "c3", "c4", "c5", "c6", "p1", "p2", "p3",
+    "p4", "t1", "d1",
+];
+
+/// What marks a name in a program's bytes, so that a look at the file tells whether it can be crashed.
+const MARK: &str = "idem-crash-point:";
+
+static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
 static HITS: AtomicU64 = AtomicU64::new(0);
 
-/// Ends the process if `IDEM_CRASH` names this place and this is the hit it asks for.
-pub fn reach(name: &str) {
-    let Some((wanted, hit)) = PLAN.get_or_init(plan) else { return };
-    if wanted == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == *hit {
+/// Whether a place has this name.
+pub const fn is_known(name: &str) -> bool {
+    let mut at = 0;
+    while at < NAMES.len() {
+        if equal(NAMES[at].as_bytes(), name.as_bytes()) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() {
+        if one[at] != other[at] {
+            return false;
+        }
+        at += 1;
+    }
+    one.len() == other.len()
+}
+
+/// Ends the process if `IDEM_CRASH` names this place and this is the hit it asks for. Called by [`reach!`](crate::reach).
+pub fn reached(marked: &str) {
+    let Some(plan) = PLAN.get_or_init(Plan::from_environment) else { return };
+    if marked.strip_prefix(MARK) == Some(plan.name.as_str())
+        && HITS.fetch_add(1, Ordering::SeqCst) + 1 == plan.hit
+    {
         // SIGKILL, not exit or panic: nothing gets the chance to tidy up.
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        let _ = kill_process(getpid(), Signal::KILL);
         loop {
             std::thread::park();
         }
     }
 }
 
-fn plan() -> Option<(String, u64)> {
-    let text = std::env::var("IDEM_CRASH").ok().filter(|text| !text.is_empty())?;
-    match text.split_once(':') {
-        Some((name, hit)) => Some((name.to_owned(), hit.parse().unwrap_or(1))),
-        None => Some((text, 1)),
+/// Where to end, and at which time of passing.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    name: String,
+    hit: u64,
+}
+
+impl Plan {
+    /// What was refused at the start does not matter any more: see [`check`](crate::check).
+    fn from_environment() -> Option<Self> {
+        std::env::var("IDEM_CRASH").ok().and_then(|text| Self::read(&text).ok())
+    }
+
+    /// `e4`, or `e4:3` for the third time.
+    pub(crate) fn read(text: &str) -> Result<Self, Refused> {
+        let (name, hit) = text.split_once(':').unwrap_or((text, "1"));
+        let hit = hit.parse().ok().filter(|hit| *hit > 0);
+        match (is_known(name), hit) {
+            (true, Some(hit)) => Ok(Self { name: name.to_owned(), hit }),
+            _ => Err(Refused::new(
+                text,
+                &format!("it must be one of {}, then perhaps a colon and which hit, from 1", NAMES.join(" ")),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_named_with_its_hit_or_without() {
+        assert_eq!(Plan::read("e4"), Ok(Plan { name: "e4".to_owned(), hit: 1 }));
+        assert_eq!(Plan::read("r2:3"), Ok(Plan { name: "r2".to_owned(), hit: 3 }));
+    }
+
+    #[test]
+    fn what_cannot_be_obeyed_is_refused_with_the_list() {
+        for text in ["e5", "e", "e44", "E4", "e4:", "e4:0", "e4:x", "e4:1:1", ":1"] {
+            let refused = Plan::read(text).expect_err(text).to_string();
+            assert!(refused.contains(text) && refused.contains(&NAMES.join(" ")), "{refused}");
+        }
     }
 }

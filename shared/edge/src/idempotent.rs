@@ -59,7 +59,7 @@ impl<W: Command> FromRequest for Idempotent<W> {
         let mut payload = payload.take();
         Box::pin(async move {
             let edge = Edge::of(&request)?;
-            let principal = Principal::of(&request)?;
+            let principal = Principal::of(&request).await?;
             principal.require(W::SCOPE)?;
             let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
             let key = key(&request, &edge)?;

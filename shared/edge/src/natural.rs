@@ -57,7 +57,7 @@ impl<W: Command> FromRequest for Natural<W> {
         let mut payload = payload.take();
         Box::pin(async move {
             let edge = Edge::of(&request)?;
-            let principal = Principal::of(&request)?;
+            let principal = Principal::of(&request).await?;
             principal.require(W::SCOPE)?;
             // The canonical form is not needed; but what is not accepted with a key is not accepted without one either.
             let (body, _) = read_json(&request, &mut payload, &edge.settings).await?;

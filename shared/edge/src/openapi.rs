@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::response::Response;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
@@ -52,6 +53,7 @@ impl IntoResponses for CommandProblems {
             ("413", "The body is too large"),
             ("415", "The body is not application/json"),
             ("422", "A rule forbids it"),
+            ("429", "Too many requests of this tenant; nothing was done"),
             ("500", "A mistake of ours; nothing was done"),
             ("503", "Not possible right now; send the same request again"),
         ])
@@ -68,20 +70,31 @@ impl IntoResponses for ReadProblems {
             ("401", "No valid token"),
             ("403", "The token lacks a scope"),
             ("404", "There is no such thing"),
+            ("429", "Too many requests of this tenant"),
             ("500", "A mistake of ours"),
             ("503", "Not possible right now"),
         ])
     }
 }
 
-fn problems(of: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>> {
+/// Responses that are a problem, by status.
+pub(crate) fn problems(of: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>> {
     of.iter()
         .map(|(status, description)| {
             let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-            let response = ResponseBuilder::new().description(*description).content(MEDIA_TYPE, body);
+            let mut response = ResponseBuilder::new().description(*description).content(MEDIA_TYPE, body);
+            if ["408", "409", "429", "503"].contains(status) {
+                response = response.header("Retry-After", retry_after());
+            }
             ((*status).to_owned(), RefOr::T(response.build()))
         })
         .collect()
+}
+
+fn retry_after() -> Header {
+    let seconds = ObjectBuilder::new().schema_type(SchemaType::new(Type::Integer)).minimum(Some(1));
+    let description = "Seconds after which the same request may be sent again; only if it is retryable";
+    HeaderBuilder::new().schema(Some(seconds.build())).description(Some(description)).build()
 }
 
 /// Adds the bearer scheme to a document.

@@ -1,6 +1,7 @@
 //! Errors that a person and a program can act on. Source of the format: RFC 9457.
 
 use std::fmt;
+use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -62,10 +63,14 @@ pub mod kind {
         METHOD_NOT_ALLOWED = "method-not-allowed", 405, "The method is not allowed here", retryable: false;
         /// The body did not arrive in time.
         REQUEST_TIMEOUT = "request-timeout", 408, "The request took too long to arrive", retryable: true;
+        /// The version is not one that If-Match names.
+        PRECONDITION_FAILED = "precondition-failed", 412, "The version is another one", retryable: false;
         /// The body is larger than the limit.
         REQUEST_TOO_LARGE = "request-too-large", 413, "The request is too large", retryable: false;
         /// The body is not JSON.
         UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", 415, "The body must be application/json", retryable: false;
+        /// The tenant sends more than it may.
+        RATE_LIMITED = "rate-limited", 429, "Too many requests", retryable: true;
         /// A mistake of ours.
         INTERNAL = "internal-error", 500, "Something went wrong on our side", retryable: true;
         /// Nothing was done.
@@ -113,7 +118,13 @@ pub struct ProblemBody {
 impl Problem {
     /// A problem of this kind; `detail` says what happened and what to do.
     pub fn new(kind: &'static Kind, detail: impl Into<String>) -> Self {
-        let retry_after = (kind.retryable && kind.status != 500).then_some(1);
+        let retry_after = match kind.status {
+            500 => None,
+            // Whoever was turned away together does not come back together.
+            503 => Some(1 + rand::random_range(0..=1)),
+            _ => Some(1),
+        };
+        let retry_after = retry_after.filter(|_| kind.retryable);
         Self {
             kind,
             status: kind.status,
@@ -135,6 +146,14 @@ impl Problem {
     #[must_use]
     pub fn allowing(mut self, methods: String) -> Self {
         self.allow = Some(methods);
+        self
+    }
+
+    /// Worth another attempt after this long: in whole seconds, none too early, and not all at once.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX - 2);
+        self.retry_after = Some(seconds.saturating_add(1 + rand::random_range(0..=1)));
         self
     }
 

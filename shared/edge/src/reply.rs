@@ -4,6 +4,8 @@ use actix_web::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use idempotency::Receipt;
 use serde::Serialize;
 
+use crate::conditional::entity_tag;
+
 /// What a command that succeeded answers.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -22,7 +24,7 @@ impl Reply {
 
     /// With the entity's version.
     pub fn version(self, version: i64) -> Self {
-        self.with(ETAG.as_str(), format!("\"{version}\""))
+        self.with(ETAG.as_str(), entity_tag(version))
     }
 
     fn json(status: u16, body: &impl Serialize) -> Self {

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::{HttpRequest, web};
 use database::Database;
 use idempotency::{KeyPolicy, Retention};
+use tokio::sync::OnceCell;
 
-use crate::Authenticator;
+use crate::list::CursorKey;
+use crate::rate::Limiter;
+use crate::{Authenticator, Problem, RateLimit, kind};
 
 /// How strict, how large, how long.
 #[derive(Debug, Clone)]
@@ -21,6 +25,8 @@ pub struct EdgeSettings {
     pub body_deadline: Duration,
     /// The status of a reused or expired key: 409, or 422 as the IETF draft has it.
     pub mismatch_status: u16,
+    /// How much each tenant may ask of this process; `None`: as much as it likes.
+    pub rate_limit: Option<RateLimit>,
 }
 
 impl Default for EdgeSettings {
@@ -31,6 +37,7 @@ impl Default for EdgeSettings {
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),
             mismatch_status: 409,
+            rate_limit: None,
         }
     }
 }
@@ -41,16 +48,41 @@ pub struct Edge {
     pub(crate) database: Database,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) settings: Arc<EdgeSettings>,
+    pub(crate) limiter: Arc<Limiter>,
+    cursor_key: Arc<OnceCell<CursorKey>>,
 }
 
 impl Edge {
     /// The surroundings of this database's handlers.
-    pub fn new(database: Database, authenticator: Authenticator, settings: EdgeSettings) -> Self {
-        Self { database, authenticator: Arc::new(authenticator), settings: Arc::new(settings) }
+    pub fn new(
+        database: Database,
+        authenticator: impl Into<Arc<Authenticator>>,
+        settings: EdgeSettings,
+    ) -> Self {
+        let limiter = Arc::new(Limiter::new(settings.rate_limit));
+        let (authenticator, settings) = (authenticator.into(), Arc::new(settings));
+        Self { database, authenticator, settings, limiter, cursor_key: Arc::default() }
     }
 
     /// For reads.
     pub fn database(&self) -> &Database {
         &self.database
+    }
+
+    /// Reads what requests need of the database beside their own rows, so that the first one need not.
+    pub async fn open(&self) -> Result<(), database::Error> {
+        self.cursor_key().await.map(drop)
+    }
+
+    pub(crate) async fn cursor_key(&self) -> Result<&CursorKey, database::Error> {
+        self.cursor_key.get_or_try_init(|| CursorKey::load(&self.database)).await
+    }
+
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Problem> {
+        let edge = request.app_data::<web::Data<Self>>();
+        edge.map(|edge| edge.get_ref().clone()).ok_or_else(|| {
+            tracing::error!("the application was built without web::Data<Edge>");
+            Problem::new(&kind::INTERNAL, "Nothing was done.")
+        })
     }
 }

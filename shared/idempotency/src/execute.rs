@@ -79,7 +79,7 @@ where
     match within(&mut tx, retention, intent, command).await {
         Ok(End::Commit(receipt)) => {
             tx.commit().await?;
-            crashpoint::reach("e4");
+            crashpoint::reach!("e4");
             Ok(Answer::Executed(receipt))
         }
         Ok(End::Rollback(answer)) => {
@@ -104,7 +104,7 @@ where
     if !locked {
         return Ok(End::Rollback(Answer::InProgress));
     }
-    crashpoint::reach("e1");
+    crashpoint::reach!("e1");
 
     tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
     let operation = Operation { id: OperationId::generate(), caller: intent.scope.caller.clone() };
@@ -119,11 +119,11 @@ where
         Err(Failure::Refused(receipt)) => return Ok(End::Rollback(Answer::Refused(receipt))),
         Err(Failure::Database(error)) => return Err(error),
     };
-    crashpoint::reach("e2");
+    crashpoint::reach!("e2");
 
     tx.buffer(Completed { intent: intent.clone(), operation, receipt: receipt.clone(), retention });
     tx.flush().await?;
-    crashpoint::reach("e3");
+    crashpoint::reach!("e3");
     Ok(End::Commit(receipt))
 }
 

@@ -1,11 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(feature = "mutant-no-fingerprint", not(debug_assertions)))]
+compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+
 mod answer;
 mod canonical;
 mod execute;
 mod fingerprint;
 mod intent;
 mod key;
+mod lookup;
 mod record;
 mod retention;
 
@@ -15,4 +19,5 @@ pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};
 pub use intent::{Intent, Operation, Scope};
 pub use key::{Key, KeyError, KeyPolicy};
+pub use lookup::{KeyRecord, records_of};
 pub use retention::Retention;

@@ -4,7 +4,7 @@ use database::{Database, Tx};
 use messaging::Received;
 
 use crate::failure::{Stopped, caught};
-use crate::incoming::{Entry, Incoming, Origin};
+use crate::incoming::{Entry, Incoming, Origin, UNKNOWN};
 use crate::reactions::{Reaction, Reactions};
 use crate::sequence::{Place, Sequences};
 use crate::waiting::Waiting;
@@ -20,7 +20,7 @@ pub(crate) async fn apply(
     let mut tx = database.begin().await?;
     let entries: Vec<Entry> = batch.iter().map(Incoming::entry).collect();
     let mut new = ledger::enter(&mut tx, consumer, &entries).await?;
-    crashpoint::reach("c2");
+    crashpoint::reach!("c2");
     let mut fresh: Vec<Incoming> = Vec::with_capacity(new.len());
     for incoming in batch {
         let id = incoming.envelope.id;
@@ -48,7 +48,7 @@ pub(crate) async fn apply(
     batch.sequences.store(&mut tx).await?;
     batch.waiting.store(&mut tx, consumer).await?;
     tx.flush().await?;
-    crashpoint::reach("c3");
+    crashpoint::reach!("c3");
     tx.commit().await?;
     Ok(batch.applied)
 }
@@ -92,17 +92,28 @@ impl Batch<'_> {
     }
 
     async fn react(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), Failure> {
-        let envelope = &incoming.envelope;
-        tx.set_traceparent(envelope.traceparent.clone());
-        if let Reaction::Next(react) | Reaction::Newest(react) = self.reactions.to(&envelope.kind)? {
-            caught(react(tx, incoming)).await?;
-            let consumer = self.reactions.consumer();
-            tracing::info!(consumer, message_id = %envelope.id, kind = %envelope.kind, "MessageConsumed");
-        }
-        self.sequences.advance(&incoming.entry().line, envelope.sequence);
+        react(tx, self.reactions, &mut self.sequences, incoming).await?;
         self.applied += 1;
         Ok(())
     }
+}
+
+/// Lets a message whose turn it is take effect, and moves its aggregate's sequence.
+pub(crate) async fn react(
+    tx: &mut Tx,
+    reactions: &Reactions,
+    sequences: &mut Sequences,
+    incoming: &Incoming,
+) -> Result<(), Failure> {
+    let envelope = &incoming.envelope;
+    tx.set_traceparent(envelope.traceparent.clone());
+    if let Reaction::Next(react) | Reaction::Newest(react) = reactions.to(&envelope.kind)? {
+        caught(react(tx, incoming)).await?;
+        let consumer = reactions.consumer();
+        tracing::info!(consumer, message_id = %envelope.id, kind = %envelope.kind, "MessageConsumed");
+    }
+    sequences.advance(&incoming.entry().line, envelope.sequence);
+    Ok(())
 }
 
 /// Puts a message aside that cannot be applied. Later ones of its aggregate are held behind it.
@@ -121,7 +132,13 @@ pub(crate) async fn put_aside(
         tx.rollback().await?;
         return Ok(());
     }
-    Sequences::lock(&mut tx, consumer, [entry.line.clone()]).await?;
+    let sequences = Sequences::lock(&mut tx, consumer, [entry.line.clone()]).await?;
+    if entry.sequence != UNKNOWN && sequences.place(&entry.line, entry.sequence) == Place::Duplicate {
+        // It was dealt with before its id was trimmed: parked once is enough.
+        tx.commit().await?;
+        tracing::warn!(consumer, message_id = %entry.id, %failure, "DuplicateIgnored");
+        return Ok(());
+    }
     let payload = received.payload.as_deref().unwrap_or_default();
     park::park(&mut tx, consumer, &entry, &Origin::of(received), payload, failure).await?;
     tx.commit().await?;
@@ -140,7 +157,11 @@ pub(crate) async fn park_held(
     let consumer = reactions.consumer();
     let mut tx = database.begin().await?;
     Sequences::lock(&mut tx, consumer, [held.line.clone()]).await?;
-    park::park_held(&mut tx, consumer, held, failure).await?;
+    if !park::park_held(&mut tx, consumer, held, failure).await? {
+        // Somebody else has dealt with it since.
+        tx.rollback().await?;
+        return Ok(());
+    }
     tx.commit().await?;
     tracing::error!(consumer, message_id = %held.id, aggregate = %held.line.aggregate, %failure, "MessageParked");
     Ok(())

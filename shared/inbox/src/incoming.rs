@@ -36,7 +36,7 @@ impl Origin {
     }
 
     /// The last header of this name.
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().rev().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 }
@@ -82,8 +82,11 @@ impl Incoming {
     }
 }
 
+/// The sequence of a message whose place in its aggregate's history nobody can read.
+pub(crate) const UNKNOWN: i64 = 0;
+
 /// A message, as the inbox remembers it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) id: Uuid,
     pub(crate) line: Line,
@@ -99,14 +102,17 @@ impl Entry {
         let origin = Origin::of(received);
         let uuid = |text: &str| Uuid::parse_str(text).ok();
         let key = received.key.as_deref().and_then(|key| std::str::from_utf8(key).ok());
+        // It becomes part of an index, whose entries cannot be of any length.
+        let source = origin.header(header::SOURCE).filter(|source| Envelope::is_source(source));
         let aggregate = origin.header(header::SUBJECT).and_then(uuid).or_else(|| key.and_then(uuid));
+        let sequence = origin.header(header::SEQUENCE).and_then(|text| text.parse().ok()).filter(|n| *n >= 1);
         Self {
             id: origin.header(header::ID).and_then(uuid).unwrap_or(fallback),
             line: Line {
-                source: origin.header(header::SOURCE).unwrap_or(&origin.topic).to_owned(),
+                source: source.unwrap_or(&origin.topic).to_owned(),
                 aggregate: aggregate.unwrap_or(fallback),
             },
-            sequence: origin.header(header::SEQUENCE).and_then(|text| text.parse().ok()).unwrap_or(0),
+            sequence: sequence.unwrap_or(UNKNOWN),
         }
     }
 }

@@ -1,16 +1,23 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(any(feature = "mutant-no-inbox", feature = "mutant-no-sequence-guard"), not(debug_assertions)))]
+compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+
 mod apply;
+mod bytes;
+mod dead_letter;
 mod failure;
 mod incoming;
 mod ledger;
+pub mod operate;
 mod park;
 mod reactions;
 mod runner;
 mod sequence;
+mod stored;
 mod waiting;
 
 pub use failure::Failure;
 pub use incoming::Incoming;
-pub use reactions::Reactions;
+pub use reactions::{Discarded, Reactions};
 pub use runner::{Runner, RunnerSettings};

@@ -2,13 +2,15 @@
 //! decides.
 
 use database::Tx;
+use database::functions::clock_timestamp;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::Failure;
 use crate::incoming::{Entry, Incoming, Origin, storable};
+use crate::stored::Stored;
+use crate::{Failure, dead_letter};
 
 diesel::table! {
     inbox_parked (consumer, message_id) {
@@ -24,11 +26,12 @@ diesel::table! {
         headers -> Jsonb,
         payload -> Binary,
         error -> Nullable<Text>,
+        parked_at -> Timestamptz,
     }
 }
 
-const HELD: &str = "held";
-const PARKED: &str = "parked";
+pub(crate) const HELD: &str = "held";
+pub(crate) const PARKED: &str = "parked";
 
 #[derive(Insertable)]
 #[diesel(table_name = inbox_parked)]
@@ -76,38 +79,48 @@ pub(crate) async fn hold(tx: &mut Tx, consumer: &str, incoming: &Incoming) -> da
     Ok(())
 }
 
-/// Puts a message aside, with the error that nobody could get past.
+/// Puts a message aside, with the error that nobody could get past, and tells of it.
 pub(crate) async fn park(
     tx: &mut Tx,
-    consumer: &str,
+    consumer: &'static str,
     entry: &Entry,
     origin: &Origin,
     payload: &[u8],
     failure: &Failure,
 ) -> database::Result<()> {
-    let error = Some(storable(&failure.to_string()));
-    let row = NewRow { state: PARKED, error, ..NewRow::of(consumer, entry, origin, payload) };
+    let error = storable(&failure.to_string());
+    let row =
+        NewRow { state: PARKED, error: Some(error.clone()), ..NewRow::of(consumer, entry, origin, payload) };
     diesel::insert_into(inbox_parked::table).values(row).execute(tx).await?;
+    dead_letter::tell(tx, consumer, entry, origin, payload, &error);
     Ok(())
 }
 
-/// The same for a message that is here already, held.
+/// The same for a message that is here already, held. `false` if it is not, or no longer.
 pub(crate) async fn park_held(
     tx: &mut Tx,
-    consumer: &str,
+    consumer: &'static str,
     held: &Entry,
     failure: &Failure,
-) -> database::Result<()> {
+) -> database::Result<bool> {
     let row = inbox_parked::table.find((consumer, held.id)).filter(inbox_parked::state.eq(HELD));
     let error = storable(&failure.to_string());
-    diesel::update(row)
-        .set((inbox_parked::state.eq(PARKED), inbox_parked::error.eq(error)))
-        .execute(tx)
-        .await?;
-    Ok(())
+    let parked: Option<Stored> = diesel::update(row)
+        .set((
+            inbox_parked::state.eq(PARKED),
+            inbox_parked::error.eq(&error),
+            inbox_parked::parked_at.eq(clock_timestamp()),
+        ))
+        .returning(Stored::as_returning())
+        .get_result(tx)
+        .await
+        .optional()?;
+    let Some(Stored { about, payload }) = parked else { return Ok(false) };
+    dead_letter::tell(tx, consumer, held, &about.origin(), &payload, &error);
+    Ok(true)
 }
 
-/// Removes held messages that have taken effect.
+/// Removes messages that wait no longer.
 pub(crate) async fn remove(tx: &mut Tx, consumer: &str, ids: &[Uuid]) -> database::Result<()> {
     let rows = inbox_parked::table
         .filter(inbox_parked::consumer.eq(consumer))

@@ -8,13 +8,21 @@ use database::{Tx, Work};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use uuid::Uuid;
+
 use crate::failure::caught;
+use crate::incoming::Line;
+use crate::stored::About;
 use crate::{Failure, Incoming};
 
 type React =
     Arc<dyn for<'a> Fn(&'a mut Tx, &'a Incoming) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync>;
 type Lock =
     Arc<dyn for<'a> Fn(&'a mut Tx, &'a [Incoming]) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync>;
+
+type Warn = Arc<
+    dyn for<'a> Fn(&'a mut Tx, &'a Discarded) -> BoxFuture<'a, Result<Vec<String>, Failure>> + Send + Sync,
+>;
 
 /// What to do about one type of message.
 #[derive(Clone)]
@@ -35,12 +43,35 @@ pub struct Reactions {
     streams: Vec<Stream>,
     by_type: HashMap<&'static str, Reaction>,
     lock: Option<Lock>,
+    warn: Option<Warn>,
+}
+
+/// A message that somebody has decided to give up. It may be one that nobody can read.
+#[derive(Debug, Clone)]
+pub struct Discarded {
+    /// Who said it.
+    pub source: String,
+    /// Whose history it belongs to.
+    pub aggregate: Uuid,
+    kind: Option<String>,
+}
+
+impl Discarded {
+    pub(crate) fn of(about: &About) -> Self {
+        let Line { source, aggregate } = about.line();
+        Self { source, aggregate, kind: about.kind() }
+    }
+
+    /// Whether it says that it is of this type.
+    pub fn is<E: Event>(&self) -> bool {
+        self.kind.as_deref() == Some(E::TYPE)
+    }
 }
 
 impl Reactions {
     /// The reactions of the consumer with this name; the name is its memory, so it must never change.
     pub fn of(consumer: &'static str) -> Self {
-        Self { consumer, streams: Vec::new(), by_type: HashMap::new(), lock: None }
+        Self { consumer, streams: Vec::new(), by_type: HashMap::new(), lock: None, warn: None }
     }
 
     /// Reacts to each message of this type, in the order of its aggregate.
@@ -95,6 +126,25 @@ impl Reactions {
         self
     }
 
+    /// Says what stays open once a message is discarded, and what was held behind it has taken effect: a line for each
+    /// thing that will not end by itself.
+    #[must_use]
+    pub fn warning<F>(mut self, warn: F) -> Self
+    where
+        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Discarded) -> Result<Vec<String>, Failure>
+            + Work<&'t mut Tx, &'m Discarded, Result<Vec<String>, Failure>, Fut: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.warn = Some(Arc::new(move |tx, discarded| {
+            let warn = warn.clone();
+            async move { warn(tx, discarded).await }.boxed()
+        }));
+        self
+    }
+
     fn with<E: Event>(mut self, reaction: Reaction) -> Self {
         if !self.streams.contains(&E::STREAM) {
             self.streams.push(E::STREAM);
@@ -126,6 +176,15 @@ impl Reactions {
         match &self.lock {
             Some(lock) => caught(lock(tx, batch)).await,
             None => Ok(()),
+        }
+    }
+}
+
+impl Reactions {
+    pub(crate) async fn warnings(&self, tx: &mut Tx, discarded: &Discarded) -> Result<Vec<String>, Failure> {
+        match &self.warn {
+            Some(warn) => warn(tx, discarded).await,
+            None => Ok(Vec::new()),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Runner {
         let mut subscription = Subscription::start(&self.brokers, SubscriptionSettings::new(group, topics))?;
         let batches = TaskTracker::new();
         while let Some(Some(batch)) = stop.run_until_cancelled(subscription.next()).await {
-            crashpoint::reach("c1");
+            crashpoint::reach!("c1");
             let worker = Worker {
                 database: self.database.clone(),
                 reactions: self.reactions.clone(),
@@ -91,9 +91,9 @@ impl Worker {
         if self.all_of(&batch).await.is_break() {
             return; // Dropped undone: the next owner of the partition gets it again.
         }
-        crashpoint::reach("c4");
+        crashpoint::reach!("c4");
         batch.done();
-        crashpoint::reach("c5");
+        crashpoint::reach!("c5");
     }
 
     async fn all_of(&self, batch: &Batch) -> ControlFlow<()> {
@@ -109,6 +109,10 @@ impl Worker {
             }
         }
         for received in batch.messages() {
+            // A batch may be long, and whoever ends the process does not wait for ever.
+            if self.stop.is_cancelled() {
+                return ControlFlow::Break(());
+            }
             self.one(received).await?;
         }
         ControlFlow::Continue(())

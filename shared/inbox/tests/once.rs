@@ -79,7 +79,7 @@ fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Reacti
     })
 }
 
-const EVENTS: &str = "SELECT count(*) AS count FROM outbox_event";
+const EVENTS: &str = "SELECT count(*) AS count FROM outbox_event WHERE topic LIKE '%.events'";
 const IDS: &str = "SELECT count(*) AS count FROM inbox_message";
 
 #[tokio::test(flavor = "multi_thread")]

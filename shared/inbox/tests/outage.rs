@@ -9,12 +9,18 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
 use common::{
-    confirmed, database, effects, letter, noting, parked, post, run, wait_for_effects, wait_until_done,
+    CONSUMER, confirmed, database, effects, letter, note, noting, parked, post, run, settings,
+    wait_for_effects, wait_until_done,
 };
-use contracts::OrderId;
-use database::{Database, Settings};
-use testkit::{Proxy, TestDatabase, TestTopics, eventually};
+use contracts::events::OrderConfirmed;
+use contracts::{Message, OrderId};
+use database::{Database, Error, Settings, Tx};
+use inbox::{Reactions, Runner};
+use testkit::{Background, Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 
 /// The database as the consumer reaches it: through something that can be cut.
@@ -53,6 +59,62 @@ async fn a_database_outage_parks_nothing() {
     runner.stop().await;
     assert_eq!(effects(&database).await.len(), 40);
     assert!(parked(&database).await.is_empty());
+}
+
+/// Failures of the infrastructure while the message could well be parked: more of them than it has attempts.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_costs_no_attempts() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let outages: [fn(String) -> Error; 3] = [Error::Unavailable, Error::Contention, Error::CommitUnknown];
+    let failures: Vec<Error> =
+        outages.iter().cycle().take(15).map(|outage| outage("away".to_owned())).collect();
+    let failures = Arc::new(Mutex::new(failures));
+    let left = Arc::clone(&failures);
+    let reactions = Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        note(tx, "one", m).await?;
+        let failure = failures.lock().unwrap().pop();
+        failure.map_or(Ok(()), |error| Err(error.into()))
+    });
+    post_some(&topics, 1).await;
+    let runner = run(&database, &topics, reactions);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert!(left.lock().unwrap().is_empty());
+    assert!(parked(&database).await.is_empty());
+    assert_eq!(effects(&database).await.len(), 1);
+}
+
+/// The batch fails once, so its messages go one by one; the first of them is at hand when the end is asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let letters: Vec<_> = std::iter::repeat_with(OrderId::generate)
+        .take(10)
+        .map(|order| letter(&topics, 1, &confirmed(order)).keyed("all in one partition"))
+        .collect();
+    post(&topics, &letters).await;
+    let (tables, names) = (database.clone(), (*topics).clone());
+    let brokers = topics.brokers();
+    let runner = Background::run(|stop| {
+        let (told, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
+        let reactions = Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            if AtomicUsize::fetch_add(&calls, 1, Ordering::SeqCst) == 0 {
+                return Err(Error::Contention("away".to_owned()).into());
+            }
+            told.cancel();
+            note(tx, "one", m).await
+        });
+        let runner = Runner::new(tables, brokers, names, reactions, settings());
+        async move { runner.run(stop).await.unwrap() }
+    });
+    wait_for_effects(&database, 1).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await.len(), 1);
+
+    let successor = run(&database, &topics, noting("another"));
+    wait_until_done(&topics).await;
+    successor.stop().await;
+    assert_eq!(effects(&database).await.len(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]

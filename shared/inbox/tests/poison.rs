@@ -12,11 +12,11 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{
-    CONSUMER, Letter, cancelled, confirmed, count, database, effects, letter, note, noting, parked, post,
-    rewind, run, wait_until_done,
+    CONSUMER, Letter, cancelled, confirmed, count, database, effects, letter, note, noting, parked, placed,
+    post, rewind, run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
-use contracts::{Currency, Message, Money, OrderId, header};
+use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
 use inbox::{Failure, Reactions};
 use testkit::TestTopics;
@@ -37,10 +37,6 @@ fn picky() -> Reactions {
             note(tx, "one", m).await?;
             panic!("a reaction's bug")
         })
-}
-
-fn placed(order: OrderId) -> OrderPlaced {
-    OrderPlaced { order, lines: Vec::new(), total: Money::new(1, Currency::Eur) }
 }
 
 fn fine(topics: &TestTopics, sequence: i64, order: OrderId) -> Letter {
@@ -77,14 +73,20 @@ async fn a_failing_message_does_not_take_its_batch_with_it() {
 async fn a_poison_message_is_parked_and_others_flow_on() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let bystander = OrderId::generate();
-    let orders: [OrderId; 6] = std::array::from_fn(|_| OrderId::generate());
-    let [garbled, unknown, headless, panicking, refused, odd] = orders;
+    let orders: [OrderId; 8] = std::array::from_fn(|_| OrderId::generate());
+    let [garbled, unknown, newer, large, headless, panicking, refused, odd] = orders;
     let poison = [
         (letter(&topics, 1, &confirmed(garbled)).saying("{\"order\":"), "cannot be read"),
         (
             letter(&topics, 1, &confirmed(unknown)).with(header::TYPE, b"orders.OrderFried.v1"),
             "orders.OrderFried.v1",
         ),
+        (
+            letter(&topics, 1, &confirmed(newer)).with(header::TYPE, b"orders.OrderConfirmed.v2"),
+            "orders.OrderConfirmed.v2",
+        ),
+        // As large as a producer sends it.
+        (letter(&topics, 1, &confirmed(large)).saying(&"x".repeat(999_000)), "cannot be read"),
         (letter(&topics, 1, &confirmed(headless)).without(header::TENANT), "header ce_tenant is missing"),
         (letter(&topics, 1, &placed(panicking)), "panicked"),
         (letter(&topics, 1, &cancelled(refused)), "not with me"),
@@ -105,9 +107,12 @@ async fn a_poison_message_is_parked_and_others_flow_on() {
     wait_until_done(&topics).await;
     runner.stop().await;
 
-    assert_eq!(effects(&database).await, [1, 2, 3, 4, 5, 6].map(|sequence| (bystander.uuid(), sequence)));
+    assert_eq!(
+        effects(&database).await,
+        [1, 2, 3, 4, 5, 6, 7, 8].map(|sequence| (bystander.uuid(), sequence))
+    );
     let waiting = waiting(&database).await;
-    assert_eq!(waiting.len(), 12, "{waiting:#?}");
+    assert_eq!(waiting.len(), 16, "{waiting:#?}");
     for (order, (_, expected)) in orders.iter().zip(&poison) {
         let (state, error) = &waiting[&(order.uuid(), 1)];
         assert!(state == "parked" && error.contains(expected), "{expected}: {state}, {error}");

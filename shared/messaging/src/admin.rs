@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rdkafka::config::FromClientConfigAndContext;
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::runtime::Handle;
@@ -13,6 +13,8 @@ use tokio::runtime::Handle;
 use crate::client::{self, PATIENCE, Quiet};
 use crate::topics::{admin_client, admin_options};
 use crate::{Brokers, Error, Received};
+
+pub use crate::places::{Places, members, offsets_since, rewind_group, set_places};
 
 /// How long `read_all` waits for the next message.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -58,30 +60,6 @@ pub async fn committed_offsets(
 
 fn committed(offset: Offset) -> Option<i64> {
     if let Offset::Offset(offset) = offset { Some(offset) } else { None }
-}
-
-/// Makes the group begin these topics again at offset 0. The group must have no members.
-pub async fn rewind_group(brokers: &Brokers, group: &str, topics: &[&str]) -> Result<(), Error> {
-    let (brokers, group) = (brokers.clone(), group.to_owned());
-    let topics: Vec<String> = topics.iter().map(ToString::to_string).collect();
-    client::blocking(move || {
-        let client = in_the_name_of(&brokers, &group)?;
-        let action = format!("rewind the group {group}");
-        let mut list = TopicPartitionList::new();
-        for topic in &topics {
-            for partition in client::partitions(&client, &brokers, topic)? {
-                list.add_partition_offset(topic, partition, Offset::Offset(0))
-                    .map_err(|error| Error::refused(&action, &error))?;
-            }
-        }
-        client.commit(&list, CommitMode::Sync).map_err(|error| match error.rdkafka_error_code() {
-            Some(RDKafkaErrorCode::UnknownMemberId | RDKafkaErrorCode::IllegalGeneration) => {
-                Error::GroupActive { group }
-            }
-            _ => client::unreachable_or(&brokers, PATIENCE, &action, &error),
-        })
-    })
-    .await
 }
 
 /// Every message of a topic, from its first to the last that is there now; by partition, then offset.
@@ -198,14 +176,14 @@ fn deleted(
 }
 
 /// A client that asks about a group's offsets, or sets them, without joining it.
-fn in_the_name_of(brokers: &Brokers, group: &str) -> Result<BaseConsumer<Quiet>, Error> {
+pub(crate) fn in_the_name_of(brokers: &Brokers, group: &str) -> Result<BaseConsumer<Quiet>, Error> {
     let mut config = brokers.client_config("idem-admin");
     config.set("group.id", group).set("enable.auto.commit", "false");
     BaseConsumer::from_config_and_context(&config, Quiet).map_err(|error| Error::configuration(&error))
 }
 
 /// For each partition the first offset and the end.
-fn watermarks(
+pub(crate) fn watermarks(
     client: &BaseConsumer<Quiet>,
     brokers: &Brokers,
     topic: &str,

@@ -6,6 +6,7 @@ mod client;
 mod client_log;
 mod error;
 mod health;
+mod places;
 mod publisher;
 mod received;
 mod subscription;

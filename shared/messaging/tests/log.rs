@@ -11,11 +11,15 @@
 mod common;
 
 use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{address_for_later, in_time};
+use common::in_time;
 use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
@@ -50,6 +54,48 @@ impl io::Write for Lines {
     }
 }
 
+/// An address where no broker is yet: it hangs up on whoever connects, and counts.
+struct Absent {
+    address: SocketAddr,
+    attempts: Arc<AtomicUsize>,
+    hanging_up: JoinSet<()>,
+}
+
+impl Absent {
+    async fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, attempts) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
+        let (counted, mut hanging_up) = (Arc::clone(&attempts), JoinSet::new());
+        hanging_up.spawn(async move {
+            while let Ok(connection) = listener.accept().await {
+                drop(connection);
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Self { address, attempts, hanging_up }
+    }
+
+    fn brokers(&self) -> Brokers {
+        self.address.to_string().parse().unwrap()
+    }
+
+    async fn wait_for_more_attempts(&self, more: usize) {
+        let enough = self.attempts.load(Ordering::Relaxed) + more;
+        in_time("attempts to connect", async {
+            while self.attempts.load(Ordering::Relaxed) < enough {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+    }
+
+    /// From now on the brokers are there.
+    async fn forward(mut self, brokers: &Brokers) -> JoinSet<()> {
+        self.hanging_up.shutdown().await;
+        common::forward(std::net::TcpListener::bind(self.address).unwrap(), brokers)
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn absent_brokers_are_logged_once_and_waited_for() {
     let lines = Lines::default();
@@ -57,21 +103,23 @@ async fn absent_brokers_are_logged_once_and_waited_for() {
     tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).init();
 
     let scratch = common::Scratch::new(1).await;
-    let address = address_for_later();
-    let later: Brokers = address.to_string().parse().unwrap();
-    let mut subscription =
-        Subscription::start(&later, SubscriptionSettings::new(&scratch.group, [&scratch.topic])).unwrap();
+    // One for each client, so that the attempts of both are counted.
+    let (of_subscription, of_publisher) = (Absent::new().await, Absent::new().await);
+    let settings = SubscriptionSettings::new(&scratch.group, [&scratch.topic]);
+    let mut subscription = Subscription::start(&of_subscription.brokers(), settings).unwrap();
     let settings = PublisherSettings { name: "a-relay".to_owned(), ..PublisherSettings::default() };
-    let (publisher, mut acks) = Publisher::connect(&later, settings).unwrap();
+    let (publisher, mut acks) = Publisher::connect(&of_publisher.brokers(), settings).unwrap();
     publisher.publish(Record { topic: &scratch.topic, key: b"k", payload: b"v", headers: &[] }, 1).unwrap();
 
     let away = "no Kafka broker can be reached";
     lines.wait_for(away, 2).await;
-    tokio::time::sleep(Duration::from_secs(3)).await; // several attempts to connect
+    of_subscription.wait_for_more_attempts(4).await;
+    of_publisher.wait_for_more_attempts(4).await;
     assert_eq!(lines.with(away), 2, "one line for each client, not one for each attempt");
     assert_eq!((lines.with(" WARN "), lines.with(" ERROR ")), (2, 0), "{:?}", lines.all());
 
-    let _forwarding = common::forward(std::net::TcpListener::bind(address).unwrap(), &scratch.brokers);
+    let _forwarding =
+        (of_subscription.forward(&scratch.brokers).await, of_publisher.forward(&scratch.brokers).await);
     assert!(in_time("the acknowledgement", acks.next()).await.unwrap().result.is_ok());
     assert_eq!(common::next(&mut subscription).await.messages().len(), 1);
     lines.wait_for("connected to Kafka", 2).await;

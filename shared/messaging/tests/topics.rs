@@ -89,6 +89,31 @@ async fn a_rewound_group_begins_again_but_not_under_its_members_feet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_groups_members_are_named_and_moments_have_offsets() {
+    let scratch = Scratch::new(1).await;
+    scratch.fill(10).await;
+    let (brokers, group, topic) = (&scratch.brokers, &scratch.group, &scratch.topic);
+    assert!(admin::members(brokers, group).await.unwrap().is_empty());
+    let mut subscription = scratch.subscribe(scratch.settings());
+    next(&mut subscription).await.done();
+    let members = admin::members(brokers, group).await.unwrap();
+    assert!(matches!(&members[..], [member] if member.contains(" at ")), "{members:?}");
+    scratch.wait_until_committed(10).await;
+    subscription.shutdown().await;
+
+    let messages = admin::read_all(brokers, topic).await.unwrap();
+    let fifth = messages[5].timestamp.unwrap();
+    let first = messages.iter().position(|message| message.timestamp.unwrap() >= fifth).unwrap();
+    let since = async |moment| admin::offsets_since(brokers, topic, moment).await.unwrap()[&0];
+    assert_eq!(since(None).await, 0);
+    assert_eq!(since(Some(fifth)).await, i64::try_from(first).unwrap());
+    assert_eq!(since(Some(i64::from(u32::MAX) * 1000)).await, 10, "nothing is that young");
+    let places = admin::Places::from([((topic.clone(), 0), 7)]);
+    admin::set_places(brokers, group, &places).await.unwrap();
+    assert_eq!(scratch.committed().await, 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_whole_topic_is_read_by_partition_and_offset() {
     let scratch = Scratch::new(4).await;
     assert_eq!(admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap(), []);

@@ -1,8 +1,12 @@
 //! Writing an event, as part of the change that it tells about.
 
+use std::borrow::Cow;
+
 use contracts::{Event, EventId, TenantId};
 use database::Tx;
+use serde::Serialize;
 use thiserror::Error;
+use uuid::Uuid;
 
 use crate::COMMITTED;
 use crate::rows::NewEvent;
@@ -17,7 +21,7 @@ pub enum AppendError {
     #[error("event {kind} cannot be encoded: {source}")]
     Encode {
         /// The event's type.
-        kind: &'static str,
+        kind: String,
         /// Why.
         source: serde_json::Error,
     },
@@ -25,7 +29,7 @@ pub enum AppendError {
     #[error("event {kind} is {size} bytes; at most {MAX_PAYLOAD} can be published")]
     TooLarge {
         /// The event's type.
-        kind: &'static str,
+        kind: String,
         /// Its size in bytes.
         size: usize,
     },
@@ -41,22 +45,59 @@ pub fn append<E: Event>(
     sequence: i64,
     event: &E,
 ) -> Result<EventId, AppendError> {
-    let payload =
-        serde_json::to_vec(event).map_err(|source| AppendError::Encode { kind: E::TYPE, source })?;
-    if payload.len() > MAX_PAYLOAD {
-        return Err(AppendError::TooLarge { kind: E::TYPE, size: payload.len() });
-    }
-    let id = EventId::generate();
-    tracing::info!(event_id = %id, kind = E::TYPE, aggregate = %event.aggregate(), sequence, "OutboxMessageCreated");
-    let row = NewEvent {
-        event_id: id.uuid(),
+    let address = Address {
         topic: E::STREAM.topic(),
         partition_key: event.key(),
         aggregate_type: E::AGGREGATE,
         aggregate_id: event.aggregate(),
-        sequence,
-        kind: E::TYPE,
+        kind: Cow::Borrowed(E::TYPE),
         source: E::STREAM.name(),
+    };
+    append_to(tx, tenant, address, sequence, event)
+}
+
+/// Where a message goes and what it is about, for what is said outside a service's own stream.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// The topic, before an installation's prefix.
+    pub topic: String,
+    /// Messages of one key stay in order.
+    pub partition_key: Uuid,
+    /// What kind of thing has this history.
+    pub aggregate_type: &'static str,
+    /// Whose history it belongs to.
+    pub aggregate_id: Uuid,
+    /// Type and version on the wire.
+    pub kind: Cow<'static, str>,
+    /// Who says it.
+    pub source: &'static str,
+}
+
+/// The same for a message that is no service's event, and so brings its own address.
+pub fn append_to(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    address: Address,
+    sequence: i64,
+    data: &impl Serialize,
+) -> Result<EventId, AppendError> {
+    let Address { topic, partition_key, aggregate_type, aggregate_id, kind, source } = address;
+    let encoded = serde_json::to_vec(data);
+    let payload = encoded.map_err(|source| AppendError::Encode { kind: kind.to_string(), source })?;
+    if payload.len() > MAX_PAYLOAD {
+        return Err(AppendError::TooLarge { kind: kind.to_string(), size: payload.len() });
+    }
+    let id = EventId::generate();
+    tracing::info!(event_id = %id, %kind, aggregate = %aggregate_id, sequence, "OutboxMessageCreated");
+    let row = NewEvent {
+        event_id: id.uuid(),
+        topic,
+        partition_key,
+        aggregate_type,
+        aggregate_id,
+        sequence,
+        kind,
+        source,
         tenant_id: tenant.to_string(),
         payload,
         traceparent: tx.traceparent().map(str::to_owned),

@@ -1,8 +1,10 @@
-//! The log's table, and the one statement that writes to it.
+//! The log's table: the one statement that writes to it, and how its rows are read.
+
+use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use contracts::{Envelope, InvalidName, Timestamp};
-use database::{Buffered, Error, Tx};
+use database::{Buffered, Database, Error, Tx};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -66,6 +68,18 @@ impl StoredEvent {
     }
 }
 
+/// The rows of these ids, in the order of their ids.
+pub(crate) async fn by_ids(database: &Database, ids: &[i64]) -> Result<Vec<StoredEvent>, Error> {
+    let mut connection = database.connection().await?;
+    let rows = outbox_event::table
+        .filter(outbox_event::id.eq_any(ids))
+        .order(outbox_event::id)
+        .select(StoredEvent::as_select())
+        .load(&mut connection)
+        .await?;
+    Ok(rows)
+}
+
 /// An event on its way into the log.
 pub(crate) struct NewEvent {
     pub(crate) event_id: Uuid,
@@ -74,7 +88,7 @@ pub(crate) struct NewEvent {
     pub(crate) aggregate_type: &'static str,
     pub(crate) aggregate_id: Uuid,
     pub(crate) sequence: i64,
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Cow<'static, str>,
     pub(crate) source: &'static str,
     pub(crate) tenant_id: String,
     pub(crate) payload: Vec<u8>,
@@ -101,7 +115,7 @@ struct InsertEvents {
     aggregate_type: Vec<&'static str>,
     aggregate_id: Vec<Uuid>,
     sequence: Vec<i64>,
-    kind: Vec<&'static str>,
+    kind: Vec<Cow<'static, str>>,
     source: Vec<&'static str>,
     tenant_id: Vec<String>,
     payload: Vec<Vec<u8>>,

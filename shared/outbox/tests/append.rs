@@ -92,7 +92,7 @@ async fn an_oversized_event_is_refused_before_it_is_written() {
     let mut tx = database.begin().await.unwrap();
     let refused = outbox::append(&mut tx, &tenant(), 1, &event).unwrap_err();
     assert!(
-        matches!(refused, AppendError::TooLarge { kind: PaymentRequested::TYPE, size } if size > MAX_PAYLOAD),
+        matches!(&refused, AppendError::TooLarge { kind, size } if kind == PaymentRequested::TYPE && *size > MAX_PAYLOAD),
         "{refused}"
     );
     tx.commit().await.unwrap(); // even if the caller goes on

@@ -10,7 +10,7 @@
 mod common;
 
 use common::{
-    confirmed, first_occurrences, patient, progress, relay, reserved, settings, short_lived, tell, wait_for,
+    HalfDone, confirmed, first_occurrences, patient, progress, relay, settings, short_lived, tell, wait_for,
     write,
 };
 use contracts::{OrderId, Stream};
@@ -44,24 +44,8 @@ async fn a_late_commit_with_a_smaller_id_is_neither_lost_nor_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_takeover_in_the_middle_of_a_window_loses_nothing() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
-    topics.make(&[Stream::Orders]).await;
-    let [late, sent, stuck] = [OrderId::generate(), OrderId::generate(), OrderId::generate()];
-
-    let mut open = patient(&database).begin().await.unwrap();
-    write(&mut open, 1, &confirmed(late)).await;
-    let mut both = database.begin().await.unwrap();
-    write(&mut both, 1, &confirmed(sent)).await;
-    write(&mut both, 1, &reserved(stuck)).await;
-    both.commit().await.unwrap();
-
-    let first = relay(&database, &topics, short_lived());
-    let begun = eventually("a window that is half done", async || {
-        let progress = progress(&database).await;
-        (progress.snapshot_b.is_some() && progress.last_id == 2).then_some(progress)
-    })
-    .await;
-    first.kill().await;
-    open.commit().await.unwrap();
+    let HalfDone { late, sent, .. } = HalfDone::prepare(&database, &topics).await;
+    let begun = progress(&database).await;
     topics.make(&[Stream::Inventory]).await;
 
     let second = relay(&database, &topics, short_lived());

@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Builder;
 
 use crate::config::{Config, Faults, Purpose, defaults, environment};
-use crate::{RunError, Service, ask, document, schema, serve, telemetry};
+use crate::{RunError, Service, ask, document, operate, schema, serve, telemetry};
 
 /// The configuration is wrong; clap uses it for a wrong command line, too.
 const MISCONFIGURED: u8 = 2;
@@ -27,6 +27,12 @@ enum Command {
     Relay,
     /// Bring the tables up to date as the database's owner, and end
     Migrate,
+    /// See messages that wait, and decide what becomes of them
+    #[command(subcommand)]
+    Inbox(inbox::operate::Command),
+    /// See how far the relay is, and publish again what was published before
+    #[command(subcommand)]
+    Outbox(outbox::operate::Command),
     /// Ask the running instance whether it is ready; the exit code is 0 if it is, else 1
     Health,
     /// Print the OpenAPI document
@@ -43,10 +49,16 @@ pub fn main<S: Service>() -> ExitCode {
         Ok(line) => line.command,
         Err(error) => error.exit(),
     };
+    if let Err(refused) = crashpoint::check() {
+        eprintln!("{refused}");
+        return ExitCode::from(MISCONFIGURED);
+    }
     let done = match command {
         Command::Serve => with_log::<S>(Purpose::Serve, serve::serve),
         Command::Relay => with_log::<S>(Purpose::Relay, serve::relay),
         Command::Migrate => with_log::<S>(Purpose::Migrate, migrate),
+        Command::Inbox(command) => operate::inbox::<S>(command),
+        Command::Outbox(command) => operate::outbox::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),
         Command::Defaults => Ok(print(&defaults::<S>())),
@@ -109,7 +121,7 @@ fn openapi<S: Service>() -> String {
 }
 
 /// A reader that has gone away, as with `| head`, is no fault of ours.
-fn print(text: &str) -> ExitCode {
+pub(crate) fn print(text: &str) -> ExitCode {
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }

@@ -13,6 +13,8 @@ pub(crate) struct Health {
     database: Database,
     /// All migrations are applied.
     migrated: AtomicBool,
+    /// There are keys that tokens can be checked with.
+    keyed: AtomicBool,
     /// The broker has been reached once, and topics are there: from then on, its absence stops nobody.
     connected: AtomicBool,
     broker: AtomicBool,
@@ -25,6 +27,7 @@ pub(crate) struct Report {
     pub(crate) status: &'static str,
     pub(crate) database: &'static str,
     pub(crate) broker: &'static str,
+    pub(crate) keys: &'static str,
 }
 
 impl Report {
@@ -38,13 +41,18 @@ const READY: &str = "ready";
 
 impl Health {
     pub(crate) fn new(database: Database) -> Self {
-        let [migrated, connected, broker, stopping] = [const { AtomicBool::new(false) }; 4];
-        Self { database, migrated, connected, broker, stopping }
+        let [migrated, keyed, connected, broker, stopping] = [const { AtomicBool::new(false) }; 5];
+        Self { database, migrated, keyed, connected, broker, stopping }
     }
 
     /// The tables are as this program expects them.
     pub(crate) fn migrated(&self) {
         self.migrated.store(true, Ordering::Relaxed);
+    }
+
+    /// Tokens can be checked.
+    pub(crate) fn keyed(&self) {
+        self.keyed.store(true, Ordering::Relaxed);
     }
 
     /// The broker answers, and the topics are there.
@@ -67,20 +75,21 @@ impl Health {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Whether requests can be carried out, as far as the tables are concerned.
+    /// Whether requests can be carried out, as far as tables and keys are concerned.
     pub(crate) fn is_open(&self) -> bool {
-        self.migrated.load(Ordering::Relaxed)
+        self.migrated.load(Ordering::Relaxed) && self.keyed.load(Ordering::Relaxed)
     }
 
     /// Asks the database, and tells what is known about the rest.
     pub(crate) async fn report(&self) -> Report {
         let answers = self.database.ping().await.is_ok();
-        let database = match (answers, self.is_open()) {
+        let database = match (answers, self.migrated.load(Ordering::Relaxed)) {
             (false, _) => "away",
             (true, false) => "not migrated",
             (true, true) => "ok",
         };
         let broker = if self.broker.load(Ordering::Relaxed) { "ok" } else { "away" };
+        let keys = if self.keyed.load(Ordering::Relaxed) { "ok" } else { "away" };
         let started = self.is_open() && self.connected.load(Ordering::Relaxed);
         let status = match (self.is_stopping(), started, answers) {
             (true, ..) => "stopping",
@@ -89,7 +98,7 @@ impl Health {
             // Without the broker, orders are still taken: the outbox keeps what there is to tell.
             (false, true, true) => READY,
         };
-        Report { status, database, broker }
+        Report { status, database, broker, keys }
     }
 }
 

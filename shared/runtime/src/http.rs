@@ -32,7 +32,7 @@ pub(crate) struct ListenError {
 pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
     move |app| {
         let document = document::<S>();
-        S::routes(&mut ServiceConfig::new(app));
+        mounted::<S>(&mut ServiceConfig::new(app));
         app.app_data(web::Data::new(edge))
             .app_data(web::Data::new(context))
             .default_service(edge::unmatched(&document))
@@ -42,7 +42,13 @@ pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut w
 
 /// The service's OpenAPI document: of exactly what it mounts.
 pub fn document<S: Service>() -> OpenApi {
-    App::new().into_utoipa_app().openapi(S::api()).configure(S::routes).split_for_parts().1
+    App::new().into_utoipa_app().openapi(S::api()).configure(mounted::<S>).split_for_parts().1
+}
+
+/// A service's own routes, and those that every service has.
+fn mounted<S: Service>(app: &mut ServiceConfig<'_>) {
+    S::routes(app);
+    edge::idempotency_keys(app);
 }
 
 /// A listener that has its port, and serves once it is polled.
@@ -115,7 +121,7 @@ fn listen<H>(
     Ok(Listener { server, address: addresses.first().copied().unwrap_or(address) })
 }
 
-/// Middleware: the API answers 503 until the tables are there. What needs no tables is served from the start.
+/// Middleware: the API answers 503 until tables and keys are there. What needs neither is served from the start.
 async fn once_open(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -9,6 +9,7 @@ mod housekeeping;
 mod http;
 mod job;
 mod metrics;
+mod operate;
 mod patience;
 mod process;
 mod schema;

@@ -22,8 +22,9 @@ pub(crate) fn routes(service: &'static str) -> impl FnOnce(&mut web::ServiceConf
 /// Prometheus' text format.
 fn exposition(service: &str, report: Report, uptime: u64) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let (ready, database, broker) =
-        (u8::from(report.is_ready()), u8::from(report.database == "ok"), u8::from(report.broker == "ok"));
+    let ready = u8::from(report.is_ready());
+    let [database, broker, keys] =
+        [report.database, report.broker, report.keys].map(|state| u8::from(state == "ok"));
     format!(
         "# HELP idem_build_info The program that runs here.\n\
          # TYPE idem_build_info gauge\n\
@@ -37,7 +38,8 @@ fn exposition(service: &str, report: Report, uptime: u64) -> String {
          # HELP idem_dependency_up Whether a server that this process needs can be used.\n\
          # TYPE idem_dependency_up gauge\n\
          idem_dependency_up{{dependency=\"database\"}} {database}\n\
-         idem_dependency_up{{dependency=\"broker\"}} {broker}\n"
+         idem_dependency_up{{dependency=\"broker\"}} {broker}\n\
+         idem_dependency_up{{dependency=\"keys\"}} {keys}\n"
     )
 }
 
@@ -47,13 +49,14 @@ mod tests {
 
     #[test]
     fn a_dependency_that_is_away_reads_as_zero() {
-        let report = Report { status: "unavailable", database: "away", broker: "ok" };
+        let report = Report { status: "unavailable", database: "away", broker: "ok", keys: "ok" };
         let text = exposition("orders", report, 7);
         for line in [
             "idem_ready 0",
             "idem_uptime_seconds 7",
             "idem_dependency_up{dependency=\"database\"} 0",
             "idem_dependency_up{dependency=\"broker\"} 1",
+            "idem_dependency_up{dependency=\"keys\"} 1",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }

@@ -1,6 +1,7 @@
 //! The two commands that keep running: `serve`, and `relay` alone.
 
 use std::io;
+use std::sync::Arc;
 
 use actix_web::web;
 use edge::Edge;
@@ -42,17 +43,20 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
         topics: process.topics.clone(),
         settings: config.service.clone(),
     };
-    let authenticator = config.authenticator.take().ok_or(RunError::NotConfigured("auth.jwks"))?;
-    let edge = Edge::new(process.database.clone(), authenticator, config.edge.clone());
+    let authenticator = config.auth.authenticator.take().ok_or(RunError::NotConfigured("auth.jwks"))?;
+    let authenticator = Arc::new(authenticator);
+    let edge = Edge::new(process.database.clone(), Arc::clone(&authenticator), config.edge.clone());
 
     let health = web::Data::from(process.health.clone());
     let public = http::public(&config.http, config.drain, &edge, &context, &health)?;
     let admin = http::admin(&config.http, &health, S::NAME)?;
     tracing::info!(service = S::NAME, address = %public.address, admin = %admin.address, "listening");
 
+    // Apart from the rest: what works in the background needs no tokens.
+    process.start_keys(authenticator, config.auth.refresh);
     let (parts, stop) = (process.clone(), process.work.stop_token());
     process.work.finish("start-up", async move {
-        stop.run_until_cancelled(start_service(parts, context, config)).await.unwrap_or(Ok(()))
+        stop.run_until_cancelled(start_service(parts, edge, context, config)).await.unwrap_or(Ok(()))
     });
     let clients = public.server.handle();
     tokio::select! {
@@ -63,10 +67,12 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
 
 async fn start_service<S: Service>(
     process: Process,
+    edge: Edge,
     context: Context<S>,
     config: Config<S>,
 ) -> Result<(), String> {
     process.open_database::<S>().await?;
+    process.open_edge(&edge).await?;
     // Jobs need no broker: what they have to tell waits in the outbox.
     process.start_jobs(S::jobs(&context));
     let reactions = S::reactions(&context);

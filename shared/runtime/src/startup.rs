@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use contracts::{Stream, Topics};
 use database::MigrateError;
+use edge::{Authenticator, Edge, JwksError};
 use inbox::{Reactions, Runner, RunnerSettings};
 use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
@@ -49,6 +50,26 @@ impl Process {
                 Err(Obstacle::Passing(format!("{error}; run `{} migrate` if it was never run", S::NAME)))
             }
         }
+    }
+
+    /// What requests need of the database beside their own rows.
+    pub(crate) async fn open_edge(&self, edge: &Edge) -> Result<(), String> {
+        let open = || async { edge.open().await.map_err(|error| Obstacle::Passing(error.to_string())) };
+        until_done("the secret of cursors", open).await
+    }
+
+    /// Waits until there are keys to check tokens with, and keeps them fresh from then on.
+    pub(crate) fn start_keys(&self, authenticator: Arc<Authenticator>, every: Duration) {
+        let (health, stop) = (Arc::clone(&self.health), self.work.stop_token());
+        let keys = async move {
+            if !authenticator.has_keys() {
+                until_done("the key set", || first_keys(&authenticator)).await?;
+            }
+            health.keyed();
+            authenticator.keep_fresh(every).await;
+            Ok(())
+        };
+        self.work.keep("key set", async move { stop.run_until_cancelled(keys).await.unwrap_or(Ok(())) });
     }
 
     pub(crate) fn start_jobs(&self, jobs: Vec<Job>) {
@@ -114,6 +135,16 @@ async fn migrate<S: Service>(url: &SecretString) -> Result<(), Obstacle> {
         }
         MigrateError::Lock(_) => Obstacle::Passing(error.to_string()),
         MigrateError::Migration(_) => Obstacle::Lasting(error.to_string()),
+    })
+}
+
+/// A key set that is there and of no use is a fault of the configuration: waiting does not mend it.
+async fn first_keys(authenticator: &Authenticator) -> Result<(), Obstacle> {
+    authenticator.refresh().await.map_err(|error| match error {
+        JwksError::Read { .. } => Obstacle::Passing(format!("{error}; does IDEM_AUTH__JWKS lead to it?")),
+        JwksError::Unusable { .. } | JwksError::Location(_) => {
+            Obstacle::Lasting(format!("IDEM_AUTH__JWKS must be the path or URL of a key set: {error}"))
+        }
     })
 }
 

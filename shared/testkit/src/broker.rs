@@ -1,7 +1,6 @@
 //! A Kafka broker of a test's own, for tests that take it away: the shared one belongs to everybody.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio::process::{Child, Command};
 use uuid::Uuid;
 
 use crate::topics::{count, make_topics, messages};
-use crate::{eventually, given};
+use crate::{eventually, free_port, given};
 
 /// One broker, stopped and removed with all its data when the test ends.
 pub struct Broker {
@@ -109,12 +108,4 @@ fn run(folder: &Path, port: u16, controller_port: u16) -> Child {
         .kill_on_drop(true)
         .spawn()
         .unwrap()
-}
-
-/// Nobody listens there, and no client gets it as its own: the range lies below the ephemeral ports, so it is
-/// still free when the broker comes back.
-fn free_port() -> u16 {
-    std::iter::repeat_with(|| 20_000 + (Uuid::new_v4().as_u64_pair().0 % 10_000) as u16)
-        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
-        .expect("a free port")
 }

@@ -23,6 +23,8 @@ END $$";
 
 /// An empty, migrated database; dropped when the test ends. Derefs to the service's [`Database`].
 pub struct TestDatabase {
+    /// A superuser's URL of the server.
+    server: String,
     name: String,
     database: Database,
 }
@@ -38,13 +40,18 @@ impl TestDatabase {
 
     /// No tables yet: for a program that makes them itself.
     pub async fn empty() -> Self {
+        Self::empty_on(&given("IDEM_POSTGRES_URL")).await
+    }
+
+    /// The same on another server, by a superuser's URL; it is to outlive the database.
+    pub async fn empty_on(server: &str) -> Self {
         let name = format!("test_{}", Uuid::new_v4().simple());
-        let mut admin = AsyncPgConnection::establish(&given("IDEM_POSTGRES_URL")).await.expect("PostgreSQL");
+        let mut admin = AsyncPgConnection::establish(server).await.expect("PostgreSQL");
         admin.batch_execute(ROLES).await.unwrap();
         admin.batch_execute(&format!("CREATE DATABASE {name} OWNER test_owner")).await.unwrap();
-        let database =
-            Database::new(&Settings::new(url_of("test_service", &name, None)), Handle::current()).unwrap();
-        Self { name, database }
+        let url = url_of("test_service", &name, &address_of(server));
+        let database = Database::new(&Settings::new(url), Handle::current()).unwrap();
+        Self { server: server.to_owned(), name, database }
     }
 
     /// The reliability tables alone.
@@ -54,12 +61,13 @@ impl TestDatabase {
 
     /// The URL of the service's role, through another address (a proxy's) if one is given.
     pub fn service_url(&self, through: Option<std::net::SocketAddr>) -> String {
-        url_of("test_service", &self.name, through)
+        let host = through.map_or_else(|| address_of(&self.server), |address| address.to_string());
+        url_of("test_service", &self.name, &host)
     }
 
     /// The owner's URL: for migrations, and for what a test does behind the service's back.
     pub fn owner_url(&self) -> String {
-        url_of("test_owner", &self.name, None)
+        url_of("test_owner", &self.name, &address_of(&self.server))
     }
 
     /// A connection as the owner.
@@ -80,15 +88,18 @@ impl Deref for TestDatabase {
     }
 }
 
-/// `postgres://role:role@host:port/name`, from the server's URL.
-fn url_of(role: &str, name: &str, through: Option<std::net::SocketAddr>) -> String {
-    let host = through.map_or_else(server, |address| address.to_string());
+/// `postgres://role:role@host:port/name`.
+fn url_of(role: &str, name: &str, host: &str) -> String {
     format!("postgres://{role}:{role}@{host}/{name}")
 }
 
-/// The server's `host:port`.
+/// The shared server's `host:port`.
 pub(crate) fn server() -> String {
-    let url = given("IDEM_POSTGRES_URL");
+    address_of(&given("IDEM_POSTGRES_URL"))
+}
+
+/// The `host:port` of a server's URL.
+fn address_of(url: &str) -> String {
     let rest = url.split_once("://").expect("a URL").1;
     let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
     host.split('/').next().unwrap().to_owned()
@@ -96,12 +107,12 @@ pub(crate) fn server() -> String {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        let name = self.name.clone();
+        let (server, name) = (self.server.clone(), self.name.clone());
         // A thread of its own: drop may run on a runtime that is already stopping.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let mut admin = AsyncPgConnection::establish(&given("IDEM_POSTGRES_URL")).await.unwrap();
+                let mut admin = AsyncPgConnection::establish(&server).await.unwrap();
                 admin.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.unwrap();
             });
         });

@@ -16,18 +16,48 @@ pub const AUDIENCE: &str = "idem";
 /// The name of the trusted key.
 pub const KEY_ID: &str = "test";
 
-/// Any 32 bytes are an Ed25519 key; RFC 8410 fixes what stands before them.
-static PRIVATE: LazyLock<EncodingKey> = LazyLock::new(|| {
-    const HEADER: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
-    let [one, two] = [Uuid::new_v4(), Uuid::new_v4()];
-    EncodingKey::from_ed_der(&[&HEADER[..], one.as_bytes(), two.as_bytes()].concat())
-});
+/// A key pair of an identity provider.
+pub struct SigningKey {
+    kid: String,
+    private: EncodingKey,
+}
+
+impl SigningKey {
+    /// A new one of this name.
+    pub fn generate(kid: &str) -> Self {
+        // Any 32 bytes are an Ed25519 key; RFC 8410 fixes what stands before them.
+        const HEADER: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+        let [one, two] = [Uuid::new_v4(), Uuid::new_v4()];
+        let private = EncodingKey::from_ed_der(&[&HEADER[..], one.as_bytes(), two.as_bytes()].concat());
+        Self { kid: kid.to_owned(), private }
+    }
+
+    /// A token of these claims.
+    pub fn sign(&self, claims: &Value) -> String {
+        self.sign_as(Some(&self.kid), claims)
+    }
+
+    fn sign_as(&self, kid: Option<&str>, claims: &Value) -> String {
+        let header = Header { kid: kid.map(str::to_owned), ..Header::new(Algorithm::EdDSA) };
+        encode(&header, claims, &self.private).unwrap()
+    }
+}
+
+static TRUSTED: LazyLock<SigningKey> = LazyLock::new(|| SigningKey::generate(KEY_ID));
 
 /// The key set that a service under test trusts, as the text of a JWKS file.
 pub fn jwks() -> String {
-    let mut public = Jwk::from_encoding_key(&PRIVATE, Algorithm::EdDSA).unwrap();
-    public.common.key_id = Some(KEY_ID.to_owned());
-    serde_json::to_string(&JwkSet { keys: vec![public] }).unwrap()
+    jwks_of(&[&TRUSTED])
+}
+
+/// A key set of these keys.
+pub fn jwks_of(keys: &[&SigningKey]) -> String {
+    let public = |key: &&SigningKey| {
+        let mut public = Jwk::from_encoding_key(&key.private, Algorithm::EdDSA).unwrap();
+        public.common.key_id = Some(key.kid.clone());
+        public
+    };
+    serde_json::to_string(&JwkSet { keys: keys.iter().map(public).collect() }).unwrap()
 }
 
 /// A token of this client for the next hour; scopes are separated by spaces. It goes after `Bearer `.
@@ -46,11 +76,10 @@ pub fn claims(tenant: &str, client: &str, scopes: &str) -> Value {
 
 /// A token of these claims, signed with the key that is trusted.
 pub fn signed(claims: &Value) -> String {
-    signed_as(Some(KEY_ID), claims)
+    TRUSTED.sign(claims)
 }
 
 /// The same, under another name of the key.
 pub fn signed_as(kid: Option<&str>, claims: &Value) -> String {
-    let header = Header { kid: kid.map(str::to_owned), ..Header::new(Algorithm::EdDSA) };
-    encode(&header, claims, &PRIVATE).unwrap()
+    TRUSTED.sign_as(kid, claims)
 }

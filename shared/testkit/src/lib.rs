@@ -13,7 +13,10 @@ mod database;
 mod document;
 pub mod http;
 pub mod identity;
+mod port;
+mod postgres;
 mod proxy;
+mod round_trips;
 mod topics;
 mod wait;
 
@@ -21,7 +24,10 @@ pub use background::Background;
 pub use broker::Broker;
 pub use database::TestDatabase;
 pub use document::assert_document_is_fresh;
+pub use port::free_port;
+pub use postgres::Postgres;
 pub use proxy::Proxy;
+pub use round_trips::RoundTrips;
 pub use topics::TestTopics;
 pub use wait::eventually;
 

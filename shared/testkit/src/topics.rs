@@ -27,7 +27,11 @@ impl TestTopics {
 
     /// The names alone: no topic exists yet.
     pub fn names() -> Self {
-        let brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
+        Self::names_on(given("IDEM_KAFKA_BROKERS").parse().unwrap())
+    }
+
+    /// The same on another broker, which is to outlive the topics.
+    pub fn names_on(brokers: Brokers) -> Self {
         Self { brokers, topics: Topics::with_prefix(format!("test-{}.", Uuid::new_v4().simple())) }
     }
 

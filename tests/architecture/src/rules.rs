@@ -8,7 +8,8 @@ use crate::graph::Graph;
 const FLOORS: &[&[&str]] = &[
     &["contracts", "crashpoint", "database"],
     &["messaging", "audit", "idempotency"],
-    &["outbox", "inbox"],
+    &["outbox"],
+    &["inbox"],
     &["edge"],
     &["runtime"],
     &["orders", "inventory", "payments"],

@@ -26,9 +26,9 @@ pub struct Customer {
 
 impl Customer {
     /// A customer of this stack, of a tenant of its own.
-    pub async fn of(stack: &Stack) -> Self {
+    pub fn of(stack: &Stack) -> Self {
         let (orders, inventory, payments) =
-            (stack.url("orders").await, stack.url("inventory").await, stack.url("payments").await);
+            (stack.address("orders"), stack.address("inventory"), stack.address("payments"));
         Self {
             tenant: format!("t-{}", Uuid::new_v4().simple()),
             client: http::client(),
@@ -38,23 +38,22 @@ impl Customer {
         }
     }
 
-    /// The same, after a program was started again and has another address.
-    pub async fn meets(&mut self, stack: &Stack) {
-        let again = Self::of(stack).await;
-        (self.orders, self.inventory, self.payments) = (again.orders, again.inventory, again.payments);
-    }
-
     /// A customer whose shop has this much TEA at 4.50 EUR.
     pub async fn stocked(stack: &Stack, quantity: i64) -> Self {
-        let customer = Self::of(stack).await;
+        let customer = Self::of(stack);
         customer.put_item(TEA, 450).await;
         customer.adjust(TEA, quantity).await;
         customer
     }
 
     fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
+        request.bearer_auth(self.token())
+    }
+
+    /// A bearer token, with all scopes that it needs.
+    pub fn token(&self) -> String {
         let scopes = "orders:read orders:write inventory:read inventory:write payments:read";
-        request.bearer_auth(identity::token(&self.tenant, "e2e", scopes))
+        identity::token(&self.tenant, "e2e", scopes)
     }
 
     /// Whose data it is.

@@ -1,6 +1,7 @@
-//! One program of ours as a process: started, watched, killed.
+//! One program of ours as a process: started, watched, paused, killed.
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
@@ -18,12 +19,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts `NAME serve` with exactly these settings; the log is JSON.
-    pub fn start(name: &str, settings: &[(String, String)]) -> Self {
+    /// Starts a program with a command and exactly these settings; the log is JSON. The name is for people.
+    pub fn start(name: &str, program: &str, command: &str, settings: &[(String, String)]) -> Self {
         let log = std::env::temp_dir().join(format!("idem-{name}-{}.log", Uuid::new_v4().simple()));
         let file = File::create(&log).unwrap();
-        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join(name))
-            .arg("serve")
+        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join(program))
+            .arg(command)
             .env_clear()
             .env("IDEM_LOG__FORMAT", "json")
             .envs(settings.iter().cloned())
@@ -32,19 +33,27 @@ impl Program {
             .stderr(file)
             .kill_on_drop(true)
             .spawn()
-            .unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+            .unwrap_or_else(|error| panic!("{program} does not start: {error}"));
         Self { name: name.to_owned(), log, process }
     }
 
-    /// Its base URL, once it listens: the port is the system's choice, and the log tells it.
+    /// Its base URL, once it says that it listens.
     pub async fn url(&self) -> String {
-        eventually(&format!("{} listens", self.name), async || {
-            let log = self.log();
-            let line = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let mut listening = line.filter(|line| line["message"] == "listening");
-            listening.next().map(|line| format!("http://{}", line["address"].as_str().unwrap()))
+        let listening = self.says("listening").await;
+        format!("http://{}", listening["address"].as_str().unwrap())
+    }
+
+    /// Waits until it says something; returns the line.
+    pub async fn says(&self, message: &str) -> Value {
+        eventually(&format!("{} says '{message}'", self.name), async || {
+            self.lines().into_iter().find(|line| line["message"] == message)
         })
         .await
+    }
+
+    /// Everything it has said that can be read, one object for each line.
+    pub fn lines(&self) -> Vec<Value> {
+        self.log().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Everything it has said.
@@ -59,8 +68,27 @@ impl Program {
 
     /// SIGTERM: please end.
     pub fn terminate(&self) {
-        let pid = self.process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        kill_process(pid.expect("it runs"), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
+    }
+
+    /// SIGSTOP: it stands still, and knows nothing of it.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// SIGCONT: it goes on as if nothing had been.
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = self.process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        kill_process(pid.expect("it runs"), signal).unwrap();
+    }
+
+    /// Its process id, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Waits for its end.
@@ -72,6 +100,11 @@ impl Program {
     /// Whether it has ended, and how.
     pub fn has_ended(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().unwrap()
+    }
+
+    /// Whether it was ended by `kill -9`, from outside or by itself. False while it runs.
+    pub fn was_killed(&mut self) -> bool {
+        self.has_ended().is_some_and(|status| status.signal() == Some(9))
     }
 }
 

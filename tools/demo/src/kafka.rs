@@ -1,38 +1,18 @@
 //! The topics, read as a stranger would, and the places of the consumer groups.
 
 use std::collections::BTreeMap;
-use std::env;
 
-use contracts::{Envelope, Stream, Topics};
+use audits::{Database, READERS, Said};
+use contracts::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
 use messaging::{Brokers, Received, admin};
 use tokio::net::TcpStream;
-use uuid::Uuid;
 
-use crate::stack::Part;
+use crate::surroundings::Surroundings;
 use crate::trouble::Trouble;
 
-/// Which consumer reads whose topic.
-pub(crate) const READERS: [(Part, Stream); 4] = [
-    (Part::Orders, Stream::Inventory),
-    (Part::Orders, Stream::Payments),
-    (Part::Inventory, Stream::Orders),
-    (Part::Payments, Stream::Orders),
-];
-
-/// A message, with what its headers say.
-#[derive(Debug, Clone)]
-pub(crate) struct Said {
-    pub(crate) stream: Stream,
-    pub(crate) envelope: Envelope,
-    pub(crate) key: Option<Uuid>,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) partition: i32,
-    pub(crate) offset: i64,
-}
-
 /// Where everybody stands: for each reader, topic and partition its place, and the end.
-pub(crate) type Places = BTreeMap<(Part, Stream, i32), (i64, i64)>;
+pub(crate) type Places = BTreeMap<(Database, Stream, i32), (i64, i64)>;
 
 /// The brokers that the services use.
 pub(crate) struct Kafka {
@@ -41,11 +21,9 @@ pub(crate) struct Kafka {
 }
 
 impl Kafka {
-    pub(crate) fn from_environment() -> Result<Self, Trouble> {
-        let brokers =
-            env::var("IDEM_KAFKA_BROKERS").map_err(|_| Trouble::Environment("IDEM_KAFKA_BROKERS"))?;
-        let prefix = env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default();
-        Ok(Self { brokers: brokers.parse()?, topics: Topics::with_prefix(prefix) })
+    pub(crate) fn of(around: &dyn Surroundings) -> Result<Self, Trouble> {
+        let topics = Topics::with_prefix(around.topic_prefix());
+        Ok(Self { brokers: around.brokers().parse()?, topics })
     }
 
     /// Whether a broker accepts a connection.
@@ -96,12 +74,10 @@ impl Kafka {
         let mut said = Vec::new();
         for stream in Stream::ALL {
             for received in self.read(stream).await? {
-                let envelope = Envelope::from_headers(|name| received.header(name)).map_err(|error| {
-                    let place = format!("{}/{}/{}", received.topic, received.partition, received.offset);
-                    Trouble::Unreadable { request: place, reason: error.to_string() }
-                })?;
-                if envelope.tenant.as_str() == tenant {
-                    said.push(Said::new(stream, envelope, received));
+                let message = Said::read(stream, received)
+                    .map_err(|reason| Trouble::Unreadable { request: "messages".to_owned(), reason })?;
+                if message.envelope.tenant.as_str() == tenant {
+                    said.push(message);
                 }
             }
         }
@@ -110,13 +86,5 @@ impl Kafka {
 
     async fn read(&self, stream: Stream) -> Result<Vec<Received>, Trouble> {
         Ok(admin::read_all(&self.brokers, &self.topics.events(stream)).await?)
-    }
-}
-
-impl Said {
-    fn new(stream: Stream, envelope: Envelope, received: Received) -> Self {
-        let key = received.key.as_deref().and_then(|key| Uuid::try_parse_ascii(key).ok());
-        let payload = received.payload.unwrap_or_default();
-        Self { stream, envelope, key, payload, partition: received.partition, offset: received.offset }
     }
 }

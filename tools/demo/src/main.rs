@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod api;
-mod audit;
 mod books;
 mod kafka;
+mod part;
+mod process;
 mod report;
 mod stack;
 mod steps;
+mod surroundings;
+mod traffic;
 mod trouble;
 mod wait;
 mod world;
@@ -15,8 +18,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use part::Part;
 use report::{Report, Screen};
-use stack::{Part, Stack};
+use stack::Stack;
+use surroundings::{Compose, Local, Surroundings};
 use trouble::Trouble;
 use world::World;
 
@@ -32,16 +37,22 @@ struct Arguments {
     /// Leave everything running afterwards (`./dev demo --keep` does)
     #[arg(long)]
     keep: bool,
+    /// How many instances of each service run (`./dev demo --instances 2` starts as many)
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    instances: u8,
+    /// Play against docker compose (`./dev demo --compose` starts it)
+    #[arg(long, conflicts_with = "instances")]
+    compose: bool,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.show_sql {
-        print!("{}", audit::as_commands());
+        print!("{}", audits::as_commands());
         return ExitCode::SUCCESS;
     }
-    match demonstrate(arguments.keep).await {
+    match demonstrate(&arguments).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(trouble) => {
@@ -52,15 +63,21 @@ async fn main() -> ExitCode {
 }
 
 /// Takes all steps. Returns whether everything holds.
-async fn demonstrate(keep: bool) -> Result<bool, Trouble> {
-    let stack = Stack::from_environment()?;
+async fn demonstrate(arguments: &Arguments) -> Result<bool, Trouble> {
+    let around: Box<dyn Surroundings> = if arguments.compose {
+        Box::new(Compose::from_environment()?)
+    } else {
+        Box::new(Local::from_environment(arguments.instances.into())?)
+    };
+    let stack = Stack::new(around);
     let world = World::new(&stack).await?;
-    let mut report = Report::new(Screen::of_stdout());
-    let ports = Part::PROGRAMS.map(|part| format!("{} :{}", part.name(), stack.port(part)));
-    report.say(&format!("Idem demo, tenant {}; {}\n", world.tenant, ports.join(", ")));
+    let mut report = Report::new(Screen::of_stdout(), Box::new(|text| stack.around.in_its_words(text)));
+    let places = Part::PROGRAMS.map(|part| format!("{} {}", part.name(), stack.addresses(part)));
+    report.say(&format!("Idem demo, tenant {}; {}\n", world.tenant, places.join(", ")));
     steps::all(&world, &mut report).await;
     let holds = report.close();
-    let before = if keep { "Everything still runs" } else { "The data stay: ./dev up" };
-    println!("{before}; then look with ./dev psql orders, ./dev topics, ./dev demo --show-sql.");
+    let before = if arguments.keep { "Everything still runs" } else { "The data stay: ./dev up" };
+    let words = format!("{before}; then look with ./dev psql orders, ./dev topics, ./dev demo --show-sql.");
+    println!("{}", stack.around.in_its_words(&words));
     Ok(holds)
 }

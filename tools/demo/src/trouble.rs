@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::stack::Part;
+use crate::part::Part;
 
 /// What happened, where, and where to look.
 #[derive(Debug, Error)]
 pub(crate) enum Trouble {
     #[error("{0} is not set: run the demo with ./dev demo")]
     Environment(&'static str),
-    #[error("./dev {command} failed:\n{output}")]
-    Dev { command: String, output: String },
+    #[error("{command} failed:\n{output}")]
+    Outside { command: String, output: String },
     #[error("{request} got no answer: {}; look at ./dev logs", with_causes(.source))]
     NoAnswer { request: String, source: reqwest::Error },
     #[error("{request} was answered with {status} instead of {expected}: {body}")]

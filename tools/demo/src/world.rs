@@ -1,7 +1,9 @@
 //! All that a step may ask and break, and the tenant of this run: its data are its own, so the demo can be repeated.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use audits::{Database, Delivery};
 use contracts::{Currency, Money};
 use futures_util::future::try_join_all;
 use uuid::Uuid;
@@ -9,7 +11,8 @@ use uuid::Uuid;
 use crate::api::{Api, Order, Wish};
 use crate::books::Books;
 use crate::kafka::Kafka;
-use crate::stack::{Part, Stack};
+use crate::part::{Instance, Part};
+use crate::stack::Stack;
 use crate::trouble::Trouble;
 use crate::wait::until;
 
@@ -45,8 +48,9 @@ impl<'s> World<'s> {
     pub(crate) async fn new(stack: &'s Stack) -> Result<Self, Trouble> {
         let run = Uuid::new_v4().simple().to_string();
         let tenant = format!("demo-{}", run.get(..6).unwrap_or(&run));
-        let token = stack.token(&tenant).await?;
-        let (kafka, books) = (Kafka::from_environment()?, Books::from_environment()?);
+        let around = stack.around.as_ref();
+        let token = around.token(&tenant).await?;
+        let (kafka, books) = (Kafka::of(around)?, Books::of(around));
         Ok(Self { stack, api: Api::new(stack, token)?, kafka, books, tenant })
     }
 
@@ -106,6 +110,37 @@ impl<'s> World<'s> {
             Some(payment) => self.books.attempts(payment).await,
             None => Ok(0),
         }
+    }
+
+    /// The relay of a service that has the lease, of those that run apart; and its epoch.
+    pub(crate) async fn active_relay(&self, part: Part) -> Result<(Instance, i64), Trouble> {
+        self.relay_after(part, 0).await
+    }
+
+    /// The same, once the lease has changed hands since an epoch.
+    pub(crate) async fn relay_after(&self, part: Part, epoch: i64) -> Result<(Instance, i64), Trouble> {
+        let what = format!("a relay of {} has taken the lease", part.name());
+        until(what, PATIENCE, "./dev status", async || {
+            let lease = self.books.lease(part).await?;
+            for relay in self.stack.relays(part) {
+                let process = self.stack.around.process(relay).await?;
+                if lease.epoch > epoch && process.is_some() && process == lease.process() {
+                    return Ok(Ok((relay, lease.epoch)));
+                }
+            }
+            Ok(Err(format!("{lease:?}")))
+        })
+        .await
+    }
+
+    /// What the tenant's services have committed, said and heard.
+    pub(crate) async fn delivery(&self) -> Result<Delivery, Trouble> {
+        let (mut rows, mut entered) = (Vec::new(), BTreeMap::new());
+        for database in Database::SERVICES {
+            rows.extend(self.books.outbox(database.into(), &self.tenant).await?);
+            entered.insert(database, self.books.inbox(database.into()).await?);
+        }
+        Ok(Delivery::of(rows, self.kafka.said(&self.tenant).await?, entered))
     }
 
     /// Waits until nothing is under way: everything was asked of the processor, told, and read by everybody.

@@ -26,11 +26,14 @@ enum Command {
     Keys {
         /// Folder of `signing-key.pem` and `jwks.json`
         dir: PathBuf,
+        /// Then stay until told to end: a container in which tokens can be asked for
+        #[arg(long)]
+        stay: bool,
     },
     /// Print one bearer token, and nothing else
     Token {
         /// Folder that `devtool keys` made
-        #[arg(long)]
+        #[arg(long, env = "IDEM_KEYS")]
         keys: PathBuf,
         #[command(flatten)]
         wish: token::Wish,
@@ -77,7 +80,10 @@ fn seconds(text: &str) -> Result<Duration> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Keys { dir } => keys::make(&dir).map(drop),
+        Command::Keys { dir, stay } => match keys::make(&dir) {
+            Ok(_) if stay => std::future::pending().await, // SIGTERM ends it
+            made => made.map(drop),
+        },
         Command::Token { keys, wish } => {
             keys::read(&keys).and_then(|key| key.sign(&wish)).map(|token| println!("{token}"))
         }

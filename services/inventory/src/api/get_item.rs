@@ -1,5 +1,6 @@
 //! `GET /v1/items/{sku}`
 
+use actix_web::http::header::{ETag, EntityTag};
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::Sku;
@@ -9,11 +10,19 @@ use super::views::ItemView;
 use crate::store::items;
 
 /// Read an item and its stock.
+///
+/// The `ETag` is the version of name and price, for the `If-Match` of a change. Stock moves without a new version, so a
+/// read is always answered in full.
 #[utoipa::path(
     operation_id = "getItem",
     tag = "items",
     params(("sku" = Sku, Path, description = "The item")),
-    responses((status = 200, description = "The item", body = ItemView), ReadProblems),
+    responses(
+        (status = 200, description = "The item", body = ItemView, headers(
+            ("ETag" = String, description = "The version of name and price"),
+        )),
+        ReadProblems,
+    ),
     security(("bearer" = [])),
 )]
 #[get("/v1/items/{sku}")]
@@ -25,6 +34,7 @@ pub(crate) async fn get_item(
     who.require("inventory:read")?;
     let mut connection = edge.database().connection().await?;
     let row = items::find(&mut connection, who.tenant(), &sku).await?;
-    let view = ItemView::try_from(row.ok_or_else(|| Problem::not_found("item"))?)?;
-    Ok(HttpResponse::Ok().json(view))
+    let row = row.ok_or_else(|| Problem::not_found("item"))?;
+    let version = ETag(EntityTag::new_strong(row.version.to_string()));
+    Ok(HttpResponse::Ok().insert_header(version).json(ItemView::try_from(row)?))
 }

@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
 
 use super::views::ReservationView;
 use crate::store::reservations;
@@ -14,19 +14,26 @@ use crate::store::reservations;
 #[utoipa::path(
     operation_id = "getReservation",
     tag = "reservations",
-    params(("order_id" = OrderId, Path, description = "The order")),
-    responses((status = 200, description = "The reservation", body = ReservationView), ReadProblems),
+    params(("order_id" = OrderId, Path, description = "The order"), IfNoneMatch),
+    responses(
+        (status = 200, description = "The reservation", body = ReservationView, headers(
+            ("ETag" = String, description = "Its version"),
+        )),
+        IfNoneMatch,
+        ReadProblems,
+    ),
     security(("bearer" = [])),
 )]
 #[get("/v1/reservations/{order_id}")]
 pub(crate) async fn get_reservation(
     who: Principal,
     Segment(order): Segment<OrderId>,
+    known: IfNoneMatch,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
     who.require("inventory:read")?;
     let mut connection = edge.database().connection().await?;
     let reservation = reservations::look_up(&mut connection, who.tenant(), order).await?;
-    let reservation = reservation.ok_or_else(|| Problem::not_found("reservation"))?;
-    Ok(HttpResponse::Ok().json(ReservationView::new(order, reservation)))
+    let (reservation, version) = reservation.ok_or_else(|| Problem::not_found("reservation"))?;
+    Ok(known.answer(version, &ReservationView::new(order, reservation, version)))
 }

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, put};
 use contracts::events::ItemChanged;
 use contracts::{Money, Sku};
 use database::Tx;
-use edge::{Command, CommandProblems, Failure, Faults, Natural, Problem, Reply, Segment, Wish};
+use edge::{Command, CommandProblems, Failure, Faults, IfMatch, Natural, Problem, Reply, Segment, Wish};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -37,11 +37,13 @@ impl Command for PutItem {
 
 /// Create an item, or change its name and price.
 ///
-/// New orders pay the new price within moments. The same content again changes nothing. A new item has no stock.
+/// New orders pay the new price within moments. A new item has no stock. With `If-Match`, an item is changed only from
+/// the version that is named there. The same content again changes nothing and succeeds, whatever version is named: a
+/// retry whose first answer was lost finds its wish fulfilled.
 #[utoipa::path(
     operation_id = "putItem",
     tag = "items",
-    params(("sku" = Sku, Path, description = "The item")),
+    params(("sku" = Sku, Path, description = "The item"), IfMatch),
     request_body = PutItem,
     responses(
         (status = 200, description = "It says so now, or did already", body = ItemView, headers(
@@ -51,6 +53,7 @@ impl Command for PutItem {
             ("ETag" = String, description = "The version of name and price"),
             ("Location" = String, description = "Where the item is"),
         )),
+        IfMatch,
         CommandProblems,
     ),
     security(("bearer" = [])),
@@ -59,10 +62,12 @@ impl Command for PutItem {
 pub(crate) async fn put_item(
     wish: Natural<PutItem>,
     Segment(sku): Segment<Sku>,
+    expected: IfMatch,
 ) -> Result<HttpResponse, Problem> {
     wish.execute(async move |tx, wish| {
         let wished = Entry { name: wish.name.clone(), unit_price: wish.unit_price };
         if let Some(row) = items::create(tx, wish.tenant(), &sku, &wished).await? {
+            expected.require(None)?;
             tell(tx, wish, &row)?;
             let location = format!("/v1/items/{sku}");
             return Ok(Reply::created(location, &ItemView::try_from(row)?).version(1));
@@ -70,6 +75,7 @@ pub(crate) async fn put_item(
         // There is one, and items never go away.
         let mut row = items::lock(tx, wish.tenant(), &sku).await?.ok_or_else(gone)?;
         if let Some(version) = row.entry()?.revised(row.version, &wished) {
+            expected.require(Some(row.version))?;
             row = items::revise(tx, row.id(), &wished, version).await?;
             tell(tx, wish, &row)?;
         }

@@ -74,16 +74,18 @@ pub(crate) struct ReservationView {
     status: ReservationStatus,
     /// How many of which items.
     lines: Vec<OrderLine>,
+    /// Raised by every change, from 1.
+    version: i64,
 }
 
 impl ReservationView {
-    pub(crate) fn new(order_id: OrderId, reservation: Reservation) -> Self {
+    pub(crate) fn new(order_id: OrderId, reservation: Reservation, version: i64) -> Self {
         let status = match reservation.state {
             State::Held => ReservationStatus::Held,
             State::Shipped => ReservationStatus::Shipped,
             State::Released => ReservationStatus::Released,
         };
         let line = |Line { sku, quantity, .. }| OrderLine { sku, quantity };
-        Self { order_id, status, lines: reservation.lines.into_iter().map(line).collect() }
+        Self { order_id, status, lines: reservation.lines.into_iter().map(line).collect(), version }
     }
 }

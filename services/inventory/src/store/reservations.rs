@@ -17,8 +17,8 @@ const HELD: &str = "held";
 const SHIPPED: &str = "shipped";
 const RELEASED: &str = "released";
 
-/// State, item, SKU, quantity: one row for each line.
-type Row = (String, Uuid, String, i64);
+/// State, sequence, item, SKU, quantity: one row for each line.
+type Row = (String, i64, Uuid, String, i64);
 
 #[auto_type]
 #[expect(clippy::elidable_lifetime_names, reason = "auto_type repeats the name in the type that it writes")]
@@ -28,36 +28,51 @@ fn lines_of<'a>(tenant: &'a str, order: Uuid) -> _ {
         .filter(reservation::order_id.eq(order))
         .filter(reservation::tenant_id.eq(tenant))
         .order(line::sku)
-        .select((reservation::state, line::item_id, line::sku, line::quantity))
+        .select((reservation::state, reservation::sequence, line::item_id, line::sku, line::quantity))
 }
 
 /// The reservation of an order of this tenant, if its stock was not refused.
 pub(crate) async fn find(tx: &mut Tx, tenant: &TenantId, order: OrderId) -> Result<Option<Reservation>> {
-    read(lines_of(tenant.as_str(), order.uuid()).load(tx).await?)
+    let found = read(lines_of(tenant.as_str(), order.uuid()).load(tx).await?)?;
+    Ok(found.map(|(reservation, _)| reservation))
 }
 
-/// The same, outside a unit of work.
+/// The same, outside a unit of work, with its version.
 pub(crate) async fn look_up(
     connection: &mut Connection,
     tenant: &TenantId,
     order: OrderId,
-) -> Result<Option<Reservation>> {
+) -> Result<Option<(Reservation, i64)>> {
     read(lines_of(tenant.as_str(), order.uuid()).load(connection).await?)
 }
 
-fn read(rows: Vec<Row>) -> Result<Option<Reservation>> {
-    let Some((state, ..)) = rows.as_slice().first() else { return Ok(None) };
+fn read(rows: Vec<Row>) -> Result<Option<(Reservation, i64)>> {
+    let Some((state, version, ..)) = rows.as_slice().first() else { return Ok(None) };
+    let version = *version;
     let state = match state.as_str() {
         HELD => State::Held,
         SHIPPED => State::Shipped,
         RELEASED => State::Released,
         _ => return Err(unreadable("reservation.state")),
     };
-    let line = |(_, item, sku, quantity): Row| {
+    let line = |(_, _, item, sku, quantity): Row| {
         let sku = sku.parse().map_err(|_| unreadable("reservation_line.sku"))?;
         Ok(Line { item: item.into(), sku, quantity })
     };
-    Ok(Some(Reservation { state, lines: rows.into_iter().map(line).collect::<Result<_>>()? }))
+    let lines = rows.into_iter().map(line).collect::<Result<_>>()?;
+    Ok(Some((Reservation { state, lines }, version)))
+}
+
+/// Who has a reservation, whatever tenant that is.
+pub(crate) struct Holder {
+    pub(crate) is_held: bool,
+}
+
+/// Whether an order of any tenant has a reservation: for who must not take a stranger's for none.
+pub(crate) async fn holder(tx: &mut Tx, order: OrderId) -> Result<Option<Holder>> {
+    let state: Option<String> =
+        reservation::table.find(order.uuid()).select(reservation::state).first(tx).await.optional()?;
+    Ok(state.map(|state| Holder { is_held: state == HELD }))
 }
 
 /// Locks the reservations of these orders, in one order for everybody. Returns the items they are about.

@@ -76,6 +76,7 @@ fn the_document_has_every_route_with_its_manners() {
     assert_eq!(
         routes,
         [
+            "GET /v1/idempotency-keys/{key}",
             "GET /v1/items",
             "GET /v1/items/{sku}",
             "PUT /v1/items/{sku}",

@@ -13,5 +13,7 @@ mod guards;
 mod items;
 mod locks;
 mod orders;
+mod parked;
 mod reservations;
 mod stage;
+mod versions;

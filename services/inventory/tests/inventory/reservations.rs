@@ -46,12 +46,17 @@ async fn a_paid_order_is_reserved_and_shipped() {
     assert_eq!(told(&stage, order, &["StockReserved"]).await, [json!({"order": order})]);
     assert_eq!((client.stock_of("a").await, client.stock_of("b").await), ((5, 2), (5, 1)));
     let lines = json!([{"sku": "a", "quantity": 2}, {"sku": "b", "quantity": 1}]);
-    assert_eq!(client.get(&path).await.body, json!({"order_id": order, "status": "held", "lines": lines}));
+    let held = client.get(&path).await;
+    assert_eq!(held.body, json!({"order_id": order, "status": "held", "lines": lines, "version": 1}));
+    assert_eq!(held.header("etag"), Some("\"1\""));
+    assert_eq!(client.get_unless("\"1\"", &path).await.status, 304);
 
     orders.say(&[confirmed(order, 3)]).await;
     told(&stage, order, &["StockReserved", "StockShipped"]).await;
     assert_eq!((client.stock_of("a").await, client.stock_of("b").await), ((3, 0), (4, 0)));
-    assert_eq!(client.get(&path).await.body["status"], "shipped");
+    let shipped = client.get_unless("\"1\"", &path).await;
+    assert_eq!((shipped.status, shipped.header("etag")), (200, Some("\"2\"")));
+    assert_eq!(shipped.body["status"], "shipped");
     assert_eq!(stage.unbalanced_items().await, 0);
     listener.stop().await;
 }

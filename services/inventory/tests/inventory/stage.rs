@@ -74,7 +74,9 @@ impl Stage {
                 let headers = headers.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned())).collect();
                 let status = response.status().as_u16();
                 let bytes = to_bytes(response.into_body()).await.unwrap();
-                Answer { status, headers, body: serde_json::from_slice(&bytes).unwrap() }
+                let body =
+                    if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+                Answer { status, headers, body }
             }
             .boxed_local()
         };
@@ -181,6 +183,17 @@ impl Client<'_> {
         self.send(self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body)).await
     }
 
+    /// Only if it still is of this version.
+    pub(crate) async fn put_item_if(&self, versions: &str, sku: &str, body: Value) -> Answer {
+        let request = self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body);
+        self.send(request.insert_header(("If-Match", versions))).await
+    }
+
+    /// Only if it is no longer of this version.
+    pub(crate) async fn get_unless(&self, versions: &str, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path).insert_header(("If-None-Match", versions))).await
+    }
+
     /// With a new key.
     pub(crate) async fn adjust(&self, sku: &str, body: Value) -> Answer {
         self.adjust_as(Uuid::new_v4(), sku, body).await
@@ -220,6 +233,11 @@ impl Client<'_> {
 
 pub(crate) fn tea() -> Value {
     json!({"name": "Green tea", "unit_price": {"amount": 450, "currency": "EUR"}})
+}
+
+/// The same item at another price.
+pub(crate) fn tea_at(amount: i64) -> Value {
+    json!({"name": "Green tea", "unit_price": {"amount": amount, "currency": "EUR"}})
 }
 
 pub(crate) fn delta(delta: i64) -> Value {

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::api::OrderView;
 use crate::domain::Input;
 use crate::saga;
+use crate::timeline::Cause;
 
 /// A wish to cancel.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -47,7 +48,8 @@ pub(crate) async fn cancel(
 ) -> Result<HttpResponse, Problem> {
     let Segment(id) = order;
     wish.execute(async move |tx, wish| {
-        let moved = saga::advance(tx, wish.tenant(), id, Input::Cancel(wish.reason.clone())).await?;
+        let input = Input::Cancel(wish.reason.clone());
+        let moved = saga::advance(tx, wish.tenant(), id, input, &Cause::request(wish)).await?;
         audit::record(tx, wish.fact("order.cancel", "order", id));
         Ok(Reply::ok(&OrderView::try_from(moved.order)?))
     })

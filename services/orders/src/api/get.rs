@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
 
 use crate::api::OrderView;
 use crate::store::orders;
@@ -12,19 +12,26 @@ use crate::store::orders;
 #[utoipa::path(
     operation_id = "getOrder",
     tag = "orders",
-    params(("id" = OrderId, Path, description = "The order")),
-    responses((status = 200, description = "The order", body = OrderView), ReadProblems),
+    params(("id" = OrderId, Path, description = "The order"), IfNoneMatch),
+    responses(
+        (status = 200, description = "The order", body = OrderView, headers(
+            ("ETag" = String, description = "Its version"),
+        )),
+        IfNoneMatch,
+        ReadProblems,
+    ),
     security(("bearer" = [])),
 )]
 #[get("/v1/orders/{id}")]
 pub(crate) async fn get(
     who: Principal,
     order: Segment<OrderId>,
+    known: IfNoneMatch,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
     who.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
     let row = orders::find(&mut connection, who.tenant(), order.0).await?;
     let view = OrderView::try_from(row.ok_or_else(|| Problem::not_found("order"))?)?;
-    Ok(HttpResponse::Ok().json(view))
+    Ok(known.answer(view.version, &view))
 }

@@ -13,7 +13,9 @@ use crate::Orders;
 use crate::api::OrderView;
 use crate::domain::{self, Place};
 use crate::store::orders::Terms;
+use crate::store::timeline::NewEntry;
 use crate::store::{catalogue, orders};
+use crate::timeline::{Cause, What};
 
 /// An order to be placed.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -101,6 +103,7 @@ pub(crate) async fn place(
             let row = orders::insert(tx, &placed, &terms).await?;
             let event = OrderPlaced { order: placed.id, lines: wish.lines.clone(), total: placed.total };
             outbox::append(tx, wish.tenant(), row.sequence, &event)?;
+            tx.buffer(NewEntry::of_change(&row, What::OrderPlaced, &Cause::request(wish))?);
             audit::record(tx, wish.fact("order.place", "order", placed.id));
             Ok(Reply::created(format!("/v1/orders/{}", placed.id), &OrderView::try_from(row)?))
         })

@@ -1,15 +1,16 @@
 //! An order, as clients see it.
 
+use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
 use contracts::{Money, OrderId, PaymentId, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::{PlacedLine, State};
 use crate::store::orders::OrderRow;
 
 /// Where an order is. A closed list: a new value is a new version of the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OrderStatus {
     /// Its stock is being reserved.
@@ -63,6 +64,11 @@ pub(crate) struct OrderView {
     pub(crate) expires_at: Timestamp,
 }
 
+/// A time of the database, as JSON has it.
+pub(crate) fn time(at: DateTime<Utc>) -> Timestamp {
+    Timestamp::from_rfc3339(database::time::to_rfc3339(at))
+}
+
 impl TryFrom<OrderRow> for OrderView {
     type Error = database::Error;
 
@@ -75,7 +81,6 @@ impl TryFrom<OrderRow> for OrderView {
                 (OrderStatus::Cancelled, Some(Cancellation { reason, note }))
             }
         };
-        let time = |at| Timestamp::from_rfc3339(database::time::to_rfc3339(at));
         Ok(Self {
             id: row.id(),
             status,

@@ -2,16 +2,58 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use contracts::events::ItemChanged;
 use contracts::{Money, Sku, TenantId};
 use database::functions::clock_timestamp;
-use database::{Result, Tx};
+use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
+use uuid::Uuid;
 
+use super::unreadable;
 use crate::domain::Price;
 use crate::schema::catalogue_item as item;
+
+/// An entry as it is stored.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = item)]
+pub(crate) struct EntryRow {
+    sku: String,
+    pub(crate) item_id: Uuid,
+    pub(crate) name: String,
+    unit_price: i64,
+    currency: String,
+    pub(crate) version: i64,
+    pub(crate) updated_at: DateTime<Utc>,
+}
+
+impl EntryRow {
+    pub(crate) fn sku(&self) -> Result<Sku> {
+        self.sku.parse().map_err(|_| unreadable("catalogue_item.sku"))
+    }
+
+    pub(crate) fn unit_price(&self) -> Result<Money> {
+        let currency = self.currency.parse().map_err(|_| unreadable("catalogue_item.currency"))?;
+        Ok(Money::new(self.unit_price, currency))
+    }
+}
+
+/// One item of this tenant.
+pub(crate) async fn find(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    sku: &Sku,
+) -> Result<Option<EntryRow>> {
+    let row = item::table
+        .find((tenant.as_str(), sku.as_str()))
+        .select(EntryRow::as_select())
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row)
+}
 
 /// The prices of these SKUs; those that the catalogue does not know are not in the answer.
 pub(crate) async fn prices(

@@ -11,6 +11,7 @@ use edge::Page;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::unreadable;
 use crate::domain::{Placed, PlacedLine, State};
 use crate::schema::orders;
 
@@ -41,7 +42,7 @@ impl OrderRow {
     }
 
     pub(crate) fn tenant(&self) -> Result<TenantId> {
-        self.tenant_id.parse().map_err(|_| unreadable("tenant_id"))
+        self.tenant_id.parse().map_err(|_| unreadable("orders.tenant_id"))
     }
 
     pub(crate) fn state(&self) -> Result<State> {
@@ -50,36 +51,39 @@ impl OrderRow {
             Some("declined") => Ok(CancelReason::Declined),
             Some("expired") => Ok(CancelReason::Expired),
             Some("customer") => Ok(CancelReason::Customer),
-            _ => Err(unreadable("cancel_reason")),
+            _ => Err(unreadable("orders.cancel_reason")),
         };
         match self.state.as_str() {
             "pending" => Ok(State::Pending),
             "awaiting_payment" => Ok(State::AwaitingPayment),
             "confirmed" => Ok(State::Confirmed),
             "cancelled" => Ok(State::Cancelled { reason: reason()?, note: self.cancel_note.clone() }),
-            _ => Err(unreadable("state")),
+            _ => Err(unreadable("orders.state")),
         }
     }
 
     pub(crate) fn lines(&self) -> Result<Vec<PlacedLine>> {
-        serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("lines"))
+        serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("orders.lines"))
     }
 
     pub(crate) fn total(&self) -> Result<Money> {
-        Ok(Money::new(self.amount, self.currency.parse().map_err(|_| unreadable("currency"))?))
+        Ok(Money::new(self.amount, self.currency.parse().map_err(|_| unreadable("orders.currency"))?))
     }
 }
 
-/// The row is not one that this program writes.
-fn unreadable(column: &'static str) -> database::Error {
-    diesel::result::Error::DeserializationError(format!("orders.{column} is not readable").into()).into()
+/// A state, as the tables have it.
+pub(super) const fn state_name(state: &State) -> &'static str {
+    match state {
+        State::Pending => "pending",
+        State::AwaitingPayment => "awaiting_payment",
+        State::Confirmed => "confirmed",
+        State::Cancelled { .. } => "cancelled",
+    }
 }
 
-fn columns_of(state: &State) -> (&'static str, Option<&'static str>, Option<&str>) {
+fn cancellation(state: &State) -> (Option<&'static str>, Option<&str>) {
     match state {
-        State::Pending => ("pending", None, None),
-        State::AwaitingPayment => ("awaiting_payment", None, None),
-        State::Confirmed => ("confirmed", None, None),
+        State::Pending | State::AwaitingPayment | State::Confirmed => (None, None),
         State::Cancelled { reason, note } => {
             let reason = match reason {
                 CancelReason::Rejected => "rejected",
@@ -87,7 +91,7 @@ fn columns_of(state: &State) -> (&'static str, Option<&'static str>, Option<&str
                 CancelReason::Expired => "expired",
                 CancelReason::Customer => "customer",
             };
-            ("cancelled", Some(reason), note.as_deref())
+            (Some(reason), note.as_deref())
         }
     }
 }
@@ -102,13 +106,13 @@ pub(crate) struct Terms<'a> {
 
 /// Inserts a pending order that has told its first event.
 pub(crate) async fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
-    let lines = serde_json::to_value(&placed.lines).map_err(|_| unreadable("lines"))?;
+    let lines = serde_json::to_value(&placed.lines).map_err(|_| unreadable("orders.lines"))?;
     let row = diesel::insert_into(orders::table)
         .values((
             orders::id.eq(placed.id.uuid()),
             orders::tenant_id.eq(terms.caller.tenant.as_str()),
             orders::client_id.eq(terms.caller.client.as_str()),
-            orders::state.eq("pending"),
+            orders::state.eq(state_name(&State::Pending)),
             orders::lines.eq(lines),
             orders::amount.eq(placed.total.amount),
             orders::currency.eq(placed.total.currency.code()),
@@ -144,6 +148,17 @@ pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, id: OrderId) -> Result<
     Ok(row)
 }
 
+/// The order with this id, or with this payment, whatever tenant it belongs to.
+pub(crate) async fn find_of(tx: &mut Tx, order_or_payment: Uuid) -> Result<Option<OrderRow>> {
+    let row = orders::table
+        .filter(orders::id.eq(order_or_payment).or(orders::payment_id.eq(order_or_payment)))
+        .select(OrderRow::as_select())
+        .first(tx)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
 /// Writes what a decision has changed. The row is locked.
 pub(crate) async fn update(
     tx: &mut Tx,
@@ -152,10 +167,10 @@ pub(crate) async fn update(
     payment: Option<PaymentId>,
     sequence: i64,
 ) -> Result<OrderRow> {
-    let (name, reason, note) = columns_of(state);
+    let (reason, note) = cancellation(state);
     let row = diesel::update(orders::table.find(id.uuid()))
         .set((
-            orders::state.eq(name),
+            orders::state.eq(state_name(state)),
             orders::cancel_reason.eq(reason),
             orders::cancel_note.eq(note),
             orders::payment_id.eq(payment.map(PaymentId::uuid)),
@@ -201,15 +216,25 @@ pub(crate) async fn list(
     Ok(rows)
 }
 
-/// Open orders whose time is up, by the database's clock.
-pub(crate) async fn due(connection: &mut Connection, limit: i64) -> Result<Vec<OrderRow>> {
-    let rows = orders::table
+/// Open orders whose time is up, by the database's clock; the longest overdue first.
+pub(crate) async fn due(connection: &mut Connection, limit: i64) -> Result<Vec<(TenantId, OrderId)>> {
+    let rows: Vec<(String, Uuid)> = orders::table
         .filter(orders::state.eq_any(["pending", "awaiting_payment"]))
         .filter(orders::expires_at.le(clock_timestamp()))
         .order(orders::expires_at)
         .limit(limit)
-        .select(OrderRow::as_select())
+        .select((orders::tenant_id, orders::id))
         .load(connection)
         .await?;
-    Ok(rows)
+    let named = |(tenant, id): (String, Uuid)| {
+        let tenant = tenant.parse().map_err(|_| unreadable("orders.tenant_id"))?;
+        Ok((tenant, id.into()))
+    };
+    rows.into_iter().map(named).collect()
+}
+
+/// Whether an order's time is up. It never changes back: no lock is needed.
+pub(crate) async fn is_due(tx: &mut Tx, id: OrderId) -> Result<bool> {
+    let due = orders::table.find(id.uuid()).select(orders::expires_at.le(clock_timestamp()));
+    Ok(due.get_result(tx).await.optional()?.unwrap_or(false))
 }

@@ -1,8 +1,10 @@
 //! A running orders API with a database of its own.
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::time::Duration;
 
+use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use contracts::Topics;
 use database::Database;
@@ -13,39 +15,47 @@ use orders::{Orders, Settings};
 use reqwest::{RequestBuilder, Response};
 use runtime::{Context, Service};
 use serde_json::{Value, json};
-use testkit::{TestDatabase, identity};
+use testkit::{TestDatabase, eventually, identity};
+use tokio::runtime::Handle;
 use uuid::Uuid;
 
-pub(crate) struct Bench {
-    pub(crate) database: TestDatabase,
+/// An instance of the service, and its clients.
+pub(crate) struct Instance {
     pub(crate) address: SocketAddr,
     client: reqwest::Client,
-    server: actix_web::dev::ServerHandle,
+    server: ServerHandle,
+}
+
+/// An instance with a database of its own. Derefs to the instance.
+pub(crate) struct Bench {
+    pub(crate) database: TestDatabase,
+    instance: Instance,
+}
+
+impl Deref for Bench {
+    type Target = Instance;
+    fn deref(&self) -> &Instance {
+        &self.instance
+    }
 }
 
 impl Bench {
     pub(crate) async fn start() -> Self {
         let database = TestDatabase::with(vec![Orders::migrations()]).await;
-        let authenticator =
-            Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
-        let edge = Edge::new(Database::clone(&database), authenticator, EdgeSettings::default());
-        let context = Context::<Orders> {
-            database: Database::clone(&database),
-            topics: Topics::with_prefix("unused."),
-            settings: Settings { expiry: Duration::from_mins(15), expiry_poll: Duration::from_secs(1) },
-        };
-        let server = HttpServer::new(move || {
-            App::new().configure(runtime::routes(edge.clone(), context.clone())).wrap(edge::request_span())
-        })
-        .workers(1)
-        .bind("127.0.0.1:0")
-        .unwrap();
-        let address = server.addrs()[0];
-        let server = server.disable_signals().run();
-        let handle = server.handle();
-        #[expect(clippy::disallowed_methods, reason = "stopped when the bench is dropped")]
-        tokio::spawn(server);
-        Self { database, address, client: testkit::http::client(), server: handle }
+        let instance = Instance::on(Database::clone(&database), EdgeSettings::default());
+        Self { database, instance }
+    }
+
+    /// Reaches its database by one connection alone, through a proxy if one is given.
+    pub(crate) async fn of_one_connection(through: Option<SocketAddr>, settings: EdgeSettings) -> Self {
+        let database = TestDatabase::with(vec![Orders::migrations()]).await;
+        let instance = Instance::on(one_connection(&database, through), settings);
+        Self { database, instance }
+    }
+
+    /// Another instance, which has one connection.
+    pub(crate) fn second_instance(&self) -> Instance {
+        Instance::on(one_connection(&self.database, None), EdgeSettings::default())
     }
 
     /// Puts an item into the catalogue, as inventory's event would.
@@ -62,6 +72,72 @@ impl Bench {
         .execute(&mut owner)
         .await
         .unwrap();
+    }
+
+    /// Waits until a request is held in its transaction by a lock on the catalogue that the test has.
+    pub(crate) async fn until_held(&self) {
+        let held =
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'catalogue_item'::regclass";
+        eventually("a request is held in its transaction", async || {
+            (self.count(held).await == 1).then_some(())
+        })
+        .await;
+    }
+
+    /// The answer of a query that counts.
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+        #[derive(diesel::QueryableByName)]
+        struct Count {
+            #[diesel(sql_type = BigInt)]
+            count: i64,
+        }
+        let mut owner = self.database.owner().await;
+        let counted: Count = diesel::sql_query(sql).get_result(&mut owner).await.unwrap();
+        counted.count
+    }
+}
+
+fn one_connection(database: &TestDatabase, through: Option<SocketAddr>) -> Database {
+    let mut settings = patient(database, through);
+    settings.pool_size = 1;
+    Database::new(&settings, Handle::current()).unwrap()
+}
+
+/// A request of a test may be held in its transaction; the guards are for services.
+fn patient(database: &TestDatabase, through: Option<SocketAddr>) -> database::Settings {
+    let mut settings = database::Settings::new(database.service_url(through));
+    let long = Duration::from_mins(1);
+    (settings.lock_timeout, settings.statement_timeout, settings.idle_in_transaction_timeout) =
+        (long, long, long);
+    settings
+}
+
+pub(crate) fn context(database: Database) -> Context<Orders> {
+    Context {
+        database,
+        topics: Topics::with_prefix("unused."),
+        settings: Settings { expiry: Duration::from_mins(15), expiry_poll: Duration::from_secs(1) },
+    }
+}
+
+impl Instance {
+    fn on(database: Database, settings: EdgeSettings) -> Self {
+        let authenticator =
+            Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        let edge = Edge::new(database.clone(), authenticator, settings);
+        let context = context(database);
+        let server = HttpServer::new(move || {
+            App::new().configure(runtime::routes(edge.clone(), context.clone())).wrap(edge::request_span())
+        })
+        .workers(1)
+        .bind("127.0.0.1:0")
+        .unwrap();
+        let address = server.addrs()[0];
+        let server = server.disable_signals().run();
+        let handle = server.handle();
+        #[expect(clippy::disallowed_methods, reason = "stopped when the instance is dropped")]
+        tokio::spawn(server);
+        Self { address, client: testkit::http::client(), server: handle }
     }
 
     pub(crate) fn post(&self, tenant: &str, path: &str, key: &str, body: &Value) -> RequestBuilder {
@@ -82,24 +158,21 @@ impl Bench {
     }
 
     pub(crate) async fn get(&self, tenant: &str, path: &str) -> Response {
-        let token = identity::token(tenant, "shop", "orders:read");
-        self.client.get(format!("http://{}{path}", self.address)).bearer_auth(token).send().await.unwrap()
+        self.read(&identity::token(tenant, "shop", "orders:read"), path).send().await.unwrap()
     }
 
-    /// The answer of a query that counts.
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        #[derive(diesel::QueryableByName)]
-        struct Count {
-            #[diesel(sql_type = BigInt)]
-            count: i64,
-        }
-        let mut owner = self.database.owner().await;
-        let counted: Count = diesel::sql_query(sql).get_result(&mut owner).await.unwrap();
-        counted.count
+    /// 304 if the order, or whatever it is, is still of this version.
+    pub(crate) async fn get_unless(&self, tenant: &str, path: &str, known: &str) -> Response {
+        let token = identity::token(tenant, "shop", "orders:read");
+        self.read(&token, path).header("If-None-Match", known).send().await.unwrap()
+    }
+
+    pub(crate) fn read(&self, token: &str, path: &str) -> RequestBuilder {
+        self.client.get(format!("http://{}{path}", self.address)).bearer_auth(token)
     }
 }
 
-impl Drop for Bench {
+impl Drop for Instance {
     fn drop(&mut self) {
         drop(self.server.stop(false));
     }

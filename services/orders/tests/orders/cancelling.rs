@@ -21,10 +21,32 @@ async fn cancelling_again_with_the_same_reason_succeeds_and_with_another_does_no
     assert_eq!(cancelled["status"], "cancelled");
     assert_eq!(cancelled["cancellation"], json!({"reason": "customer", "note": "changed my mind"}));
 
-    assert_eq!(cancel("changed my mind").await.status(), 200);
+    let again = cancel("changed my mind").await;
+    assert_eq!((again.status().as_u16(), &again.headers()["Idempotency-Status"] == "executed"), (200, true));
+    assert_eq!(again.json::<Value>().await.unwrap(), cancelled);
     assert_eq!(problem(cancel("too dear").await, 409).await, "order-cancelled-otherwise");
-    let told = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1' AND sequence = 2";
+    let told = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1'";
     assert_eq!(bench.count(told).await, 1);
+    // Two wishes were accepted, and one thing happened.
+    assert_eq!(bench.count("SELECT count(*) FROM audit_fact WHERE action = 'order.cancel'").await, 2);
+    assert_eq!(bench.count("SELECT count(*) FROM order_timeline WHERE what = 'OrderCancelled'").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_ended_by_itself_is_not_cancelled_any_more_and_the_answer_stays() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let order = bench.placed("acme").await;
+    let mut owner = bench.database.owner().await;
+    let expire = "UPDATE orders SET state = 'cancelled', cancel_reason = 'expired', sequence = 2";
+    diesel_async::RunQueryDsl::execute(diesel::sql_query(expire), &mut owner).await.unwrap();
+    let path = format!("/v1/orders/{}/cancel", order["id"].as_str().unwrap());
+    let key = key();
+    for replayed in [false, true] {
+        let response = bench.post("acme", &path, &key, &because("changed my mind")).send().await.unwrap();
+        assert_eq!(response.headers().contains_key("Idempotent-Replayed"), replayed);
+        assert_eq!(problem(response, 409).await, "order-not-cancellable");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,11 @@
 
 mod bench;
 mod cancelling;
+mod catalogue;
+mod connections;
 mod document;
+mod parked;
+mod peers;
 mod placing;
 mod reading;
+mod timeline;

@@ -18,7 +18,8 @@ async fn an_order_is_placed_with_its_event_its_fact_and_its_record() {
     let together = "SELECT count(*) FROM orders o \
         JOIN outbox_event e ON e.aggregate_id = o.id AND e.sequence = 1 AND e.type = 'orders.OrderPlaced.v1' \
         JOIN audit_fact a ON a.subject_id = o.id::text AND a.action = 'order.place' AND a.actor = 'shop' \
-        JOIN idempotency_record r ON r.operation_id = a.operation_id AND r.state = 'completed'";
+        JOIN idempotency_record r ON r.operation_id = a.operation_id AND r.state = 'completed' \
+        JOIN order_timeline t ON t.order_id = o.id AND t.cause_id = a.operation_id AND t.what = 'OrderPlaced'";
     assert_eq!(bench.count(together).await, 1);
 }
 

@@ -1,6 +1,6 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::bench::{Bench, problem};
+use crate::bench::{Bench, key, problem};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_reads_as_it_was_placed() {
@@ -10,6 +10,29 @@ async fn an_order_reads_as_it_was_placed() {
     let response = bench.get("acme", &format!("/v1/orders/{}", placed["id"].as_str().unwrap())).await;
     assert_eq!(response.status(), 200);
     assert_eq!(response.json::<Value>().await.unwrap(), placed);
+    assert_eq!(placed["updated_at"], placed["placed_at"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_the_client_has_is_not_sent_again_until_it_changes() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let path = format!("/v1/orders/{}", bench.placed("acme").await["id"].as_str().unwrap());
+    let tag = async |known: &str| {
+        let response = bench.get_unless("acme", &path, known).await;
+        let tag = response.headers()["ETag"].to_str().unwrap().to_owned();
+        (response.status().as_u16(), tag, response.text().await.unwrap().len())
+    };
+    assert_eq!(tag("\"1\"").await, (304, "\"1\"".to_owned(), 0));
+    assert_eq!(tag("\"7\", W/\"1\"").await.0, 304);
+    assert_eq!(tag("*").await.0, 304);
+    let cancel = bench.post("acme", &format!("{path}/cancel"), &key(), &json!({"reason": "changed my mind"}));
+    assert_eq!(cancel.send().await.unwrap().status(), 200);
+    let (status, tag, length) = tag("\"1\"").await;
+    assert_eq!((status, tag.as_str()), (200, "\"2\""));
+    assert!(length > 0);
+    // Whoever may not read it does not learn its version either.
+    assert_eq!(problem(bench.get_unless("rival", &path, "\"2\"").await, 404).await, "not-found");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -124,7 +124,7 @@ impl Processor {
 async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
     let mut response = request.send().await?;
     // The processor has acted; its answer is not read yet.
-    crashpoint::reach("p2");
+    crashpoint::reach!("p2");
     let (status, replayed) = (response.status().as_u16(), is_replayed(&response));
     let retry_after = retry_after(&response);
     let mut body = Vec::new();
@@ -138,7 +138,7 @@ async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
             return Ok(Answer::Lost);
         }
     }
-    crashpoint::reach("p3");
+    crashpoint::reach!("p3");
     Ok(Answer::Reply { status, replayed, retry_after, body })
 }
 

@@ -106,14 +106,14 @@ impl Worker {
     }
 
     async fn carry_out(&self, call: Call) {
-        crashpoint::reach("p1");
+        crashpoint::reach!("p1");
         let Call { attempt, request } = call;
         let (payment, intent, number) = (attempt.payment, attempt.intent, attempt.number);
         tracing::info!(%payment, %intent, attempt = number, "AttemptStarted");
         let outcome = self.processor.ask(&request).await;
         tracing::info!(%payment, %intent, attempt = number, %outcome, "AttemptEnded");
         self.record(&attempt, &outcome).await;
-        crashpoint::reach("p4");
+        crashpoint::reach!("p4");
     }
 
     /// Records the outcome, trying again while the lease lasts. Past it the intent is due anyway, and asking again

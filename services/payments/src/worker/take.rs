@@ -77,7 +77,10 @@ async fn begin(tx: &mut Tx, forms: &Forms, limits: &Limits, due: Due) -> Result<
         Next::Attempt => {
             let number = intents::begin(tx, intent.id, limits.lease).await?;
             let attempt = Attempt { payment: PaymentId::from(intent.payment_id), intent: intent.id, number };
-            let request = Request { asked, key: intent.provider_key, body: intent.request };
+            let key = intent.provider_key;
+            #[cfg(feature = "mutant-key-per-attempt")] // the processor cannot know that it was asked before
+            let key = format!("{key}-{number}");
+            let request = Request { asked, key, body: intent.request };
             Ok(Some(Call { attempt, request }))
         }
         Next::Rest => {

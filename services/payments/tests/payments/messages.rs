@@ -1,12 +1,15 @@
 //! What `orders` says, over Kafka.
 
+use clap::Parser;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced};
 use contracts::{Currency, Envelope, Event, EventId, Money, Stream, Timestamp, Topics};
 use database::Database;
+use inbox::operate::{Command, Desk, operate};
 use inbox::{Runner, RunnerSettings};
 use messaging::{Publisher, PublisherSettings, Record};
 use payments::{Payments, Settings};
 use runtime::{Context, Service};
+use serde_json::Value;
 use testkit::{Background, TestTopics, eventually};
 use uuid::Uuid;
 
@@ -129,4 +132,47 @@ async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
     stage.is_at_rest().await;
     assert_eq!(stage.state(order).await, "cancelled");
     assert_eq!(stage.text("SELECT DISTINCT traceparent FROM outbox_event").await, TRACEPARENT);
+}
+
+/// What `payments inbox WORDS --json` prints.
+async fn answer(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
+    let words = ["inbox"].iter().chain(words).chain(&["--json"]);
+    let settings = Settings::new(stage.processor.client(), forms(), brisk());
+    let (database, topics) = (Database::clone(&stage.database), Topics::clone(topics));
+    let context = Context::<Payments> { database: database.clone(), topics: topics.clone(), settings };
+    let reactions = Payments::reactions(&context).unwrap();
+    let desk = Desk { database, topics, reactions, brokers: None };
+    let answer = operate(Command::try_parse_from(words).unwrap(), &desk).await.unwrap();
+    assert!(answer.done, "{}", answer.text);
+    serde_json::from_str(&answer.text).unwrap()
+}
+
+#[tokio::test]
+async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_money_stays_taken() {
+    let (stage, topics) = (Stage::new().await, TestTopics::create().await);
+    let (order, bystander) = (Order::new(), Order::new());
+    let listener = listen(&stage, &topics);
+    let worker = stage.worker(brisk());
+    say(&topics, &[placed(order), payment_requested(order)]).await;
+    stage.becomes(order, "captured").await;
+    let mut foreign = cancelled(order, 3);
+    foreign.envelope.tenant = "globex".parse().unwrap();
+    say(&topics, &[foreign, placed(bystander), payment_requested(bystander)]).await;
+    stage.becomes(bystander, "captured").await;
+    let parked = "SELECT count(*) FROM inbox_parked WHERE state = 'parked'";
+    eventually("the parked message", async || (stage.count(parked).await == 1).then_some(())).await;
+    listener.stop().await;
+    worker.stop().await;
+    assert!(stage.refunds(order).await.is_empty());
+
+    let parked = answer(&stage, &topics, &["parked"]).await;
+    let message = &parked["messages"][0];
+    let refusal = format!("order {} is not an order of globex", order.order);
+    assert_eq!(message["error"], Value::String(refusal));
+    let id = message["message_id"].as_str().unwrap();
+    let discarded = answer(&stage, &topics, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
+    let warning = discarded["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with(&format!("payment {} of order", order.payment)), "{warning}");
+    assert!(warning.contains("stays captured"), "{warning}");
+    assert!(stage.refunds(order).await.is_empty());
 }

@@ -23,7 +23,7 @@ pub(crate) const VISA: &str = "pm_card_visa";
 pub(crate) struct Bench {
     pub(crate) database: TestDatabase,
     pub(crate) client: Client,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     server: ServerHandle,
 }
 

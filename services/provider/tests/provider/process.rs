@@ -67,6 +67,26 @@ async fn without_postgresql_it_waits_and_is_not_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn health_says_whether_the_instance_is_ready() {
+    let bench = Bench::start().await;
+    let health = async |port: u16| {
+        let mut health = provider("health");
+        health.env("IDEM_HTTP__BIND", "0.0.0.0").env("IDEM_HTTP__PORT", port.to_string());
+        health.env("IDEM_DATABASE__URL", "postgres://unused").output().await.unwrap()
+    };
+    bench.ready(200).await;
+    assert!(health(bench.address.port()).await.status.success());
+
+    let proxy = Proxy::to("127.0.0.1:9".to_owned()).await; // nobody is there
+    proxy.cut().await;
+    let away = Bench::on(TestDatabase::plain().await, Some(proxy.address()));
+    away.ready(503).await;
+    let output = health(away.address.port()).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is not ready"), "{}", stderr(&output));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
     let database = TestDatabase::plain().await;
     let mut serve = provider("serve");

@@ -1,6 +1,7 @@
 //! The shop behind a real socket, and clients of it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
@@ -30,7 +31,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running shop. It stops, and its database goes, when the test ends.
 pub(crate) struct Bench {
-    pub(crate) database: TestDatabase,
+    pub(crate) database: Arc<TestDatabase>,
     pub(crate) address: SocketAddr,
     client: Client,
     server: ServerHandle,
@@ -51,13 +52,32 @@ impl Bench {
         Self::on(database, instance, adjust)
     }
 
+    /// A shop that trusts others.
+    pub(crate) async fn trusting(authenticator: Arc<Authenticator>) -> Self {
+        let database = shop_database().await;
+        let edge = Edge::new(Database::clone(&database), authenticator, EdgeSettings::default());
+        Self::of(Arc::new(database), edge)
+    }
+
+    /// Another instance on the same database.
+    pub(crate) fn twin(&self) -> Self {
+        let edge = Edge::new(self.database.second_instance(), trusted(), EdgeSettings::default());
+        Self::of(Arc::clone(&self.database), edge)
+    }
+
     /// A shop that reaches its database in its own way.
     pub(crate) fn on(
         database: TestDatabase,
         instance: Database,
         adjust: impl FnOnce(&mut EdgeSettings),
     ) -> Self {
-        let (address, server) = serve(instance, adjust);
+        let mut settings = EdgeSettings::default();
+        adjust(&mut settings);
+        Self::of(Arc::new(database), Edge::new(instance, trusted(), settings))
+    }
+
+    fn of(database: Arc<TestDatabase>, edge: Edge) -> Self {
+        let (address, server) = serve(edge);
         Self { database, address, client: testkit::http::client(), server }
     }
 
@@ -167,13 +187,12 @@ pub(crate) async fn shop_database() -> TestDatabase {
     database
 }
 
+fn trusted() -> Authenticator {
+    Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap()
+}
+
 /// Mounts everything as a service does.
-fn serve(database: Database, adjust: impl FnOnce(&mut EdgeSettings)) -> (SocketAddr, ServerHandle) {
-    let mut settings = EdgeSettings::default();
-    adjust(&mut settings);
-    let authenticator =
-        Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
-    let edge = Edge::new(database, authenticator, settings);
+fn serve(edge: Edge) -> (SocketAddr, ServerHandle) {
     let server = HttpServer::new(move || {
         App::new()
             .configure(|app| shop::routes(&mut ServiceConfig::new(app)))

@@ -1,8 +1,10 @@
 //! Lists: pages that follow each other, whatever happens in between.
 
+use reqwest::Method;
 use serde_json::Value;
+use testkit::identity;
 
-use crate::bench::{Bench, key, order};
+use crate::bench::{Bench, SCOPES, key, order, send};
 
 fn ids(page: &Value) -> Vec<String> {
     let data = page["data"].as_array().unwrap().iter();
@@ -71,4 +73,64 @@ async fn a_bad_page_is_refused_by_name() {
         let told = bench.get(&format!("/v1/orders?{query}")).await.refuses(400, "request-invalid");
         assert_eq!(told.pointers, [pointer], "{query}");
     }
+}
+
+/// The cursor of a first page of one.
+async fn cursor(bench: &Bench, path: &str) -> String {
+    let page = bench.get(&format!("{path}?limit=1")).await.json();
+    page["next_cursor"].as_str().unwrap_or_else(|| panic!("no cursor: {page}")).to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_counts_for_its_tenant_and_its_list_alone() {
+    let bench = Bench::start().await;
+    let all = placed(&bench, 3).await;
+    let of_all = cursor(&bench, "/v1/orders").await;
+    let of_tea = cursor(&bench, "/v1/items/TEA/orders").await;
+    assert_ne!(of_all, of_tea);
+    for (path, own, foreign) in [("/v1/orders", &of_all, &of_tea), ("/v1/items/TEA/orders", &of_tea, &of_all)]
+    {
+        let page = bench.get(&format!("{path}?cursor={own}")).await.json();
+        assert_eq!(ids(&page), all[1..], "{path}");
+        let told = bench.get(&format!("{path}?cursor={foreign}")).await.refuses(400, "request-invalid");
+        assert_eq!(told.pointers, ["cursor"], "{path}");
+    }
+    let of_coffee = bench.get(&format!("/v1/items/COFFEE/orders?cursor={of_tea}")).await;
+    assert_eq!(of_coffee.refuses(400, "request-invalid").pointers, ["cursor"]);
+    // Another client of the tenant may go on; another tenant may not.
+    let path = format!("/v1/orders?cursor={of_all}");
+    let colleague = identity::token("acme", "call-centre", SCOPES);
+    let page = send(bench.request_as(&colleague, Method::GET, &path)).await.json();
+    assert_eq!(ids(&page), all[1..]);
+    let stranger = identity::token("globex", "web-shop", SCOPES);
+    let told = send(bench.request_as(&stranger, Method::GET, &path)).await.refuses(400, "request-invalid");
+    assert_eq!(told.pointers, ["cursor"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_that_was_altered_anywhere_is_refused() {
+    let bench = Bench::start().await;
+    let all = placed(&bench, 2).await;
+    let cursor = cursor(&bench, "/v1/orders").await;
+    for at in 0..cursor.len() {
+        let other = if &cursor[at..=at] == "A" { "B" } else { "A" };
+        let altered = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
+        let told = bench.get(&format!("/v1/orders?cursor={altered}")).await.refuses(400, "request-invalid");
+        assert_eq!(told.pointers, ["cursor"], "{altered}");
+    }
+    let page = bench.get(&format!("/v1/orders?cursor={cursor}")).await.json();
+    assert_eq!(ids(&page), all[1..]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_instance_goes_on_where_the_first_one_stopped() {
+    let bench = Bench::start().await;
+    let all = placed(&bench, 3).await;
+    let cursor = cursor(&bench, "/v1/orders").await;
+    let twin = bench.twin();
+    let page = twin.get(&format!("/v1/orders?cursor={cursor}")).await.json();
+    assert_eq!(ids(&page), all[1..]);
+    // Of another database, another shop.
+    let other = Bench::start().await;
+    other.get(&format!("/v1/orders?cursor={cursor}")).await.refuses(400, "request-invalid");
 }

@@ -10,12 +10,17 @@
 mod answer;
 mod bench;
 mod bodies;
+mod conditional;
 mod disconnects;
+mod issuer;
+mod key_records;
+mod key_sets;
 mod keys;
 mod limits;
 mod lists;
 mod logs;
 mod outages;
+mod rates;
 mod replay;
 mod routes;
 mod sameness;

@@ -2,10 +2,13 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 mod letter;
+mod operator;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed};
+use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Currency, Event, ItemId, Message, Money, OrderId, PaymentId, Stream};
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
@@ -19,6 +22,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 pub(crate) use letter::{Letter, letter, post};
+pub(crate) use operator::{Operator, audited, facts};
 
 /// The consumer of all these tests.
 pub(crate) const CONSUMER: &str = "inventory";
@@ -37,6 +41,7 @@ diesel::table! {
     inbox_parked (consumer, message_id) {
         consumer -> Text,
         message_id -> Uuid,
+        source -> Text,
         aggregate_id -> Uuid,
         sequence -> BigInt,
         state -> Text,
@@ -91,6 +96,28 @@ pub(crate) fn noting(instance: &'static str) -> Reactions {
         .ignoring::<OrderCancelled>()
 }
 
+/// A bug in a service, until the fix comes.
+#[derive(Clone, Default)]
+pub(crate) struct Fix(Arc<AtomicBool>);
+
+impl Fix {
+    pub(crate) fn come(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Refuses every confirmed order, and then notes its effect.
+    pub(crate) fn reactions(&self) -> Reactions {
+        let fixed = Arc::clone(&self.0);
+        Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            note(tx, "one", m).await?;
+            if AtomicBool::load(&fixed, Ordering::SeqCst) {
+                return Ok(());
+            }
+            Err(Failure::Refused("a bug".to_owned()))
+        })
+    }
+}
+
 /// Lets a message take effect.
 pub(crate) async fn note<E: Event>(tx: &mut Tx, instance: &str, message: &Message<E>) -> Result<(), Failure> {
     let envelope = &message.envelope;
@@ -107,6 +134,10 @@ pub(crate) async fn note<E: Event>(tx: &mut Tx, instance: &str, message: &Messag
 
 pub(crate) fn confirmed(order: OrderId) -> OrderConfirmed {
     OrderConfirmed { order, payment: PaymentId::from(order.uuid()) }
+}
+
+pub(crate) fn placed(order: OrderId) -> OrderPlaced {
+    OrderPlaced { order, lines: Vec::new(), total: Money::new(1, Currency::Eur) }
 }
 
 pub(crate) fn cancelled(order: OrderId) -> OrderCancelled {
@@ -127,6 +158,11 @@ pub(crate) async fn effects(database: &Database) -> Vec<(Uuid, i64)> {
         .load(&mut connection)
         .await
         .unwrap()
+}
+
+/// How many effects the messages of an aggregate have had, as a transaction sees it.
+pub(crate) async fn effects_of(tx: &mut Tx, aggregate: Uuid) -> i64 {
+    effect::table.filter(effect::aggregate.eq(aggregate)).count().get_result(tx).await.unwrap()
 }
 
 pub(crate) async fn wait_for_effects(database: &Database, expected: usize) {
@@ -152,6 +188,8 @@ pub(crate) async fn rewind(topics: &TestTopics) {
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = inbox_parked)]
 pub(crate) struct Parked {
+    pub(crate) message_id: Uuid,
+    pub(crate) source: String,
     pub(crate) aggregate_id: Uuid,
     pub(crate) sequence: i64,
     pub(crate) state: String,

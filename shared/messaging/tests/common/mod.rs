@@ -156,8 +156,3 @@ pub(crate) fn forward(listener: std::net::TcpListener, brokers: &Brokers) -> Joi
     });
     tasks
 }
-
-/// An address where nobody listens yet, and how to listen there.
-pub(crate) fn address_for_later() -> std::net::SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}

@@ -14,6 +14,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+pub(crate) use cursor::Cursor;
 use lease::{Lease, Tenure};
 
 /// How the relay behaves.

@@ -4,13 +4,12 @@
 //! remembers an id alone loses it; a difference of snapshots cannot.
 
 use database::Database;
-use diesel::prelude::*;
+use diesel::prelude::QueryableByName;
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 
 use super::Fault;
-use crate::rows::{StoredEvent, outbox_event};
 
 #[derive(QueryableByName)]
 struct Snapshot {
@@ -61,16 +60,4 @@ pub(super) async fn ids(
         .get_results(&mut connection)
         .await?;
     Ok(ids.into_iter().map(|row| row.id).collect())
-}
-
-/// The rows of these ids, in the order of their ids.
-pub(super) async fn rows(database: &Database, ids: &[i64]) -> Result<Vec<StoredEvent>, Fault> {
-    let mut connection = database.connection().await?;
-    let rows = outbox_event::table
-        .filter(outbox_event::id.eq_any(ids))
-        .order(outbox_event::id)
-        .select(StoredEvent::as_select())
-        .load(&mut connection)
-        .await?;
-    Ok(rows)
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use clap::Parser;
 use contracts::events::{OrderConfirmed, PaymentRequested, StockReserved};
 use contracts::{Currency, Event, Money, OrderId, PaymentId, Stream, TenantId, Timestamp, header};
 use database::{Database, Settings, Tx};
@@ -11,7 +12,9 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use messaging::Received;
+use outbox::operate::{Answer, Command, Desk, OperateError};
 use outbox::{Relay, RelaySettings};
+use serde_json::Value;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -146,6 +149,61 @@ pub(crate) async fn progress(database: &Database) -> Progress {
 /// Where the cursor stands before anything was published.
 pub(crate) fn is_at_the_start(progress: &Progress) -> bool {
     (progress.snapshot_a.as_str(), &progress.snapshot_b, progress.last_id) == ("1:1:", &None, 0)
+}
+
+/// Gives an operator's command, as it is typed.
+pub(crate) async fn operate(desk: &Desk, words: &[&str]) -> Result<Answer, OperateError> {
+    let line = Line::try_parse_from(["outbox"].iter().chain(words)).unwrap();
+    outbox::operate::operate(line.command, desk, &mut |_| {}).await
+}
+
+/// What a command says to a machine.
+pub(crate) async fn told(desk: &Desk, words: &[&str]) -> Value {
+    let answer = operate(desk, &[words, &["--json"]].concat()).await.unwrap();
+    serde_json::from_str(&answer.text).unwrap()
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+pub(crate) fn desk(database: &Database, topics: &TestTopics) -> Desk {
+    Desk { database: database.clone(), topics: (**topics).clone(), brokers: Some(topics.brokers()) }
+}
+
+/// Orders of a window in whose middle its relay died.
+pub(crate) struct HalfDone {
+    /// Committed since, with a smaller id than all others; the window does not hold it.
+    pub(crate) late: OrderId,
+    /// Published, and the cursor has passed it.
+    pub(crate) sent: OrderId,
+    /// Not published, because its topic does not exist.
+    pub(crate) stuck: OrderId,
+}
+
+impl HalfDone {
+    pub(crate) async fn prepare(database: &TestDatabase, topics: &TestTopics) -> Self {
+        let [late, sent, stuck] = [OrderId::generate(), OrderId::generate(), OrderId::generate()];
+        topics.make(&[Stream::Orders]).await;
+        let mut open = patient(database).begin().await.unwrap();
+        write(&mut open, 1, &confirmed(late)).await;
+        let mut both = database.begin().await.unwrap();
+        write(&mut both, 1, &confirmed(sent)).await;
+        write(&mut both, 1, &reserved(stuck)).await;
+        both.commit().await.unwrap();
+
+        let relay = relay(database, topics, short_lived());
+        eventually("a window that is half done", async || {
+            let progress = progress(database).await;
+            (progress.snapshot_b.is_some() && progress.last_id == 2).then_some(())
+        })
+        .await;
+        relay.kill().await;
+        open.commit().await.unwrap();
+        Self { late, sent, stuck }
+    }
 }
 
 pub(crate) async fn rows(database: &Database) -> i64 {

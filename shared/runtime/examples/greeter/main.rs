@@ -1,4 +1,4 @@
-//! The smallest service: one table, one route, one reaction, one job. The tests of this crate run it as a process.
+//! The smallest service: a table or two, one route, one reaction, one job. The tests of this crate run it as a process.
 
 #![allow(missing_docs, reason = "nobody uses an example but by reading it")]
 
@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use actix_web::{HttpResponse, get, web};
-use contracts::Stream;
-use contracts::events::ItemChanged;
+use contracts::events::{ItemChanged, OrderConfirmed};
+use contracts::{Message, Stream};
+use database::Tx;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Problem;
-use inbox::Reactions;
+use inbox::{Failure, Reactions};
 use runtime::{Context, Fields, Job, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -25,6 +26,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    greeted (n) {
+        n -> BigInt,
+        order_id -> Uuid,
+        number -> BigInt,
+    }
+}
+
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("examples/greeter/migrations");
 
 struct Greeter;
@@ -32,6 +41,7 @@ struct Greeter;
 #[derive(Clone)]
 struct Settings {
     pause: Duration,
+    shy: bool,
     tired: bool,
 }
 
@@ -49,6 +59,7 @@ impl Service for Greeter {
     fn settings(fields: &mut Fields) -> Settings {
         Settings {
             pause: fields.milliseconds("greeter.pause_milliseconds", 0..=60_000),
+            shy: fields.switch("greeter.shy"),
             tired: fields.switch("greeter.tired"),
         }
     }
@@ -65,8 +76,21 @@ impl Service for Greeter {
         app.service(greet);
     }
 
-    fn reactions(_: &Context<Self>) -> Option<Reactions> {
-        Some(Reactions::of("greeter").ignoring::<ItemChanged>())
+    fn reactions(context: &Context<Self>) -> Option<Reactions> {
+        let shy = context.settings.shy;
+        Some(
+            Reactions::of("greeter")
+                .on(async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
+                    if shy {
+                        return Err(Failure::Refused("too shy to greet".to_owned()));
+                    }
+                    let (id, number) = (order.order.uuid(), order.envelope.sequence);
+                    let row = (greeted::order_id.eq(id), greeted::number.eq(number));
+                    diesel::insert_into(greeted::table).values(row).execute(tx).await?;
+                    Ok(())
+                })
+                .ignoring::<ItemChanged>(),
+        )
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

@@ -9,7 +9,7 @@ mod tests;
 use std::time::Duration;
 
 use database::Settings as DatabaseSettings;
-use edge::{Authenticator, EdgeSettings};
+use edge::EdgeSettings;
 use inbox::RunnerSettings;
 use secrecy::SecretString;
 
@@ -17,7 +17,7 @@ use crate::Service;
 
 pub use faults::Faults;
 pub use fields::Fields;
-pub(crate) use sections::{Http, Kafka, Log, LogFormat, Relay};
+pub(crate) use sections::{Auth, Http, Kafka, Log, LogFormat, Relay};
 
 /// The settings that every service has; a service's own file may override them.
 const DEFAULTS: &str = include_str!("defaults.toml");
@@ -28,6 +28,11 @@ pub(crate) enum Purpose {
     Serve,
     Relay,
     Migrate,
+    /// An operators' command.
+    Operate {
+        /// Whether it asks Kafka, too.
+        kafka: bool,
+    },
     /// Asking a running instance.
     Ask,
 }
@@ -38,6 +43,7 @@ impl Purpose {
             Self::Serve => path != "database.migration_url",
             Self::Relay => ["database.url", "kafka.brokers"].contains(&path),
             Self::Migrate => path == "database.migration_url",
+            Self::Operate { kafka } => path == "database.url" || (kafka && path == "kafka.brokers"),
             Self::Ask => false,
         }
     }
@@ -47,7 +53,7 @@ impl Purpose {
 pub(crate) struct Config<S: Service> {
     pub(crate) http: Http,
     pub(crate) edge: EdgeSettings,
-    pub(crate) authenticator: Option<Authenticator>,
+    pub(crate) auth: Auth,
     pub(crate) database: DatabaseSettings,
     pub(crate) migration_url: Option<SecretString>,
     pub(crate) kafka: Kafka,
@@ -68,7 +74,7 @@ impl<S: Service> Config<S> {
         let config = Self {
             http: sections::http(&mut fields),
             edge: sections::edge(&mut fields),
-            authenticator: sections::authenticator(&mut fields, purpose == Purpose::Serve),
+            auth: sections::auth(&mut fields, purpose == Purpose::Serve),
             database: sections::database(&mut fields),
             migration_url: sections::migration_url(&mut fields),
             kafka: sections::kafka(&mut fields),

@@ -1,12 +1,12 @@
 //! What each section means. The comments that users read stand in `defaults.toml`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::Topics;
-use edge::{Authenticator, EdgeSettings};
+use edge::{Authenticator, EdgeSettings, JwksSource, RateLimit};
 use idempotency::{KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
@@ -74,19 +74,38 @@ pub(super) fn edge(fields: &mut Fields) -> EdgeSettings {
         body_limit: fields.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: fields.seconds("http.body_deadline_seconds", 1..=DAY),
         mismatch_status: fields.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
+        rate_limit: rate_limit(fields),
     }
 }
 
-/// The keys that tokens are checked with, if this process checks any.
-pub(super) fn authenticator(fields: &mut Fields, needed: bool) -> Option<Authenticator> {
+fn rate_limit(fields: &mut Fields) -> Option<RateLimit> {
+    let per_second = NonZeroU32::new(fields.number("limits.requests_per_second", 0..=1_000_000));
+    let burst = NonZeroU32::new(fields.number("limits.burst", 1..=1_000_000));
+    per_second.zip(burst).map(|(per_second, burst)| RateLimit { per_second, burst })
+}
+
+/// Who checks tokens.
+pub(crate) struct Auth {
+    /// `None` if this process checks none.
+    pub(crate) authenticator: Option<Authenticator>,
+    /// How often its keys are read again.
+    pub(crate) refresh: Duration,
+}
+
+/// The keys that tokens are checked with. A file is read here, so that its faults stand in the list.
+pub(super) fn auth(fields: &mut Fields, needed: bool) -> Auth {
     let issuer = fields.text("auth.issuer", "who issues the tokens (iss)");
     let audience = fields.text("auth.audience", "for whom tokens must be (aud)");
-    let path = fields.text("auth.jwks", "the path of the file with the keys that tokens are checked with");
-    if path.is_empty() || !needed {
-        return None;
+    let place = fields.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
+    let plain_http = fields.switch("auth.jwks_plain_http");
+    let refresh = fields.seconds("auth.jwks_refresh_seconds", 1..=DAY);
+    if place.is_empty() || !needed {
+        return Auth { authenticator: None, refresh };
     }
-    let read = Authenticator::from_jwks_file(Path::new(&path), &issuer, &audience);
-    read.map_err(|error| fields.refuse("auth.jwks", &format!("the path of a key set: {error}"))).ok()
+    let opened = JwksSource::parse(&place, plain_http)
+        .and_then(|source| Authenticator::from_source(source, &issuer, &audience));
+    let refuse = |error| fields.refuse("auth.jwks", &format!("the path or URL of a key set: {error}"));
+    Auth { authenticator: opened.map_err(refuse).ok(), refresh }
 }
 
 pub(super) fn database(fields: &mut Fields) -> database::Settings {

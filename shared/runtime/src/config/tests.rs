@@ -77,6 +77,10 @@ fn every_fault_is_in_one_list() {
         ("IDEM_RELAY__IN_PROCESS", "perhaps"),
         ("IDEM_SHOP__CLOSING_SECONDS", "11"),
         ("IDEM_AUTH__JWKS", "/nowhere/jwks.json"),
+        ("IDEM_AUTH__JWKS_REFRESH_SECONDS", "0"),
+        ("IDEM_AUTH__JWKS_PLAIN_HTTP", "perhaps"),
+        ("IDEM_LIMITS__REQUESTS_PER_SECOND", "-1"),
+        ("IDEM_LIMITS__BURST", "0"),
     ];
     let faults = read(Purpose::Serve, &[variables]).err().expect("a list of faults");
     let text = faults.to_string();
@@ -84,7 +88,7 @@ fn every_fault_is_in_one_list() {
         assert!(text.contains(&format!("- {variable} ")), "{variable} is not told of in {text}");
     }
     assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
-    assert!(text.starts_with("shop: 15 faults in the configuration"), "{text}");
+    assert!(text.starts_with("shop: 19 faults in the configuration"), "{text}");
     assert!(!text.contains("hunter2"), "a value is repeated, and it may be a secret: {text}");
 }
 
@@ -184,4 +188,48 @@ fn a_placeholder_is_not_refused_on_top() {
         "IDEM_SHOP__NAME is missing: what it is called",
     ];
     assert_eq!(texts, expected);
+}
+
+#[test]
+fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
+    let path = std::env::temp_dir().join(format!("runtime-jwks-{}", std::process::id()));
+    let file = path.to_str().unwrap();
+    for (text, what) in [
+        ("no JSON", "it is no JWKS document"),
+        (r#"{"keys":[]}"#, "it holds no key"),
+        (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let faults = read(Purpose::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("a fault");
+        let told = faults.to_string();
+        let place =
+            format!("IDEM_AUTH__JWKS must be the path or URL of a key set: the key set {file} is not usable");
+        assert!(told.contains(&place) && told.contains(what), "{told}");
+    }
+    std::fs::write(&path, testkit::identity::jwks()).unwrap();
+    assert_eq!(faulty(Purpose::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]), Vec::<String>::new());
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn the_url_of_a_key_set_is_https_unless_it_is_this_machine_or_allowed() {
+    let faulty = |url, allowed| {
+        let auth = [("IDEM_AUTH__JWKS", url), ("IDEM_AUTH__JWKS_PLAIN_HTTP", allowed)];
+        faulty(Purpose::Serve, &[COMPLETE, &auth])
+    };
+    let fine: &[String] = &[];
+    assert_eq!(faulty("https://id.example/jwks", ""), fine);
+    assert_eq!(faulty("http://127.0.0.1:9/jwks", ""), fine);
+    assert_eq!(faulty("http://id.example/jwks", "true"), fine);
+    assert_eq!(faulty("http://id.example/jwks", ""), ["IDEM_AUTH__JWKS"]);
+    assert_eq!(faulty("ftp://id.example/jwks", "true"), ["IDEM_AUTH__JWKS"]);
+}
+
+#[test]
+fn no_requests_per_second_are_no_limit() {
+    let limit = |number| {
+        let config = read(Purpose::Ask, &[&[("IDEM_LIMITS__REQUESTS_PER_SECOND", number)]]).ok().unwrap();
+        config.edge.rate_limit.map(|limit| (limit.per_second.get(), limit.burst.get()))
+    };
+    assert_eq!([limit(""), limit("7"), limit("0")], [Some((100, 200)), Some((7, 200)), None]);
 }

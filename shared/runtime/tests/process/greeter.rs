@@ -142,7 +142,7 @@ impl Running {
     }
 
     pub(crate) async fn ready(&self) {
-        self.readiness(200, r#"{"status":"ready","database":"ok","broker":"ok"}"#).await;
+        self.readiness(200, r#"{"status":"ready","database":"ok","broker":"ok","keys":"ok"}"#).await;
     }
 
     /// Ends it in good order.

@@ -34,7 +34,7 @@ async fn sigterm_lets_a_request_end_and_gives_the_lease_back() {
         running.logged("thinking").await;
         running.terminate();
         let admin = running.address("admin").await;
-        let stopping = r#"{"status":"stopping","database":"ok","broker":"ok"}"#;
+        let stopping = r#"{"status":"stopping","database":"ok","broker":"ok","keys":"ok"}"#;
         eventually("readiness to be taken back", async || {
             ask(admin, "GET", "/health/ready").await.filter(|answer| *answer == (503, stopping.to_owned()))
         })
@@ -100,7 +100,7 @@ async fn it_can_be_told_to_end_while_it_waits_for_a_server() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let mut running = Running::start(serve.env("IDEM_KAFKA__BROKERS", "127.0.0.1:1"));
-    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"away"}"#).await;
+    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"away","keys":"ok"}"#).await;
     running.terminate();
     assert_eq!(running.exit_code().await, Some(0));
 }

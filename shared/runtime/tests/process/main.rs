@@ -9,5 +9,8 @@
 )]
 
 mod greeter;
+mod keys;
 mod lifecycle;
+mod operators;
+mod outbox;
 mod start;

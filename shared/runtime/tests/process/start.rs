@@ -14,7 +14,7 @@ async fn a_wrong_configuration_is_one_list_and_exit_code_2() {
     for line in [
         "greeter: 6 faults in the configuration; `greeter defaults` prints every setting",
         "  - IDEM_HTTP__PORT must be a whole number from 0 to 65535",
-        "  - IDEM_AUTH__JWKS is missing: the path of the file with the keys that tokens are checked with",
+        "  - IDEM_AUTH__JWKS is missing: the path or URL of the keys that tokens are checked with",
         "  - IDEM_DATABASE__URL is missing: the database, as the role that serves: postgres://role:password@host:port/database",
         "  - IDEM_KAFKA__BROKERS is missing: the brokers, host:port, several separated by commas",
         "  - IDEM_GREETER__TIRED must be true or false",
@@ -58,7 +58,7 @@ async fn readiness_says_which_server_is_missing() {
         .env("IDEM_KAFKA__BROKERS", kafka.address().to_string());
     let running = Running::start(&mut serve);
 
-    running.readiness(503, r#"{"status":"starting","database":"away","broker":"away"}"#).await;
+    running.readiness(503, r#"{"status":"starting","database":"away","broker":"away","keys":"ok"}"#).await;
     assert_eq!(running.get("/health/live").await, Some((200, r#"{"status":"live"}"#.to_owned())));
     let (status, problem) = running.get("/v1/greeting").await.unwrap();
     assert_eq!(status, 503);
@@ -66,7 +66,7 @@ async fn readiness_says_which_server_is_missing() {
     running.logged("waiting for PostgreSQL: ").await;
 
     postgres.mend();
-    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"away"}"#).await;
+    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"away","keys":"ok"}"#).await;
     assert_eq!(running.get("/v1/greeting").await, Some((200, "\"Hello\"".to_owned())));
     running.logged("waiting for Kafka: ").await;
 
@@ -76,7 +76,7 @@ async fn readiness_says_which_server_is_missing() {
     assert_eq!(running.entries("waiting for PostgreSQL: ").len(), 1);
 
     postgres.cut().await;
-    running.readiness(503, r#"{"status":"unavailable","database":"away","broker":"ok"}"#).await;
+    running.readiness(503, r#"{"status":"unavailable","database":"away","broker":"ok","keys":"ok"}"#).await;
     assert_eq!(running.get("/health/live").await.unwrap().0, 200);
     postgres.mend();
     running.ready().await;
@@ -89,7 +89,9 @@ async fn without_its_tables_it_waits_for_somebody_to_migrate() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let running = Running::start(serve.env_remove("IDEM_DATABASE__MIGRATION_URL"));
-    running.readiness(503, r#"{"status":"starting","database":"not migrated","broker":"away"}"#).await;
+    running
+        .readiness(503, r#"{"status":"starting","database":"not migrated","broker":"away","keys":"ok"}"#)
+        .await;
     assert_eq!(running.get("/v1/greeting").await.unwrap().0, 503);
     running.logged("waiting for the migrations: ").await;
 

@@ -72,8 +72,6 @@ async fn an_order_that_is_cancelled_before_anything_happened_costs_nothing() {
     assert_eq!(customer.cancels(&order, "changed my mind").await.status(), 200);
     stack.launch_ready("inventory", &[]).await;
     stack.settled().await;
-    let mut customer = customer;
-    customer.meets(&stack).await;
     assert_eq!(stock(&customer).await, (9, 0));
     assert_eq!(books(&stack).await, (450, 0));
 }

@@ -7,6 +7,7 @@
 )]
 //! The journey of an order, to each of its ends.
 
+mod crash_points;
 mod ends;
 mod killed;
 mod outages;

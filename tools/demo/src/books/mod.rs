@@ -3,40 +3,37 @@
 mod facts;
 mod look;
 
-use std::env;
+use std::collections::BTreeMap;
 
-use diesel::QueryableByName;
-use diesel::sql_types::Text;
+use audits::{Database, Question, Settlement};
 use diesel_async::methods::LoadQuery;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
 
-use crate::stack::Part;
+use crate::part::Part;
+use crate::surroundings::Surroundings;
 use crate::trouble::Trouble;
 
-pub(crate) use facts::{Charge, Item, Order, Payment, Reservation, Row};
+pub(crate) use facts::Item;
 
-/// The server with the four databases.
+/// The four databases.
 pub(crate) struct Books {
-    /// `host:port`.
-    server: String,
+    urls: BTreeMap<Part, String>,
 }
 
 impl Books {
-    pub(crate) fn from_environment() -> Result<Self, Trouble> {
-        let url = env::var("IDEM_POSTGRES_URL").map_err(|_| Trouble::Environment("IDEM_POSTGRES_URL"))?;
-        let address = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-        let address = address.rsplit_once('@').map_or(address, |(_, host)| host);
-        let server = address.split(['/', '?']).next().unwrap_or_default().to_owned();
-        Ok(Self { server })
+    pub(crate) fn of(around: &dyn Surroundings) -> Self {
+        let read_only = |url: String| {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            format!("{url}{separator}options=-c%20default_transaction_read_only%3Don")
+        };
+        Self {
+            urls: Part::PROGRAMS.into_iter().map(|part| (part, read_only(around.database(part)))).collect(),
+        }
     }
 
-    /// In development a role's password is its name.
     async fn open(&self, part: Part) -> Result<AsyncPgConnection, Trouble> {
-        let (server, name) = (&self.server, part.name());
-        let url = format!(
-            "postgres://{name}_owner:{name}_owner@{server}/{name}?options=-c%20default_transaction_read_only%3Don"
-        );
-        AsyncPgConnection::establish(&url).await.map_err(|error| unreadable(part, &error))
+        let url = self.urls.get(&part).map_or("", String::as_str);
+        AsyncPgConnection::establish(url).await.map_err(|error| unreadable(part, &error))
     }
 
     async fn load<T: Send, Q>(&self, part: Part, query: Q) -> Result<Vec<T>, Trouble>
@@ -56,15 +53,21 @@ impl Books {
         query.get_result(&mut connection).await.map_err(|error| unreadable(part, &error))
     }
 
-    /// What an audit query finds wrong.
-    pub(crate) async fn violations(&self, part: Part, query: &'static str) -> Result<Vec<String>, Trouble> {
-        #[derive(QueryableByName)]
-        struct Found {
-            #[diesel(sql_type = Text)]
-            violation: String,
-        }
-        let found: Vec<Found> = self.load(part, diesel::sql_query(query)).await?;
-        Ok(found.into_iter().map(|row| row.violation).collect())
+    /// What a question of the audit finds wrong.
+    pub(crate) async fn violations(
+        &self,
+        database: Database,
+        question: &Question,
+    ) -> Result<Vec<String>, Trouble> {
+        let part = Part::from(database);
+        let mut connection = self.open(part).await?;
+        question.ask(&mut connection).await.map_err(|error| unreadable(part, &error))
+    }
+
+    /// All orders with their stock and their money.
+    pub(crate) async fn settlement(&self) -> Result<Settlement, Trouble> {
+        let (orders, reservations) = (self.orders().await?, self.reservations().await?);
+        Ok(Settlement::of(orders, reservations, self.payments().await?, self.charges().await?))
     }
 }
 

@@ -9,9 +9,13 @@ use std::time::{Duration, Instant};
 use crate::trouble::Trouble;
 pub(crate) use screen::Screen;
 
+/// Puts the hints of a fault into the words of those who run the parts.
+pub(crate) type Words<'w> = Box<dyn Fn(&str) -> String + 'w>;
+
 /// All steps so far.
-pub(crate) struct Report {
+pub(crate) struct Report<'w> {
     screen: Screen,
+    words: Words<'w>,
     started: Instant,
     steps: usize,
     checks: usize,
@@ -28,9 +32,9 @@ pub(crate) struct Step<'r> {
     story: Vec<String>,
 }
 
-impl Report {
-    pub(crate) fn new(screen: Screen) -> Self {
-        Self { screen, started: Instant::now(), steps: 0, checks: 0, failed: Vec::new() }
+impl<'w> Report<'w> {
+    pub(crate) fn new(screen: Screen, words: Words<'w>) -> Self {
+        Self { screen, words, started: Instant::now(), steps: 0, checks: 0, failed: Vec::new() }
     }
 
     /// Takes a step and prints what came of it. Returns whether all of it holds.
@@ -53,7 +57,7 @@ impl Report {
             self.screen.story(line);
         }
         for fault in &faults {
-            self.screen.fault(fault);
+            self.screen.fault(&(self.words)(fault));
         }
         let holds = faults.is_empty();
         if !holds {
@@ -165,14 +169,14 @@ mod tests {
     use super::*;
 
     async fn one(work: impl AsyncFnOnce(&mut Step<'_>) -> Result<(), Trouble>) -> bool {
-        let mut report = Report::new(Screen::nowhere());
+        let mut report = Report::new(Screen::nowhere(), Box::new(str::to_owned));
         report.step("a step", work).await;
         report.close()
     }
 
     #[tokio::test]
     async fn one_check_that_fails_fails_the_whole_run() {
-        let mut report = Report::new(Screen::nowhere());
+        let mut report = Report::new(Screen::nowhere(), Box::new(str::to_owned));
         assert!(
             !report
                 .step("fails", async |step| {

@@ -2,21 +2,23 @@
 
 use std::time::Duration;
 
+use crate::part::{Instance, Part};
 use crate::report::{Step, span};
-use crate::stack::Part;
 use crate::trouble::Trouble;
 use crate::wait::until;
 use crate::world::{GOODS, World};
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     let mut slowest = Duration::ZERO;
-    for part in Part::PROGRAMS {
-        let answer = world.api.get(part, "/health/ready").await?;
+    let instances: Vec<Instance> =
+        Part::PROGRAMS.into_iter().flat_map(|part| world.stack.instances(part)).collect();
+    for instance in &instances {
+        let answer = world.api.get_at(*instance, "/health/ready").await?;
         slowest = slowest.max(answer.took);
-        step.equal(&format!("readiness of {}", part.name()), 200, answer.status, "./dev status");
+        step.equal(&format!("readiness of {instance}"), 200, answer.status, "./dev status");
     }
     let messages: usize = world.kafka.counts().await?.values().sum();
-    let ready = Part::PROGRAMS.len();
+    let ready = instances.len();
     step.figure(format!(
         "{ready} of {ready} ready within {}, {messages} messages on the topics",
         span(slowest)

@@ -1,12 +1,10 @@
 //! All questions at the end: of the whole databases what must hold always, of this run its figures.
 
+use audits::{Database, Question, Sum};
 use futures_util::future::try_join_all;
 
-use crate::audit::delivery::Delivery;
-use crate::audit::settlement::{Settlement, Sum};
-use crate::audit::{self, Audit};
+use crate::part::Part;
 use crate::report::{Step, euros};
-use crate::stack::Part;
 use crate::trouble::Trouble;
 use crate::world::World;
 
@@ -14,14 +12,14 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     step.doing("waiting until nothing is under way");
     world.settled().await?;
     step.doing("asking");
-    let asked = try_join_all(audit::ALL.iter().map(|audit| ask(world, audit))).await?;
+    let asked = try_join_all(audits::ALL.iter().map(|question| ask(world, question))).await?;
     let mut violations = 0;
-    for (audit, part, found) in asked.iter().flatten() {
+    for (question, database, found) in asked.iter().flatten() {
         violations += found.len();
-        step.none(audit.file, found, &audit.command(*part));
+        step.none(question.file, found, &question.command(*database));
     }
     let answers: usize = asked.iter().map(Vec::len).sum();
-    let (questions, databases) = (audit::ALL.len(), Part::PROGRAMS.len());
+    let (questions, databases) = (audits::ALL.len(), Database::ALL.len());
     step.figure(format!("{questions} questions to {databases} databases, asked {answers} times"));
     step.figure(format!("violations: {violations}"));
 
@@ -31,18 +29,18 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     intents(world, step).await
 }
 
-type Answer<'a> = (&'a Audit, Part, Vec<String>);
+type Answer<'q> = (&'q Question, Database, Vec<String>);
 
-async fn ask<'a>(world: &World<'_>, audit: &'a Audit) -> Result<Vec<Answer<'a>>, Trouble> {
+async fn ask<'q>(world: &World<'_>, question: &'q Question) -> Result<Vec<Answer<'q>>, Trouble> {
     let mut answers = Vec::new();
-    for part in audit.of {
-        answers.push((audit, *part, audit.ask(&world.books, *part).await?));
+    for database in question.of {
+        answers.push((question, *database, world.books.violations(*database, question).await?));
     }
     Ok(answers)
 }
 
 async fn orders_and_money(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    let settlement = Settlement::read(&world.books).await?;
+    let settlement = world.books.settlement().await?;
     step.none(
         "orders, stock and money together",
         &settlement.violations(),
@@ -92,7 +90,7 @@ async fn stock(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
 }
 
 async fn messages(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    let delivery = Delivery::read(world).await?;
+    let delivery = world.delivery().await?;
     step.holds("events of this run", "some", delivery.rows(), delivery.rows() > 0, "./dev psql orders");
     step.none("committed is published, published was committed", &delivery.unpublished(), "./dev topics");
     step.none("first occurrences in order", &delivery.disordered(), "./dev topics");

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join_all;
 
 use crate::api::Order;
+use crate::part::Part;
 use crate::report::{Step, span};
-use crate::stack::Part;
 use crate::trouble::Trouble;
 use crate::wait::until;
 use crate::world::{PATIENCE, VISA, World};

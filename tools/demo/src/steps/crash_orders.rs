@@ -5,8 +5,8 @@ use std::error::Error;
 use uuid::Uuid;
 
 use crate::api::{Order, Wish};
+use crate::part::Part;
 use crate::report::Step;
-use crate::stack::Part;
 use crate::trouble::Trouble;
 use crate::world::{TEA, VISA, World};
 
@@ -16,11 +16,12 @@ const REFERENCE: &str = "orders-killed";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     step.doing("starting orders so that it will kill itself");
-    world.stack.arm(Part::Orders, POINT).await?;
+    let victim = Part::Orders.instance(1);
+    world.stack.arm(victim, POINT).await?;
     let wish = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE };
     let (key, body) = (Uuid::new_v4(), wish.body());
 
-    let first = world.api.try_place(Some(key), &body).await;
+    let first = world.api.try_place_at(victim, key, &body).await;
     let lost = first.as_ref().is_err_and(|error| !error.is_connect() && !error.is_timeout());
     let seen = first.map_or_else(|error| innermost(&error), |answer| format!("status {}", answer.status));
     step.holds(
@@ -32,16 +33,25 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     );
     if !lost {
         // It is still armed: the next request of anybody would kill it.
-        world.stack.down(&[Part::Orders]).await?;
+        world.stack.stop(&[victim]).await?;
     }
-    world.stack.dead(Part::Orders).await?;
+    world.stack.dead(victim).await?;
     let committed = world.books.orders_called(&world.tenant, REFERENCE).await?;
     step.equal("orders committed by then", 1, committed.len(), "./dev psql orders");
 
+    // Whoever else serves answers the retry, before the one that was killed is back.
+    let other = world.stack.instances(Part::Orders).into_iter().find(|instance| *instance != victim);
+    let early = match other {
+        Some(other) => Some(world.api.place_at(other, key, &body).await?),
+        None => None,
+    };
     step.doing("starting orders again");
-    world.stack.up(&[Part::Orders]).await?;
-    let second = world.api.place(key, &body).await?;
-    let third = world.api.place(key, &body).await?;
+    world.stack.start(&[victim]).await?;
+    let late = world.api.place_at(victim, key, &body).await?;
+    let (second, third) = match early {
+        Some(early) => (early, late),
+        None => (late, world.api.place_at(victim, key, &body).await?),
+    };
     let order: Order = second.read(201)?;
     step.equal("the retry is a replay", true, second.is_replay(), "./dev logs orders");
     step.equal("the order that it names", committed, [order.id], "./dev psql orders");
@@ -60,7 +70,11 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     step.equal("orders in the database", 1, orders, "./dev psql orders");
     let status = second.header("idempotency-status").unwrap_or("not marked");
     step.figure(format!("the client saw \"{seen}\""));
-    step.figure(format!("after the restart its retry got {}, {status}", second.status));
+    let (got, by) = (format!("{}, {status}", second.status), second.instance);
+    step.figure(match other {
+        Some(_) => format!("its retry got {got}, at once, from {by}"),
+        None => format!("after the restart its retry got {got}"),
+    });
     step.figure(format!("{orders} order, {}", ended.end()));
     Ok(())
 }

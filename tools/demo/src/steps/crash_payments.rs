@@ -1,8 +1,8 @@
 //! payments is killed when the processor has charged the card and nothing is recorded yet: after its restart it asks
 //! again under the same key, and the card is not charged again.
 
+use crate::part::Part;
 use crate::report::Step;
-use crate::stack::Part;
 use crate::trouble::Trouble;
 use crate::world::{VISA, World};
 
@@ -11,13 +11,16 @@ const POINT: &str = "p3:1";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     step.doing("starting payments so that it will kill itself");
-    world.stack.arm(Part::Payments, POINT).await?;
+    // Nobody else may take the charge.
+    world.stack.down(&[Part::Payments]).await?;
+    let victim = Part::Payments.instance(1);
+    world.stack.arm(victim, POINT).await?;
     let placed = world.order_tea(VISA, "payments-killed").await?;
     step.doing("waiting until payments is dead");
-    let died = world.stack.dead(Part::Payments).await;
+    let died = world.stack.dead(victim).await;
     if died.is_err() {
         // It is still armed: the next charge would kill it.
-        world.stack.down(&[Part::Payments]).await?;
+        world.stack.stop(&[victim]).await?;
     }
     died?;
 

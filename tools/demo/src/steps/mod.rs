@@ -7,19 +7,26 @@ mod cancel;
 mod crash_orders;
 mod crash_payments;
 mod declined;
+mod digests;
+mod idle;
+mod killed;
 mod lost_answer;
 mod no_stock;
+mod rebalance;
 mod refused;
+mod revived;
 mod rewind;
+mod takeover;
 mod twenty;
 mod watch;
 
+use crate::part::Part;
 use crate::report::{Report, Step};
 use crate::trouble::Trouble;
 use crate::world::World;
 
 /// Takes them all.
-pub(crate) async fn all(world: &World<'_>, report: &mut Report) {
+pub(crate) async fn all(world: &World<'_>, report: &mut Report<'_>) {
     let run = &mut Run { world, report };
     run.step("The stack answers", async |step| answers::run(world, step).await).await;
     run.step("One order, watched", async |step| watch::run(world, step).await).await;
@@ -30,19 +37,49 @@ pub(crate) async fn all(world: &World<'_>, report: &mut Report) {
     run.step("A declined card", async |step| declined::run(world, step).await).await;
     run.step("Cancelled in mid-charge", async |step| cancel::run(world, step).await).await;
     run.step("The broker goes away", async |step| broker::run(world, step).await).await;
-    run.step("orders killed after its commit", async |step| crash_orders::run(world, step).await).await;
-    run.step("payments killed after a charge", async |step| crash_payments::run(world, step).await).await;
+    run.kills().await;
     run.step("The processor's answer is lost", async |step| lost_answer::run(world, step).await).await;
+    if world.stack.is_doubled() {
+        run.doubled().await;
+    }
     run.step("Everything is delivered again", async |step| rewind::run(world, step).await).await;
+    run.step("Idle: nobody spins", async |step| idle::run(world, step).await).await;
     run.step("The audit", async |step| audit::run(world, step).await).await;
 }
 
-struct Run<'r, 's> {
+struct Run<'r, 's, 'w> {
     world: &'r World<'s>,
-    report: &'r mut Report,
+    report: &'r mut Report<'w>,
 }
 
-impl Run<'_, '_> {
+impl Run<'_, '_, '_> {
+    /// At the worst moments, where programs know them; else at any.
+    async fn kills(&mut self) {
+        let world = self.world;
+        if world.stack.around.has_crash_points() {
+            self.step("orders killed after its commit", async |step| crash_orders::run(world, step).await)
+                .await;
+            self.step("payments killed after a charge", async |step| crash_payments::run(world, step).await)
+                .await;
+        } else {
+            let victims = [Part::Orders, Part::Payments].map(|part| part.instance(1));
+            let kills =
+                async |step: &mut Step<'_>| killed::run(world, step, "killed-any-time", &victims).await;
+            self.step("orders and payments killed at any moment", kills).await;
+        }
+    }
+
+    /// What needs two of everything.
+    async fn doubled(&mut self) {
+        let world = self.world;
+        self.step("A consumer dies and comes back", async |step| rebalance::run(world, step).await).await;
+        self.step("The active relay dies", async |step| takeover::run(world, step).await).await;
+        self.step("Frozen, taken for dead, revived", async |step| revived::run(world, step).await).await;
+        let victims = world.stack.instances(Part::Orders);
+        let kills = async |step: &mut Step<'_>| killed::run(world, step, "killed-in-turn", &victims).await;
+        self.step("Both instances of orders killed in turn", kills).await;
+    }
+
     async fn step(&mut self, title: &str, work: impl AsyncFnOnce(&mut Step<'_>) -> Result<(), Trouble>) {
         if !self.report.step(title, work).await
             && let Err(trouble) = self.world.stack.up_all().await

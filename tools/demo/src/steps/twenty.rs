@@ -1,10 +1,13 @@
 //! The same request twenty times at once: it happens once, and everybody gets the same answer.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::join_all;
 use tokio::sync::Barrier;
 use uuid::Uuid;
 
 use crate::api::{Answer, Api, Order, Wish};
+use crate::part::{Instance, Part};
 use crate::report::{Step, span};
 use crate::trouble::Trouble;
 use crate::world::{TEA, VISA, World};
@@ -43,6 +46,17 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     let orders = world.books.orders_called(&world.tenant, REFERENCE).await?;
     step.equal("orders in the database", 1, orders.len(), "./dev psql orders");
     step.figure(format!("{} order, {same} replays byte for byte", orders.len()));
+
+    let mut by: BTreeMap<Instance, usize> = BTreeMap::new();
+    for (answer, _) in &answers {
+        *by.entry(answer.instance).or_default() += 1;
+    }
+    let instances = world.stack.instances(Part::Orders).len();
+    step.equal("instances that have answered", instances, by.len(), look);
+    if instances > 1 {
+        let by: Vec<String> = by.iter().map(|(instance, times)| format!("{times} by {instance}")).collect();
+        step.figure(format!("answered {}", by.join(", ")));
+    }
 
     let told: usize = answers.iter().map(|(_, told)| told).sum();
     let slowest = answers.iter().map(|(answer, _)| answer.took).max().unwrap_or_default();

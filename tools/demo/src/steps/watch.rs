@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use audits::Said;
 use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::api::{Order, Wish};
-use crate::kafka::Said;
 use crate::report::{Step, euros, span};
 use crate::trouble::Trouble;
 use crate::wait::until;

@@ -1,0 +1,40 @@
+-- Promise 7: the timeline of an order begins with its acceptance, ends where the order is, and leaves nothing out.
+-- Database: orders.
+WITH story AS (
+    SELECT order_id AS id,
+           count(*) FILTER (WHERE what IN ('OrderPlaced', 'PaymentRequested', 'OrderConfirmed', 'OrderCancelled')) AS told,
+           (array_agg(what ORDER BY order_timeline.id))[1] AS first,
+           (array_agg(state ORDER BY order_timeline.id DESC))[1] AS state
+      FROM order_timeline
+     GROUP BY order_id
+), heard AS (
+    SELECT consumer, message_id, message.source, aggregate_id, message.sequence, orders.id
+      FROM inbox_message AS message JOIN orders ON orders.id = aggregate_id
+     WHERE message.source = 'inventory'
+     UNION ALL
+    SELECT consumer, message_id, message.source, aggregate_id, message.sequence, orders.id
+      FROM inbox_message AS message JOIN orders ON orders.payment_id = aggregate_id
+     WHERE message.source = 'payments'
+)
+SELECT format('order %s is %s at version %s, but its timeline begins with %s, ends as %s and tells %s changes',
+              orders.id, orders.state, orders.sequence, coalesce(story.first, 'nothing'),
+              coalesce(story.state, 'nothing'), coalesce(story.told, 0)) AS violation
+  FROM orders
+  LEFT JOIN story USING (id)
+ WHERE story.id IS NULL
+    OR story.first <> 'OrderPlaced'
+    OR story.state <> orders.state
+    OR story.told <> orders.sequence
+UNION ALL
+-- Whatever was heard about an order stands there, also what came too late to change it.
+SELECT format('message %s of %s about order %s is not in its timeline', heard.message_id, heard.source, heard.id)
+  FROM heard
+  JOIN inbox_sequence AS line USING (consumer, source, aggregate_id)
+  LEFT JOIN order_timeline AS entry ON entry.order_id = heard.id AND entry.cause_id = heard.message_id
+  LEFT JOIN inbox_parked AS waiting USING (consumer, message_id)
+ WHERE entry.order_id IS NULL
+   AND waiting.message_id IS NULL
+   AND heard.sequence BETWEEN 1 AND line.last_sequence
+   -- Discarded by an operator, it was never heard.
+   AND NOT EXISTS (SELECT FROM audit_fact
+                    WHERE action = 'inbox.discard' AND subject_id = heard.message_id::text);

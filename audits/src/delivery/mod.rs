@@ -1,0 +1,169 @@
+//! Promises 6 and 7 across databases and topics, for one tenant: what was committed is on its topic, nothing else is,
+//! the first occurrences are in order, and each consumer has entered each message once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contracts::{Envelope, Stream};
+use messaging::Received;
+use uuid::Uuid;
+
+use crate::Database;
+use crate::facts::Row;
+
+/// Which consumer reads whose topic.
+pub const READERS: [(Database, Stream); 4] = [
+    (Database::Orders, Stream::Inventory),
+    (Database::Orders, Stream::Payments),
+    (Database::Inventory, Stream::Orders),
+    (Database::Payments, Stream::Orders),
+];
+
+/// A message, with what its headers say.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// Whose topic it stands on.
+    pub stream: Stream,
+    /// Its headers.
+    pub envelope: Envelope,
+    /// Its key, if that is a UUID.
+    pub key: Option<Uuid>,
+    /// Its bytes.
+    pub payload: Vec<u8>,
+    /// Where it stands.
+    pub partition: i32,
+    /// The same.
+    pub offset: i64,
+}
+
+impl Said {
+    /// Reads what was received from a service's topic.
+    ///
+    /// # Errors
+    /// Its headers cannot be read: the sentence says where it stands.
+    pub fn read(stream: Stream, received: Received) -> Result<Self, String> {
+        let envelope = Envelope::from_headers(|name| received.header(name)).map_err(|error| {
+            format!("{}/{}/{}: {error}", received.topic, received.partition, received.offset)
+        })?;
+        let key = received.key.as_deref().and_then(|key| Uuid::try_parse_ascii(key).ok());
+        let payload = received.payload.unwrap_or_default();
+        let (partition, offset) = (received.partition, received.offset);
+        Ok(Self { stream, envelope, key, payload, partition, offset })
+    }
+}
+
+/// What a tenant's services have committed, said and heard.
+pub struct Delivery {
+    rows: Vec<Row>,
+    said: Vec<Said>,
+    entered: BTreeMap<Database, Vec<Uuid>>,
+}
+
+impl Delivery {
+    /// Joins them: the rows and messages of one tenant, and all ids that each consumer has entered.
+    pub fn of(rows: Vec<Row>, said: Vec<Said>, entered: BTreeMap<Database, Vec<Uuid>>) -> Self {
+        Self { rows, said, entered }
+    }
+
+    /// Events that were committed.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Messages on the topics, repeats included.
+    pub fn messages(&self) -> usize {
+        self.said.len()
+    }
+
+    /// Messages that stand on a topic more than once.
+    pub fn repeats(&self) -> usize {
+        self.messages() - self.said.iter().map(|said| said.envelope.id).collect::<BTreeSet<_>>().len()
+    }
+
+    /// How many messages consumers have entered, each counted for each of its readers.
+    pub fn entered(&self) -> usize {
+        READERS
+            .iter()
+            .map(|(reader, stream)| self.ids_of(*stream).intersection(&self.entered_by(*reader)).count())
+            .sum()
+    }
+
+    /// Rows that are not on their topic as they were committed, and messages that nobody committed.
+    pub fn unpublished(&self) -> Vec<String> {
+        let said: BTreeMap<Uuid, &Said> =
+            self.said.iter().map(|said| (said.envelope.id.uuid(), said)).collect();
+        let committed: BTreeSet<Uuid> = self.rows.iter().map(|row| row.event_id).collect();
+        let lost = self.rows.iter().filter_map(|row| match said.get(&row.event_id) {
+            None => Some(format!("{} {} is committed, but not on {}", row.kind, row.event_id, row.topic)),
+            Some(said) if !is_same(row, said) => {
+                Some(format!("{} {} is on {} with other contents", row.kind, row.event_id, row.topic))
+            }
+            Some(_) => None,
+        });
+        let invented = said.iter().filter(|(id, _)| !committed.contains(id)).map(|(id, said)| {
+            format!("{} {id} is on {}, but was never committed", said.envelope.kind, said.stream.topic())
+        });
+        lost.chain(invented).collect()
+    }
+
+    /// Aggregates whose messages did not first appear as 1, 2, 3 and so on in one partition.
+    pub fn disordered(&self) -> Vec<String> {
+        let mut histories: BTreeMap<(Stream, Uuid), (BTreeSet<i32>, Vec<i64>)> = BTreeMap::new();
+        let mut by_place: Vec<&Said> = self.said.iter().collect();
+        by_place.sort_by_key(|said| (said.stream, said.partition, said.offset));
+        for said in by_place {
+            let (partitions, sequences) =
+                histories.entry((said.stream, said.envelope.aggregate)).or_default();
+            partitions.insert(said.partition);
+            if !sequences.contains(&said.envelope.sequence) {
+                sequences.push(said.envelope.sequence);
+            }
+        }
+        let in_order =
+            |sequences: &[i64]| sequences.iter().copied().eq(1..=i64::try_from(sequences.len()).unwrap_or(0));
+        histories
+            .into_iter()
+            .filter(|(_, (partitions, sequences))| partitions.len() != 1 || !in_order(sequences))
+            .map(|((stream, aggregate), (partitions, sequences))| {
+                format!(
+                    "{aggregate} of {}: partitions {partitions:?}, in the order {sequences:?}",
+                    stream.topic()
+                )
+            })
+            .collect()
+    }
+
+    /// Messages that a consumer has not entered although it reads them.
+    pub fn unheard(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (reader, stream) in READERS {
+            let entered = self.entered_by(reader);
+            let missing = self.ids_of(stream).into_iter().filter(|id| !entered.contains(id));
+            found.extend(
+                missing.map(|id| format!("{} has not entered {id} of {}", reader.name(), stream.topic())),
+            );
+        }
+        found
+    }
+
+    fn ids_of(&self, stream: Stream) -> BTreeSet<Uuid> {
+        self.said.iter().filter(|said| said.stream == stream).map(|said| said.envelope.id.uuid()).collect()
+    }
+
+    fn entered_by(&self, reader: Database) -> BTreeSet<Uuid> {
+        self.entered.get(&reader).into_iter().flatten().copied().collect()
+    }
+}
+
+/// Whether the message is the row: same topic, key, type, place in its history, and bytes.
+fn is_same(row: &Row, said: &Said) -> bool {
+    let (envelope, topic) = (&said.envelope, said.stream.topic());
+    row.topic == topic
+        && said.key == Some(row.partition_key)
+        && envelope.aggregate == row.aggregate_id
+        && envelope.sequence == row.sequence
+        && envelope.kind == row.kind
+        && said.payload == row.payload
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Each way in which a message can be lost, invented, changed or disordered is seen.
+
+use contracts::{Envelope, Timestamp};
+
+use super::*;
+
+const ORDER: Uuid = Uuid::from_u128(7);
+
+fn row(sequence: i64) -> Row {
+    Row {
+        event_id: id(sequence),
+        topic: Stream::Orders.topic(),
+        partition_key: ORDER,
+        aggregate_id: ORDER,
+        sequence,
+        kind: "orders.OrderPlaced.v1".to_owned(),
+        payload: b"{}".to_vec(),
+    }
+}
+
+fn id(sequence: i64) -> Uuid {
+    Uuid::from_u128(100 + u128::try_from(sequence).unwrap())
+}
+
+fn said(sequence: i64, offset: i64) -> Said {
+    let envelope = Envelope {
+        id: id(sequence).into(),
+        kind: "orders.OrderPlaced.v1".to_owned(),
+        source: "orders".to_owned(),
+        aggregate: ORDER,
+        sequence,
+        time: Timestamp::from_rfc3339("2026-11-20T12:00:00Z"),
+        tenant: "t".parse().unwrap(),
+        traceparent: None,
+    };
+    Said { stream: Stream::Orders, envelope, key: Some(ORDER), payload: b"{}".to_vec(), partition: 0, offset }
+}
+
+/// Two events, published, one of them twice, and entered by both readers.
+fn delivered() -> Delivery {
+    let entered = vec![id(1), id(2)];
+    Delivery {
+        rows: vec![row(1), row(2)],
+        said: vec![said(1, 0), said(2, 1), said(1, 2)],
+        entered: BTreeMap::from([(Database::Inventory, entered.clone()), (Database::Payments, entered)]),
+    }
+}
+
+#[test]
+fn a_repeat_is_counted_and_is_no_violation() {
+    let delivered = delivered();
+    let found = [delivered.unpublished(), delivered.disordered(), delivered.unheard()].concat();
+    assert_eq!((delivered.repeats(), delivered.entered(), found), (1, 4, Vec::<String>::new()));
+}
+
+#[test]
+fn a_message_that_is_lost_invented_or_changed_is_seen() {
+    let breaks: [fn(&mut Delivery); 4] = [
+        |d| d.rows.push(row(3)),
+        |d| d.said.push(said(3, 3)),
+        |d| d.rows[0].payload = b"[]".to_vec(),
+        |d| d.rows[1].partition_key = Uuid::nil(),
+    ];
+    for (number, break_it) in breaks.into_iter().enumerate() {
+        let mut delivery = delivered();
+        break_it(&mut delivery);
+        assert_eq!(delivery.unpublished().len(), 1, "break {number}");
+    }
+}
+
+#[test]
+fn first_occurrences_out_of_order_are_seen() {
+    let mut delivery = delivered();
+    delivery.said = vec![said(2, 0), said(1, 1), said(2, 2)];
+    assert_eq!(delivery.disordered().len(), 1);
+    delivery.said = vec![said(1, 0), Said { partition: 1, ..said(2, 1) }];
+    assert_eq!(delivery.disordered().len(), 1, "two partitions");
+}
+
+#[test]
+fn a_message_that_a_consumer_has_not_entered_is_seen() {
+    let mut delivery = delivered();
+    delivery.entered.insert(Database::Payments, vec![id(2)]);
+    assert_eq!(delivery.unheard().len(), 1);
+}

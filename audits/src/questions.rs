@@ -1,0 +1,125 @@
+//! What is asked of one database at a time.
+
+use diesel::QueryableByName;
+use diesel::sql_types::Text;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+
+/// Whose database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Database {
+    /// The orders.
+    Orders,
+    /// The stock.
+    Inventory,
+    /// The money, as we believe it to be.
+    Payments,
+    /// The money, by the processor's own books.
+    Provider,
+}
+
+impl Database {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Orders, Self::Inventory, Self::Payments, Self::Provider];
+    /// Those of services, with an outbox and an inbox.
+    pub const SERVICES: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
+
+    /// Its name, which is the program's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Orders => "orders",
+            Self::Inventory => "inventory",
+            Self::Payments => "payments",
+            Self::Provider => "provider",
+        }
+    }
+}
+
+/// One question.
+pub struct Question {
+    /// Its file, below `audits/`.
+    pub file: &'static str,
+    /// The databases that it is asked of.
+    pub of: &'static [Database],
+    query: &'static str,
+}
+
+macro_rules! questions {
+    ($($of:expr => [$($file:literal),* $(,)?]),* $(,)?) => {
+        &[$($(Question { file: $file, of: $of, query: include_str!(concat!("../", $file)) }),*),*]
+    };
+}
+
+/// All of them.
+pub const ALL: &[Question] = questions! {
+    &Database::SERVICES => [
+        "reliability/an_answer_is_kept.sql",
+        "reliability/an_intent_has_one_fact.sql",
+        "reliability/a_history_has_no_gap.sql",
+        "reliability/an_event_is_told_once.sql",
+        "reliability/what_was_committed_is_published.sql",
+        "reliability/a_message_is_applied_once.sql",
+        "reliability/nothing_waits_in_the_inbox.sql",
+    ],
+    &[Database::Orders] => [
+        "orders/an_order_was_asked_for_once.sql",
+        "orders/an_order_ends_in_time.sql",
+        "orders/an_order_tells_its_story.sql",
+        "orders/an_order_has_its_timeline.sql",
+    ],
+    &[Database::Inventory] => [
+        "inventory/stock_is_conserved.sql",
+        "inventory/a_reservation_ships_what_it_held.sql",
+        "inventory/a_price_change_has_one_fact.sql",
+        "inventory/tenants_stay_apart.sql",
+    ],
+    &[Database::Payments] => [
+        "payments/refunds_stay_within_the_capture.sql",
+        "payments/a_cancelled_order_keeps_no_money.sql",
+        "payments/an_intent_belongs_to_one_wish.sql",
+        "payments/money_is_settled.sql",
+    ],
+    &[Database::Provider] => [
+        "provider/a_payment_is_charged_once.sql",
+        "provider/refunds_stay_within_the_charge.sql",
+    ],
+};
+
+impl Question {
+    /// What is wrong, in sentences; empty if the promise holds.
+    ///
+    /// # Errors
+    /// The database cannot be asked.
+    pub async fn ask(&self, connection: &mut AsyncPgConnection) -> diesel::QueryResult<Vec<String>> {
+        #[derive(QueryableByName)]
+        struct Found {
+            // A sentence with a NULL in it would be NULL, and its violation silent.
+            #[diesel(sql_type = Text)]
+            violation: String,
+        }
+        let found: Vec<Found> = diesel::sql_query(self.query).load(connection).await?;
+        Ok(found.into_iter().map(|row| row.violation).collect())
+    }
+
+    /// Its text.
+    pub const fn query(&self) -> &'static str {
+        self.query
+    }
+
+    /// The command that asks it.
+    pub fn command(&self, database: Database) -> String {
+        format!("./dev psql {} <audits/{}", database.name(), self.file)
+    }
+}
+
+/// All questions as text, each after the commands that ask it.
+pub fn as_commands() -> String {
+    let mut text = String::new();
+    for question in ALL {
+        for database in question.of {
+            text.extend(["# ", &question.command(*database), "\n"]);
+        }
+        text.push_str(question.query);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,150 @@
+//! Promises 4 and 5 across four databases: a confirmed order was paid once, in full, and has shipped; a cancelled one
+//! has kept neither money nor stock. The processor's books say what was taken, nobody else's.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::facts::{Charge, Order, Payment, Reservation};
+
+/// All orders, reservations, payments and charges, of every tenant.
+pub struct Settlement {
+    orders: Vec<Order>,
+    reservations: BTreeMap<Uuid, Reservation>,
+    payments: BTreeMap<Uuid, Payment>,
+    charges: Vec<Charge>,
+}
+
+/// What one tenant's orders came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// All of them.
+    pub orders: usize,
+    /// Those that ended well.
+    pub confirmed: usize,
+    /// Those that ended otherwise.
+    pub cancelled: usize,
+    /// Captures of confirmed orders.
+    pub captures: usize,
+    /// Captures of cancelled ones.
+    pub late_captures: usize,
+    /// Captured, in minor units, like the two that follow.
+    pub taken: i64,
+    /// Given back.
+    pub refunded: i64,
+    /// What the confirmed orders cost.
+    pub owed: i64,
+}
+
+impl Settlement {
+    /// Joins them.
+    pub fn of(
+        orders: Vec<Order>,
+        reservations: Vec<Reservation>,
+        payments: Vec<Payment>,
+        charges: Vec<Charge>,
+    ) -> Self {
+        let reservations = reservations.into_iter().map(|row| (row.order_id, row)).collect();
+        let payments = payments.into_iter().map(|row| (row.id, row)).collect();
+        Self { orders, reservations, payments, charges }
+    }
+
+    /// What is wrong, in sentences.
+    pub fn violations(&self) -> Vec<String> {
+        let captures = self.captures();
+        let orders = self.orders.iter();
+        let mut found: Vec<String> = orders.filter_map(|order| self.fault_of(order, &captures)).collect();
+        found.extend(self.charges.iter().filter_map(|charge| self.fault_of_charge(charge)));
+        found
+    }
+
+    /// A tenant's figures.
+    pub fn sum(&self, tenant: &str) -> Sum {
+        let captures = self.captures();
+        let mut sum = Sum::default();
+        for order in self.orders.iter().filter(|order| order.tenant_id == tenant) {
+            let own = captures_of(order, &captures);
+            sum.orders += 1;
+            match order.state.as_str() {
+                "confirmed" => {
+                    sum.confirmed += 1;
+                    sum.captures += own.len();
+                    sum.owed += order.amount;
+                }
+                "cancelled" => {
+                    sum.cancelled += 1;
+                    sum.late_captures += own.len();
+                }
+                _ => {}
+            }
+            sum.taken += own.iter().map(|charge| charge.amount).sum::<i64>();
+            sum.refunded += own.iter().map(|charge| charge.refunded).sum::<i64>();
+        }
+        sum
+    }
+
+    /// Charges that succeeded, by payment.
+    fn captures(&self) -> BTreeMap<Uuid, Vec<&Charge>> {
+        let mut captures: BTreeMap<Uuid, Vec<&Charge>> = BTreeMap::new();
+        for charge in self.charges.iter().filter(|charge| charge.succeeded) {
+            if let Some(payment) = charge.payment() {
+                captures.entry(payment).or_default().push(charge);
+            }
+        }
+        captures
+    }
+
+    fn fault_of(&self, order: &Order, captures: &BTreeMap<Uuid, Vec<&Charge>>) -> Option<String> {
+        let own = captures_of(order, captures);
+        let kept: Vec<(i64, &str)> = own
+            .iter()
+            .map(|charge| (charge.amount - charge.refunded, charge.currency.as_str()))
+            .filter(|(amount, _)| *amount != 0)
+            .collect();
+        let reservation = self.reservations.get(&order.id);
+        let stock = reservation.map_or("none", |row| row.state.as_str());
+        let payment = order.payment_id.and_then(|id| self.payments.get(&id));
+        let money = payment.map_or("none", |row| row.state.as_str());
+        let settled = match order.state.as_str() {
+            "confirmed" => {
+                let paid = own.len() == 1 && kept == [(order.amount, order.currency.as_str())];
+                paid && stock == "shipped" && money == "captured"
+            }
+            "cancelled" => own.len() <= 1 && kept.is_empty() && matches!(stock, "none" | "released"),
+            // Still under way: another question watches its time.
+            _ => own.len() <= 1,
+        };
+        let belongs = payment.is_none_or(|row| {
+            row.order_id == Some(order.id)
+                && row.tenant_id == order.tenant_id
+                && (row.amount, &row.currency) == (order.amount, &order.currency)
+        }) && reservation.is_none_or(|row| row.tenant_id == order.tenant_id);
+        (!settled || !belongs).then(|| {
+            format!(
+                "order {} of {} is {} and costs {} {}: reservation {stock}, payment {money}, {} captures, kept {kept:?}",
+                order.id, order.tenant_id, order.state, order.amount, order.currency, own.len(),
+            )
+        })
+    }
+
+    /// Money that was taken for nothing that we know.
+    fn fault_of_charge(&self, charge: &Charge) -> Option<String> {
+        let payment = charge.payment().and_then(|id| self.payments.get(&id));
+        let known = payment.is_some_and(|payment| {
+            payment.order_id.is_none_or(|order| self.orders.iter().any(|row| row.id == order))
+        });
+        (charge.succeeded && !known).then(|| {
+            format!(
+                "charge {} of {} is for no payment that is known: {:?}",
+                charge.id, charge.amount, charge.payment
+            )
+        })
+    }
+}
+
+fn captures_of<'c>(order: &Order, captures: &BTreeMap<Uuid, Vec<&'c Charge>>) -> Vec<&'c Charge> {
+    order.payment_id.and_then(|payment| captures.get(&payment)).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

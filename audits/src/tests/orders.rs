@@ -1,0 +1,77 @@
+//! The questions to the database of orders.
+
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+
+use super::{Damage, sees};
+
+/// One confirmed order, and one request that was rejected. Two statements: the second sees what the first committed.
+pub(super) const SOUND: [&str; 2] = [
+    "INSERT INTO orders (id, tenant_id, client_id, state, lines, amount, currency, payment_method, payment_id, sequence,
+                         expires_at)
+     VALUES (id(1), 't', 'c', 'confirmed', '[]', 450, 'EUR', 'pm_card_visa', id(2), 3,
+             clock_timestamp() + interval '15 minutes');
+     INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source,
+                               tenant_id, payload)
+     VALUES (id(11), 'orders.events', id(1), 'order', id(1), 1, 'orders.OrderPlaced.v1', 'orders', 't', '{}'),
+            (id(12), 'orders.events', id(1), 'order', id(1), 2, 'orders.PaymentRequested.v1', 'orders', 't', '{}'),
+            (id(13), 'orders.events', id(1), 'order', id(1), 3, 'orders.OrderConfirmed.v1', 'orders', 't', '{}');
+     INSERT INTO idempotency_record (tenant_id, client_id, method, route, key, fingerprint, fingerprint_version, state,
+                                     operation_id, status, completed_at, expires_at, tombstone_until)
+     SELECT 't', 'c', 'POST', '/v1/orders', key, sha256(''), 1, 'completed', operation, status, clock_timestamp(),
+            clock_timestamp() + interval '1 day', clock_timestamp() + interval '30 days'
+       FROM (VALUES ('accepted', id(21), 201), ('rejected', id(22), 422)) AS given (key, operation, status);
+     INSERT INTO idempotency_snapshot (operation_id, headers, body) VALUES (id(21), '[]', ''), (id(22), '[]', '');
+     INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+     VALUES (id(31), 't', 'c', 'order.place', 'order', id(1)::text, id(21), '{}');
+     INSERT INTO order_timeline (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by)
+     VALUES (id(1), 't', 'OrderPlaced', 'pending', 'request', id(21), 'c'),
+            (id(1), 't', 'StockReserved', 'awaiting_payment', 'message', id(41), 'inventory'),
+            (id(1), 't', 'PaymentRequested', 'awaiting_payment', 'message', id(41), 'inventory'),
+            (id(1), 't', 'PaymentCaptured', 'confirmed', 'message', id(43), 'payments'),
+            (id(1), 't', 'OrderConfirmed', 'confirmed', 'message', id(43), 'payments'),
+            (id(1), 't', 'StockShipped', 'confirmed', 'message', id(42), 'inventory');
+     INSERT INTO inbox_message (consumer, message_id, source, aggregate_id, sequence)
+     VALUES ('orders', id(41), 'inventory', id(1), 1), ('orders', id(42), 'inventory', id(1), 2),
+            ('orders', id(43), 'payments', id(2), 1);
+     INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence)
+     VALUES ('orders', 'inventory', id(1), 2), ('orders', 'payments', id(2), 1);",
+    "UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()::text;",
+];
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/orders");
+
+const DAMAGES: &[Damage] = &[
+    ("an_order_was_asked_for_once", "DELETE FROM audit_fact"),
+    (
+        "an_order_was_asked_for_once",
+        "INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+         VALUES (id(32), 't', 'c', 'order.place', 'order', id(1)::text, id(23), '{}')",
+    ),
+    ("an_order_was_asked_for_once", "DELETE FROM order_timeline; DELETE FROM orders"),
+    (
+        "an_order_ends_in_time",
+        "UPDATE orders SET state = 'pending', expires_at = clock_timestamp() - interval '61 seconds'",
+    ),
+    (
+        "an_order_ends_in_time",
+        "UPDATE orders SET state = 'awaiting_payment', expires_at = clock_timestamp() - interval '61 seconds'",
+    ),
+    ("an_order_tells_its_story", "UPDATE orders SET state = 'awaiting_payment'"),
+    ("an_order_tells_its_story", "UPDATE orders SET state = 'cancelled', cancel_reason = 'expired'"),
+    ("an_order_tells_its_story", "UPDATE orders SET state = 'pending', payment_id = NULL"),
+    ("an_order_tells_its_story", "UPDATE orders SET sequence = 4"),
+    ("an_order_tells_its_story", "DELETE FROM outbox_event"),
+    ("an_order_has_its_timeline", "DELETE FROM order_timeline"),
+    ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'OrderPlaced'"),
+    ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'PaymentRequested'"),
+    ("an_order_has_its_timeline", "UPDATE orders SET state = 'awaiting_payment'"),
+    // Each heard, and told to nobody who reads the timeline: a late arrival, and one that changed the order.
+    ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'StockShipped'"),
+    ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE cause_id = id(43) AND what = 'PaymentCaptured';
+      UPDATE order_timeline SET cause_id = id(44) WHERE cause_id = id(43)"),
+];
+
+#[tokio::test]
+async fn every_question_to_orders_sees_its_damage() {
+    sees("orders", MIGRATIONS, &SOUND, DAMAGES).await;
+}

@@ -1,0 +1,17 @@
+-- Runs once, when the volume is new: the databases and roles that `devtool databases` makes for ./dev.
+-- A role's password is its name. That is for development alone: nothing beyond this machine reaches the server.
+
+CREATE ROLE idem_service NOLOGIN; -- migrations grant to it by name
+
+-- psql runs each statement that these queries return.
+SELECT format(statement, name, name || '_owner', name || '_service')
+FROM unnest(ARRAY['orders', 'payments', 'inventory', 'provider']) AS name,
+     unnest(ARRAY[
+         'CREATE ROLE %2$I LOGIN PASSWORD %2$L',
+         'CREATE ROLE %3$I LOGIN PASSWORD %3$L IN ROLE idem_service',
+         'CREATE DATABASE %1$I OWNER %2$I',
+         'REVOKE ALL ON DATABASE %1$I FROM PUBLIC',
+         'GRANT CONNECT ON DATABASE %1$I TO %3$I'
+     ]) WITH ORDINALITY AS statements (statement, place)
+ORDER BY name, place
+\gexec

@@ -1,0 +1,171 @@
+//! The timeline's rows: only ever added, in the transaction of what they tell about.
+
+use chrono::{DateTime, Utc};
+use contracts::{OrderId, TenantId};
+use database::{Buffered, Connection, Result, Tx};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::orders::{OrderRow, state_name};
+use super::unreadable;
+use crate::schema::{order_timeline as timeline, orders};
+use crate::timeline::{Cause, CauseKind, What};
+
+/// An entry as it is stored.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = timeline)]
+pub(crate) struct EntryRow {
+    what: String,
+    state: String,
+    cause_kind: String,
+    cause_id: Uuid,
+    cause_by: String,
+    pub(crate) at: DateTime<Utc>,
+}
+
+impl EntryRow {
+    pub(crate) fn what(&self) -> Result<What> {
+        read(&self.what, "order_timeline.what")
+    }
+
+    pub(crate) fn state<S: DeserializeOwned>(&self) -> Result<S> {
+        read(&self.state, "order_timeline.state")
+    }
+
+    pub(crate) fn cause(&self) -> Result<Cause> {
+        let kind: CauseKind = read(&self.cause_kind, "order_timeline.cause_kind")?;
+        Ok(Cause { kind, id: self.cause_id, by: self.cause_by.clone() })
+    }
+}
+
+/// The columns have the words that JSON has.
+fn read<T: DeserializeOwned>(word: &str, column: &'static str) -> Result<T> {
+    serde_json::from_value(Value::from(word)).map_err(|_| unreadable(column))
+}
+
+/// The entries of an order of this tenant, in the order in which they happened; `None` if there is no such order.
+pub(crate) async fn of_order(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    id: OrderId,
+) -> Result<Option<Vec<EntryRow>>> {
+    let rows: Vec<Option<EntryRow>> = orders::table
+        .left_join(timeline::table)
+        .filter(orders::id.eq(id.uuid()))
+        .filter(orders::tenant_id.eq(tenant.as_str()))
+        .order(timeline::id)
+        .select(Option::<EntryRow>::as_select())
+        .load(connection)
+        .await?;
+    // No row at all: no order. A row without an entry: an order older than the timeline.
+    Ok((!rows.is_empty()).then(|| rows.into_iter().flatten().collect()))
+}
+
+/// An entry on its way into the table.
+pub(crate) struct NewEntry {
+    order_id: Uuid,
+    tenant_id: String,
+    what: &'static str,
+    state: &'static str,
+    cause_kind: &'static str,
+    cause_id: Uuid,
+    cause_by: String,
+    at: Option<DateTime<Utc>>,
+}
+
+impl NewEntry {
+    /// It has made the order what it is now.
+    pub(crate) fn of_change(order: &OrderRow, what: What, cause: &Cause) -> Result<Self> {
+        Ok(Self { at: Some(order.updated_at), ..Self::without_effect(order, what, cause)? })
+    }
+
+    /// It has changed nothing.
+    pub(crate) fn without_effect(order: &OrderRow, what: What, cause: &Cause) -> Result<Self> {
+        Ok(Self {
+            order_id: order.id,
+            tenant_id: order.tenant()?.to_string(),
+            what: what.name(),
+            state: state_name(&order.state()?),
+            cause_kind: cause.kind.name(),
+            cause_id: cause.id,
+            cause_by: cause.by.clone(),
+            at: None,
+        })
+    }
+}
+
+impl Buffered for NewEntry {
+    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<()>> {
+        let insert = InsertEntries::of(rows);
+        async move {
+            insert.execute(&mut &*tx).await?;
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+/// One statement for any number of entries: `values(Vec)` is never kept prepared, arrays are.
+#[derive(QueryId, Default)]
+struct InsertEntries {
+    order_id: Vec<Uuid>,
+    tenant_id: Vec<String>,
+    what: Vec<&'static str>,
+    state: Vec<&'static str>,
+    cause_kind: Vec<&'static str>,
+    cause_id: Vec<Uuid>,
+    cause_by: Vec<String>,
+    at: Vec<Option<DateTime<Utc>>>,
+}
+
+impl InsertEntries {
+    fn of(rows: Vec<NewEntry>) -> Self {
+        let mut insert = Self::default();
+        for row in rows {
+            insert.order_id.push(row.order_id);
+            insert.tenant_id.push(row.tenant_id);
+            insert.what.push(row.what);
+            insert.state.push(row.state);
+            insert.cause_kind.push(row.cause_kind);
+            insert.cause_id.push(row.cause_id);
+            insert.cause_by.push(row.cause_by);
+            insert.at.push(row.at);
+        }
+        insert
+    }
+}
+
+impl QueryFragment<Pg> for InsertEntries {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(
+            "INSERT INTO order_timeline (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at) \
+             SELECT order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, \
+             coalesce(at, clock_timestamp()) FROM unnest(",
+        );
+        out.push_bind_param::<Array<SqlUuid>, _>(&self.order_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.tenant_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.what)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.state)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.cause_kind)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<SqlUuid>, _>(&self.cause_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Text>, _>(&self.cause_by)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Array<Nullable<Timestamptz>>, _>(&self.at)?;
+        out.push_sql(") AS entry (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at)");
+        Ok(())
+    }
+}

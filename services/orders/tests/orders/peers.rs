@@ -1,0 +1,71 @@
+//! What inventory and payments say, on topics that one test alone uses, and `orders` listening to it.
+
+use std::collections::BTreeMap;
+
+use contracts::{Envelope, Event, EventId, Timestamp};
+use inbox::{Runner, RunnerSettings};
+use messaging::{Acks, Publisher, PublisherSettings, Record};
+use orders::Orders;
+use runtime::Service;
+use testkit::{Background, TestTopics};
+use uuid::Uuid;
+
+use crate::bench::{Bench, context};
+
+/// The other two services. Each history is numbered as it is told.
+pub(crate) struct Peers {
+    publisher: Publisher,
+    acks: Acks,
+    told: BTreeMap<Uuid, i64>,
+    consumer: Background,
+    topics: TestTopics,
+}
+
+impl Peers {
+    /// An instance of the bench's service listens to them.
+    pub(crate) async fn of(bench: &Bench) -> Self {
+        let topics = TestTopics::create().await;
+        let database = bench.database.second_instance();
+        let reactions = Orders::reactions(&context(database.clone())).unwrap();
+        let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
+        let runner = Runner::new(database, topics.brokers(), (*topics).clone(), reactions, settings);
+        let consumer = Background::run(|stop| async move { runner.run(stop).await.unwrap() });
+        let (publisher, acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+        Self { publisher, acks, told: BTreeMap::new(), consumer, topics }
+    }
+
+    /// Says it on behalf of the tenant `acme`. Returns the message's id, once it is on the topic.
+    pub(crate) async fn say<E: Event>(&mut self, event: &E) -> String {
+        self.say_by("acme", event).await
+    }
+
+    /// Says it on behalf of this tenant.
+    pub(crate) async fn say_by<E: Event>(&mut self, tenant: &str, event: &E) -> String {
+        let sequence = self.told.entry(event.aggregate()).or_default();
+        *sequence += 1;
+        let envelope = Envelope {
+            id: EventId::generate(),
+            kind: E::TYPE.to_owned(),
+            source: E::STREAM.name().to_owned(),
+            aggregate: event.aggregate(),
+            sequence: *sequence,
+            time: Timestamp::from_rfc3339("2026-11-20T12:00:00.000000Z"),
+            tenant: tenant.parse().unwrap(),
+            traceparent: None,
+        };
+        let headers = envelope.to_headers();
+        let headers: Vec<(&str, &[u8])> =
+            headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        let (topic, key) = (self.topics.events(E::STREAM), event.key().to_string());
+        let payload = serde_json::to_vec(event).unwrap();
+        let record = Record { topic: &topic, key: key.as_bytes(), payload: &payload, headers: &headers };
+        self.publisher.publish(record, 0).unwrap();
+        self.acks.next().await.unwrap().result.unwrap();
+        envelope.id.to_string()
+    }
+
+    /// Stops listening in order.
+    pub(crate) async fn stop(self) {
+        self.consumer.stop().await;
+    }
+}

@@ -1,0 +1,203 @@
+//! What happened to an order, as its customer reads it.
+
+use contracts::events::{
+    PaymentCaptured, PaymentRefunded, StockRejected, StockReleased, StockReserved, StockShipped,
+};
+use contracts::{Currency, Money, OrderId, PaymentId, RefundId};
+use serde_json::{Value, json};
+use testkit::{eventually, identity};
+use uuid::Uuid;
+
+use crate::bench::{Bench, key, order, problem};
+use crate::peers::Peers;
+
+async fn timeline(bench: &Bench, order: OrderId) -> Vec<Value> {
+    let response = bench.get("acme", &format!("/v1/orders/{order}/timeline")).await;
+    assert_eq!(response.status(), 200);
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(body["order_id"], json!(order));
+    body["entries"].as_array().unwrap().clone()
+}
+
+/// What, state, and the cause's kind and speaker of each entry, once there are so many.
+async fn entries(bench: &Bench, order: OrderId, expected: &[[&str; 4]]) -> Vec<Value> {
+    let entries = eventually("the entries of a timeline", async || {
+        let entries = timeline(bench, order).await;
+        (entries.len() >= expected.len()).then_some(entries)
+    })
+    .await;
+    let told: Vec<Value> = entries
+        .iter()
+        .map(|entry| json!([entry["what"], entry["state"], entry["cause"]["kind"], entry["cause"]["by"]]))
+        .collect();
+    assert_eq!(json!(told), json!(expected));
+    let sequences: Vec<i64> = entries.iter().map(|entry| entry["sequence"].as_i64().unwrap()).collect();
+    assert_eq!(sequences, (1..).take(entries.len()).collect::<Vec<i64>>());
+    assert!(entries.is_sorted_by_key(|entry| entry["at"].as_str().unwrap()), "{entries:?}");
+    entries
+}
+
+fn cause(entry: &Value) -> &str {
+    entry["cause"]["id"].as_str().unwrap()
+}
+
+fn id_of(order: &Value) -> OrderId {
+    order["id"].as_str().unwrap().parse::<Uuid>().unwrap().into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeline_tells_each_step_with_what_brought_it_about() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut peers = Peers::of(&bench).await;
+    let placed = bench.placed("acme").await;
+    let order = id_of(&placed);
+    let first = entries(&bench, order, &[["OrderPlaced", "pending", "request", "shop"]]).await;
+    assert_eq!(first[0]["at"], placed["placed_at"]);
+    let operation = "SELECT count(*) FROM audit_fact f JOIN order_timeline t ON t.cause_id = f.operation_id \
+                     WHERE f.action = 'order.place' AND f.subject_id = t.order_id::text";
+    assert_eq!(bench.count(operation).await, 1);
+
+    let reserved = peers.say(&StockReserved { order }).await;
+    let payment = PaymentId::generate();
+    let captured = PaymentCaptured { payment, order: Some(order), amount: Money::new(900, Currency::Eur) };
+    let captured = peers.say(&captured).await;
+    let shipped = peers.say(&StockShipped { order }).await;
+    let entries = entries(
+        &bench,
+        order,
+        &[
+            ["OrderPlaced", "pending", "request", "shop"],
+            ["StockReserved", "awaiting_payment", "message", "inventory"],
+            ["PaymentRequested", "awaiting_payment", "message", "inventory"],
+            ["PaymentCaptured", "confirmed", "message", "payments"],
+            ["OrderConfirmed", "confirmed", "message", "payments"],
+            ["StockShipped", "confirmed", "message", "inventory"],
+        ],
+    )
+    .await;
+    let causes: Vec<&str> = entries[1..].iter().map(cause).collect();
+    assert_eq!(causes, [&reserved, &reserved, &captured, &captured, &shipped]);
+    let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
+    assert_eq!(entries[4]["at"], read["updated_at"]);
+    peers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeline() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut peers = Peers::of(&bench).await;
+    let order = id_of(&bench.placed("acme").await);
+    peers.say(&StockReserved { order }).await;
+    eventually("the payment is asked for", async || (timeline(&bench, order).await.len() == 3).then_some(()))
+        .await;
+    let reason = json!({"reason": "changed my mind"});
+    let cancel = bench.post("acme", &format!("/v1/orders/{order}/cancel"), &key(), &reason);
+    let cancelled: Value = cancel.send().await.unwrap().json().await.unwrap();
+    assert_eq!(cancelled["status"], "cancelled");
+
+    let (payment, amount) = (PaymentId::generate(), Money::new(900, Currency::Eur));
+    peers.say(&PaymentCaptured { payment, order: Some(order), amount }).await;
+    peers.say(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount }).await;
+    eventually("payments was heard", async || (timeline(&bench, order).await.len() == 6).then_some(())).await;
+    peers.say(&StockReleased { order }).await;
+    entries(
+        &bench,
+        order,
+        &[
+            ["OrderPlaced", "pending", "request", "shop"],
+            ["StockReserved", "awaiting_payment", "message", "inventory"],
+            ["PaymentRequested", "awaiting_payment", "message", "inventory"],
+            ["OrderCancelled", "cancelled", "request", "shop"],
+            ["PaymentCaptured", "cancelled", "message", "payments"],
+            ["PaymentRefunded", "cancelled", "message", "payments"],
+            ["StockReleased", "cancelled", "message", "inventory"],
+        ],
+    )
+    .await;
+    let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
+    assert_eq!(read, cancelled);
+    peers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stock_that_is_reserved_after_the_cancellation_stands_in_the_timeline() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut peers = Peers::of(&bench).await;
+    let order = id_of(&bench.placed("acme").await);
+    let path = format!("/v1/orders/{order}/cancel");
+    let reason = json!({"reason": "changed my mind"});
+    // The second one is a wish that is fulfilled already: nothing happens, so nothing stands there.
+    for _ in 0..2 {
+        assert_eq!(bench.post("acme", &path, &key(), &reason).send().await.unwrap().status(), 200);
+    }
+    peers.say(&StockReserved { order }).await;
+    peers.say(&StockReleased { order }).await;
+    entries(
+        &bench,
+        order,
+        &[
+            ["OrderPlaced", "pending", "request", "shop"],
+            ["OrderCancelled", "cancelled", "request", "shop"],
+            ["StockReserved", "cancelled", "message", "inventory"],
+            ["StockReleased", "cancelled", "message", "inventory"],
+        ],
+    )
+    .await;
+    assert_eq!(bench.count("SELECT count(*) FROM outbox_event").await, 2);
+    peers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_order_says_so_in_its_timeline() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut peers = Peers::of(&bench).await;
+    let order = id_of(&bench.placed("acme").await);
+    peers.say(&StockRejected { order, missing: vec!["TEA".parse().unwrap()] }).await;
+    entries(
+        &bench,
+        order,
+        &[
+            ["OrderPlaced", "pending", "request", "shop"],
+            ["StockRejected", "cancelled", "message", "inventory"],
+            ["OrderCancelled", "cancelled", "message", "inventory"],
+        ],
+    )
+    .await;
+    peers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_tenants_timeline_is_not_found_like_one_that_never_was() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let path = format!("/v1/orders/{}/timeline", id_of(&bench.placed("acme").await));
+    let never = "/v1/orders/00000000-0000-7000-8000-000000000000/timeline";
+    let foreign = bench.get("rival", &path).await.text().await.unwrap();
+    let absent = bench.get("rival", never).await.text().await.unwrap();
+    assert_eq!(foreign, absent);
+    assert_eq!(problem(bench.get("rival", &path).await, 404).await, "not-found");
+    assert_eq!(problem(bench.get("acme", "/v1/orders/no-order/timeline").await, 404).await, "not-found");
+    let writer = identity::token("acme", "shop", "orders:write");
+    assert_eq!(problem(bench.read(&writer, &path).send().await.unwrap(), 403).await, "forbidden");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_wish_leaves_no_timeline_and_nobody_rewrites_one() {
+    use diesel_async::SimpleAsyncConnection;
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut dear = order("TEA");
+    dear["expected_total"] = json!({"amount": 1, "currency": "EUR"});
+    assert_eq!(problem(bench.place("acme", &key(), &dear).await, 422).await, "price-changed");
+    assert_eq!(bench.count("SELECT count(*) FROM order_timeline").await, 0);
+    bench.placed("acme").await;
+    let mut service = bench.database.connection().await.unwrap();
+    for statement in ["UPDATE order_timeline SET state = 'confirmed'", "DELETE FROM order_timeline"] {
+        let refused = service.batch_execute(statement).await.unwrap_err().to_string();
+        assert!(refused.contains("permission denied"), "{refused}");
+    }
+}

@@ -1,0 +1,21 @@
+//! An `IDEM_CRASH` that cannot be obeyed.
+
+use std::fmt;
+
+/// What it says, and what to do about it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refused(String);
+
+impl Refused {
+    pub(crate) fn new(text: &str, why: &str) -> Self {
+        Self(format!("IDEM_CRASH is '{text}', but {why}"))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}

@@ -1,0 +1,101 @@
+//! `GET /v1/idempotency-keys/{key}`: what became of a key, for a client that has lost more than one answer.
+
+use actix_web::web::{Data, Path};
+use actix_web::{HttpResponse, get};
+use contracts::{OperationId, Timestamp};
+use idempotency::{Key, KeyRecord, records_of};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::{Edge, Principal, Problem, ReadProblems, kind};
+
+/// Mounts `GET /v1/idempotency-keys/{key}`.
+pub fn idempotency_keys(app: &mut ServiceConfig<'_>) {
+    app.service(idempotency_key);
+}
+
+/// What is remembered of a key.
+#[derive(Debug, Serialize, ToSchema)]
+struct IdempotencyRecords {
+    /// One for each route that the key was used on, oldest first.
+    data: Vec<IdempotencyRecord>,
+}
+
+/// One operation that a key stands for.
+#[derive(Debug, Serialize, ToSchema)]
+struct IdempotencyRecord {
+    /// Its id, also in the audit.
+    operation_id: OperationId,
+    /// The method of the command.
+    #[schema(examples("POST"))]
+    method: String,
+    /// The route of the command, as this document names it.
+    #[schema(examples("/v1/orders"))]
+    route: String,
+    /// `completed`: a retry gets the answer again. `expired`: it is no longer kept, and a retry is refused. `started`:
+    /// not ended. `unknown`: what came of it is being found out. `failed_retryable`: nothing was done, and a retry is
+    /// carried out. `failed_terminal`: nothing was done, and a retry gets the answer again.
+    #[schema(examples("completed"))]
+    state: String,
+    /// The HTTP status of the answer; null if there is none yet.
+    #[schema(required)]
+    status: Option<u16>,
+    /// When the key was first used.
+    created_at: Timestamp,
+    /// When the answer was written; null if there is none yet.
+    #[schema(required)]
+    completed_at: Option<Timestamp>,
+    /// Until when the answer is replayed; null if that is not known yet.
+    #[schema(required)]
+    expires_at: Option<Timestamp>,
+    /// The answer's Location; null if it has none, or is no longer replayed.
+    #[schema(required, examples("/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab"))]
+    location: Option<String>,
+}
+
+impl From<KeyRecord> for IdempotencyRecord {
+    fn from(record: KeyRecord) -> Self {
+        let timestamp = |time| Timestamp::from_rfc3339(database::time::to_rfc3339(time));
+        Self {
+            operation_id: record.operation,
+            method: record.method,
+            route: record.route,
+            state: record.state,
+            status: record.status,
+            created_at: timestamp(record.created_at),
+            completed_at: record.completed_at.map(timestamp),
+            expires_at: record.expires_at.map(timestamp),
+            location: record.location,
+        }
+    }
+}
+
+/// See what became of an idempotency key.
+///
+/// The caller's own records, of all routes of this service. A key of another client or tenant is not there, as if it
+/// had never been used. A command that is being carried out right now may have no record yet: 404 is no proof that the
+/// key will stay unused, and only sending the command again with its key tells.
+#[utoipa::path(
+    operation_id = "getIdempotencyKey",
+    tag = "idempotency keys",
+    params(("key" = String, Path, description = "The key, quoted or bare as in the header, percent-encoded")),
+    responses((status = 200, description = "What is remembered of it", body = IdempotencyRecords), ReadProblems),
+    security(("bearer" = [])),
+)]
+#[get("/v1/idempotency-keys/{key}")]
+async fn idempotency_key(
+    who: Principal,
+    key: Path<String>,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    let key = Key::parse(key.as_bytes(), edge.settings.key_policy)
+        .map_err(|error| Problem::new(&kind::KEY_INVALID, error.to_string()))?;
+    let mut connection = edge.database().connection().await?;
+    let records = records_of(&mut connection, who.caller(), &key).await?;
+    if records.is_empty() {
+        return Err(Problem::not_found("key"));
+    }
+    let data = records.into_iter().map(IdempotencyRecord::from).collect();
+    Ok(HttpResponse::Ok().json(IdempotencyRecords { data }))
+}

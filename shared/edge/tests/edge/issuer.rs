@@ -1,0 +1,72 @@
+//! An identity provider that tests can take away.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App, HttpResponse, HttpServer, web};
+
+/// What it answers next, and how often it was asked.
+struct State {
+    answer: Box<dyn Fn() -> HttpResponse + Send>,
+    asked: usize,
+}
+
+/// Serves a key set at [`Issuer::url`]. It stops when the test ends.
+pub(crate) struct Issuer {
+    state: Arc<Mutex<State>>,
+    address: SocketAddr,
+    server: ServerHandle,
+}
+
+impl Issuer {
+    pub(crate) fn with(jwks: String) -> Self {
+        let answer = move || HttpResponse::Ok().body(jwks.clone());
+        let state = Arc::new(Mutex::new(State { answer: Box::new(answer), asked: 0 }));
+        let shared = Arc::clone(&state);
+        let server = HttpServer::new(move || {
+            let state = Arc::clone(&shared);
+            App::new().route(
+                "/jwks",
+                web::to(move || {
+                    let mut state = state.lock().unwrap();
+                    state.asked += 1;
+                    let answer = (state.answer)();
+                    async move { answer }
+                }),
+            )
+        });
+        let server = server.workers(1).bind("127.0.0.1:0").unwrap();
+        let address = server.addrs()[0];
+        let server = server.disable_signals().run();
+        let handle = server.handle();
+        #[expect(clippy::disallowed_methods, reason = "stopped when the issuer is dropped")]
+        tokio::spawn(server);
+        Self { state, address, server: handle }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/jwks", self.address)
+    }
+
+    /// From now on, this document.
+    pub(crate) fn serves(&self, text: String) {
+        self.answers(move || HttpResponse::Ok().body(text.clone()));
+    }
+
+    /// From now on, this answer.
+    pub(crate) fn answers(&self, answer: impl Fn() -> HttpResponse + Send + 'static) {
+        self.state.lock().unwrap().answer = Box::new(answer);
+    }
+
+    /// How often it was asked since this was last asked.
+    pub(crate) fn asked(&self) -> usize {
+        std::mem::take(&mut self.state.lock().unwrap().asked)
+    }
+}
+
+impl Drop for Issuer {
+    fn drop(&mut self) {
+        drop(self.server.stop(false));
+    }
+}

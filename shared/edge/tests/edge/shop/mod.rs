@@ -1,0 +1,39 @@
+//! A service of a few routes: orders that are placed, cancelled, read and listed, and items that are put and read.
+
+mod items;
+mod orders;
+
+use edge::Bearer;
+use utoipa::OpenApi;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+diesel::table! {
+    placed (id) { id -> Uuid, tenant_id -> Text, sku -> Text, amount -> BigInt, cancelled -> Bool, }
+}
+diesel::table! {
+    item (tenant_id, sku) { tenant_id -> Text, sku -> Text, price -> BigInt, version -> BigInt, }
+}
+
+pub(crate) const TABLES: &str = "
+    CREATE TABLE placed (
+        id uuid PRIMARY KEY, tenant_id text NOT NULL, sku text NOT NULL, amount bigint NOT NULL, cancelled boolean NOT NULL
+    );
+    CREATE TABLE item (
+        tenant_id text, sku text, price bigint NOT NULL, version bigint NOT NULL, PRIMARY KEY (tenant_id, sku)
+    );
+    GRANT ALL ON placed, item TO idem_service";
+
+#[derive(OpenApi)]
+#[openapi(info(title = "A shop"), modifiers(&Bearer))]
+struct Api;
+
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    use utoipa_actix_web::AppExt;
+    actix_web::App::new().into_utoipa_app().openapi(Api::openapi()).configure(routes).split_for_parts().1
+}
+
+pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
+    app.service(orders::place).service(orders::cancel).service(orders::read).service(orders::list);
+    app.service(items::put).service(items::read).service(items::orders);
+    edge::idempotency_keys(app);
+}

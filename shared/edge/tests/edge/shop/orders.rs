@@ -1,0 +1,172 @@
+//! Orders: what can become of a command.
+
+use actix_web::web::Data;
+use actix_web::{HttpResponse, get, post};
+use contracts::{OrderId, Sku};
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use edge::{
+    Command, CommandProblems, Edge, Failure, Faults, IdempotencyKey, Idempotent, Listing, Page, PageQuery,
+    Principal, Problem, ReadProblems, Reply, Segment,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::placed;
+
+mod problem {
+    edge::kinds! {
+        /// A rule says no.
+        TOO_MUCH = "too-much", 422, "The amount is too large", retryable: false;
+        /// Not there yet.
+        NOT_YET = "not-yet", 422, "The item is not there yet", retryable: true;
+    }
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlaceOrder {
+    lines: Vec<Line>,
+    #[serde(default)]
+    note: Option<String>,
+    #[serde(default)]
+    weight: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    sku: Sku,
+    amount: i64,
+}
+
+impl Command for PlaceOrder {
+    const SCOPE: &'static str = "orders:write";
+
+    fn check(&self, faults: &mut Faults) {
+        faults.require(self.lines.len() == 1, "/lines", "an order has one line");
+        for (i, line) in self.lines.iter().enumerate() {
+            faults.require(line.amount >= 1, format!("/lines/{i}/amount"), "an amount is at least 1");
+        }
+        faults.require(self.note.as_ref().is_none_or(|note| note.len() < 100), "/note", "a note is short");
+        faults.require(self.weight.is_none_or(|weight| weight > 0.0), "/weight", "a weight is positive");
+    }
+}
+
+#[derive(Debug, Queryable, Selectable, Insertable, Serialize, ToSchema)]
+#[diesel(table_name = placed)]
+pub(super) struct Order {
+    pub(super) id: Uuid,
+    #[serde(skip)]
+    tenant_id: String,
+    sku: String,
+    amount: i64,
+    cancelled: bool,
+}
+
+/// The notes of an order decide what becomes of it, so that a test can have each ending.
+#[utoipa::path(
+    operation_id = "placeOrder",
+    params(IdempotencyKey),
+    request_body = PlaceOrder,
+    responses((status = 201, body = Order), CommandProblems),
+    security(("bearer" = []))
+)]
+#[post("/v1/orders")]
+pub(super) async fn place(wish: Idempotent<PlaceOrder>) -> Result<HttpResponse, Problem> {
+    wish.execute(async |tx, wish| {
+        let line = &wish.lines[0];
+        let order = Order {
+            id: Uuid::now_v7(),
+            tenant_id: wish.tenant().to_string(),
+            sku: line.sku.to_string(),
+            amount: line.amount,
+            cancelled: false,
+        };
+        diesel::insert_into(placed::table).values(&order).execute(tx).await?;
+        match wish.note.as_deref() {
+            // Until the test lets go of the lock.
+            Some("wait") => tx.batch_execute("SELECT pg_advisory_xact_lock_shared(1)").await?,
+            Some("too much") => return Err(Failure::rejected(&problem::TOO_MUCH, "Order less.")),
+            Some("not yet") => return Err(Failure::refused(&problem::NOT_YET, "Send it again.")),
+            Some("fail") => tx.batch_execute("SELECT canary_in_a_statement FROM nowhere").await?,
+            Some("contend") => {
+                let lose = "DO $$ BEGIN RAISE EXCEPTION 'canary' USING ERRCODE = '40001'; END $$";
+                tx.batch_execute(lose).await?;
+            }
+            Some("panic") => panic!("canary in a panic"),
+            _ => {}
+        }
+        audit::record(tx, wish.fact("order.place", "order", order.id));
+        Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
+    })
+    .await
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CancelOrder {}
+
+impl Command for CancelOrder {
+    const SCOPE: &'static str = "orders:write";
+}
+
+#[utoipa::path(
+    operation_id = "cancelOrder",
+    params(("id" = OrderId, Path), IdempotencyKey),
+    request_body = CancelOrder,
+    responses((status = 200, body = Order), CommandProblems),
+    security(("bearer" = []))
+)]
+#[post("/v1/orders/{id}/cancel")]
+pub(super) async fn cancel(
+    order: Segment<OrderId>,
+    wish: Idempotent<CancelOrder>,
+) -> Result<HttpResponse, Problem> {
+    let id = order.0.uuid();
+    wish.execute(async move |tx, wish| {
+        let order = placed::table.find(id).filter(placed::tenant_id.eq(wish.tenant().as_str()));
+        let cancelled = diesel::update(order).set(placed::cancelled.eq(true)).returning(Order::as_select());
+        let order: Option<Order> = cancelled.get_result(tx).await.optional()?;
+        Ok(Reply::ok(&order.ok_or_else(|| Failure::Rejected(Problem::not_found("order")))?))
+    })
+    .await
+}
+
+#[utoipa::path(
+    operation_id = "getOrder",
+    params(("id" = OrderId, Path)),
+    responses((status = 200, body = Order), ReadProblems),
+    security(("bearer" = []))
+)]
+#[get("/v1/orders/{id}")]
+pub(super) async fn read(
+    who: Principal,
+    order: Segment<OrderId>,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    who.require("orders:read")?;
+    let mut connection = edge.database().connection().await?;
+    let order = placed::table.find(order.0.uuid()).filter(placed::tenant_id.eq(who.tenant().as_str()));
+    let order: Option<Order> = order.select(Order::as_select()).first(&mut connection).await.optional()?;
+    Ok(HttpResponse::Ok().json(order.ok_or_else(|| Problem::not_found("order"))?))
+}
+
+#[utoipa::path(
+    operation_id = "listOrders",
+    params(PageQuery),
+    responses((status = 200, body = Listing<Order>), ReadProblems),
+    security(("bearer" = []))
+)]
+#[get("/v1/orders")]
+pub(super) async fn list(who: Principal, page: Page, edge: Data<Edge>) -> Result<HttpResponse, Problem> {
+    who.require("orders:read")?;
+    let mut connection = edge.database().connection().await?;
+    let orders = placed::table
+        .filter(placed::tenant_id.eq(who.tenant().as_str()))
+        .filter(placed::id.lt(page.before()));
+    let orders = orders.order(placed::id.desc()).limit(page.fetch()).select(Order::as_select());
+    let orders: Vec<Order> = orders.load(&mut connection).await?;
+    Ok(HttpResponse::Ok().json(page.listing(orders, |order| order.id, |order| order)))
+}

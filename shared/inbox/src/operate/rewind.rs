@@ -1,0 +1,181 @@
+//! `rewind`: the consumer reads messages again that it has read. The inbox knows those that took effect, so nothing
+//! happens twice; what was missed happens.
+
+use std::collections::BTreeMap;
+
+use audit::{Fact, Operator};
+use clap::Args;
+use contracts::Stream;
+use database::time::from_rfc3339;
+use messaging::{Brokers, admin};
+use serde::Serialize;
+use serde_json::json;
+
+use super::table::table;
+use super::{Answer, Desk, OperateError};
+
+/// The arguments.
+#[derive(Debug, Args)]
+pub struct Rewind {
+    #[command(flatten)]
+    to: To,
+    /// Only this topic, with or without its prefix
+    #[arg(long)]
+    topic: Option<String>,
+    #[command(flatten)]
+    operator: Operator,
+    /// Print what would happen, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct To {
+    /// Read from the first message that is there
+    #[arg(long)]
+    to_beginning: bool,
+    /// Read from the first message that was published at this moment (RFC 3339) or later
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    since: Option<i64>,
+}
+
+fn milliseconds(text: &str) -> Result<i64, &'static str> {
+    let time = from_rfc3339(text).ok_or("must be RFC 3339, such as 2026-11-20T08:00:00Z")?;
+    Ok(time.timestamp_millis())
+}
+
+/// What became of the group's places.
+#[derive(Serialize)]
+struct Report {
+    dry_run: bool,
+    group: String,
+    /// Whether the places were set.
+    rewound: bool,
+    /// Why not, if they should have been.
+    refused: Option<String>,
+    /// Who keeps the places.
+    members: Vec<String>,
+    /// Those that go back.
+    places: Vec<Place>,
+}
+
+/// The place of one partition. It only ever goes back: forward would skip messages.
+#[derive(Serialize)]
+struct Place {
+    topic: String,
+    partition: i32,
+    from: i64,
+    to: i64,
+}
+
+impl Rewind {
+    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
+        let brokers = desk.brokers.as_ref().ok_or(OperateError::NoBrokers)?;
+        let group = desk.topics.group(desk.reactions.consumer());
+        let mut report = Report {
+            dry_run: self.dry_run,
+            rewound: false,
+            refused: None,
+            members: admin::members(brokers, &group).await?,
+            places: Vec::new(),
+            group,
+        };
+        match self.topics(desk) {
+            Ok(topics) => report.places = self.places(brokers, &report.group, topics).await?,
+            Err(refused) => report.refused = Some(refused),
+        }
+        if report.refused.is_none() && !report.members.is_empty() {
+            report.refused = Some(format!(
+                "the consumer group {} still has members; stop every instance of the service (they leave within \
+                 seconds, killed ones within ten) and try again",
+                report.group
+            ));
+        }
+        if report.refused.is_none() && !report.places.is_empty() && !self.dry_run {
+            self.rewind(desk, brokers, &report).await?;
+            report.rewound = true;
+        }
+        Ok(Answer::new(self.json, report.refused.is_none(), &report, Report::text))
+    }
+
+    fn topics(&self, desk: &Desk) -> Result<Vec<String>, String> {
+        let streams = desk.reactions.streams().iter();
+        let all: Vec<String> = streams.clone().map(|stream| desk.topics.events(*stream)).collect();
+        let Some(wanted) = &self.topic else { return Ok(all) };
+        let plain = streams.map(|stream| Stream::topic(*stream)).zip(&all);
+        let found = plain.filter(|(plain, full)| plain == wanted || *full == wanted);
+        let found: Vec<String> = found.map(|(_, full)| full.clone()).collect();
+        if found.is_empty() {
+            return Err(format!(
+                "{} does not read {wanted}; it reads {}",
+                desk.reactions.consumer(),
+                all.join(", ")
+            ));
+        }
+        Ok(found)
+    }
+
+    async fn places(
+        &self,
+        brokers: &Brokers,
+        group: &str,
+        topics: Vec<String>,
+    ) -> Result<Vec<Place>, messaging::Error> {
+        let mut places = Vec::new();
+        for topic in topics {
+            let committed = admin::committed_offsets(brokers, group, &topic).await?;
+            let targets: BTreeMap<i32, i64> = admin::offsets_since(brokers, &topic, self.to.since).await?;
+            for (partition, to) in targets {
+                // Where nothing is committed, the group begins at the first message anyway.
+                if let Some(from) = committed.get(&partition).copied().flatten()
+                    && to < from
+                {
+                    places.push(Place { topic: topic.clone(), partition, from, to });
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// The fact is committed after the places are set: a fact without its effect would be worse than none.
+    async fn rewind(&self, desk: &Desk, brokers: &Brokers, report: &Report) -> Result<(), OperateError> {
+        let mut tx = desk.database.begin().await?;
+        let fact = Fact::by_operator(&self.operator, None, "inbox.rewind", "consumer", &report.group);
+        audit::record(&mut tx, fact.with(json!({ "places": report.places })));
+        tx.flush().await?;
+        let places = report.places.iter().map(|place| ((place.topic.clone(), place.partition), place.to));
+        admin::set_places(brokers, &report.group, &places.collect()).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let group = &self.group;
+        if let Some(refused) = &self.refused {
+            let members = self.members.iter().map(|member| format!("  member: {member}\n"));
+            return format!("not rewound: {refused}\n{}", members.collect::<String>());
+        }
+        if self.places.is_empty() {
+            return format!("the group {group} is there already: nothing to rewind\n");
+        }
+        let rows: Vec<Vec<String>> = self
+            .places
+            .iter()
+            .map(|place| {
+                vec![
+                    place.topic.clone(),
+                    place.partition.to_string(),
+                    place.from.to_string(),
+                    place.to.to_string(),
+                ]
+            })
+            .collect();
+        let end = if self.dry_run { "this was a dry run: nothing was changed\n" } else { "" };
+        format!("group {group}\n{}{end}", table(&["topic", "partition", "from", "to"], &rows))
+    }
+}

@@ -1,0 +1,100 @@
+//! `show`: everything that is known of one waiting message, its bytes included.
+
+use std::fmt::Write;
+
+use clap::Args;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::parked::{Message, with_followers};
+use super::table::{shown, table};
+use super::{Answer, Desk, OperateError};
+use crate::bytes::{base64, sha256};
+use crate::park::inbox_parked;
+use crate::sequence;
+use crate::stored::{About, Stored};
+
+/// The arguments.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The message
+    message_id: Uuid,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    message: Message,
+    /// The number that its aggregate's next message has.
+    next_sequence: i64,
+    headers: Vec<(String, String)>,
+    payload_bytes: usize,
+    payload_sha256: String,
+    /// If it is UTF-8.
+    payload_text: Option<String>,
+    /// If it is not.
+    payload_base64: Option<String>,
+}
+
+impl Show {
+    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
+        let mut connection = desk.database.connection().await?;
+        let consumer = desk.reactions.consumer();
+        let row = inbox_parked::table.find((consumer, self.message_id));
+        let found = row.select(Stored::as_select()).first(&mut connection).await.optional()?;
+        let Some(Stored { about, payload }) = found else {
+            let text = format!("message {} does not wait\n", self.message_id);
+            return Ok(Answer { text, done: false });
+        };
+        let line = about.line();
+        let history: Vec<About> = inbox_parked::table
+            .filter(inbox_parked::consumer.eq(consumer))
+            .filter(inbox_parked::source.eq(&line.source))
+            .filter(inbox_parked::aggregate_id.eq(line.aggregate))
+            .order((inbox_parked::sequence, inbox_parked::record_offset))
+            .select(About::as_select())
+            .load(&mut connection)
+            .await?;
+        let last = sequence::last(&mut connection, consumer, &line).await?;
+        let headers = about.origin().headers;
+        let mut messages = with_followers(history).into_iter();
+        let message = messages.find(|message| message.id == self.message_id);
+        let report = Report {
+            message: message.unwrap_or_else(|| Message::of(about, 0)),
+            next_sequence: last + 1,
+            headers,
+            payload_bytes: payload.len(),
+            payload_sha256: sha256(&payload),
+            payload_base64: std::str::from_utf8(&payload).is_err().then(|| base64(&payload)),
+            payload_text: String::from_utf8(payload).ok(),
+        };
+        Ok(Answer::new(self.json, true, &report, Report::text))
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let mut rows = self.message.facts();
+        rows.push(("next number", self.next_sequence.to_string()));
+        rows.push(("payload", format!("{} bytes, SHA-256 {}", self.payload_bytes, self.payload_sha256)));
+        let rows: Vec<Vec<String>> =
+            rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+        let mut text = table(&[], &rows);
+        text.push_str("headers\n");
+        for (name, value) in &self.headers {
+            let _ = writeln!(text, "  {}: {}", shown(name), shown(value));
+        }
+        let payload = match (&self.payload_text, &self.payload_base64) {
+            (Some(payload), _) => payload.lines().map(shown).collect::<Vec<_>>().join("\n"),
+            (None, Some(base64)) => format!("(not text; base64) {base64}"),
+            (None, None) => String::new(),
+        };
+        let _ = writeln!(text, "\n{payload}");
+        text
+    }
+}

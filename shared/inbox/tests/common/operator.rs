@@ -1,0 +1,89 @@
+//! The operators' commands as they are typed, without a process around them.
+
+use clap::Parser;
+use database::Database;
+use diesel::prelude::*;
+use diesel::sql_types::{Jsonb, Text};
+use diesel_async::RunQueryDsl;
+use inbox::Reactions;
+use inbox::operate::{Answer, Command, Desk, operate};
+use serde_json::Value;
+use testkit::TestTopics;
+
+#[derive(Parser)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A service's command line, with these reactions.
+pub(crate) struct Operator {
+    desk: Desk,
+}
+
+impl Operator {
+    pub(crate) fn new(database: &Database, topics: &TestTopics, reactions: Reactions) -> Self {
+        let (database, brokers) = (database.clone(), Some(topics.brokers()));
+        Self { desk: Desk { database, topics: (**topics).clone(), reactions, brokers } }
+    }
+
+    /// What `SERVICE inbox LINE` prints, for people.
+    pub(crate) async fn types(&self, line: &str) -> Answer {
+        let words = std::iter::once("inbox").chain(line.split_whitespace());
+        let command = CommandLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command;
+        operate(command, &self.desk).await.unwrap()
+    }
+
+    /// The same of a command that has an effect; for machines.
+    pub(crate) async fn does(&self, line: &str) -> (bool, Value) {
+        self.asks(&format!("{line} --by kim --reason fixed")).await
+    }
+
+    /// The same of one that has none.
+    pub(crate) async fn asks(&self, line: &str) -> (bool, Value) {
+        let Answer { text, done } = self.types(&format!("{line} --json")).await;
+        (done, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
+    }
+}
+
+/// A fact in the audit.
+#[derive(Debug, QueryableByName)]
+pub(crate) struct Fact {
+    #[diesel(sql_type = Text)]
+    pub(crate) tenant_id: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) actor: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) action: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) subject_id: String,
+    #[diesel(sql_type = Jsonb)]
+    pub(crate) details: Value,
+}
+
+/// All facts, in the order of their recording.
+pub(crate) async fn facts(database: &Database) -> Vec<Fact> {
+    let sql = "SELECT tenant_id, actor, action, subject_id, details FROM audit_fact ORDER BY recorded_at";
+    diesel::sql_query(sql).load(&mut database.connection().await.unwrap()).await.unwrap()
+}
+
+/// Fails with what an audit finds.
+pub(crate) async fn audited(database: &Database) {
+    #[derive(QueryableByName)]
+    struct Violation {
+        #[diesel(sql_type = Text)]
+        violation: String,
+    }
+    for audit in [
+        include_str!("../../../../audits/reliability/a_history_has_no_gap.sql"),
+        include_str!("../../../../audits/reliability/a_message_is_applied_once.sql"),
+        include_str!("../../../../audits/reliability/an_event_is_told_once.sql"),
+        include_str!("../../../../audits/reliability/an_intent_has_one_fact.sql"),
+    ] {
+        let mut connection = database.connection().await.unwrap();
+        let sql = diesel::sql_query(audit.trim_end().trim_end_matches(';'));
+        let found: Vec<Violation> = sql.load(&mut connection).await.unwrap();
+        let found: Vec<String> = found.into_iter().map(|row| row.violation).collect();
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}

@@ -1,0 +1,174 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What is parked is copied to the dead letters, and no message can prevent it.
+
+mod common;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use common::{
+    CONSUMER, Letter, audited, cancelled, confirmed, database, effects, letter, note, parked, post, run,
+    wait_until_done,
+};
+use contracts::events::{OrderCancelled, OrderConfirmed};
+use contracts::{Envelope, Message, MessageParked, OrderId, header};
+use database::Tx;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use inbox::{Failure, Reactions};
+use messaging::topics::{TopicSpec, ensure};
+use messaging::{Received, admin};
+use outbox::{MAX_PAYLOAD, Relay, RelaySettings};
+use testkit::{Background, TestDatabase, TestTopics, eventually};
+use uuid::Uuid;
+
+/// One partition.
+const SAME: &str = "the same partition";
+
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/// Confirmed orders take effect; cancelled ones are refused with as many words as there are.
+fn wordy() -> Reactions {
+    Reactions::of(CONSUMER).on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await).on(
+        async |_: &mut Tx, _: &Message<OrderCancelled>| {
+            Err(Failure::Refused("no\0 \u{1} é ".repeat(200_000)))
+        },
+    )
+}
+
+async fn relay(database: &TestDatabase, topics: &TestTopics) -> Background {
+    ensure(&topics.brokers(), &[TopicSpec::new(topics.dead_letters(CONSUMER), 1)]).await.unwrap();
+    let (database, brokers) = (database.second_instance(), topics.brokers());
+    let relay = Relay::new(database, brokers, (**topics).clone(), RelaySettings::default());
+    Background::run(|stop| async move { relay.run(stop).await })
+}
+
+/// The first so many dead letters.
+async fn dead_letters(topics: &TestTopics, number: usize) -> Vec<(Received, MessageParked)> {
+    let topic = topics.dead_letters(CONSUMER);
+    let read = async || {
+        let letters = admin::read_all(&topics.brokers(), &topic).await.ok()?;
+        (letters.len() >= number).then_some(letters)
+    };
+    let letters = eventually(&format!("{number} dead letters"), read).await.into_iter();
+    letters
+        .map(|received| {
+            let copy = serde_json::from_slice(received.payload.as_ref().unwrap()).unwrap();
+            (received, copy)
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_parked_is_copied_to_the_dead_letters() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let relay = relay(&database, &topics).await;
+    let (order, bystander) = (OrderId::generate(), OrderId::generate());
+    let garbled = letter(&topics, 1, &confirmed(order)).saying("{\"order\":");
+    let garbled = garbled.with(header::TRACEPARENT, TRACE.as_bytes()).keyed(SAME);
+    let runner = run(&database, &topics, wordy());
+    post(&topics, &[garbled, letter(&topics, 1, &confirmed(bystander)).keyed(SAME)]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let letters = dead_letters(&topics, 1).await;
+    relay.stop().await;
+
+    let [(received, copy)] = &letters[..] else { panic!("{letters:#?}") };
+    let envelope = Envelope::from_headers(|name| received.header(name)).unwrap();
+    let stored = &parked(&database).await[0];
+    assert_eq!((envelope.kind.as_str(), envelope.source.as_str()), ("inventory.MessageParked.v1", CONSUMER));
+    assert_eq!((envelope.aggregate, envelope.sequence), (stored.message_id, 1));
+    assert_eq!((envelope.tenant.as_str(), envelope.traceparent.as_deref()), ("acme", Some(TRACE)));
+    assert_eq!((copy.consumer.as_str(), copy.message_id), (CONSUMER, stored.message_id));
+    assert_eq!((copy.source.as_str(), copy.aggregate_id, copy.sequence), ("orders", order.uuid(), 1));
+    assert_eq!(copy.topic, topics.events(contracts::Stream::Orders));
+    assert_eq!(Some(&copy.error), stored.error.as_ref());
+    let payload = STANDARD.decode(copy.payload_base64.as_ref().unwrap()).unwrap();
+    assert_eq!((payload.as_slice(), copy.payload_bytes), (b"{\"order\":".as_slice(), 9));
+    assert_eq!(copy.headers[1], (header::TYPE.to_owned(), "orders.OrderConfirmed.v1".to_owned()));
+    assert_eq!(effects(&database).await, [(bystander.uuid(), 1)]);
+    audited(&database).await;
+}
+
+diesel::table! {
+    outbox_event (event_id) {
+        event_id -> Uuid,
+        aggregate_id -> Uuid,
+        topic -> Text,
+        tenant_id -> Text,
+        payload -> Binary,
+    }
+}
+
+/// What does not compress: an index holds no more of it than fits into a page.
+fn random(bytes: usize) -> String {
+    std::iter::repeat_with(|| Uuid::new_v4().simple().to_string()).take(bytes / 32).collect()
+}
+
+/// Whatever is too large, not text, or not storable.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_message_can_prevent_its_parking_or_its_copy() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let new = || letter(&topics, 1, &confirmed(OrderId::generate())).keyed(SAME);
+    let large = random(990_000);
+    let mut many = new().saying("x");
+    many.headers.extend((0..5_000).map(|n| (format!("header-{n}"), b"\x01\x02\x03".to_vec())));
+    let poison = [
+        new().saying(&large),
+        Letter { payload: vec![0xff; 990_000], ..new() },
+        new().with("binary", b"\0\xff\xfe").saying("\0"),
+        new().with("long", large.as_bytes()).saying("x"),
+        many,
+        new().with(header::SOURCE, random(10_000).as_bytes()),
+        new().with(header::TYPE, random(10_000).as_bytes()),
+        new().with(header::TRACEPARENT, random(10_000).as_bytes()).saying("x"),
+        new().with(header::TENANT, b"\xff\xff"),
+        letter(&topics, 1, &cancelled(OrderId::generate())).keyed(SAME),
+        Letter { headers: Vec::new(), ..new() },
+    ];
+    let bystander = OrderId::generate();
+    let mut letters = poison.to_vec();
+    letters.push(letter(&topics, 1, &confirmed(bystander)).keyed(SAME));
+    let runner = run(&database, &topics, wordy());
+    post(&topics, &letters).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+
+    assert_eq!(effects(&database).await, [(bystander.uuid(), 1)]);
+    let parked = parked(&database).await;
+    assert_eq!(parked.len(), poison.len(), "{:#?}", parked.iter().map(|row| &row.error).collect::<Vec<_>>());
+    let copies: Vec<(Uuid, String, String, Vec<u8>)> = outbox_event::table
+        .select((
+            outbox_event::aggregate_id,
+            outbox_event::topic,
+            outbox_event::tenant_id,
+            outbox_event::payload,
+        ))
+        .load(&mut database.connection().await.unwrap())
+        .await
+        .unwrap();
+    assert_eq!(copies.len(), poison.len());
+    for (id, topic, tenant, payload) in copies {
+        assert_eq!(topic, "inventory.dlq");
+        assert!(payload.len() <= MAX_PAYLOAD && ["acme", "unknown"].contains(&tenant.as_str()), "{tenant}");
+        let copy: MessageParked = serde_json::from_slice(&payload).unwrap();
+        let original = parked.iter().find(|row| row.message_id == id).unwrap();
+        assert_eq!(copy.payload_bytes, original.payload.len() as u64);
+        if original.payload.len() > MAX_PAYLOAD {
+            assert_eq!((copy.payload_base64, copy.payload_sha256.map(|hash| hash.len())), (None, Some(64)));
+        } else {
+            assert_eq!(STANDARD.decode(copy.payload_base64.unwrap()).unwrap(), original.payload);
+        }
+    }
+    audited(&database).await;
+
+    // And the relay takes every copy.
+    let relay = relay(&database, &topics).await;
+    assert_eq!(dead_letters(&topics, poison.len()).await.len(), poison.len());
+    relay.stop().await;
+}

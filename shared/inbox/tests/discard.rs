@@ -1,0 +1,180 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What was parked is given up: its aggregate goes on without it, and nobody is told that all is well.
+
+mod common;
+
+use common::{
+    CONSUMER, Letter, Operator, audited, cancelled, confirmed, count, database, effects, facts, letter, note,
+    noting, parked, post, run, wait_until_done,
+};
+use contracts::events::{OrderCancelled, OrderConfirmed};
+use contracts::{Message, OrderId, header};
+use database::{Database, Tx};
+use inbox::{Discarded, Failure, Reactions};
+use serde_json::{Value, json};
+use testkit::{TestDatabase, TestTopics};
+use uuid::Uuid;
+
+/// Confirmed orders take effect, cancelled ones are refused for ever; and each discard is warned of.
+fn picky() -> Reactions {
+    Reactions::of(CONSUMER)
+        .on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+            note(tx, "one", m).await?;
+            Err(Failure::Refused("not with me".to_owned()))
+        })
+        .warning(async |tx: &mut Tx, discarded: &Discarded| {
+            let (id, kind) = (discarded.aggregate, discarded.is::<OrderCancelled>());
+            let done = common::effects_of(tx, id).await;
+            Ok(vec![format!("{id} stays open, cancelled: {kind}, effects: {done}")])
+        })
+}
+
+async fn consume(database: &Database, topics: &TestTopics, letters: &[Letter]) {
+    let runner = run(database, topics, picky());
+    post(topics, letters).await;
+    wait_until_done(topics).await;
+    runner.stop().await;
+}
+
+/// An order of which the second message was parked, and two more are held behind it.
+async fn stuck(third: impl FnOnce(&TestTopics, OrderId) -> Letter) -> (TestDatabase, TestTopics, OrderId) {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let letters = [
+        letter(&topics, 1, &confirmed(order)),
+        letter(&topics, 2, &cancelled(order)),
+        third(&topics, order),
+        letter(&topics, 4, &confirmed(order)),
+    ];
+    consume(&database, &topics, &letters).await;
+    assert_eq!(effects(&database).await, [(order.uuid(), 1)]);
+    (database, topics, order)
+}
+
+async fn id_of(database: &Database, sequence: i64) -> Uuid {
+    parked(database).await.into_iter().find(|row| row.sequence == sequence).unwrap().message_id
+}
+
+fn numbers(steps: &Value) -> Vec<i64> {
+    steps.as_array().unwrap().iter().map(|step| step["sequence"].as_i64().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discard_lets_what_was_held_take_effect_and_the_aggregate_go_on() {
+    let (database, topics, order) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let id = id_of(&database, 2).await;
+    let operator = Operator::new(&database, &topics, picky());
+    let (done, report) = operator.does(&format!("discard {id}")).await;
+    assert!(done && report["discarded"] == true, "{report:#}");
+    assert_eq!(numbers(&report["applied"]), [3, 4]);
+    assert!(parked(&database).await.is_empty());
+    consume(&database, &topics, &[letter(&topics, 5, &confirmed(order))]).await;
+    assert_eq!(effects(&database).await, [1, 3, 4, 5].map(|sequence| (order.uuid(), sequence)));
+    audited(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discard_leaves_one_fact_with_the_payloads_hash_and_its_repetition_none() {
+    let (database, topics, _) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let id = id_of(&database, 2).await;
+    let operator = Operator::new(&database, &topics, picky());
+    let (_, shown) = operator.asks(&format!("show {id}")).await;
+    for _ in 0..2 {
+        let (done, _) = operator.does(&format!("discard {id}")).await;
+        assert!(done);
+    }
+    let text = operator.types(&format!("discard {id} --by kim --reason again")).await.text;
+    assert!(text.contains("nothing to discard"), "{text}");
+    let facts = facts(&database).await;
+    let [fact] = &facts[..] else { panic!("{facts:#?}") };
+    assert_eq!((fact.actor.as_str(), fact.action.as_str()), ("@operator:kim", "inbox.discard"));
+    assert_eq!((fact.tenant_id.as_str(), &fact.subject_id), ("acme", &id.to_string()));
+    let details = &fact.details;
+    assert_eq!((&details["reason"], &details["error"]), (&json!("fixed"), &json!("not with me")));
+    assert_eq!(details["payload_sha256"], shown["payload_sha256"]);
+    assert_eq!(details["payload_sha256"].as_str().map(str::len), Some(64));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_behind_a_discarded_message_is_parked_itself() {
+    let (database, topics, order) = stuck(|topics, order| letter(topics, 3, &cancelled(order))).await;
+    let operator = Operator::new(&database, &topics, picky());
+    let (done, report) = operator.does(&format!("discard {}", id_of(&database, 2).await)).await;
+    assert!(done, "{report:#}");
+    assert_eq!(
+        (&report["parked"]["message"]["sequence"], &report["parked"]["error"]),
+        (&json!(3), &json!("not with me"))
+    );
+    assert_eq!(effects(&database).await, [(order.uuid(), 1)], "what it had done is undone");
+    let states: Vec<_> = parked(&database).await.into_iter().map(|row| (row.sequence, row.state)).collect();
+    assert_eq!(states, [(3, "parked".to_owned()), (4, "held".to_owned())]);
+    let copies = "SELECT count(*) AS count FROM outbox_event WHERE topic = 'inventory.dlq'";
+    assert_eq!(count(&database, copies).await, 2);
+
+    let text =
+        operator.types(&format!("discard {} --by kim --reason x", id_of(&database, 3).await)).await.text;
+    assert!(text.contains("applied what was held behind it") && text.contains("number 4"), "{text}");
+    assert_eq!(effects(&database).await, [1, 4].map(|sequence| (order.uuid(), sequence)));
+    audited(&database).await;
+}
+
+/// Warned is of what is so in the end: after the messages behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discard_warns_of_what_stays_open_and_a_dry_run_does_no_more() {
+    let (database, topics, order) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let id = id_of(&database, 2).await;
+    let operator = Operator::new(&database, &topics, picky());
+    let warning = format!("{order} stays open, cancelled: true, effects: 3");
+    let before = format!("{:?}", parked(&database).await);
+    let (done, report) = operator.does(&format!("discard {id} --dry-run")).await;
+    assert!(done, "{report:#}");
+    assert_eq!((&report["warnings"], &report["dry_run"]), (&json!([warning]), &json!(true)));
+    assert_eq!(numbers(&report["applied"]), [3, 4]);
+    assert_eq!(format!("{:?}", parked(&database).await), before);
+    assert_eq!((effects(&database).await.len(), facts(&database).await.len()), (1, 0));
+
+    let text = operator.types(&format!("discard {id} --by kim --reason x")).await.text;
+    assert!(text.contains(&format!("warning: {warning}")), "{text}");
+    assert_eq!(facts(&database).await[0].details["warnings"], json!([warning]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_is_only_held_is_not_discarded() {
+    let (database, topics, _) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let operator = Operator::new(&database, &topics, picky());
+    let (done, report) = operator.does(&format!("discard {}", id_of(&database, 3).await)).await;
+    assert!(!done && report["discarded"] == false, "{report:#}");
+    assert!(report["refused"].as_str().unwrap().contains("number 2"), "{report:#}");
+    assert_eq!((parked(&database).await.len(), facts(&database).await.len()), (3, 0));
+}
+
+/// Its header says nothing; that the aggregate misses number 2 says it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_tells_no_number_is_discarded_under_the_one_that_is_missing() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let letters = [
+        letter(&topics, 1, &confirmed(order)),
+        letter(&topics, 2, &confirmed(order)).without(header::SEQUENCE),
+        letter(&topics, 3, &confirmed(order)),
+    ];
+    consume(&database, &topics, &letters).await;
+    let operator = Operator::new(&database, &topics, noting("one"));
+    let id = id_of(&database, 0).await;
+    assert!(!operator.does("redrive --all").await.0, "nobody knows where it belongs");
+    let (_, report) = operator.does(&format!("discard {id} --dry-run")).await;
+    assert!(report["warnings"][0].as_str().unwrap().contains("--sequence 2"), "{report:#}");
+    assert!(!operator.does(&format!("discard {id} --sequence 3")).await.0);
+    let (done, report) = operator.does(&format!("discard {id} --sequence 2")).await;
+    assert!(done, "{report:#}");
+    assert_eq!(effects(&database).await, [1, 3].map(|sequence| (order.uuid(), sequence)));
+    assert!(parked(&database).await.is_empty());
+    audited(&database).await;
+}

@@ -1,0 +1,269 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What was parked takes effect after all: in order, with everything behind it, or not at all.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{
+    CONSUMER, Fix, Operator, audited, cancelled, confirmed, count, database, effects, facts, letter, note,
+    noting, parked, post, run, wait_until_done,
+};
+use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
+use contracts::{Message, OrderId, header};
+use database::{Database, Tx};
+use inbox::{Failure, Reactions};
+use serde_json::{Value, json};
+use testkit::{TestDatabase, TestTopics};
+
+const WAITING: &str = "SELECT count(*) AS count FROM pg_stat_activity \
+     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+/// An order whose first message was parked, and the others held behind it.
+async fn stuck(sequences: std::ops::RangeInclusive<i64>) -> (TestDatabase, TestTopics, OrderId, Fix) {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (order, fix) = (OrderId::generate(), Fix::default());
+    let letters: Vec<_> = sequences.map(|sequence| letter(&topics, sequence, &confirmed(order))).collect();
+    post(&topics, &letters).await;
+    let runner = run(&database, &topics, fix.reactions());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, []);
+    (database, topics, order, fix)
+}
+
+/// The id of the one message that is parked.
+async fn the_parked(database: &Database) -> String {
+    let parked = parked(database).await;
+    let [parked] = &parked.iter().filter(|row| row.state == "parked").collect::<Vec<_>>()[..] else {
+        panic!("{parked:#?}")
+    };
+    parked.message_id.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redrive_applies_a_parked_message_and_all_that_waits_behind_it_in_order() {
+    let (database, topics, order, fix) = stuck(1..=4).await;
+    let id = the_parked(&database).await;
+    fix.come();
+    let operator = Operator::new(&database, &topics, fix.reactions());
+    let (done, report) = operator.does(&format!("redrive {id}")).await;
+    assert!(done, "{report:#}");
+    let numbers: Vec<i64> = report["aggregates"][0]["applied"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["sequence"].as_i64().unwrap())
+        .collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    assert_eq!(effects(&database).await, [1, 2, 3, 4].map(|sequence| (order.uuid(), sequence)));
+    assert!(parked(&database).await.is_empty());
+
+    // The aggregate goes on as if nothing had been.
+    let runner = run(&database, &topics, fix.reactions());
+    post(&topics, &[letter(&topics, 5, &confirmed(order))]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await.len(), 5);
+    audited(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redrive_leaves_one_fact_with_who_and_why_and_its_repetition_none() {
+    let (database, topics, order, fix) = stuck(1..=2).await;
+    let id = the_parked(&database).await;
+    fix.come();
+    let operator = Operator::new(&database, &topics, fix.reactions());
+    operator.does(&format!("redrive {id}")).await;
+    let first = facts(&database).await;
+    let [fact] = &first[..] else { panic!("{first:#?}") };
+    assert_eq!((fact.actor.as_str(), fact.action.as_str()), ("@operator:kim", "inbox.redrive"));
+    assert_eq!((fact.tenant_id.as_str(), &fact.subject_id), ("acme", &order.to_string()));
+    assert_eq!((&fact.details["reason"], &fact.details["consumer"]), (&json!("fixed"), &json!(CONSUMER)));
+    assert_eq!(fact.details["applied"][0]["message_id"], json!(id));
+
+    for which in [id, format!("--aggregate {order}"), "--all".to_owned()] {
+        let (done, report) = operator.does(&format!("redrive {which}")).await;
+        assert_eq!((done, &report["aggregates"]), (true, &json!([])));
+    }
+    let text = operator.types("redrive --all --by kim --reason again").await.text;
+    assert!(text.contains("nothing to redrive"), "{text}");
+    assert_eq!((facts(&database).await.len(), effects(&database).await.len()), (1, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redrive_that_fails_changes_nothing_and_names_the_message() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let fix = Fix::default();
+    let mut letters: Vec<_> = [1, 2].map(|n| letter(&topics, n, &confirmed(order))).into();
+    letters.push(letter(&topics, 3, &cancelled(order)));
+    post(&topics, &letters).await;
+    let refusing = || {
+        fix.reactions().on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+            note(tx, "one", m).await?;
+            Err(Failure::Refused("too late".to_owned()))
+        })
+    };
+    let runner = run(&database, &topics, refusing());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let before = format!("{:?}", parked(&database).await);
+    fix.come();
+    let operator = Operator::new(&database, &topics, refusing());
+    let (done, report) = operator.does("redrive --all").await;
+    let failed = &report["aggregates"][0]["failed"];
+    assert!(!done, "{report:#}");
+    assert_eq!((&failed["message"]["sequence"], &failed["error"]), (&json!(3), &json!("too late")));
+    assert_eq!(effects(&database).await, []);
+    assert_eq!(format!("{:?}", parked(&database).await), before);
+    assert!(facts(&database).await.is_empty());
+    let text = operator.types("redrive --all --by kim --reason x").await.text;
+    assert!(text.contains("too late") && text.contains("nothing of this aggregate was changed"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_aggregate_that_fails_does_not_stop_the_others() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (fine, hopeless, fix) = (OrderId::generate(), OrderId::generate(), Fix::default());
+    post(
+        &topics,
+        &[letter(&topics, 1, &confirmed(fine)), letter(&topics, 1, &confirmed(hopeless)).saying("not JSON")],
+    )
+    .await;
+    let runner = run(&database, &topics, fix.reactions());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    fix.come();
+    let (done, report) = Operator::new(&database, &topics, fix.reactions()).does("redrive --all").await;
+    assert!(!done, "{report:#}");
+    assert_eq!(effects(&database).await, [(fine.uuid(), 1)]);
+    assert_eq!(facts(&database).await.len(), 1);
+    assert_eq!(parked(&database).await.len(), 1);
+}
+
+/// Neither type nor version was known to the program that parked it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_that_is_known_by_now_is_redriven() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let placed = letter(&topics, 1, &common::placed(order));
+    post(&topics, &[placed, letter(&topics, 2, &confirmed(order))]).await;
+    let runner = run(&database, &topics, noting("old"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let (done, _) = Operator::new(&database, &topics, noting("old")).does("redrive --all").await;
+    assert!(!done, "nobody reacts to it yet");
+
+    let new = noting("new").on(async |tx: &mut Tx, m: &Message<OrderPlaced>| note(tx, "new", m).await);
+    let (done, report) =
+        Operator::new(&database, &topics, new).does(&format!("redrive --aggregate {order}")).await;
+    assert!(done, "{report:#}");
+    assert_eq!(effects(&database).await, [1, 2].map(|sequence| (order.uuid(), sequence)));
+    assert_eq!(count(&database, "SELECT count(*) AS count FROM effect WHERE instance = 'new'").await, 2);
+}
+
+/// Two in one history: the second could not even be read, and comes in its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_messages_of_one_aggregate_are_redriven_in_turn() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (order, fix) = (OrderId::generate(), Fix::default());
+    let letters = [
+        letter(&topics, 1, &confirmed(order)),
+        letter(&topics, 2, &confirmed(order)).without(header::TENANT),
+        letter(&topics, 3, &confirmed(order)),
+    ];
+    post(&topics, &letters).await;
+    let runner = run(&database, &topics, fix.reactions());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    fix.come();
+    let operator = Operator::new(&database, &topics, fix.reactions());
+    let (done, report) = operator.does("redrive --all").await;
+    assert!(!done, "{report:#}");
+    let failed = &report["aggregates"][0]["failed"];
+    assert_eq!(failed["message"]["sequence"], 2, "{report:#}");
+    assert!(failed["error"].as_str().unwrap().contains("ce_tenant"), "{report:#}");
+    assert_eq!(effects(&database).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_a_redrive_says_what_would_be_and_changes_nothing() {
+    let (database, topics, _, fix) = stuck(1..=3).await;
+    fix.come();
+    let operator = Operator::new(&database, &topics, fix.reactions());
+    let before = format!("{:?}", parked(&database).await);
+    let (done, report) = operator.does("redrive --all --dry-run").await;
+    assert!(done, "{report:#}");
+    assert_eq!(report["aggregates"][0]["applied"].as_array().map(Vec::len), Some(3));
+    assert_eq!(effects(&database).await, []);
+    assert!(facts(&database).await.is_empty());
+    assert_eq!(format!("{:?}", parked(&database).await), before);
+    assert!(operator.does("redrive --all").await.0);
+    assert_eq!(effects(&database).await.len(), 3);
+}
+
+/// Notes the effect once another redrive of the same aggregate stands in the queue, or is as far.
+fn meeting(database: &Database) -> Reactions {
+    let (database, arrived) = (database.clone(), Arc::new(AtomicI64::new(0)));
+    Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        arrived.fetch_add(1, Ordering::SeqCst);
+        let patience = Instant::now() + Duration::from_secs(30);
+        while arrived.load(Ordering::SeqCst) < 2 && count(&database, WAITING).await == 0 {
+            assert!(Instant::now() < patience, "the other redrive never came");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        note(tx, "one", m).await
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_redrives_at_the_same_moment_apply_everything_once() {
+    let (database, topics, order, _) = stuck(1..=1).await;
+    let instances = [common::patient(&database), common::patient(&database)];
+    let reactions = meeting(&database);
+    let operators = instances.each_ref().map(|i| Operator::new(i, &topics, reactions.clone()));
+    let (one, other) = tokio::join!(operators[0].does("redrive --all"), operators[1].does("redrive --all"));
+    assert!(one.0 && other.0, "{one:#?} {other:#?}");
+    assert_eq!(effects(&database).await, [(order.uuid(), 1)]);
+    assert_eq!(facts(&database).await.len(), 1);
+}
+
+/// The consumer goes on all the while, and what it is given belongs to the same aggregate.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
+    let (database, topics, order, fix) = stuck(1..=3).await;
+    let runner = run(&database, &topics, fix.reactions());
+    let stop = AtomicBool::new(false);
+    let posting = async {
+        let mut sequence = 4;
+        while !stop.load(Ordering::SeqCst) || sequence < 40 {
+            post(&topics, &[letter(&topics, sequence, &confirmed(order))]).await;
+            sequence += 1;
+        }
+        sequence - 1
+    };
+    let operator = Operator::new(&database, &topics, fix.reactions());
+    let redriving = async {
+        fix.come();
+        let answer = operator.does("redrive --all").await;
+        stop.store(true, Ordering::SeqCst);
+        answer
+    };
+    let (last, (done, report)): (i64, (bool, Value)) = tokio::join!(posting, redriving);
+    assert!(done, "{report:#}");
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let expected: Vec<_> = (1..=last).map(|sequence| (order.uuid(), sequence)).collect();
+    assert_eq!(effects(&database).await, expected);
+    assert!(parked(&database).await.is_empty());
+    audited(&database).await;
+}

@@ -1,0 +1,96 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! A consumer that is made to read again.
+
+mod common;
+
+use common::{
+    CONSUMER, Operator, confirmed, database, effects, facts, letter, noting, parked, post, run,
+    wait_until_done,
+};
+use contracts::{OrderId, Stream};
+use messaging::admin;
+use serde_json::json;
+use testkit::{TestDatabase, TestTopics, eventually};
+
+/// Twenty messages, all of them consumed.
+async fn consumed() -> (TestDatabase, TestTopics) {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let runner = run(&database, &topics, noting("one"));
+    let letters: Vec<_> =
+        std::iter::repeat_with(|| letter(&topics, 1, &confirmed(OrderId::generate()))).take(20).collect();
+    post(&topics, &letters).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    (database, topics)
+}
+
+async fn places(topics: &TestTopics) -> i64 {
+    let (group, topic) = (topics.group(CONSUMER), topics.events(Stream::Orders));
+    let places = admin::committed_offsets(&topics.brokers(), &group, &topic).await.unwrap();
+    places.into_values().flatten().sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rewound_consumer_reads_everything_again_and_nothing_happens_twice() {
+    let (database, topics) = consumed().await;
+    let operator = Operator::new(&database, &topics, noting("one"));
+    let once = effects(&database).await;
+    let (done, report) = operator.does("rewind --to-beginning --dry-run").await;
+    assert!(done && report["rewound"] == false, "{report:#}");
+    assert_eq!((places(&topics).await, facts(&database).await.len()), (20, 0));
+
+    let (done, report) = operator.does("rewind --to-beginning --topic orders.events").await;
+    assert!(done && report["rewound"] == true, "{report:#}");
+    assert_eq!(places(&topics).await, 0);
+    let written = facts(&database).await;
+    assert_eq!((written[0].action.as_str(), written[0].tenant_id.as_str()), ("inbox.rewind", "@system"));
+    assert_eq!(written[0].details["places"], report["places"]);
+
+    let (done, report) = operator.does("rewind --to-beginning").await;
+    assert!(done && report["rewound"] == false, "{report:#}");
+    assert_eq!(facts(&database).await.len(), 1, "there was nothing to rewind");
+
+    let runner = run(&database, &topics, noting("another"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, once);
+    assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_is_rewound_to_a_moment_and_never_forward() {
+    let (database, topics) = consumed().await;
+    let operator = Operator::new(&database, &topics, noting("one"));
+    let (done, report) = operator.does("rewind --since 2999-01-01T00:00:00Z").await;
+    assert_eq!((done, &report["places"]), (true, &json!([])), "forward would skip messages");
+    let (done, report) = operator.does("rewind --since 2000-01-01T00:00:00Z").await;
+    assert!(done && report["rewound"] == true, "{report:#}");
+    assert_eq!(places(&topics).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_that_runs_is_not_rewound() {
+    let (database, topics) = consumed().await;
+    let operator = Operator::new(&database, &topics, noting("one"));
+    let runner = run(&database, &topics, noting("one"));
+    let group = topics.group(CONSUMER);
+    eventually("a member", async || {
+        let members = admin::members(&topics.brokers(), &group).await.unwrap();
+        (!members.is_empty()).then_some(())
+    })
+    .await;
+    let (done, report) = operator.does("rewind --to-beginning").await;
+    assert!(!done && report["rewound"] == false, "{report:#}");
+    assert!(report["refused"].as_str().unwrap().contains("stop every instance"), "{report:#}");
+    assert_eq!(report["members"].as_array().map(Vec::len), Some(1));
+    assert_eq!((places(&topics).await, facts(&database).await.len()), (20, 0));
+    runner.stop().await;
+    let answer = operator.types("rewind --to-beginning --topic coffee --by kim --reason x").await;
+    assert!(!answer.done && answer.text.contains("does not read coffee"), "{}", answer.text);
+}

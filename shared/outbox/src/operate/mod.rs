@@ -1,0 +1,103 @@
+//! What operators ask of the log, and what they can do about it: one command a file.
+
+mod published;
+mod republish;
+mod sending;
+mod status;
+mod words;
+
+use clap::Subcommand;
+use contracts::Topics;
+use database::Database;
+use messaging::Brokers;
+use serde::Serialize;
+use thiserror::Error;
+
+/// The commands below `SERVICE outbox`.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Tell how far the relay is, what waits for it, and which days the log has
+    Status(status::Status),
+    /// Publish again what was published before; consumers ignore what they have had
+    Republish(republish::Republish),
+}
+
+impl Command {
+    /// Whether the command needs Kafka, and not the database alone.
+    pub fn needs_kafka(&self) -> bool {
+        match self {
+            Self::Status(_) => false,
+            Self::Republish(republish) => republish.needs_kafka(),
+        }
+    }
+}
+
+/// What the commands work with.
+pub struct Desk {
+    /// The service's database.
+    pub database: Database,
+    /// How topics are called here.
+    pub topics: Topics,
+    /// Where Kafka is, if the command needs it.
+    pub brokers: Option<Brokers>,
+}
+
+/// What a command has to say. It has done all that was asked for.
+#[derive(Debug)]
+pub struct Answer {
+    /// For stdout, with its last newline.
+    pub text: String,
+}
+
+/// The command could not do its work, or not to the end.
+#[derive(Debug, Error)]
+pub enum OperateError {
+    /// The database did not answer, or refused.
+    #[error("{0}; does IDEM_DATABASE__URL lead to a running database that is migrated?")]
+    Database(#[from] database::Error),
+    /// Kafka did not answer. Nothing was done.
+    #[error("nothing was published again: {0}")]
+    Kafka(#[from] messaging::Error),
+    /// Kafka is needed, and nobody said where it is.
+    #[error("kafka.brokers is not set: set IDEM_KAFKA__BROKERS to host:port")]
+    NoBrokers,
+    /// It was begun, and an audit fact says so.
+    #[error(
+        "stopped after {acknowledged} of {messages} messages: {why}; run it again once that is mended: it begins \
+         anew, and consumers ignore what they have had"
+    )]
+    Stopped {
+        /// How many Kafka has taken.
+        acknowledged: u64,
+        /// Of how many.
+        messages: u64,
+        /// What stopped it.
+        why: String,
+    },
+}
+
+impl From<diesel::result::Error> for OperateError {
+    fn from(error: diesel::result::Error) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+/// Does what the command says. `tell` gets a line for people now and then while it lasts.
+pub async fn operate(
+    command: Command,
+    desk: &Desk,
+    tell: &mut (dyn FnMut(&str) + Send),
+) -> Result<Answer, OperateError> {
+    match command {
+        Command::Status(status) => status.run(desk).await,
+        Command::Republish(republish) => republish.run(desk, tell).await,
+    }
+}
+
+impl Answer {
+    /// For machines if they asked, else for people.
+    fn new<R: Serialize + ToString>(json: bool, report: &R) -> Self {
+        let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { report.to_string() };
+        Self { text }
+    }
+}

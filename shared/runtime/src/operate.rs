@@ -1,0 +1,72 @@
+//! `SERVICE inbox …` and `SERVICE outbox …`: the crates own their operators' commands; here they get the service's
+//! configuration, and their answers become output and exit code.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use database::Database;
+use inbox::operate::Desk;
+use tokio::runtime::Builder;
+use tracing_subscriber::EnvFilter;
+
+use crate::command::print;
+use crate::config::{Config, Faults, Purpose, environment};
+use crate::{Context, Service, telemetry};
+
+/// What a command has to say, and whether everything that was asked for is done.
+type Answer = (String, bool);
+
+pub(crate) fn inbox<S: Service>(command: inbox::operate::Command) -> Result<ExitCode, Faults> {
+    operate::<S, _>(command.needs_kafka(), async move |config, database| {
+        let Config { kafka, service, .. } = config;
+        let context =
+            Context::<S> { database: database.clone(), topics: kafka.topics.clone(), settings: service };
+        let Some(reactions) = S::reactions(&context) else {
+            return Err(format!("{} listens to nobody: it has no inbox", S::NAME).into());
+        };
+        let desk = Desk { database, topics: kafka.topics, reactions, brokers: kafka.brokers };
+        let answer = inbox::operate::operate(command, &desk).await?;
+        Ok((answer.text, answer.done))
+    })
+}
+
+pub(crate) fn outbox<S: Service>(command: outbox::operate::Command) -> Result<ExitCode, Faults> {
+    operate::<S, _>(command.needs_kafka(), async move |config, database| {
+        let Config { kafka, .. } = config;
+        let desk = outbox::operate::Desk { database, topics: kafka.topics, brokers: kafka.brokers };
+        let tell = &mut |line: &str| eprintln!("{}: {line}", S::NAME);
+        let answer = outbox::operate::operate(command, &desk, tell).await?;
+        Ok((answer.text, true))
+    })
+}
+
+/// Reads the configuration, gives the command what it needs, prints what it says. The exit code is 0 if everything is
+/// done, else 1.
+fn operate<S: Service, F>(needs_kafka: bool, work: F) -> Result<ExitCode, Faults>
+where
+    F: AsyncFnOnce(Config<S>, Database) -> Result<Answer, Box<dyn std::error::Error>>,
+{
+    let mut config = Config::<S>::read(Purpose::Operate { kafka: needs_kafka }, environment())?;
+    // What the command has to say stands in its answer; the log is for what goes wrong beside it.
+    config.log.filter = EnvFilter::new("warn");
+    telemetry::start(std::mem::take(&mut config.log));
+    let answered =
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(Into::into).and_then(
+            |runtime| {
+                let database = Database::new(&config.database, runtime.handle().clone())?;
+                runtime.block_on(work(config, database))
+            },
+        );
+    Ok(match answered {
+        Ok((text, done)) => {
+            print(&text);
+            if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => refused::<S>(&error),
+    })
+}
+
+fn refused<S: Service>(error: &dyn Display) -> ExitCode {
+    eprintln!("{}: {error}", S::NAME);
+    ExitCode::FAILURE
+}

@@ -1,0 +1,83 @@
+//! The keys that tokens are checked with, from an issuer that is a server of its own.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use testkit::identity;
+
+use crate::greeter::{Running, Surroundings};
+
+/// Answers every request with this text, for as long as the tests run.
+struct Issuer {
+    address: SocketAddr,
+    answer: Arc<Mutex<String>>,
+}
+
+impl Issuer {
+    fn answering(status: &str, body: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let issuer = Self { address: listener.local_addr().unwrap(), answer: Arc::default() };
+        issuer.answers(status, body);
+        let answer = Arc::clone(&issuer.answer);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = Vec::new();
+                let mut byte = [0];
+                while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+                    request.extend(byte);
+                }
+                let answer = answer.lock().unwrap().clone();
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        issuer
+    }
+
+    fn answers(&self, status: &str, body: &str) {
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+        *self.answer.lock().unwrap() = answer;
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/jwks?tenant=canary", self.address)
+    }
+}
+
+#[tokio::test]
+async fn without_its_key_set_it_waits_for_the_issuer() {
+    let surroundings = Surroundings::new().await;
+    let issuer = Issuer::answering("503 Service Unavailable", "");
+    let running = Running::start(surroundings.serve().env("IDEM_AUTH__JWKS", issuer.url()));
+    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"ok","keys":"away"}"#).await;
+    let (status, problem) = running.get("/v1/greeting").await.unwrap();
+    assert_eq!(status, 503);
+    assert!(problem.contains("\"service-unavailable\""), "{problem}");
+    let line = running.logged("waiting for the key set: ").await.to_string();
+    assert!(line.contains("the answer is 503") && line.contains("IDEM_AUTH__JWKS"), "{line}");
+    assert!(!line.contains("canary"), "a query may hold a secret: {line}");
+
+    issuer.answers("200 OK", &identity::jwks());
+    running.ready().await;
+    assert_eq!(running.get("/v1/greeting").await, Some((200, "\"Hello\"".to_owned())));
+    running.end().await;
+    surroundings.clear().await;
+}
+
+#[tokio::test]
+async fn a_key_set_of_no_use_is_a_fault_that_ends_the_start() {
+    let surroundings = Surroundings::new().await;
+    let issuer = Issuer::answering("200 OK", r#"{"keys":[]}"#);
+    let mut running = Running::start(surroundings.serve().env("IDEM_AUTH__JWKS", issuer.url()));
+    assert_eq!(running.exit_code().await, Some(1));
+    let line = running.logged("greeter ended: ").await.to_string();
+    let place = format!("http://{}/jwks is not usable: it holds no key", issuer.address);
+    assert!(
+        line.contains("IDEM_AUTH__JWKS must be the path or URL of a key set") && line.contains(&place),
+        "{line}"
+    );
+}

@@ -1,0 +1,56 @@
+//! `outbox …` as an operator types it.
+
+use serde_json::Value;
+use testkit::{TestDatabase, given};
+use tokio::process::Command;
+
+use crate::greeter::{greeter, stderr};
+
+const REPUBLISH: &[&str] =
+    &["republish", "--since", "2026-11-20T08:00:00Z", "--by", "ada", "--reason", "a topic was lost"];
+
+fn outbox(words: &[&str]) -> Command {
+    let mut command = greeter("outbox");
+    command.args(words);
+    command
+}
+
+#[tokio::test]
+async fn outbox_commands_ask_only_for_what_they_need() {
+    let database = TestDatabase::plain().await;
+    let url = database.service_url(None);
+    let status = outbox(&["status", "--json"]).env("IDEM_DATABASE__URL", &url).output().await.unwrap();
+    assert_eq!(status.status.code(), Some(0), "{}", stderr(&status));
+    let report: Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!((&report["relay"]["owner"], &report["backlog"]["rows"]), (&"nobody".into(), &0.into()));
+
+    let dry_run = [REPUBLISH, &["--dry-run"]].concat();
+    let planned = outbox(&dry_run).env("IDEM_DATABASE__URL", &url).output().await.unwrap();
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+
+    let output = outbox(REPUBLISH).env("IDEM_DATABASE__URL", &url).output().await.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("IDEM_KAFKA__BROKERS is missing"), "{}", stderr(&output));
+    let whole = outbox(REPUBLISH)
+        .env("IDEM_DATABASE__URL", &url)
+        .env("IDEM_KAFKA__BROKERS", given("IDEM_KAFKA_BROKERS"))
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(whole.status.code(), Some(0), "{}", stderr(&whole));
+    assert!(String::from_utf8(whole.stdout).unwrap().starts_with("nothing to publish again"));
+}
+
+#[tokio::test]
+async fn an_outbox_command_that_fails_ends_with_1_and_one_that_is_not_understood_with_2() {
+    let away = "postgres://greeter:secret@127.0.0.1:1/greeter";
+    let output = outbox(&["status"]).env("IDEM_DATABASE__URL", away).output().await.unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    let text = stderr(&output);
+    assert!(text.contains("does IDEM_DATABASE__URL lead to a running database"), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+
+    let output = outbox(&["republish", "--by", "ada", "--reason", "x"]).output().await.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--since <TIME>|--aggregate <UUID>"), "{}", stderr(&output));
+}

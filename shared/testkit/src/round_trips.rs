@@ -1,0 +1,91 @@
+//! Counts how often a program waits for PostgreSQL, at the wire, where nothing can hide.
+//!
+//! A round trip is: the client says something, the server answers, and only then does the client go on. What travels
+//! together is told from what waits by holding answers back: they are handed over once both sides have been silent for
+//! a while, so whatever the client can send without them has been sent by then. Nothing is counted twice because a
+//! server answers in pieces; a client that stalls for that long in the middle of what it sends counts too many, so a
+//! test takes the least of several measurements.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::sleep;
+
+/// The silence after which an answer is handed over: a thousand times what a client needs for its next statement.
+const SILENCE: Duration = Duration::from_millis(40);
+
+/// Forwards connections to PostgreSQL, and counts their round trips. Stops when dropped.
+pub struct RoundTrips {
+    address: SocketAddr,
+    counted: Arc<AtomicUsize>,
+    accept: JoinHandle<()>,
+}
+
+impl RoundTrips {
+    /// In front of the tests' PostgreSQL.
+    pub async fn to_postgres() -> Self {
+        let upstream = crate::database::server();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let counted = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&counted);
+        #[expect(clippy::disallowed_methods, reason = "aborted when the counter is dropped")]
+        let accept = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(&upstream).await.unwrap();
+                connections.spawn(forward(client, server, Arc::clone(&counter)));
+            }
+        });
+        Self { address, counted, accept }
+    }
+
+    /// Where to connect.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The round trips that `work` needs, over all connections.
+    pub async fn of<T>(&self, work: impl Future<Output = T>) -> (T, usize) {
+        let before = self.counted.load(Ordering::SeqCst);
+        let done = work.await;
+        (done, self.counted.load(Ordering::SeqCst) - before)
+    }
+}
+
+impl Drop for RoundTrips {
+    fn drop(&mut self) {
+        self.accept.abort();
+    }
+}
+
+/// One connection, until either side closes it.
+async fn forward(mut client: TcpStream, mut server: TcpStream, counted: Arc<AtomicUsize>) {
+    let (mut from_client, mut from_server) = ([0; 16 * 1024], [0; 16 * 1024]);
+    let (mut asked, mut answers) = (false, Vec::new());
+    loop {
+        // Any word of either side starts the silence anew.
+        tokio::select! {
+            read = client.read(&mut from_client) => {
+                let Some(said) = read.ok().filter(|size| *size > 0).map(|size| &from_client[..size]) else { return };
+                asked = true;
+                if server.write_all(said).await.is_err() { return }
+            }
+            read = server.read(&mut from_server) => {
+                let Some(said) = read.ok().filter(|size| *size > 0).map(|size| &from_server[..size]) else { return };
+                answers.extend_from_slice(said);
+            }
+            () = sleep(SILENCE), if !answers.is_empty() => {
+                counted.fetch_add(usize::from(asked), Ordering::SeqCst);
+                asked = false;
+                if client.write_all(&answers).await.is_err() { return }
+                answers.clear();
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What runs in containers is what runs elsewhere: the same compiler and servers, contained and within its limits.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn text(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What stands between the first `before` and the next `after`.
+fn between(text: &str, before: &str, after: &str) -> String {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before}"));
+    rest.split(after).next().unwrap().trim().to_owned()
+}
+
+/// The services by name, each with its lines; what an anchor lends them is under the anchor's name.
+fn blocks(compose: &str) -> BTreeMap<String, Vec<String>> {
+    let (mut blocks, mut name) = (BTreeMap::<String, Vec<String>>::new(), None);
+    for line in compose.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        let indent = line.len() - line.trim_start().len();
+        let anchor = line.split_once(": &").map(|(_, anchor)| anchor.trim().to_owned());
+        match (indent, line.trim().strip_suffix(':')) {
+            (0, _) => name = anchor,
+            (2, Some(service)) => name = Some(service.to_owned()),
+            _ => {}
+        }
+        if let Some(name) = &name {
+            blocks.entry(name.clone()).or_default().push(line.trim().to_owned());
+        }
+    }
+    blocks
+}
+
+/// Whether a line stands in the block itself, or in one that it merges at its top.
+fn says(blocks: &BTreeMap<String, Vec<String>>, name: &str, wanted: &str) -> bool {
+    let lines = &blocks[name];
+    lines.iter().any(|line| line.starts_with(wanted))
+        || lines
+            .iter()
+            .filter_map(|line| line.strip_prefix("<<: *"))
+            .any(|anchor| blocks.contains_key(anchor) && says(blocks, anchor, wanted))
+}
+
+const PROGRAMS: [&str; 5] = ["identity", "provider", "inventory", "payments", "orders"];
+const SERVERS: [&str; 2] = ["postgres", "kafka"];
+
+#[test]
+fn the_image_is_built_by_the_compiler_that_everybody_uses() {
+    let channel = between(&text("rust-toolchain.toml"), "channel = \"", "\"");
+    let image = between(&text("Dockerfile"), "FROM rust:", "-");
+    assert_eq!(image, channel);
+}
+
+#[test]
+fn containers_run_the_servers_that_dev_fetches() {
+    let (compose, pom) = (text("docker-compose.yml"), text("tools/dev.d/pom.xml"));
+    let kafka = between(&pom, "<kafka.version>", "<");
+    assert_eq!(between(&compose, "image: apache/kafka:", "\n"), kafka);
+    let postgres = between(&pom, "<postgres.version>", ".");
+    assert_eq!(between(&compose, "image: postgres:", "\n"), postgres);
+}
+
+#[test]
+fn every_container_is_contained() {
+    let compose = text("docker-compose.yml");
+    let blocks = blocks(&compose);
+    for name in PROGRAMS.into_iter().chain(SERVERS) {
+        for rule in [
+            "read_only: true",
+            "cap_drop: [ALL]",
+            "security_opt: [\"no-new-privileges:true\"]",
+            "init: true",
+            "restart: unless-stopped",
+            "mem_limit:",
+            "stop_grace_period:",
+            "healthcheck:",
+        ] {
+            assert!(says(&blocks, name, rule), "{name} has no {rule}");
+        }
+    }
+    let ports: Vec<&str> = compose.lines().filter(|line| line.trim().starts_with("ports:")).collect();
+    assert_eq!(ports.len(), 6);
+    for port in ports {
+        assert!(port.contains("\"127.0.0.1:${"), "open to others, or not to be moved: {port}");
+    }
+    assert!(!compose.contains("container_name"), "two checkouts could not run side by side");
+}
+
+#[test]
+fn all_but_kafka_fits_into_a_gigabyte() {
+    let blocks = blocks(&text("docker-compose.yml"));
+    let limit = |name: &str| -> u32 {
+        // A service's own limit comes before the one that it would inherit.
+        let own =
+            blocks[name].iter().chain(&blocks["program"]).find_map(|line| line.strip_prefix("mem_limit: "));
+        own.and_then(|limit| limit.strip_suffix('m')).expect("a limit in MiB").parse().unwrap()
+    };
+    let sum: u32 = PROGRAMS.into_iter().chain(["postgres"]).map(limit).sum();
+    assert!((256..1024).contains(&sum), "the limits add up to {sum} MiB");
+}
+
+#[test]
+fn containers_get_the_roles_that_dev_makes() {
+    let script = text("deploy/compose/databases.sql");
+    let databases = between(&text("tools/dev.d/services.sh"), "DATABASES=(", ")");
+    let quoted: Vec<String> = databases.split_whitespace().map(|name| format!("'{name}'")).collect();
+    assert!(script.contains(&quoted.join(", ")), "not all of {databases}");
+    let tool = text("tools/devtool/src/databases/mod.rs");
+    for statement in [
+        "CREATE ROLE",
+        "LOGIN PASSWORD",
+        "NOLOGIN",
+        "CREATE DATABASE",
+        "REVOKE ALL ON DATABASE",
+        "GRANT CONNECT ON DATABASE",
+    ] {
+        assert!(tool.contains(statement) && script.contains(statement), "{statement} is in one of them only");
+    }
+}

@@ -1,0 +1,83 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! What ships has no crash points: nobody asks for them but the services' feature `crash-points`, which is in no default
+//! and in no command that builds what ships.
+
+use std::path::Path;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// The features that turn them on, by package.
+const SWITCHES: [(&str, &str); 4] = [
+    ("crashpoint", "enabled"),
+    ("orders", "crash-points"),
+    ("payments", "crash-points"),
+    ("inventory", "crash-points"),
+];
+
+/// Ways in which a build could have crash points without having asked for them.
+fn faults(metadata: &Metadata) -> Vec<String> {
+    let mut found = Vec::new();
+    for package in metadata.workspace_packages() {
+        let name = package.name.as_str();
+        for (feature, turns_on) in &package.features {
+            let is_switch = SWITCHES.contains(&(name, feature));
+            let opens = turns_on.iter().any(|it| {
+                it.starts_with("crashpoint/")
+                    || it.starts_with("crashpoint?/")
+                    || it.ends_with("crash-points")
+                    || (name == "crashpoint" && it == "enabled")
+            });
+            if opens && !is_switch {
+                found.push(format!("{name}'s feature {feature} turns crash points on: {turns_on:?}"));
+            }
+        }
+        for dependency in &package.dependencies {
+            for feature in &dependency.features {
+                if SWITCHES.contains(&(dependency.name.as_str(), feature)) {
+                    found.push(format!("{name} depends on {} with {feature}", dependency.name));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn metadata() -> Metadata {
+    MetadataCommand::new().other_options(["--locked".to_owned()]).exec().expect("cargo metadata")
+}
+
+#[test]
+fn crash_points_are_in_no_build_that_does_not_name_them() {
+    let mut metadata = metadata();
+    assert_eq!(faults(&metadata), Vec::<String>::new());
+    for (package, feature) in SWITCHES {
+        let package =
+            metadata.workspace_packages().into_iter().find(|it| it.name.as_str() == package).unwrap();
+        assert!(package.features.contains_key(feature), "{} has no feature {feature}", package.name);
+    }
+    // Planted: the rule sees it.
+    let orders = metadata.packages.iter_mut().find(|it| it.name.as_str() == "orders").unwrap();
+    orders.features.insert("default".to_owned(), vec!["crash-points".to_owned()]);
+    assert_eq!(faults(&metadata).len(), 1);
+}
+
+#[test]
+fn what_ships_is_built_without_any_feature() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let dockerfile = std::fs::read_to_string(root.join("Dockerfile")).unwrap();
+    let joined = dockerfile.replace("\\\n", " ");
+    let builds: Vec<&str> = joined.lines().filter(|line| line.contains("cargo build")).collect();
+    assert!(!builds.is_empty(), "the Dockerfile builds nothing with cargo");
+    for build in builds {
+        assert!(
+            build.contains("--release") && !build.contains("features") && !build.contains(" -F"),
+            "{build}"
+        );
+    }
+}

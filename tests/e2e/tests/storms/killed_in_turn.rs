@@ -1,0 +1,46 @@
+//! Both instances of a service, killed in turn, again and again.
+
+use std::time::Duration;
+
+use e2e::{Customer, Load, Options, Stack};
+use tokio::time::interval;
+
+use crate::{SERVICES, alone};
+
+/// Between two kills; no instance lives for longer than twice of it.
+const PERIOD: Duration = Duration::from_secs(2);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_both_instances_of_each_service_killed_in_turn_accepted_orders_end_as_promised() {
+    storm(3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes four minutes: cargo test -p e2e --test storms -- --ignored"]
+async fn the_same_for_a_minute_for_each_service() {
+    storm(30).await;
+}
+
+async fn storm(kills: usize) {
+    let _alone = alone().await;
+    let options = Options { two_of_each: true, lease_seconds: Some(2), ..Options::default() };
+    let mut stack = Stack::with(options).await;
+    let customer = Customer::stocked(&stack, 1_000_000).await;
+    let load = Load::start(&customer, &[stack.address("orders"), stack.address("orders-2")], 2);
+    let mut period = interval(PERIOD);
+    for service in SERVICES {
+        let instances = [service.to_owned(), format!("{service}-2")];
+        for name in instances.iter().cycle().take(kills) {
+            period.tick().await;
+            stack.program(name).kill().await;
+            stack.launch(name, &[]);
+        }
+    }
+    for service in SERVICES {
+        stack.ready(service).await;
+        stack.ready(&format!("{service}-2")).await;
+    }
+    let answers = load.stop().await;
+    assert!(!answers.refusals().is_empty(), "no customer has noticed that orders was killed");
+    stack.audited(&answers).await;
+}

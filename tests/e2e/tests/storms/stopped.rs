@@ -1,0 +1,28 @@
+//! SIGTERM under load, again and again: what was begun is finished, and what comes too late is told to come again.
+
+use e2e::{Customer, Load, Options, Stack};
+
+use crate::alone;
+
+/// How often a program is asked to end.
+const TIMES: usize = 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_stopped_twenty_times_under_load_answer_nothing_wrong_and_lose_nothing() {
+    let _alone = alone().await;
+    let options = Options { two_of_each: true, ..Options::default() };
+    let mut stack = Stack::with(options).await;
+    let customer = Customer::stocked(&stack, 1_000_000).await;
+    let load = Load::start(&customer, &[stack.address("orders"), stack.address("orders-2")], 3);
+    let instances =
+        ["orders", "payments", "orders-2", "inventory", "orders", "payments-2", "orders-2", "inventory-2"];
+    for name in instances.into_iter().cycle().take(TIMES) {
+        stack.program(name).terminate();
+        let status = stack.program(name).ended().await;
+        assert!(status.success(), "{name} did not end in good order: {status}");
+        stack.launch_ready(name, &[]).await;
+    }
+    let answers = load.stop().await;
+    assert_eq!(answers.unanswered(), 0, "{:?}", answers.refusals());
+    stack.audited(&answers).await;
+}

@@ -1,0 +1,55 @@
+//! How long and how often is measured.
+
+use std::time::Duration;
+
+/// Sizes of one run.
+pub(crate) struct Effort {
+    /// Each kind of load is measured so often, the kinds in turn.
+    pub(crate) rounds: usize,
+    /// The length of one measurement.
+    pub(crate) length: Duration,
+    /// Before the first round.
+    pub(crate) warm_up: Duration,
+    /// Connections at the same time.
+    pub(crate) connections: Vec<usize>,
+    /// Rows that the relay drains.
+    pub(crate) rows: usize,
+    /// Drains of them.
+    pub(crate) drains: usize,
+    /// Messages that the inbox takes.
+    pub(crate) messages: usize,
+    /// Orders that are watched, one after the other.
+    pub(crate) journeys: usize,
+    /// Orders that are placed at once.
+    pub(crate) crowd: usize,
+}
+
+impl Effort {
+    pub(crate) fn full() -> Self {
+        Self {
+            rounds: 5,
+            length: Duration::from_secs(5),
+            warm_up: Duration::from_secs(3),
+            connections: vec![1, 16, 64],
+            rows: 100_000,
+            drains: 5,
+            messages: 100_000,
+            journeys: 200,
+            crowd: 2_000,
+        }
+    }
+
+    pub(crate) fn quick() -> Self {
+        Self {
+            rounds: 3,
+            length: Duration::from_millis(1_500),
+            warm_up: Duration::from_secs(1),
+            rows: 100_000,
+            drains: 2,
+            messages: 20_000,
+            journeys: 50,
+            crowd: 500,
+            ..Self::full()
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a figure means nothing without: the machine, the commit, and whether commits last.
+
+use std::fs;
+
+use serde::Serialize;
+
+use super::Session;
+use crate::trouble::{Doing, Trouble};
+
+/// Machine, code and servers.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Facts {
+    pub(crate) cores: usize,
+    pub(crate) memory_gib: Option<u64>,
+    pub(crate) processor: Option<String>,
+    pub(crate) commit: String,
+    pub(crate) postgres: String,
+    /// `name=value` of the settings that decide what a commit costs.
+    pub(crate) durability: Vec<String>,
+    /// Settings of orders that are not the default.
+    pub(crate) experiment: Vec<String>,
+}
+
+/// With any of these off, a commit is not what the services promise.
+const MUST_BE_ON: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+
+impl Facts {
+    pub(super) async fn gather(
+        admin: &Session,
+        commit: &str,
+        experiment: &[(String, String)],
+    ) -> Result<Self, Trouble> {
+        let version: String = admin.one("SHOW server_version").await?.get(0);
+        let names = [&MUST_BE_ON[..], &["wal_level", "shared_buffers", "max_wal_size"]].concat();
+        let question = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY($1)";
+        let rows = admin.query(question, &[&names]).await.doing("read the server's settings")?;
+        let mut durability = Vec::new();
+        for row in rows {
+            let (name, value): (String, String) = (row.get(0), row.get(1));
+            if MUST_BE_ON.contains(&name.as_str()) && value != "on" {
+                return Err(Trouble::Refused(format!(
+                    "PostgreSQL runs with {name}={value}: its commits do not last, so no figure would mean anything; \
+                     set {name}=on, or unset IDEM_POSTGRES_URL to measure with a server of this checkout's own"
+                )));
+            }
+            durability.push(format!("{name}={value}"));
+        }
+        Ok(Self {
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_gib: memory_gib(),
+            processor: processor(),
+            commit: commit.to_owned(),
+            postgres: version.split(' ').next().unwrap_or(&version).to_owned(),
+            durability,
+            experiment: experiment.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        })
+    }
+
+    /// One paragraph.
+    pub(crate) fn sentence(&self) -> String {
+        let processor = self.processor.as_deref().map_or(String::new(), |name| format!(" ({name})"));
+        let memory = self.memory_gib.map_or(String::new(), |gib| format!(", {gib} GiB of memory"));
+        let experiment = if self.experiment.is_empty() {
+            String::new()
+        } else {
+            format!("; an experiment: orders with {}", self.experiment.join(", "))
+        };
+        format!(
+            "commit {}; {} cores{processor}{memory}; PostgreSQL {}: {}; load generator, services and servers share \
+             the machine{experiment}",
+            self.commit,
+            self.cores,
+            self.postgres,
+            self.durability.join(", ")
+        )
+    }
+}
+
+fn memory_gib() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let kib: u64 = text.lines().next()?.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib >> 20)
+}
+
+fn processor() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}

@@ -1,0 +1,37 @@
+//! The table's place in a document: between two markers, so that everything around it is written by people.
+
+use std::path::Path;
+
+use crate::trouble::{Doing, Trouble};
+
+const BEGIN: &str = "<!-- ./dev bench --write: what stands from here on is replaced -->\n";
+const END: &str = "<!-- ./dev bench --write: up to here -->\n";
+
+/// Puts the new table in the old one's place.
+pub(crate) fn replace_table(file: &Path, table: &str) -> Result<(), Trouble> {
+    let doing = || format!("update {}", file.display());
+    let text = std::fs::read_to_string(file).doing(doing())?;
+    let replaced = replaced(&text, table)
+        .ok_or_else(|| Trouble::Refused(format!("{} has no place for the table: {BEGIN}", file.display())))?;
+    std::fs::write(file, replaced).doing(doing())
+}
+
+fn replaced(text: &str, table: &str) -> Option<String> {
+    let (before, rest) = text.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stands_between_the_markers_is_replaced() {
+        let document = format!("before\n{BEGIN}old\n{END}after\n");
+        let once = replaced(&document, "new\n").unwrap();
+        assert_eq!(once, format!("before\n{BEGIN}\nnew\n\n{END}after\n"));
+        assert_eq!(replaced(&once, "new\n").unwrap(), once);
+        assert_eq!(replaced("no markers", "new"), None);
+    }
+}

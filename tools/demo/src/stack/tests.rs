@@ -1,0 +1,90 @@
+//! Against surroundings that do as they are told, and nothing else.
+
+use futures_util::FutureExt;
+use futures_util::future::ready;
+
+use super::*;
+use crate::surroundings::Answer;
+
+struct Obedient {
+    instances: usize,
+}
+
+impl Surroundings for Obedient {
+    fn instances(&self) -> usize {
+        self.instances
+    }
+
+    fn has_crash_points(&self) -> bool {
+        false
+    }
+
+    fn address(&self, instance: Instance) -> String {
+        format!("127.0.0.1:{instance}")
+    }
+
+    fn database(&self, _: Part) -> String {
+        String::new()
+    }
+
+    fn brokers(&self) -> String {
+        String::new()
+    }
+
+    fn topic_prefix(&self) -> String {
+        String::new()
+    }
+
+    fn process(&self, _: Instance) -> Answer<'_, Option<u32>> {
+        ready(Ok(None)).boxed_local()
+    }
+
+    fn token<'a>(&'a self, _: &'a str) -> Answer<'a, String> {
+        ready(Ok(String::new())).boxed_local()
+    }
+
+    fn operate<'a>(&'a self, _: Act<'a>, _: &'a [Instance]) -> Answer<'a, ()> {
+        ready(Ok(())).boxed_local()
+    }
+}
+
+fn stack(instances: usize) -> Stack {
+    Stack::new(Box::new(Obedient { instances }))
+}
+
+/// Where the next two requests go first.
+fn first_two(stack: &Stack) -> [Option<Instance>; 2] {
+    [stack.in_turn(Part::Orders), stack.in_turn(Part::Orders)].map(|turn| turn.first().copied())
+}
+
+#[tokio::test]
+async fn requests_go_to_each_instance_in_turn_and_past_one_that_is_away() {
+    let stack = stack(2);
+    let [first, second] = [1, 2].map(|number| Part::Orders.instance(number));
+    assert_eq!(first_two(&stack), [Some(first), Some(second)]);
+
+    stack.pause(&[first]).await.unwrap();
+    assert_eq!(first_two(&stack), [Some(second), Some(second)]);
+    assert!(!stack.in_turn(Part::Orders).contains(&first));
+
+    stack.resume(&[first]).await.unwrap();
+    assert_eq!(first_two(&stack).iter().flatten().filter(|instance| **instance == first).count(), 1);
+
+    stack.kill(first).await.unwrap();
+    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "nobody is told of a kill");
+
+    stack.stop(&[first, second]).await.unwrap();
+    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "a request must fail at somebody");
+
+    stack.up_all().await.unwrap();
+    assert_eq!(stack.in_turn(Part::Orders).len(), 2);
+}
+
+#[test]
+fn relays_run_apart_where_there_are_two_instances() {
+    assert_eq!(stack(1).relays(Part::Orders), []);
+    assert_eq!(stack(2).relays(Part::Orders), [1, 2].map(|number| Part::Orders.relay(number)));
+    assert_eq!(stack(2).relays(Part::Provider), []);
+    assert_eq!(stack(2).processes().len(), 3 * 4 + 1);
+    assert_eq!(stack(2).addresses(Part::Orders), ":orders :orders-2");
+}

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# The benchmark: release programs, without crash points, beside what PostgreSQL and Kafka can do on their own.
+
+# What is measured, and what measures. Built like the programs of the container images: no test's features.
+MEASURED=(-p orders -p inventory -p payments -p provider)
+MEASURING=(-p bench -p devtool)
+
+command_bench() {
+  local arguments=() argument
+  for argument in "$@"; do
+    if [[ $argument == --write ]]; then arguments+=(--write "$ROOT/docs/performance.md"); else arguments+=("$argument"); fi
+  done
+  require_for postgres kafka
+  BIN_DIR=${BIN_DIR%/debug}/release
+  build_release_programs
+  case " $* " in
+    *" --help "* | *" -h "*) "$BIN_DIR/bench" --help ;;
+    *) with_parts postgres kafka -- run_bench ${arguments[@]+"${arguments[@]}"} ;;
+  esac
+}
+
+build_release_programs() {
+  if [[ -z ${IDEM_SKIP_BUILD:-} ]]; then
+    say "building release programs: minutes, the first time"
+    (cd "$ROOT" && cargo build --release --bins "${MEASURED[@]}" "${MEASURING[@]}" 9>&-) >&2 ||
+      die "the build failed: see above"
+  fi
+  IDEM_SKIP_BUILD=yes # `up` would build debug programs, which nobody needs here
+}
+
+run_bench() {
+  devtool keys "$KEYS_DIR" || die "the development keys could not be made: see above"
+  export_servers
+  IDEM_BENCH_JWKS=$KEYS_DIR/jwks.json
+  IDEM_BENCH_TOKEN=$(devtool token --keys "$KEYS_DIR" --tenant bench --client bench --ttl 14400) || exit
+  IDEM_BENCH_COMMIT=$(measured_commit)
+  export IDEM_BENCH_JWKS IDEM_BENCH_TOKEN IDEM_BENCH_COMMIT
+  "$BIN_DIR/bench" "$@"
+}
+
+# The commit, and whether the tree differs from it.
+measured_commit() {
+  local commit changed
+  commit=$(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null) || commit=unknown
+  changed=$(git -C "$ROOT" status --porcelain 2>/dev/null) || changed=''
+  echo "$commit${changed:+ with changes}"
+}

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# The demo against docker compose. The demo itself runs on this machine: it must be able to kill containers.
+
+# What is published, and the port within the container.
+COMPOSE_PORTS=(orders:8081 payments:8082 inventory:8083 provider:8084 postgres:5432 kafka:9094)
+
+demo_with_compose() { # arguments of the demo...
+  local status=0
+  require "${TO_BUILD[@]}"
+  docker compose version >/dev/null 2>&1 || die "docker compose is missing: install Docker with its compose plugin"
+  [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the demo" --bin demo
+  cd "$ROOT" || exit
+  if [[ -n $(docker compose ps --quiet) ]]; then
+    # What runs is used as it is, on its own ports, and goes on afterwards.
+    [[ " $* " == *" --keep "* ]] || set -- "$@" --keep
+    compose_up --no-recreate
+  else
+    [[ " $* " == *" --keep "* ]] || trap 'compose_down' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    choose_compose_ports
+    compose_up --build
+  fi
+  IDEM_COMPOSE_ADDRESSES=$(compose_addresses) "$BIN_DIR/demo" --compose "$@" || status=$?
+  print_compose_memory
+  return "$status"
+}
+
+compose_up() { # option
+  docker compose up --detach --wait "$1" ||
+    die "docker compose could not start everything: see above, docker compose ps --all, docker compose logs"
+}
+
+# One setting moves all ports here, too; each has its own beside it.
+choose_compose_ports() {
+  local name variable
+  for name in "${COMPOSE_PORTS[@]%:*}"; do
+    variable=$(tr '[:lower:]' '[:upper:]' <<<"$name")_PORT
+    export "$variable=${!variable:-$(port_of "$name")}"
+  done
+}
+
+compose_addresses() {
+  local pair
+  for pair in "${COMPOSE_PORTS[@]}"; do
+    printf '%s=%s ' "${pair%:*}" "$(docker compose port "${pair%:*}" "${pair#*:}")"
+  done
+}
+
+# What the containers use, as the engine counts it; their limits stand in docker-compose.yml.
+print_compose_memory() {
+  # shellcheck disable=SC2046 # a list of containers
+  docker stats --no-stream --format '{{.Name}} {{.MemUsage}}' $(docker compose ps --quiet) | awk '
+    { mib = $2 + 0 }
+    $2 ~ /GiB$/ { mib *= 1024 }
+    $2 ~ /[kK]i?B$/ { mib /= 1024 }
+    $1 ~ /kafka/ { kafka = mib; next }
+    { rest += mib }
+    END { printf "Memory: Kafka %d MiB, everything else %d MiB in %d containers.\n", kafka, rest, NR - 1 }' >&2
+}
+
+compose_down() {
+  local status=$?
+  trap '' INT TERM HUP
+  docker compose down || status=1
+  exit "$status"
+}

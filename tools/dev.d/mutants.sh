@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# Mistakes on purpose, each built in by a feature of the crate whose mechanism it takes out, and the test that must
+# see it. A mechanism that can be taken out unseen is not tested.
+
+# crate/feature, the file or folder of the crate's tests, the test.
+MUTANTS=(
+  "inbox/mutant-no-inbox once effects_events_and_ids_commit_together"
+  "inbox/mutant-no-sequence-guard order swapped_messages_of_an_aggregate_are_applied_in_order"
+  "outbox/mutant-id-only-cursor window a_late_commit_with_a_smaller_id_is_neither_lost_nor_waited_for"
+  "outbox/mutant-no-fence election a_replaced_relay_cannot_move_the_cursor"
+  "idempotency/mutant-no-fingerprint idempotency replay::another_request_with_the_same_key_is_refused"
+  "payments/mutant-key-per-attempt payments charges::a_lost_reply_is_asked_for_again_with_the_same_key_and_the_same_bytes"
+)
+
+MUTANT_LOG=$LOG_DIR/mutants.log
+
+command_mutants() {
+  (($# == 0)) || usage_error "mutants takes no arguments"
+  require_for postgres kafka
+  with_parts postgres kafka -- try_mutants
+}
+
+# Tries all of them, so that one run names every one that survives.
+try_mutants() {
+  local mutant feature target test ended started failed=()
+  export_servers
+  cd "$ROOT" || exit
+  say "the tests without mutants"
+  run_mutant_tests "$FEATURES" "${MUTANTS[@]}"
+  for mutant in "${MUTANTS[@]}"; do
+    read -r feature target test <<<"$mutant"
+    ended=$(outcome_of "$test")
+    [[ $ended == passed ]] || failed+=("$test $ended without any mutant")
+  done
+  ((${#failed[@]} == 0)) || give_up_mutants "${failed[@]}"
+
+  for mutant in "${MUTANTS[@]}"; do
+    read -r feature target test <<<"$mutant"
+    started=$SECONDS
+    run_mutant_tests "$FEATURES,$feature" "$mutant"
+    ended=$(outcome_of "$test")
+    if [[ $ended == failed ]]; then
+      say "$feature: caught by ${test##*::} ($((SECONDS - started))s)"
+    else
+      tail -n 30 "$MUTANT_LOG" >&2
+      failed+=("$feature: $target's $test $ended")
+    fi
+  done
+  # The tests of a crate with a program build that, too: what is left in its place must not be a mutant.
+  cargo build "${EVERYTHING[@]}" --bins >"$MUTANT_LOG" 2>&1 || failed+=("the programs cannot be built again")
+  ((${#failed[@]} == 0)) || give_up_mutants "${failed[@]}"
+  say "all ${#MUTANTS[@]} mutants are caught"
+}
+
+# Runs the tests of these mutants and nothing else. The workspace is named, so that no dependency is built with
+# other features than for ./dev test.
+run_mutant_tests() { # features mutants...
+  local built_with=$1 mutant feature target test targets=() tests=()
+  shift
+  for mutant in "$@"; do
+    read -r feature target test <<<"$mutant"
+    targets+=(--test "$target")
+    tests+=("$test")
+  done
+  cargo test --workspace --features "$built_with" "${targets[@]}" --no-fail-fast -- --exact "${tests[@]}" \
+    >"$MUTANT_LOG" 2>&1 || true # what became of each test stands in the log
+}
+
+# Only a test that ran to its end counts as failed: one that does not compile has caught nothing.
+outcome_of() { # test
+  if grep -qx "test $1 \.\.\. ok" "$MUTANT_LOG"; then
+    echo passed
+  elif grep -qx "test $1 \.\.\. FAILED" "$MUTANT_LOG"; then
+    echo failed
+  elif grep -q "could not compile" "$MUTANT_LOG"; then
+    echo "does not compile"
+  else
+    echo "did not run"
+  fi
+}
+
+give_up_mutants() { # reasons...
+  printf '%s\n' "$@" >&2
+  die "not all mutants are caught; the last test's output: $MUTANT_LOG"
+}
