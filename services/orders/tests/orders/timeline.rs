@@ -37,6 +37,12 @@ async fn entries(bench: &Bench, order: OrderId, expected: &[[&str; 4]]) -> Vec<V
     entries
 }
 
+/// Until a timeline has so many entries: peers answer what they have heard, and never before.
+async fn reaches(bench: &Bench, order: OrderId, entries: usize) {
+    let what = format!("a timeline has {entries} entries");
+    eventually(&what, async || (timeline(bench, order).await.len() == entries).then_some(())).await;
+}
+
 fn cause(entry: &Value) -> &str {
     entry["cause"]["id"].as_str().unwrap()
 }
@@ -59,9 +65,11 @@ async fn a_timeline_tells_each_step_with_what_brought_it_about() {
     assert_eq!(bench.count(operation).await, 1);
 
     let reserved = peers.say(&StockReserved { order }).await;
+    reaches(&bench, order, 3).await;
     let payment = PaymentId::generate();
     let captured = PaymentCaptured { payment, order: Some(order), amount: Money::new(900, Currency::Eur) };
     let captured = peers.say(&captured).await;
+    reaches(&bench, order, 5).await;
     let shipped = peers.say(&StockShipped { order }).await;
     let entries = entries(
         &bench,
@@ -90,8 +98,7 @@ async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeli
     let mut peers = Peers::of(&bench).await;
     let order = id_of(&bench.placed("acme").await);
     peers.say(&StockReserved { order }).await;
-    eventually("the payment is asked for", async || (timeline(&bench, order).await.len() == 3).then_some(()))
-        .await;
+    reaches(&bench, order, 3).await;
     let reason = json!({"reason": "changed my mind"});
     let cancel = bench.post("acme", &format!("/v1/orders/{order}/cancel"), &key(), &reason);
     let cancelled: Value = cancel.send().await.unwrap().json().await.unwrap();
@@ -100,7 +107,7 @@ async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeli
     let (payment, amount) = (PaymentId::generate(), Money::new(900, Currency::Eur));
     peers.say(&PaymentCaptured { payment, order: Some(order), amount }).await;
     peers.say(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount }).await;
-    eventually("payments was heard", async || (timeline(&bench, order).await.len() == 6).then_some(())).await;
+    reaches(&bench, order, 6).await;
     peers.say(&StockReleased { order }).await;
     entries(
         &bench,
