@@ -129,7 +129,3 @@ impl Entered {
     /// Loads them.
     pub const QUERY: &str = include_str!("../facts/inbox.sql");
 }
-
-/// For each table of any database a query that counts its rows and makes a digest of what they hold, but for the relay's
-/// lease and cursor.
-pub const TABLES: &str = include_str!("../facts/tables.sql");

@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
+mod contents;
 mod delivery;
 mod facts;
 mod questions;
 mod settlement;
 
+pub use contents::{Contents, contents};
 pub use delivery::{Delivery, READERS, Said};
-pub use facts::{Charge, Entered, Order, Payment, Reservation, Row, TABLES};
+pub use facts::{Charge, Entered, Order, Payment, Reservation, Row};
 pub use questions::{ALL, Database, Question, as_commands};
 pub use settlement::{Settlement, Sum};
 

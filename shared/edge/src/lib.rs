@@ -24,7 +24,7 @@ mod unread;
 mod wish;
 
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
-pub use conditional::{IfMatch, IfNoneMatch};
+pub use conditional::{IfMatch, IfNoneMatch, entity_tag};
 pub use docs::docs;
 pub use failure::Failure;
 pub use idempotent::Idempotent;

@@ -7,7 +7,6 @@ use contracts::{Event, Message, Stream};
 use database::{Tx, Work};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-
 use uuid::Uuid;
 
 use crate::failure::caught;
@@ -19,7 +18,6 @@ type React =
     Arc<dyn for<'a> Fn(&'a mut Tx, &'a Incoming) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync>;
 type Lock =
     Arc<dyn for<'a> Fn(&'a mut Tx, &'a [Incoming]) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync>;
-
 type Warn = Arc<
     dyn for<'a> Fn(&'a mut Tx, &'a Discarded) -> BoxFuture<'a, Result<Vec<String>, Failure>> + Send + Sync,
 >;
@@ -178,9 +176,7 @@ impl Reactions {
             None => Ok(()),
         }
     }
-}
 
-impl Reactions {
     pub(crate) async fn warnings(&self, tx: &mut Tx, discarded: &Discarded) -> Result<Vec<String>, Failure> {
         match &self.warn {
             Some(warn) => warn(tx, discarded).await,

@@ -134,10 +134,12 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let third_is_there = database.clone();
     let reactions = Reactions::of(CONSUMER).ignoring::<OrderCancelled>().on(
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            let patience = Instant::now() + Duration::from_secs(30);
             while m.envelope.sequence == 2
                 && count(&third_is_there, WAITING).await == 0
                 && parked(&third_is_there).await.is_empty()
             {
+                assert!(Instant::now() < patience, "the third message never came");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             note(tx, "one", m).await

@@ -14,6 +14,7 @@ use common::{
     wait_until_done,
 };
 use contracts::{OrderId, Stream};
+use diesel_async::SimpleAsyncConnection;
 use messaging::admin;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics, eventually};
@@ -93,4 +94,23 @@ async fn a_consumer_that_runs_is_not_rewound() {
     runner.stop().await;
     let answer = operator.types("rewind --to-beginning --topic coffee --by kim --reason x").await;
     assert!(!answer.done && answer.text.contains("does not read coffee"), "{}", answer.text);
+}
+
+/// The database takes the fact, and refuses it in COMMIT: the last moment at which it can.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rewind_whose_fact_cannot_be_kept_moves_nothing() {
+    let (database, topics) = consumed().await;
+    let mut owner = database.owner().await;
+    owner
+        .batch_execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no facts today'; END $$; \
+             CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON audit_fact DEFERRABLE INITIALLY DEFERRED \
+             FOR EACH ROW EXECUTE FUNCTION refuse()",
+        )
+        .await
+        .unwrap();
+    let operator = Operator::new(&database, &topics, noting("one"));
+    let refused = operator.tries("rewind --to-beginning --by kim --reason x").await.unwrap_err();
+    assert!(refused.to_string().contains("no facts today"), "{refused}");
+    assert_eq!((places(&topics).await, facts(&database).await.len()), (20, 0));
 }

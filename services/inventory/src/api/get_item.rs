@@ -1,10 +1,10 @@
 //! `GET /v1/items/{sku}`
 
-use actix_web::http::header::{ETag, EntityTag};
+use actix_web::http::header::ETAG;
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::Sku;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, Principal, Problem, ReadProblems, Segment, entity_tag};
 
 use super::views::ItemView;
 use crate::store::items;
@@ -35,6 +35,6 @@ pub(crate) async fn get_item(
     let mut connection = edge.database().connection().await?;
     let row = items::find(&mut connection, who.tenant(), &sku).await?;
     let row = row.ok_or_else(|| Problem::not_found("item"))?;
-    let version = ETag(EntityTag::new_strong(row.version.to_string()));
+    let version = (ETAG, entity_tag(row.version));
     Ok(HttpResponse::Ok().insert_header(version).json(ItemView::try_from(row)?))
 }

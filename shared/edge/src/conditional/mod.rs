@@ -67,8 +67,8 @@ impl IfMatch {
     }
 }
 
-/// The version of a thing as a strong entity tag.
-pub(crate) fn entity_tag(version: i64) -> String {
+/// The version of a thing as a strong entity tag, for an `ETag` header.
+pub fn entity_tag(version: i64) -> String {
     format!("\"{version}\"")
 }
 

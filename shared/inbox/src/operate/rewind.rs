@@ -141,15 +141,15 @@ impl Rewind {
         Ok(places)
     }
 
-    /// The fact is committed after the places are set: a fact without its effect would be worse than none.
+    /// The fact stands before the first place is set: a rewind that is killed half-way is known, and may be repeated. No
+    /// transaction is held while Kafka is asked.
     async fn rewind(&self, desk: &Desk, brokers: &Brokers, report: &Report) -> Result<(), OperateError> {
         let mut tx = desk.database.begin().await?;
         let fact = Fact::by_operator(&self.operator, None, "inbox.rewind", "consumer", &report.group);
         audit::record(&mut tx, fact.with(json!({ "places": report.places })));
-        tx.flush().await?;
+        tx.commit().await?;
         let places = report.places.iter().map(|place| ((place.topic.clone(), place.partition), place.to));
-        admin::set_places(brokers, &report.group, &places.collect()).await?;
-        Ok(tx.commit().await?)
+        Ok(admin::set_places(brokers, &report.group, &places.collect()).await?)
     }
 }
 

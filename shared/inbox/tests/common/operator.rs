@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Jsonb, Text};
 use diesel_async::RunQueryDsl;
 use inbox::Reactions;
-use inbox::operate::{Answer, Command, Desk, operate};
+use inbox::operate::{Answer, Command, Desk, OperateError, operate};
 use serde_json::Value;
 use testkit::TestTopics;
 
@@ -29,9 +29,14 @@ impl Operator {
 
     /// What `SERVICE inbox LINE` prints, for people.
     pub(crate) async fn types(&self, line: &str) -> Answer {
+        self.tries(line).await.unwrap()
+    }
+
+    /// The same, if the command can do its work at all.
+    pub(crate) async fn tries(&self, line: &str) -> Result<Answer, OperateError> {
         let words = std::iter::once("inbox").chain(line.split_whitespace());
         let command = CommandLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command;
-        operate(command, &self.desk).await.unwrap()
+        operate(command, &self.desk).await
     }
 
     /// The same of a command that has an effect; for machines.

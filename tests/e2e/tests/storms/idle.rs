@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use diesel::QueryableByName;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use audits::Contents;
 use e2e::{Customer, Stack};
 use testkit::eventually;
 
@@ -46,32 +45,15 @@ async fn heartbeat(stack: &Stack, service: &str) {
     .await;
 }
 
-/// Rows and digest of every table, by database.
-async fn contents(stack: &Stack) -> BTreeMap<(&'static str, String), (i64, Option<String>)> {
-    #[derive(QueryableByName)]
-    struct Table {
-        #[diesel(sql_type = Text)]
-        name: String,
-        #[diesel(sql_type = Text)]
-        query: String,
-    }
-    #[derive(QueryableByName)]
-    struct Digest {
-        #[diesel(sql_type = BigInt)]
-        rows: i64,
-        #[diesel(sql_type = Nullable<Text>)]
-        digest: Option<String>,
-    }
-    let mut contents = BTreeMap::new();
+/// What every database holds.
+async fn contents(stack: &Stack) -> BTreeMap<&'static str, Contents> {
+    let mut all = BTreeMap::new();
     for program in ["orders", "payments", "inventory", "provider"] {
-        let tables: Vec<Table> = stack.load(program, diesel::sql_query(audits::TABLES)).await;
-        assert!(!tables.is_empty());
-        for Table { name, query } in tables {
-            let found: Vec<Digest> = stack.load(program, diesel::sql_query(query)).await;
-            contents.insert((program, name), (found[0].rows, found[0].digest.clone()));
-        }
+        let contents = audits::contents(&mut stack.database(program).owner().await).await.unwrap();
+        assert!(!contents.is_empty());
+        all.insert(program, contents);
     }
-    contents
+    all
 }
 
 /// The processor time that each program has used, in hundredths of a second.

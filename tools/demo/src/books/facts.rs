@@ -1,11 +1,8 @@
 //! The facts of `audits/facts`, as the demo reads them.
 
-use std::collections::BTreeMap;
-
-use audits::{Charge, Entered, Order, Payment, Reservation, Row};
-use diesel::sql_types::{BigInt, Nullable, Text};
+use audits::{Charge, Contents, Entered, Order, Payment, Reservation, Row};
+use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
-use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::{Books, unreadable};
@@ -44,9 +41,6 @@ pub(crate) struct Backlog {
     #[diesel(sql_type = BigInt)]
     pub(crate) of_tenant: i64,
 }
-
-/// Rows and digest of each table.
-pub(crate) type Contents = BTreeMap<String, (i64, Option<String>)>;
 
 macro_rules! fact {
     ($name:literal) => {
@@ -96,34 +90,7 @@ impl Books {
 
     /// Everything that a database holds, as one line per table.
     pub(crate) async fn contents(&self, part: Part) -> Result<Contents, Trouble> {
-        #[derive(QueryableByName)]
-        struct Table {
-            #[diesel(sql_type = Text)]
-            name: String,
-            #[diesel(sql_type = Text)]
-            query: String,
-        }
-        #[derive(QueryableByName)]
-        struct Digest {
-            #[diesel(sql_type = BigInt)]
-            rows: i64,
-            #[diesel(sql_type = Nullable<Text>)]
-            digest: Option<String>,
-        }
         let mut connection = self.open(part).await?;
-        let tables: Vec<Table> = sql_query(audits::TABLES)
-            .load(&mut connection)
-            .await
-            .map_err(|error| unreadable(part, &error))?;
-        let mut contents = Contents::new();
-        for Table { name, query } in tables {
-            // A table's name cannot be bound: PostgreSQL has written and quoted this query itself.
-            let found: Digest = sql_query(query)
-                .get_result(&mut connection)
-                .await
-                .map_err(|error| unreadable(part, &error))?;
-            contents.insert(name, (found.rows, found.digest));
-        }
-        Ok(contents)
+        audits::contents(&mut connection).await.map_err(|error| unreadable(part, &error))
     }
 }
