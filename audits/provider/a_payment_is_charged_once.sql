@@ -6,6 +6,6 @@ SELECT format('payment %s was charged %s times: %s', intent.metadata ->> 'refere
               string_agg(charge.id, ', ' ORDER BY charge.position)) AS violation
   FROM charge
   JOIN payment_intent AS intent ON intent.id = charge.payment_intent
- WHERE charge.status = 'succeeded'
+ WHERE charge.amount_captured > 0
  GROUP BY intent.metadata ->> 'reference'
 HAVING count(*) > 1;

@@ -3,7 +3,8 @@
 --
 -- The same operation cannot have two facts (UNIQUE); so a replay that was carried out again would show as a fact of an
 -- operation that no record knows. Three actions come without a key and have no record: a PUT is idempotent by itself,
--- and charges and refunds of orders are accepted from messages. Nor have operators' commands.
+-- and charges and refunds of orders are accepted from messages. Nor have operators' commands. What is begun in one
+-- transaction and ends in another is accepted when it is begun, however it ends: a declined card was asked for money.
 SELECT format('operation %s was accepted with %s, but has no audit fact', record.operation_id, record.status) AS violation
   FROM idempotency_record AS record
   LEFT JOIN audit_fact AS fact USING (operation_id)
@@ -13,6 +14,12 @@ SELECT format('operation %s was rejected with %s, but has the audit fact %s', op
   FROM idempotency_record AS record
   JOIN audit_fact AS fact USING (operation_id)
  WHERE record.status >= 400
+   AND NOT EXISTS (SELECT FROM idempotency_operation AS begun WHERE begun.operation_id = record.operation_id)
+UNION ALL
+SELECT format('operation %s was begun and is %s, but has no audit fact', begun.operation_id, begun.state)
+  FROM idempotency_operation AS begun
+  LEFT JOIN audit_fact AS fact USING (operation_id)
+ WHERE fact.id IS NULL
 UNION ALL
 SELECT format('%s says that %s %s was done to %s %s, but no operation %s was accepted',
               fact.id, fact.actor, fact.action, fact.subject_type, fact.subject_id, fact.operation_id)

@@ -93,6 +93,28 @@ impl Charge {
     }
 }
 
+/// What the processor owes us for a payment, by our ledger or by its own balance.
+#[derive(Debug, Clone, QueryableByName)]
+pub struct Standing {
+    #[diesel(sql_type = Nullable<Text>)]
+    pub payment: Option<String>,
+    #[diesel(sql_type = Text)]
+    pub currency: String,
+    /// Less what it has kept.
+    #[diesel(sql_type = BigInt)]
+    pub owed: i64,
+    /// What it has kept.
+    #[diesel(sql_type = BigInt)]
+    pub fees: i64,
+}
+
+impl Standing {
+    /// Loads them from payments.
+    pub const LEDGER: &str = include_str!("../facts/ledger.sql");
+    /// Loads them from the processor.
+    pub const BALANCE: &str = include_str!("../facts/balance.sql");
+}
+
 /// An event that was committed.
 #[derive(Debug, QueryableByName)]
 pub struct Row {

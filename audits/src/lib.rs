@@ -1,14 +1,16 @@
 #![doc = include_str!("../README.md")]
 
+mod books;
 mod contents;
 mod delivery;
 mod facts;
 mod questions;
 mod settlement;
 
+pub use books::BooksAgree;
 pub use contents::{Contents, contents};
 pub use delivery::{Delivery, READERS, Said};
-pub use facts::{Charge, Entered, Order, Payment, Reservation, Row};
+pub use facts::{Charge, Entered, Order, Payment, Reservation, Row, Standing};
 pub use questions::{ALL, Database, Question, as_commands};
 pub use settlement::{Settlement, Sum};
 

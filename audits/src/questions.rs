@@ -53,6 +53,7 @@ macro_rules! questions {
 pub const ALL: &[Question] = questions! {
     &Database::SERVICES => [
         "reliability/an_answer_is_kept.sql",
+        "reliability/a_receipt_agrees_with_its_operation.sql",
         "reliability/an_intent_has_one_fact.sql",
         "reliability/a_history_has_no_gap.sql",
         "reliability/an_event_is_told_once.sql",
@@ -77,10 +78,18 @@ pub const ALL: &[Question] = questions! {
         "payments/a_cancelled_order_keeps_no_money.sql",
         "payments/an_intent_belongs_to_one_wish.sql",
         "payments/money_is_settled.sql",
+        "payments/a_command_ends_as_its_money_did.sql",
+        "payments/an_answered_review_has_its_fact.sql",
+        "payments/the_ledger_sums_to_zero.sql",
+        "payments/the_ledger_says_what_happened.sql",
+        "payments/clearing_is_empty_for_a_settled_order.sql",
+        "payments/the_ledger_is_sealed.sql",
     ],
     &[Database::Provider] => [
         "provider/a_payment_is_charged_once.sql",
         "provider/refunds_stay_within_the_charge.sql",
+        "provider/the_balance_holds_every_movement.sql",
+        "provider/what_happened_is_told.sql",
     ],
 };
 

@@ -30,6 +30,9 @@ package_of() { # what manager
     psql-dnf) echo postgresql ;;
     psql-brew) echo libpq ;;
     setpriv-*) echo util-linux ;;
+    node-apt | node-dnf) echo nodejs ;;
+    go-apt) echo golang-go ;;
+    go-dnf) echo golang ;;
     *) echo "$1" ;;
   esac
 }

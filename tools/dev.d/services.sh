@@ -9,6 +9,9 @@ EVERYTHING=(--workspace --features "$FEATURES" --examples)
 
 DATABASES=(orders payments inventory provider)
 
+# What the processor signs its webhooks with. As the roles' passwords: for development, and no secret.
+WEBHOOK_SECRET=whsec_idem
+
 build() { # title cargo-arguments...
   local title=$1 started=$SECONDS
   shift
@@ -43,14 +46,15 @@ prepare_databases() {
 sections_of() { # name
   case $1 in
     orders) echo SAGA ;;
-    payments) echo PROCESSOR WORKER ;;
+    payments) echo PAYMENTS PROCESSOR WORKER LEDGER RECONCILE ;;
+    provider) echo WEBHOOK BANK KEYS ;;
   esac
 }
 
 # A setting of the caller's that belongs to one service would be a fault of the others.
 foreign_settings() { # name
   local other section
-  for other in orders payments; do
+  for other in orders payments provider; do
     [[ $other != "$1" ]] || continue
     for section in $(sections_of "$other"); do
       compgen -e "IDEM_${section}__" || true
@@ -59,23 +63,39 @@ foreign_settings() { # name
 }
 
 start_service() { # name
-  local name=$1 service command=serve settings variable
+  local name=$1 service command=serve settings
   service=$(service_of "$name")
   [[ -x $BIN_DIR/$service ]] || die "$BIN_DIR/$service is not there: build it with ./dev up"
-  settings=(
-    "IDEM_DATABASE__URL=$(database_url "${service}_service" "$service")"
-    "IDEM_LOG__FORMAT=${IDEM_LOG__FORMAT:-pretty}"
-  )
+  own_settings "$service"
   if is_relay "$name"; then
     command=relay
     relay_settings
   else
     serving_settings "$name" "$service"
   fi
+  launch "$name" env "${settings[@]}" "$BIN_DIR/$service" "$command"
+}
+
+# An operators' command of a service, in a process of its own beside those that serve.
+operate() { # service arguments...
+  local service=$1 settings
+  shift
+  own_settings "$service"
+  settings+=("IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
+  [[ $service != payments ]] || processor_settings
+  env "${settings[@]}" "$BIN_DIR/$service" "$@"
+}
+
+# What every process of a service needs, and nothing that belongs to another one.
+own_settings() { # service; sets the caller's settings
+  local service=$1 variable
+  settings=(
+    "IDEM_DATABASE__URL=$(database_url "${service}_service" "$service")"
+    "IDEM_LOG__FORMAT=${IDEM_LOG__FORMAT:-pretty}"
+  )
   for variable in $(foreign_settings "$service"); do
     settings=(-u "$variable" "${settings[@]}")
   done
-  launch "$name" env "${settings[@]}" "$BIN_DIR/$service" "$command"
 }
 
 # Adds what a program needs that serves, and migrates at its start.
@@ -94,12 +114,27 @@ serving_settings() { # name service; adds to the caller's settings
     )
     [[ $IDEM_INSTANCES == 1 ]] || settings+=("IDEM_RELAY__IN_PROCESS=false")
   fi
-  if [[ $service == payments ]]; then
-    settings+=(
-      "IDEM_PROCESSOR__URL=${IDEM_PROCESSOR__URL:-http://127.0.0.1:$(port_of provider)}"
-      "IDEM_PROCESSOR__SECRET_KEY=${IDEM_PROCESSOR__SECRET_KEY:-sk_test_idem}"
-    )
-  fi
+  case $service in
+    payments) processor_settings ;;
+    provider) webhook_settings ;;
+  esac
+}
+
+# Adds where payments finds the processor, and how it knows what the processor tells it.
+processor_settings() { # adds to the caller's settings
+  settings+=(
+    "IDEM_PROCESSOR__URL=${IDEM_PROCESSOR__URL:-http://127.0.0.1:$(port_of provider)}"
+    "IDEM_PROCESSOR__SECRET_KEY=${IDEM_PROCESSOR__SECRET_KEY:-sk_test_idem}"
+    "IDEM_PROCESSOR__WEBHOOK_SECRETS=${IDEM_PROCESSOR__WEBHOOK_SECRETS:-$WEBHOOK_SECRET}"
+  )
+}
+
+# Adds where the processor tells what has happened: at the first instance, as there is no load balancer here.
+webhook_settings() { # adds to the caller's settings
+  settings+=(
+    "IDEM_WEBHOOK__URL=${IDEM_WEBHOOK__URL:-http://127.0.0.1:$(port_of payments)/v1/webhooks/provider}"
+    "IDEM_WEBHOOK__SECRET=${IDEM_WEBHOOK__SECRET:-$WEBHOOK_SECRET}"
+  )
 }
 
 # Adds what a relay needs. It opens no port, so its log must tell whether it works, whatever else is logged.

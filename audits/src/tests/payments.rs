@@ -20,6 +20,131 @@ const SOUND: &str = "
            (id(22), 't', '@system', 'payment.charge', 'payment', id(2)::text, id(2), '{}'),
            (id(23), 't', '@system', 'payment.refund', 'refund', id(3)::text, id(3), '{}');";
 
+/// What clients have asked for: a charge that was declined, one that they may ask for again, and a refund that was
+/// refused. People have answered for the refund, and with it for what their answer itself had opened.
+const COMMANDS: &str = "
+    INSERT INTO payment (id, tenant_id, operation_id, amount, currency, payment_method, state, decline_code, expires_at)
+    VALUES (id(4), 't', id(41), 450, 'EUR', 'pm_card_visa', 'declined', 'no', clock_timestamp()),
+           (id(5), 't', id(42), 450, 'EUR', 'pm_card_visa', 'requested', NULL,
+            clock_timestamp() + interval '15 minutes');
+    INSERT INTO refund (id, tenant_id, payment_id, cause, operation_id, amount, state, failure_code, updated_at)
+    VALUES (id(6), 't', id(1), 'requested', id(43), 50, 'failed', 'no', '2026-11-21');
+    INSERT INTO intent (id, tenant_id, kind, payment_id, provider_key, request)
+    VALUES (id(4), 't', 'charge', id(4), 'four', ''), (id(5), 't', 'charge', id(5), 'five', ''),
+           (id(6), 't', 'refund', id(1), 'six', '');
+    INSERT INTO idempotency_operation (operation_id, tenant_id, client_id, state, status, headers, body, reply_kept,
+                                       tombstone_kept)
+    VALUES (id(41), 't', 'c', 'failed', 402, '[]', '', '1 day', '30 days'),
+           (id(42), 't', 'c', 'running', 503, '[]', '', '1 day', '30 days'),
+           (id(43), 't', 'c', 'failed', 422, '[]', '', '1 day', '30 days');
+    INSERT INTO idempotency_record (tenant_id, client_id, method, route, key, fingerprint, fingerprint_version, state,
+                                    operation_id)
+    VALUES ('t', 'c', 'POST', '/v1/payments', 'k', sha256(''), 1, 'failed_retryable', id(42));
+    INSERT INTO review (id, tenant_id, subject, subject_id, payment_id, reason, resolution, resolved_by, note, resolved_at)
+    SELECT review, 't', 'refund', id(6), id(1), reason, 'captured', '@operator:dana', 'seen', clock_timestamp()
+      FROM (VALUES (id(51), 'not_found'), (id(52), 'refund_failed')) AS opened (review, reason);
+    INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+    VALUES (id(34), 't', 'c', 'payment.charge', 'payment', id(4), id(41), '{}'),
+           (id(35), 't', 'c', 'payment.charge', 'payment', id(5), id(42), '{}'),
+           (id(36), 't', 'c', 'payment.refund', 'refund', id(6), id(43), '{}'),
+           (id(37), 't', '@operator:dana', 'review.resolve', 'review', id(51), id(44),
+            '{\"resolution\": \"captured\", \"reason\": \"seen\"}');";
+
+const DAMAGES_OF_COMMANDS: &[Damage] = &[
+    ("a_command_ends_as_its_money_did", "UPDATE idempotency_operation SET state = 'unknown' WHERE operation_id = id(41)"),
+    ("a_command_ends_as_its_money_did", "UPDATE idempotency_operation SET state = 'succeeded' WHERE operation_id = id(42)"),
+    ("a_command_ends_as_its_money_did", "DELETE FROM idempotency_operation WHERE operation_id = id(43)"),
+    ("a_command_ends_as_its_money_did", "UPDATE payment SET state = 'cancelled' WHERE id = id(5)"),
+    ("a_command_ends_as_its_money_did", "UPDATE payment SET state = 'unknown' WHERE id = id(5)"),
+    (
+        "a_command_ends_as_its_money_did",
+        "UPDATE refund SET state = 'pending', failure_code = NULL WHERE id = id(6)",
+    ),
+    (
+        "a_command_ends_as_its_money_did",
+        "UPDATE payment SET expires_at = clock_timestamp() - interval '61 seconds' WHERE id = id(5)",
+    ),
+    ("an_answered_review_has_its_fact", "DELETE FROM audit_fact WHERE id = id(37)"),
+    ("an_answered_review_has_its_fact", "UPDATE audit_fact SET actor = 'c' WHERE id = id(37)"),
+    ("an_answered_review_has_its_fact", "UPDATE review SET resolution = 'refunded' WHERE id = id(51)"),
+    ("an_answered_review_has_its_fact", "UPDATE review SET reason = 'other_amount' WHERE id = id(52)"),
+    (
+        "an_answered_review_has_its_fact",
+        "UPDATE review SET resolution = NULL, resolved_by = NULL, note = NULL, resolved_at = NULL WHERE id = id(51)",
+    ),
+    (
+        "an_answered_review_has_its_fact",
+        "INSERT INTO audit_fact SELECT id(38), tenant_id, actor, action, subject_type, subject_id, id(45), details
+           FROM audit_fact WHERE id = id(37)",
+    ),
+    ("an_answered_review_has_its_fact", "UPDATE audit_fact SET subject_id = id(53) WHERE id = id(37)"),
+];
+
+/// The first one's order is confirmed. Four postings, sealed; the hashes were computed by hand, from what a seal covers.
+const LEDGER: &str = "
+    UPDATE payment SET confirmed = true WHERE id = id(1);
+    INSERT INTO ledger_transaction (id, tenant_id, kind, cause, payment_id, refund_id, recorded_at)
+    OVERRIDING SYSTEM VALUE
+    VALUES (1, 't', 'capture', id(1), id(1), NULL, '2026-11-21T00:00:00Z'),
+           (2, 't', 'confirmation', id(11), id(1), NULL, '2026-11-21T00:00:00Z'),
+           (3, 't', 'capture', id(2), id(2), NULL, '2026-11-21T00:00:00Z'),
+           (4, 't', 'refund', id(3), id(2), id(3), '2026-11-21T00:00:00Z');
+    INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
+    VALUES (1, 1, 't', 'receivable', 'EUR', 450), (1, 2, 't', 'clearing', 'EUR', -450),
+           (2, 1, 't', 'clearing', 'EUR', 450), (2, 2, 't', 'revenue', 'EUR', -450),
+           (3, 1, 't', 'receivable', 'EUR', 450), (3, 2, 't', 'clearing', 'EUR', -450),
+           (4, 1, 't', 'clearing', 'EUR', 450), (4, 2, 't', 'receivable', 'EUR', -450);
+    INSERT INTO ledger_seal (position, transaction_id, hash)
+    VALUES (1, 1, decode('72b5761d0ebcff26a4afdc91c16a4cd2577a5ef7be5a1b8504f23a873b8f7000', 'hex')),
+           (2, 2, decode('91d7877eeb329479fedaea55f3f720e55947014412ba34ad196d297c9751df6b', 'hex')),
+           (3, 3, decode('4e9d0939fd1656a7e5e7a11d75f0d0927c9428b6672c63ddbf7f076ecd0ba340', 'hex')),
+           (4, 4, decode('7e756fd33b5bc5dc5c3af363b59ed5b8de7da064da4988a8ca77812b66842f61', 'hex'));
+    UPDATE ledger_head SET (position, hash) = (SELECT position, hash FROM ledger_seal WHERE position = 4);";
+
+const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
+    ("the_ledger_sums_to_zero", "UPDATE ledger_entry SET amount = 449 WHERE transaction_id = 1 AND line = 1"),
+    ("the_ledger_sums_to_zero", "UPDATE ledger_entry SET currency = 'USD' WHERE transaction_id = 1 AND line = 1"),
+    ("the_ledger_sums_to_zero", "DELETE FROM ledger_entry WHERE transaction_id = 1"),
+    ("the_ledger_says_what_happened", "UPDATE payment SET amount = 451 WHERE id = id(1)"),
+    ("the_ledger_says_what_happened", "UPDATE payment SET confirmed = false"),
+    ("the_ledger_says_what_happened", "UPDATE payment SET fee = 9, fee_currency = 'EUR', fee_transaction = 'txn'"),
+    ("the_ledger_says_what_happened", "UPDATE refund SET state = 'pending' WHERE id = id(3)"),
+    ("the_ledger_says_what_happened", "UPDATE refund SET state = 'failed', failure_code = 'returned'"),
+    ("the_ledger_says_what_happened", "DELETE FROM ledger_entry WHERE transaction_id = 1"),
+    (
+        "the_ledger_says_what_happened",
+        "UPDATE ledger_entry SET account = 'revenue' WHERE transaction_id = 1 AND line = 2",
+    ),
+    (
+        "the_ledger_says_what_happened",
+        "DROP INDEX ledger_transaction_once;
+         INSERT INTO ledger_transaction (id, tenant_id, kind, cause, payment_id) OVERRIDING SYSTEM VALUE
+         VALUES (5, 't', 'capture', 'again', id(1));
+         INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
+         VALUES (5, 1, 't', 'receivable', 'EUR', 450), (5, 2, 't', 'clearing', 'EUR', -450)",
+    ),
+    (
+        "clearing_is_empty_for_a_settled_order",
+        "DELETE FROM ledger_entry WHERE transaction_id = 2",
+    ),
+    ("clearing_is_empty_for_a_settled_order", "DELETE FROM ledger_entry WHERE transaction_id = 4"),
+    (
+        "clearing_is_empty_for_a_settled_order",
+        "DELETE FROM ledger_entry WHERE transaction_id = 2;
+         UPDATE payment SET confirmed = false, expires_at = clock_timestamp() - interval '61 seconds'",
+    ),
+    ("the_ledger_is_sealed", "UPDATE ledger_entry SET amount = 2 * amount WHERE transaction_id = 2"),
+    ("the_ledger_is_sealed", "UPDATE ledger_transaction SET recorded_at = clock_timestamp() WHERE id = 2"),
+    ("the_ledger_is_sealed", "UPDATE ledger_seal SET hash = sha256(hash) WHERE position = 2"),
+    ("the_ledger_is_sealed", "DELETE FROM ledger_seal WHERE position = 2"),
+    ("the_ledger_is_sealed", "UPDATE ledger_head SET position = 3"),
+    (
+        "the_ledger_is_sealed",
+        "DELETE FROM ledger_seal WHERE position = 4;
+         UPDATE ledger_head SET (position, hash) = (SELECT position, hash FROM ledger_seal WHERE position = 3)",
+    ),
+];
+
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/payments");
 
 const DAMAGES: &[Damage] = &[
@@ -33,7 +158,7 @@ const DAMAGES: &[Damage] = &[
     ),
     ("a_cancelled_order_keeps_no_money", "UPDATE payment SET cancel_requested = true WHERE id = id(1)"),
     ("a_cancelled_order_keeps_no_money", "UPDATE refund SET state = 'failed', failure_code = 'no'"),
-    ("a_cancelled_order_keeps_no_money", "UPDATE refund SET amount = 449"),
+    ("a_cancelled_order_keeps_no_money", "UPDATE refund SET amount = 449 WHERE id = id(3)"),
     ("an_intent_belongs_to_one_wish", "DELETE FROM intent WHERE id = id(1)"),
     ("an_intent_belongs_to_one_wish", "DELETE FROM audit_fact WHERE id = id(23)"),
     (
@@ -43,15 +168,21 @@ const DAMAGES: &[Damage] = &[
     ),
     (
         "money_is_settled",
-        "UPDATE payment SET state = 'unknown', expires_at = clock_timestamp() - interval '61 seconds' WHERE id = id(1)",
+        "UPDATE payment SET state = 'unknown', confirmed = false, expires_at = clock_timestamp() - interval '61 seconds' WHERE id = id(1)",
     ),
     (
         "money_is_settled",
-        "UPDATE refund SET state = 'pending', updated_at = clock_timestamp() - interval '61 seconds'",
+        "UPDATE refund SET state = 'failed', failure_code = 'no', updated_at = clock_timestamp() - interval '61 seconds'
+          WHERE id = id(3)",
+    ),
+    (
+        "money_is_settled",
+        "UPDATE refund SET state = 'pending', updated_at = clock_timestamp() - interval '61 seconds' WHERE id = id(3)",
     ),
 ];
 
 #[tokio::test]
 async fn every_question_to_payments_sees_its_damage() {
-    sees("payments", MIGRATIONS, &[SOUND], DAMAGES).await;
+    let damages: Vec<Damage> = [DAMAGES, DAMAGES_OF_THE_LEDGER, DAMAGES_OF_COMMANDS].concat();
+    sees("payments", MIGRATIONS, &[SOUND, LEDGER, COMMANDS], &damages).await;
 }

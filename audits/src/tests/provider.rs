@@ -4,33 +4,70 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::{Damage, sees};
 
-/// One charge, a part of which was given back; and one that was declined for the same payment before.
+/// One charge, a part of which was given back; one that was declined for the same payment before; a refund that was
+/// returned, and one that is pending. All of it was told.
 const SOUND: &str = r#"
-    INSERT INTO payment_intent (id, amount, currency, status, metadata)
-    VALUES ('pi_0', 450, 'eur', 'requires_payment_method', '{"reference": "payment"}'),
-           ('pi_1', 450, 'eur', 'succeeded', '{"reference": "payment"}');
-    INSERT INTO charge (id, payment_intent, amount, amount_refunded, currency, payment_method, status)
-    VALUES ('ch_0', 'pi_0', 450, 0, 'eur', 'pm_card_visa', 'failed'),
-           ('ch_1', 'pi_1', 450, 100, 'eur', 'pm_card_visa', 'succeeded');
-    INSERT INTO refund (id, charge, payment_intent, amount, currency, status, metadata)
-    VALUES ('re_1', 'ch_1', 'pi_1', 100, 'eur', 'succeeded', '{}');"#;
+    INSERT INTO payment_intent (id, amount, amount_received, currency, status, latest_charge, metadata)
+    VALUES ('pi_0', 450, 0, 'eur', 'requires_payment_method', 'ch_0', '{"reference": "payment"}'),
+           ('pi_1', 450, 450, 'eur', 'succeeded', 'ch_1', '{"reference": "payment"}');
+    INSERT INTO charge (id, payment_intent, amount, amount_captured, amount_refunded, currency, payment_method, status,
+                        balance_transaction)
+    VALUES ('ch_0', 'pi_0', 450, 0, 0, 'eur', 'pm_card_visa', 'failed', NULL),
+           ('ch_1', 'pi_1', 450, 450, 150, 'eur', 'pm_card_visa', 'succeeded', 'txn_1');
+    INSERT INTO refund (id, charge, payment_intent, amount, currency, status, failure_reason, balance_transaction,
+                        failure_balance_transaction, metadata)
+    VALUES ('re_1', 'ch_1', 'pi_1', 100, 'eur', 'succeeded', NULL, 'txn_2', NULL, '{}'),
+           ('re_2', 'ch_1', 'pi_1', 50, 'eur', 'pending', NULL, NULL, NULL, '{}'),
+           ('re_3', 'ch_1', 'pi_1', 30, 'eur', 'failed', 'declined', 'txn_3', 'txn_4', '{}');
+    INSERT INTO balance_transaction (id, type, source, amount, fee, net, currency)
+    VALUES ('txn_1', 'charge', 'ch_1', 450, 43, 407, 'eur'),
+           ('txn_2', 'refund', 're_1', -100, 0, -100, 'eur'),
+           ('txn_3', 'refund', 're_3', -30, 0, -30, 'eur'),
+           ('txn_4', 'refund_failure', 're_3', 30, 0, 30, 'eur');
+    INSERT INTO event (id, type, object)
+    VALUES ('evt_1', 'payment_intent.payment_failed', '{"id": "pi_0"}'),
+           ('evt_2', 'payment_intent.succeeded', '{"id": "pi_1"}'),
+           ('evt_3', 'refund.created', '{"id": "re_1"}'),
+           ('evt_4', 'refund.created', '{"id": "re_2"}'),
+           ('evt_5', 'refund.created', '{"id": "re_3"}'),
+           ('evt_6', 'refund.failed', '{"id": "re_3"}');"#;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/provider");
 
 const DAMAGES: &[Damage] = &[
-    ("a_payment_is_charged_once", "UPDATE charge SET status = 'succeeded' WHERE id = 'ch_0'"),
     (
         "a_payment_is_charged_once",
-        "INSERT INTO charge (id, payment_intent, amount, currency, payment_method, status)
-         VALUES ('ch_2', 'pi_1', 450, 'eur', 'pm_card_visa', 'succeeded')",
+        "UPDATE charge SET status = 'succeeded', amount_captured = 450 WHERE id = 'ch_0'",
+    ),
+    (
+        "a_payment_is_charged_once",
+        "INSERT INTO charge (id, payment_intent, amount, amount_captured, currency, payment_method, status)
+         VALUES ('ch_2', 'pi_1', 450, 450, 'eur', 'pm_card_visa', 'succeeded')",
     ),
     ("refunds_stay_within_the_charge", "UPDATE charge SET amount_refunded = 0"),
-    ("refunds_stay_within_the_charge", "UPDATE refund SET amount = 101"),
+    ("refunds_stay_within_the_charge", "UPDATE refund SET amount = 101 WHERE id = 're_1'"),
     (
         "refunds_stay_within_the_charge",
-        "ALTER TABLE charge DROP CONSTRAINT refunds_within_charge;
-         UPDATE charge SET amount_refunded = 451 WHERE id = 'ch_1';
-         UPDATE refund SET amount = 451",
+        "ALTER TABLE charge DROP CONSTRAINT refunds_within_charge, DROP CONSTRAINT refunds_within_capture;
+         UPDATE charge SET amount_refunded = 501 WHERE id = 'ch_1';
+         UPDATE refund SET amount = 451 WHERE id = 're_1'",
+    ),
+    ("the_balance_holds_every_movement", "DELETE FROM balance_transaction WHERE id = 'txn_1'"),
+    ("the_balance_holds_every_movement", "DELETE FROM balance_transaction WHERE id = 'txn_4'"),
+    (
+        "the_balance_holds_every_movement",
+        "UPDATE balance_transaction SET amount = -99, net = -99 WHERE id = 'txn_2'",
+    ),
+    (
+        "the_balance_holds_every_movement",
+        "INSERT INTO balance_transaction (id, type, source, amount, fee, net, currency)
+         VALUES ('txn_5', 'charge', 'ch_0', 450, 43, 407, 'eur')",
+    ),
+    ("what_happened_is_told", "DELETE FROM event WHERE id = 'evt_2'"),
+    ("what_happened_is_told", "DELETE FROM event WHERE id = 'evt_6'"),
+    (
+        "what_happened_is_told",
+        "INSERT INTO event (id, type, object) VALUES ('evt_7', 'payment_intent.succeeded', '{\"id\": \"pi_1\"}')",
     ),
 ];
 

@@ -2,19 +2,64 @@
 
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::orders::SOUND;
+use super::orders;
 use super::{Damage, sees};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/orders");
 
+/// Three commands whose effect lies elsewhere: one that ended in time, one that ended after its receipt of 202, and one
+/// that nobody knows the end of.
+const PHASED: &str = "
+    INSERT INTO idempotency_record (tenant_id, client_id, method, route, key, fingerprint, fingerprint_version, state,
+                                    operation_id, status, completed_at, expires_at, tombstone_until)
+    SELECT 't', 'c', 'POST', '/v1/beyond', operation::text, sha256(''), 1, state, operation, status, clock_timestamp(),
+           clock_timestamp() + interval '1 day', clock_timestamp() + interval '30 days'
+      FROM (VALUES (id(61), 'completed', 402), (id(62), 'completed', 202), (id(63), 'unknown', 202))
+           AS given (operation, state, status);
+    INSERT INTO idempotency_snapshot (operation_id, headers, body) SELECT id(n), '[]', '' FROM generate_series(61, 63) AS n;
+    INSERT INTO idempotency_operation (operation_id, tenant_id, client_id, state, status, headers, body, reply_kept,
+                                       tombstone_kept)
+    VALUES (id(61), 't', 'c', 'failed', 402, '[]', '', '1 day', '30 days'),
+           (id(62), 't', 'c', 'succeeded', 201, '[]', '', '1 day', '30 days'),
+           (id(63), 't', 'c', 'unknown', NULL, NULL, NULL, '1 day', '30 days');
+    INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+    SELECT id(n + 10), 't', 'c', 'payment.charge', 'payment', n::text, id(n), '{}' FROM generate_series(61, 63) AS n;";
+
 const DAMAGES: &[Damage] = &[
     ("an_answer_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(21)"),
+    ("an_answer_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(63)"),
+    (
+        "a_receipt_agrees_with_its_operation",
+        "UPDATE idempotency_operation SET state = 'running' WHERE operation_id = id(61)",
+    ),
+    (
+        "a_receipt_agrees_with_its_operation",
+        "UPDATE idempotency_operation SET state = 'unknown' WHERE operation_id = id(62)",
+    ),
+    (
+        "a_receipt_agrees_with_its_operation",
+        "UPDATE idempotency_record SET state = 'unknown' WHERE operation_id = id(62)",
+    ),
+    (
+        "a_receipt_agrees_with_its_operation",
+        "UPDATE idempotency_record SET state = 'started' WHERE operation_id = id(61)",
+    ),
+    (
+        "a_receipt_agrees_with_its_operation",
+        "UPDATE idempotency_record SET state = 'failed_retryable' WHERE operation_id = id(63)",
+    ),
+    ("a_receipt_agrees_with_its_operation", "UPDATE idempotency_record SET status = 201 WHERE operation_id = id(61)"),
     ("an_intent_has_one_fact", "DELETE FROM audit_fact"),
-    ("an_intent_has_one_fact", "UPDATE audit_fact SET operation_id = id(22)"),
+    ("an_intent_has_one_fact", "UPDATE audit_fact SET operation_id = id(22) WHERE id = id(31)"),
     (
         "an_intent_has_one_fact",
         "INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
          VALUES (id(32), 't', 'c', 'order.place', 'order', id(1)::text, id(23), '{}')",
+    ),
+    (
+        "an_intent_has_one_fact",
+        "INSERT INTO idempotency_operation (operation_id, tenant_id, client_id, reply_kept, tombstone_kept)
+         VALUES (id(33), 't', 'c', '1 day', '30 days')",
     ),
     ("a_history_has_no_gap", "DELETE FROM outbox_event WHERE sequence = 1"),
     ("a_history_has_no_gap", "DELETE FROM outbox_event WHERE sequence = 2"),
@@ -53,5 +98,6 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_question_about_reliability_sees_its_damage() {
-    sees("reliability", MIGRATIONS, &SOUND, DAMAGES).await;
+    let [base, published] = orders::SOUND;
+    sees("reliability", MIGRATIONS, &[base, PHASED, published], DAMAGES).await;
 }

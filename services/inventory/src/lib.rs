@@ -12,7 +12,7 @@ use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Reactions;
-use runtime::{Context, Fields, Service};
+use runtime::{Context, Fields, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -43,6 +43,7 @@ impl Service for Inventory {
     const STREAM: Stream = Stream::Inventory;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     type Settings = ();
+    type Command = NoCommand;
 
     fn settings(_: &mut Fields) {}
 

@@ -16,7 +16,7 @@ use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Reactions;
-use runtime::{Context, Fields, Job, Service};
+use runtime::{Context, Fields, Job, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -49,6 +49,7 @@ impl Service for Orders {
     const STREAM: Stream = Stream::Orders;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     type Settings = Settings;
+    type Command = NoCommand;
 
     fn settings(fields: &mut Fields) -> Settings {
         Settings::read(fields)

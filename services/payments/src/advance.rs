@@ -5,13 +5,17 @@ use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined, Paym
 use contracts::{Event, EventId};
 use database::Tx;
 use outbox::AppendError;
+use serde_json::json;
 use thiserror::Error;
 
+use crate::commands::{self, Refusal};
 use crate::domain::payment::{self, Payment, State, Tell};
 use crate::domain::refund::{self, Refund};
 use crate::domain::{Next, Rejection};
-use crate::intake;
+use crate::intake::{self, Cause};
+use crate::ledger;
 use crate::processor::Forms;
+use crate::review::{self, NewReview, Reason, Subject};
 use crate::store::payments::{self, Change, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
 
@@ -51,9 +55,10 @@ pub(crate) async fn payment(
     input: payment::Input,
 ) -> Result<Next, Fault> {
     let before = row.payment()?;
+    let (subject, seen, refusal) = (Subject::Payment(row.id()), input.seen(), Refusal::of(&input));
     let decision = match payment::decide(&before, input) {
         Ok(decision) => decision,
-        Err(rejection) => return Ok(rejected(rejection, row)),
+        Err(rejection) => return rejected(tx, rejection, row, subject, &seen).await,
     };
     let left = if decision.refund { row.amount()?.amount - row.refund_reserved } else { 0 };
     let sequence = row.sequence + i64::from(decision.tell.is_some());
@@ -62,6 +67,8 @@ pub(crate) async fn payment(
         let change = Change { payment: &decision.payment, refund_reserved, sequence };
         payments::update(tx, row.id(), &change).await?;
         log_move(row, &before, &decision.payment);
+        ledger::payment_moved(tx, row, &before.state, &decision.payment.state).await?;
+        commands::payment_moved(tx, row, &decision.payment.state, refusal).await?;
     }
     if let Some(tell) = decision.tell {
         announce(tx, row, sequence, tell)?;
@@ -69,8 +76,11 @@ pub(crate) async fn payment(
     if let State::Captured(receipt) = &decision.payment.state
         && left > 0
     {
-        let refund = intake::refund(tx, forms, row, receipt, left).await?;
+        let refund = intake::refund(tx, forms, row, receipt, left, Cause::OrderCancelled).await?;
         tracing::info!(payment = %row.id(), %refund, amount = left, "a cancelled order's payment is refunded");
+    }
+    if let Some(reason) = decision.review {
+        ask_people(tx, row, subject, reason, &seen).await?;
     }
     Ok(decision.next)
 }
@@ -84,15 +94,21 @@ pub(crate) async fn refund(
     input: refund::Input,
 ) -> Result<Next, Fault> {
     let before = Refund { state: row.state()?, in_flight };
+    let (subject, seen) = (Subject::Refund(payment.id(), row.id()), input.seen());
     let decision = match refund::decide(&before, input) {
         Ok(decision) => decision,
-        Err(rejection) => return Ok(rejected(rejection, payment)),
+        Err(rejection) => return rejected(tx, rejection, payment, subject, &seen).await,
     };
     if decision.state != before.state {
         refunds::update(tx, row.id(), &decision.state).await?;
         let (refund, from, to) = (row.id(), &before.state, &decision.state);
         tracing::info!(payment = %payment.id(), %refund, ?from, ?to, "RefundMoved");
+        ledger::refund_moved(tx, payment, row, &before.state, &decision.state).await?;
         conclude(tx, payment, row, &decision.state).await?;
+        commands::refund_moved(tx, payment, row, &decision.state).await?;
+    }
+    if let Some(reason) = decision.review {
+        ask_people(tx, payment, subject, reason, &seen).await?;
     }
     Ok(decision.next)
 }
@@ -107,10 +123,8 @@ async fn conclude(
     let (refund_reserved, sequence) = match state {
         refund::State::Pending | refund::State::Unknown => return Ok(()),
         refund::State::Succeeded { .. } => (payment.refund_reserved, payment.sequence + 1),
-        refund::State::Failed { code } => {
-            tracing::error!(payment = %payment.id(), refund = %row.id(), code, "a refund failed: people must look");
-            (payment.refund_reserved - row.amount, payment.sequence)
-        }
+        // Its amount is free again, whether it was never given back or has come back.
+        refund::State::Failed { .. } => (payment.refund_reserved - row.amount, payment.sequence),
     };
     let unchanged = payment.payment()?;
     payments::update(tx, payment.id(), &Change { payment: &unchanged, refund_reserved, sequence }).await?;
@@ -148,17 +162,37 @@ fn log_move(row: &PaymentRow, from: &Payment, to: &Payment) {
 }
 
 /// The input came too late to change anything. What that means for the intent.
-fn rejected(rejection: Rejection, row: &PaymentRow) -> Next {
-    let payment = row.id();
+async fn rejected(
+    tx: &mut Tx,
+    rejection: Rejection,
+    row: &PaymentRow,
+    subject: Subject<'_>,
+    seen: &str,
+) -> Result<Next, Fault> {
     match rejection {
-        Rejection::Ended => Next::Rest,
+        Rejection::Ended => Ok(Next::Rest),
         Rejection::Superseded | Rejection::NotInFlight => {
-            tracing::info!(%payment, ?rejection, "an outcome came too late and changed nothing");
-            Next::Keep
+            let payment = row.id();
+            tracing::info!(%payment, ?rejection, seen, "an outcome came too late and changed nothing");
+            Ok(Next::Keep)
         }
         Rejection::Contradicted => {
-            tracing::error!(%payment, "the processor's answer denies what was recorded before: people must look");
-            Next::Rest
+            ask_people(tx, row, subject, Reason::Contradicted, seen).await?;
+            Ok(Next::Rest)
         }
     }
+}
+
+/// What was seen goes with it, so that they need no log.
+async fn ask_people(
+    tx: &mut Tx,
+    row: &PaymentRow,
+    subject: Subject<'_>,
+    reason: Reason,
+    seen: &str,
+) -> Result<(), Fault> {
+    let tenant = row.tenant()?;
+    let details = json!({ "seen": seen });
+    review::open(tx, NewReview { tenant: Some(&tenant), subject, reason, details }).await?;
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What stays open when a message of an order is given up: whoever does it must hear of the money.
 
 use contracts::OrderId;
-use contracts::events::PaymentRequested;
+use contracts::events::{OrderConfirmed, PaymentRequested};
 use database::Tx;
 use inbox::{Discarded, Failure};
 
@@ -17,6 +17,10 @@ pub(crate) async fn what_stays_open(tx: &mut Tx, discarded: &Discarded) -> Resul
     };
     let id = payment.id();
     let warning = match payment.state()? {
+        State::Captured(_) if discarded.is::<OrderConfirmed>() && !payment.confirmed => Some(format!(
+            "payment {id} of order {order} is not earned: its money stays on the ledger's clearing account, and \
+             nobody can have it back"
+        )),
         // Given back in whole, or about to be.
         State::Captured(_) if payment.refund_reserved >= payment.amount()?.amount => None,
         State::Captured(_) => Some(format!(

@@ -5,17 +5,24 @@ compile_error!("a mutant must not leave the workshop: build without the features
 
 mod advance;
 mod api;
+mod commands;
 mod discarded;
 pub mod domain;
+mod error;
 mod intake;
+mod ledger;
+mod operate;
 pub mod processor;
 pub mod reactions;
+mod reconcile;
+mod review;
 mod schema;
 mod settings;
 mod store;
+mod webhooks;
 mod worker;
 
-use contracts::Stream;
+use contracts::{LedgerSealed, Stream};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Reactions;
@@ -23,7 +30,10 @@ use runtime::{Context, Fields, Job, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use ledger::{SealError, Sealer};
+pub use reconcile::Rules;
 pub use settings::Settings;
+pub use webhooks::Webhooks;
 pub use worker::{Limits, Pace, Worker};
 
 /// Its tables.
@@ -39,8 +49,12 @@ pub struct Payments;
         description = "Charges and refunds, each made at the card processor once, whatever is lost or repeated.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
-    tags((name = "payments", description = "What was taken for which order, and what of it was given back")),
-    components(schemas(edge::ProblemBody)),
+    tags(
+        (name = "payments", description = "What was taken for which order, and what of it was given back"),
+        (name = "webhooks", description = "What the processor tells of its own accord"),
+        (name = "ledger", description = "Where the money is, in double entry"),
+    ),
+    components(schemas(edge::ProblemBody, edge::AcceptedOperation)),
     modifiers(&Bearer),
 )]
 struct Api;
@@ -48,8 +62,10 @@ struct Api;
 impl Service for Payments {
     const NAME: &'static str = "payments";
     const STREAM: Stream = Stream::Payments;
+    const SIDE_TOPICS: &'static [&'static str] = &[LedgerSealed::TOPIC];
     const DEFAULTS: &'static str = include_str!("../config.toml");
     type Settings = Settings;
+    type Command = operate::Command;
 
     fn settings(fields: &mut Fields) -> Settings {
         Settings::read(fields)
@@ -72,9 +88,16 @@ impl Service for Payments {
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {
-        let Settings { processor, forms, limits } = context.settings.clone();
+        let Settings { processor, forms, limits, seal_every, .. } = context.settings.clone();
         let database = context.database.clone();
         let worker = processor.map(|processor| Worker::new(database, processor, forms, limits));
-        worker.into_iter().map(|worker| Job::new("worker", |stop| worker.run(stop))).collect()
+        let sealer = Sealer::new(context.database.clone());
+        let seal = Job::every("seal", seal_every, move || {
+            let sealer = sealer.clone();
+            async move { sealer.round().await.map(drop) }
+        });
+        let compare = reconcile::job(context.database.clone(), context.settings.clone());
+        let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
+        worker.into_iter().chain([seal]).chain(compare).collect()
     }
 }

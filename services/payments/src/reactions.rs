@@ -2,7 +2,7 @@
 //! the inbox.
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{Event, Message, Money, OrderId, TenantId};
+use contracts::{Caller, Event, Message, Money, OrderId, TenantId};
 use database::Tx;
 use inbox::{Failure, Incoming, Reactions};
 use uuid::Uuid;
@@ -10,8 +10,9 @@ use uuid::Uuid;
 use crate::advance;
 use crate::discarded::what_stays_open;
 use crate::domain::Next;
-use crate::domain::payment::Input;
+use crate::domain::payment::{Input, Payment, State};
 use crate::intake;
+use crate::ledger;
 use crate::processor::Forms;
 use crate::store::intents;
 use crate::store::payments::{self, NewPayment, PaymentRow};
@@ -24,8 +25,8 @@ pub(crate) fn reactions(forms: Forms) -> Reactions {
         .warning(what_stays_open)
         .on(async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
         .on(async move |tx, m: &Message<OrderCancelled>| cancel(tx, &for_cancellation, m).await)
+        .on(async move |tx, m: &Message<OrderConfirmed>| confirm(tx, m).await)
         .ignoring::<OrderPlaced>()
-        .ignoring::<OrderConfirmed>()
 }
 
 /// The stock is held: accept the charge. Asked twice, it is accepted once.
@@ -38,12 +39,14 @@ pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequeste
     let new = NewPayment {
         id: wanted.payment,
         tenant: wanted.tenant(),
-        order: wanted.order,
+        order: Some(wanted.order),
+        operation: None,
+        reference: None,
         amount: wanted.amount,
         payment_method: &wanted.payment_method,
         expires_at,
     };
-    if intake::charge(tx, forms, &new).await? {
+    if intake::charge(tx, forms, &new, &Caller::system(new.tenant.clone())).await? {
         return Ok(());
     }
     let known = payment_of(tx, wanted.tenant(), wanted.order).await?;
@@ -63,8 +66,36 @@ pub async fn cancel(tx: &mut Tx, forms: &Forms, cancelled: &Message<OrderCancell
     };
     match advance::payment(tx, forms, &payment, Input::CancelRequested).await? {
         Next::Rest => intents::rest(tx, payment.id).await?,
-        Next::Keep | Next::Attempt | Next::Retry { .. } => {}
+        Next::Keep | Next::Attempt | Next::LookUp | Next::Retry { .. } | Next::LookLater { .. } => {}
     }
+    Ok(())
+}
+
+/// The order is fulfilled: what was taken for it is earned, and no longer to be given back by itself.
+///
+/// `orders` confirms only what was captured. A confirmation of anything else is not believed: it is parked, so that
+/// people see which of the two is wrong, and nothing is earned meanwhile.
+pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result<(), Failure> {
+    let order = confirmed.order;
+    let payment = payment_of(tx, confirmed.tenant(), order).await?;
+    let payment = payment.filter(|payment| payment.id() == confirmed.payment).ok_or_else(|| {
+        Failure::Refused(format!(
+            "order {order} is confirmed for payment {}, which is not its",
+            confirmed.payment
+        ))
+    })?;
+    if payment.confirmed {
+        return Ok(());
+    }
+    let Payment { state, cancel_requested } = payment.payment()?;
+    if !matches!(state, State::Captured(_)) || cancel_requested {
+        return Err(Failure::Refused(format!(
+            "order {order} is confirmed, but its payment {} is {state:?} (cancelled: {cancel_requested})",
+            payment.id()
+        )));
+    }
+    payments::confirm(tx, payment.id()).await?;
+    ledger::order_confirmed(tx, &payment, order).await?;
     Ok(())
 }
 
@@ -80,9 +111,10 @@ async fn payment_of(tx: &mut Tx, tenant: &TenantId, order: OrderId) -> Result<Op
 
 /// Every payment that the batch may change.
 async fn lock_payments(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
-    let cancelled =
-        batch.iter().map(Incoming::envelope).filter(|envelope| envelope.kind == OrderCancelled::TYPE);
-    let orders: Vec<Uuid> = cancelled.map(|envelope| envelope.aggregate).collect();
+    let ends = [OrderCancelled::TYPE, OrderConfirmed::TYPE];
+    let ended =
+        batch.iter().map(Incoming::envelope).filter(|envelope| ends.contains(&envelope.kind.as_str()));
+    let orders: Vec<Uuid> = ended.map(|envelope| envelope.aggregate).collect();
     if !orders.is_empty() {
         payments::lock_of_orders(tx, &orders).await?;
     }

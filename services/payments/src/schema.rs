@@ -16,6 +16,12 @@ diesel::table! {
         processor_intent -> Nullable<Text>,
         processor_charge -> Nullable<Text>,
         refund_reserved -> BigInt,
+        confirmed -> Bool,
+        fee -> Nullable<BigInt>,
+        fee_currency -> Nullable<Text>,
+        fee_transaction -> Nullable<Text>,
+        operation_id -> Nullable<Uuid>,
+        reference -> Nullable<Text>,
         expires_at -> Timestamptz,
         sequence -> BigInt,
         created_at -> Timestamptz,
@@ -33,6 +39,8 @@ diesel::table! {
         state -> Text,
         failure_code -> Nullable<Text>,
         processor_refund -> Nullable<Text>,
+        operation_id -> Nullable<Uuid>,
+        reason -> Nullable<Text>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }
@@ -51,13 +59,76 @@ diesel::table! {
         due_at -> Nullable<Timestamptz>,
         sent_since -> Nullable<Timestamptz>,
         last_outcome -> Nullable<Text>,
+        asks -> Text,
+        look_ups -> Integer,
+        processor_object -> Nullable<Text>,
+        woken -> Bool,
+        faults -> Integer,
         traceparent -> Nullable<Text>,
         created_at -> Timestamptz,
     }
 }
 
+diesel::table! {
+    review (id) {
+        id -> Uuid,
+        tenant_id -> Nullable<Text>,
+        subject -> Text,
+        subject_id -> Text,
+        payment_id -> Nullable<Uuid>,
+        reason -> Text,
+        details -> Jsonb,
+        opened_at -> Timestamptz,
+        resolution -> Nullable<Text>,
+        resolved_by -> Nullable<Text>,
+        note -> Nullable<Text>,
+        resolved_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    reconciliation (singleton) {
+        singleton -> Bool,
+        due_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    webhook_event (id) {
+        id -> Text,
+        kind -> Text,
+        object_id -> Nullable<Text>,
+        tenant_id -> Nullable<Text>,
+        intent_id -> Nullable<Uuid>,
+        body_hash -> Binary,
+        created_at -> Timestamptz,
+        received_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    ledger_entry (transaction_id, line) {
+        transaction_id -> BigInt,
+        line -> SmallInt,
+        tenant_id -> Text,
+        account -> Text,
+        currency -> Text,
+        amount -> BigInt,
+    }
+}
+
+diesel::table! {
+    ledger_seal (position) {
+        position -> BigInt,
+        transaction_id -> BigInt,
+        hash -> Binary,
+        sealed_at -> Timestamptz,
+    }
+}
+
 diesel::joinable!(intent -> payment (payment_id));
-diesel::allow_tables_to_appear_in_same_query!(intent, payment);
+diesel::joinable!(refund -> payment (payment_id));
+diesel::allow_tables_to_appear_in_same_query!(intent, payment, refund);
 
 diesel::define_sql_function! {
     /// The first of the two that is not null.

@@ -6,10 +6,18 @@ use std::time::Duration;
 use reqwest::Url;
 use runtime::Fields;
 
-use crate::processor::{Forms, Processor, ProcessorError};
+use crate::processor::{Breaker, Forms, Manners, Processor, ProcessorError};
+use crate::reconcile::Rules;
+use crate::webhooks::Webhooks;
 use crate::worker::{Limits, Pace};
 
-/// The sections `[processor]` and `[worker]` of `config.toml`.
+/// Where nothing else is said.
+const SEAL_EVERY: Duration = Duration::from_secs(1);
+
+/// Where nothing else is said.
+const PAYMENT_LIFE: Duration = Duration::from_mins(15);
+
+/// The sections `[payments]`, `[processor]`, `[worker]`, `[ledger]` and `[reconcile]` of `config.toml`.
 #[derive(Clone)]
 pub struct Settings {
     /// Talks to the processor; `None` only in a configuration with faults, which nobody gets.
@@ -18,34 +26,93 @@ pub struct Settings {
     pub(crate) forms: Forms,
     /// How the worker behaves.
     pub(crate) limits: Limits,
+    /// How long after its acceptance a payment's first attempt may start, where no order sets another limit.
+    pub(crate) payment_life: Duration,
+    /// How the processor's events are known to be its own.
+    pub(crate) webhooks: Webhooks,
+    /// How our books are compared with the processor's.
+    pub(crate) reconcile: Rules,
+    /// Between two looks for what is to be sealed in the ledger.
+    pub(crate) seal_every: Duration,
 }
 
 impl Settings {
     /// Settings that are made and not read: for tests.
     pub fn new(processor: Processor, forms: Forms, limits: Limits) -> Self {
-        Self { processor: Some(processor), forms, limits }
+        Self {
+            processor: Some(processor),
+            forms,
+            limits,
+            payment_life: PAYMENT_LIFE,
+            webhooks: Webhooks::default(),
+            reconcile: Rules::default(),
+            seal_every: SEAL_EVERY,
+        }
+    }
+
+    /// The same, comparing books by these rules.
+    #[must_use]
+    pub fn with_rules(self, reconcile: Rules) -> Self {
+        Self { reconcile, ..self }
+    }
+
+    /// The same, with events of the processor.
+    #[must_use]
+    pub fn with_webhooks(self, webhooks: Webhooks) -> Self {
+        Self { webhooks, ..self }
     }
 
     pub(crate) fn read(fields: &mut Fields) -> Self {
-        let deadline = fields.milliseconds("processor.timeout_milliseconds", 10..=60_000);
-        let processor = processor(fields, deadline);
+        let manners = manners(fields);
+        let processor = processor(fields, &manners);
         let forms = Forms::of(deployment(fields));
         let limits = limits(fields);
-        // An attempt is one call, and a second one where the first finds a customer missing.
-        if limits.lease < deadline * 2 {
-            fields.refuse("worker.lease_seconds", "at least twice processor.timeout_milliseconds");
+        if limits.lease <= manners.total {
+            fields.refuse("worker.lease_seconds", "more than processor.total_timeout_milliseconds");
         }
-        Self { processor, forms, limits }
+        let seal_every = fields.milliseconds("ledger.seal_milliseconds", 10..=60_000);
+        let payment_life = fields.seconds("payments.life_seconds", 1..=86_400);
+        Self {
+            processor,
+            forms,
+            limits,
+            payment_life,
+            webhooks: Webhooks::read(fields),
+            reconcile: Rules::read(fields),
+            seal_every,
+        }
     }
 }
 
-fn processor(fields: &mut Fields, deadline: Duration) -> Option<Processor> {
+fn manners(fields: &mut Fields) -> Manners {
+    let manners = Manners {
+        version: fields.text("processor.api_version", "the version of the processor's protocol"),
+        connect: fields.milliseconds("processor.connect_timeout_milliseconds", 1..=60_000),
+        request: fields.milliseconds("processor.timeout_milliseconds", 10..=60_000),
+        total: fields.milliseconds("processor.total_timeout_milliseconds", 10..=600_000),
+        concurrency: fields.number("processor.concurrency", 1..=1024),
+        breaker: Breaker {
+            failures: fields.number("processor.breaker_failures", 1..=10_000),
+            pause: fields.milliseconds("processor.breaker_pause_milliseconds", 1..=600_000),
+        },
+    };
+    if manners.total < manners.request {
+        fields.refuse("processor.total_timeout_milliseconds", "at least processor.timeout_milliseconds");
+    }
+    manners
+}
+
+fn processor(fields: &mut Fields, manners: &Manners) -> Option<Processor> {
     let base = fields.parsed("processor.url", "an http or https URL", Base(None)).0;
     let secret_key = fields.secret("processor.secret_key", "the processor's API key, such as sk_test_…");
-    match Processor::new(base?, &secret_key, deadline) {
+    match Processor::new(base?, &secret_key, manners) {
         Ok(processor) => Some(processor),
         Err(ProcessorError::SecretKey) => {
             fields.refuse("processor.secret_key", "printable ASCII");
+            None
+        }
+        Err(ProcessorError::Version) => {
+            fields.refuse("processor.api_version", "printable ASCII");
             None
         }
         Err(ProcessorError::Client(error)) => {
@@ -85,6 +152,12 @@ fn limits(fields: &mut Fields) -> Limits {
         pace: Pace {
             first: fields.milliseconds("worker.first_pause_milliseconds", 1..=60_000),
             longest: fields.milliseconds("worker.longest_pause_milliseconds", 1..=3_600_000),
+        },
+        look_ups: fields.number("worker.look_ups", 1..=1000),
+        faults: fields.number("worker.faults", 1..=1000),
+        look_up_pace: Pace {
+            first: fields.milliseconds("worker.first_look_up_pause_milliseconds", 1..=600_000),
+            longest: fields.milliseconds("worker.longest_look_up_pause_milliseconds", 1..=86_400_000),
         },
     }
 }

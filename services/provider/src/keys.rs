@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
+use chrono::TimeDelta;
+use database::functions::{clock_timestamp, from_now};
 use database::{Connection, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Failure, Refusal};
-use crate::form::Form;
+use crate::protocol::{Expand, Failure, Form, Refusal};
 use crate::schema::idempotency_key;
 
 /// A key has at most so many characters, as the real processor's.
@@ -39,6 +41,16 @@ impl Answer {
     /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    /// The same with whole objects in the place of ids; a refusal stays as it is.
+    pub(crate) async fn expanded(self, tx: &mut Tx, expand: &Expand) -> Result<Self, Failure> {
+        if !self.status.is_success() || *expand == Expand::default() {
+            return Ok(self);
+        }
+        let mut object = [serde_json::from_slice(&self.body).unwrap_or_default()];
+        expand.apply(tx, &mut object).await?;
+        Ok(Self::new(self.status, &object[0]))
     }
 
     /// The same, for the wire.
@@ -107,7 +119,7 @@ impl Drop for Claim {
     }
 }
 
-#[derive(Queryable, Selectable, Insertable)]
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = idempotency_key)]
 struct Record {
     key: String,
@@ -117,10 +129,11 @@ struct Record {
     body: Vec<u8>,
 }
 
-/// The answer stored under the key; a refusal if it was the answer to something else.
+/// The answer stored under the key, if that is not too long ago; a refusal if it was the answer to something else.
 pub(crate) async fn recall(connection: &mut Connection, stamp: &Stamp) -> Result<Option<Answer>, Failure> {
     let record = idempotency_key::table
         .find(&stamp.key)
+        .filter(idempotency_key::valid_until.gt(clock_timestamp()))
         .select(Record::as_select())
         .first(connection)
         .await
@@ -146,22 +159,34 @@ pub(crate) async fn recall(connection: &mut Connection, stamp: &Stamp) -> Result
     Ok(Some(Answer { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body }))
 }
 
-/// Stores the answer in the unit of work that it answers for. `false` if another process has stored one first; the
-/// caller then gives its own work up.
-pub(crate) async fn remember(tx: &mut Tx, stamp: &Stamp, answer: &Answer) -> Result<bool, Failure> {
-    let record = Record {
+/// Stores the answer in the unit of work that it answers for, and keeps it for `window`. `false` if another process has
+/// stored one first; the caller then gives its own work up.
+pub(crate) async fn remember(
+    tx: &mut Tx,
+    stamp: &Stamp,
+    answer: &Answer,
+    window: Duration,
+) -> Result<bool, Failure> {
+    let record = || Record {
         key: stamp.key.clone(),
         path: stamp.path.clone(),
         parameters_hash: stamp.parameters_hash.to_vec(),
         status: i16::try_from(answer.status.as_u16()).unwrap_or(i16::MAX),
         body: answer.body.clone(),
     };
-    let inserted = diesel::insert_into(idempotency_key::table)
-        .values(record)
-        .on_conflict_do_nothing()
-        .execute(tx)
-        .await?;
-    Ok(inserted == 1)
+    let window = TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
+    let valid = || idempotency_key::valid_until.eq(from_now(window));
+    let insert = diesel::insert_into(idempotency_key::table)
+        .values((record(), valid()))
+        .on_conflict(idempotency_key::key)
+        .do_update()
+        .set((record(), valid()));
+    // Past its window the key is free, and the next to use it takes the row over.
+    let insert = diesel::query_dsl::methods::FilterDsl::filter(
+        insert,
+        idempotency_key::valid_until.le(clock_timestamp()),
+    );
+    Ok(insert.execute(tx).await? == 1)
 }
 
 #[cfg(test)]

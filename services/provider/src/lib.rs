@@ -1,21 +1,18 @@
 #![doc = include_str!("../README.md")]
 
 mod api;
-mod cards;
-mod currencies;
-mod error;
+mod bank;
 mod faults;
-mod form;
-mod intents;
 mod keys;
 mod objects;
-mod page;
+mod operations;
 mod processor;
-mod refunds;
+mod protocol;
 mod schema;
 mod server;
 mod settings;
 mod store;
+mod webhooks;
 
 pub use server::{MIGRATIONS, Provider, StartError, migrate};
-pub use settings::{LogFormat, Settings, WrongSettings};
+pub use settings::{Endpoint, LogFormat, Pace, Settings, WrongSettings};

@@ -21,6 +21,10 @@ table! {
         canceled_at -> Nullable<BigInt>,
         metadata -> Jsonb,
         created -> BigInt,
+        capture_method -> Text,
+        amount_received -> BigInt,
+        error_code -> Nullable<Text>,
+        description -> Nullable<Text>,
     }
 }
 
@@ -35,6 +39,11 @@ table! {
         payment_method -> Text,
         status -> Text,
         created -> BigInt,
+        amount_captured -> BigInt,
+        error_code -> Nullable<Text>,
+        decline_code -> Nullable<Text>,
+        balance_transaction -> Nullable<Text>,
+        metadata -> Jsonb,
     }
 }
 
@@ -50,6 +59,58 @@ table! {
         reason -> Nullable<Text>,
         metadata -> Jsonb,
         created -> BigInt,
+        failure_reason -> Nullable<Text>,
+        balance_transaction -> Nullable<Text>,
+        failure_balance_transaction -> Nullable<Text>,
+    }
+}
+
+table! {
+    balance_transaction (id) {
+        id -> Text,
+        position -> BigInt,
+        #[sql_name = "type"]
+        kind -> Text,
+        source -> Text,
+        amount -> BigInt,
+        fee -> BigInt,
+        net -> BigInt,
+        currency -> Text,
+        created -> BigInt,
+    }
+}
+
+table! {
+    bank_decision (id) {
+        id -> BigInt,
+        object -> Text,
+        decision -> Text,
+        due_at -> Timestamptz,
+    }
+}
+
+table! {
+    event (id) {
+        id -> Text,
+        position -> BigInt,
+        #[sql_name = "type"]
+        kind -> Text,
+        object -> Jsonb,
+        request -> Nullable<Text>,
+        idempotency_key -> Nullable<Text>,
+        created -> BigInt,
+        planned -> Bool,
+    }
+}
+
+table! {
+    delivery (id) {
+        id -> BigInt,
+        event -> Text,
+        url -> Text,
+        due_at -> Nullable<Timestamptz>,
+        attempts -> Integer,
+        delivered_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -61,7 +122,8 @@ table! {
         status -> SmallInt,
         body -> Bytea,
         created -> BigInt,
+        valid_until -> Timestamptz,
     }
 }
 
-allow_tables_to_appear_in_same_query!(payment_intent, charge, refund);
+allow_tables_to_appear_in_same_query!(event, delivery);

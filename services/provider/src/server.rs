@@ -14,10 +14,10 @@ use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::api;
 use crate::processor::Processor;
 use crate::settings::Settings;
-use crate::store;
+use crate::webhooks::{self, Endpoints};
+use crate::{api, bank, store};
 
 /// The tables of the books.
 pub const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/provider");
@@ -43,6 +43,9 @@ pub enum StartError {
     /// The connection pool was refused.
     #[error(transparent)]
     Pool(#[from] database::Error),
+    /// Webhooks could not be sent.
+    #[error("the HTTP client for webhooks cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
 }
 
 /// A provider that listens.
@@ -51,7 +54,8 @@ pub struct Provider {
     server: Server,
     address: SocketAddr,
     database: Database,
-    opening: JoinHandle<()>,
+    /// Opens the books; then the banks and the webhooks, which end in the middle and leave their work to a successor.
+    background: JoinHandle<()>,
 }
 
 impl Provider {
@@ -59,7 +63,10 @@ impl Provider {
     /// threads, which drives the database connections.
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
         let database = Database::new(&settings.database, Handle::current())?;
-        let processor = web::Data::from(Arc::new(Processor::new(database.clone())));
+        let endpoints = Endpoints::new(settings.endpoints.clone());
+        let shared = Arc::new(Processor::new(database.clone(), endpoints, settings.pace));
+        let processor = web::Data::from(Arc::clone(&shared));
+        let webhooks = webhooks::client(settings.pace.webhook_deadline)?;
         let address = SocketAddr::new(settings.host, settings.port);
         let http = HttpServer::new(move || App::new().app_data(processor.clone()).configure(api::routes))
             .workers(2)
@@ -68,9 +75,13 @@ impl Provider {
             .bind(address)
             .map_err(|source| StartError::Listen { address, source })?;
         let address = http.addrs().first().copied().unwrap_or(address);
-        let opening = database.spawn(open(database.clone(), settings.migration_url.clone()));
+        let (opened, migration_url) = (database.clone(), settings.migration_url.clone());
+        let background = database.spawn(async move {
+            open(opened, migration_url).await;
+            tokio::join!(bank::run(Arc::clone(&shared)), webhooks::run(shared, webhooks));
+        });
         tracing::info!(%address, "listening");
-        Ok(Self { server: http.run(), address, database, opening })
+        Ok(Self { server: http.run(), address, database, background })
     }
 
     /// Where it listens.
@@ -86,7 +97,7 @@ impl Provider {
     /// Serves until the handle stops it and every transaction has ended.
     pub async fn run(self) -> io::Result<()> {
         let served = self.server.await;
-        self.opening.abort();
+        self.background.abort();
         self.database.drained().await;
         tracing::info!("stopped");
         served

@@ -16,12 +16,18 @@ pub struct Operator {
 }
 
 impl Operator {
+    /// Who gives the command, and why, where a command has arguments of its own for that.
+    pub fn new(name: ClientId, reason: impl Into<String>) -> Self {
+        Self { name, reason: reason.into() }
+    }
+
     /// What stands as a fact's actor: no client can have such a name.
-    pub(crate) fn actor(&self) -> String {
+    pub fn actor(&self) -> String {
         format!("@operator:{}", self.name)
     }
 
-    pub(crate) fn reason(&self) -> &str {
+    /// Why, in their own words.
+    pub fn reason(&self) -> &str {
         &self.reason
     }
 }

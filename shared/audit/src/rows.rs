@@ -1,10 +1,7 @@
 //! The table, and how facts get into it.
 
-use database::{Buffered, Error, Tx};
+use database::{Buffered, Insert};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -54,14 +51,9 @@ impl From<Fact> for NewFact {
 }
 
 impl Buffered for Fact {
-    fn write(facts: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<(), Error>> {
-        async move {
-            // One fact a statement: a unit of work has one, and a fixed statement stays prepared.
-            for fact in facts {
-                diesel::insert_into(audit_fact::table).values(NewFact::from(fact)).execute(&mut &*tx).await?;
-            }
-            Ok(())
-        }
-        .boxed()
+    fn inserts(facts: Vec<Self>) -> Vec<Insert> {
+        // One for each fact: a unit of work has one.
+        let insert = |fact| diesel::insert_into(audit_fact::table).values(NewFact::from(fact));
+        facts.into_iter().map(|fact| Insert::new(insert(fact))).collect()
     }
 }

@@ -8,9 +8,9 @@ use rustix::process::{Signal, getpid, kill_process};
 use crate::Refused;
 
 /// Every place there is; the README says where each stands.
-pub const NAMES: [&str; 20] = [
+pub const NAMES: [&str; 26] = [
     "e1", "e2", "e3", "e4", "r1", "r2", "r3", "r4", "c1", "c2", "c3", "c4", "c5", "c6", "p1", "p2", "p3",
-    "p4", "t1", "d1",
+    "p4", "k1", "k2", "k3", "w1", "w2", "w3", "t1", "d1",
 ];
 
 /// What marks a name in a program's bytes, so that a look at the file tells whether it can be crashed.

@@ -32,6 +32,12 @@ fn everywhere() {
     crashpoint::reach!("p2");
     crashpoint::reach!("p3");
     crashpoint::reach!("p4");
+    crashpoint::reach!("w1");
+    crashpoint::reach!("w2");
+    crashpoint::reach!("w3");
+    crashpoint::reach!("k1");
+    crashpoint::reach!("k2");
+    crashpoint::reach!("k3");
     crashpoint::reach!("t1");
     crashpoint::reach!("d1");
 }

@@ -76,6 +76,14 @@ impl Database {
         Tx::begin(self).await
     }
 
+    /// Opens a unit of work and reads in the same round trip.
+    ///
+    /// `read` must only read: were BEGIN to fail, its statements would run on their own, and what they wrote would stay.
+    /// Locks of the transaction may be taken: without one, they end at once.
+    pub async fn begin_reading<T>(&self, read: impl AsyncFnOnce(&Tx) -> Result<T>) -> Result<(Tx, T)> {
+        Tx::begin_reading(self, read).await
+    }
+
     /// Runs work that a vanished client must not stop: dropping the returned future does not cancel it.
     pub async fn detach<T: Send + 'static>(
         &self,

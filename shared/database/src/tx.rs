@@ -5,9 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::TryFutureExt;
+use futures_util::future::try_join;
 
 use crate::buffer::{self, Buffered, Pending};
 use crate::{Database, Error, Result, Signal};
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 type Hook = Box<dyn FnOnce() + Send + Sync>;
 
@@ -26,19 +30,32 @@ pub struct Tx {
 
 impl Tx {
     pub(crate) async fn begin(database: &Database) -> Result<Self> {
-        let connection = database.connection().await?;
-        // Armed before BEGIN is sent: cancelled in between, the connection is discarded, not returned half open.
-        let mut tx = Self {
-            connection: Some(connection),
+        let tx = Self::unopened(database).await?;
+        (&tx).batch_execute(BEGIN).await?;
+        Ok(tx)
+    }
+
+    pub(crate) async fn begin_reading<T>(
+        database: &Database,
+        read: impl AsyncFnOnce(&Self) -> Result<T>,
+    ) -> Result<(Self, T)> {
+        let tx = Self::unopened(database).await?;
+        // Polled first, so BEGIN is sent first. Nothing is given to the caller before it has succeeded.
+        let mut begin = &tx;
+        let ((), found) = try_join(begin.batch_execute(BEGIN).err_into(), read(&tx)).await?;
+        Ok((tx, found))
+    }
+
+    /// Armed before BEGIN is sent: cancelled in between, the connection is discarded, not returned half open.
+    async fn unopened(database: &Database) -> Result<Self> {
+        Ok(Self {
+            connection: Some(database.connection().await?),
             database: database.clone(),
             failed: Arc::default(),
             pending: Vec::new(),
             hooks: Vec::new(),
             traceparent: None,
-        };
-        // Awaited alone: pipelined with a statement that is not yet prepared, rows are committed on their own.
-        tx.control("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-        Ok(tx)
+        })
     }
 
     /// Writes what is buffered and commits. [`Error::CommitUnknown`] if the connection was lost in COMMIT;
@@ -112,7 +129,7 @@ impl Tx {
         self.pending.push(Pending::new(row));
     }
 
-    /// Writes what is buffered now. `commit` does it too.
+    /// Writes what is buffered now, by one statement. `commit` does it too.
     pub async fn flush(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());

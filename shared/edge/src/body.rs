@@ -1,17 +1,17 @@
-//! Reading a body: bounded, in time, and JSON. actix has no deadline for bodies of its own (measured).
+//! Reading a body: bounded, in time, and JSON or as it is. actix has no deadline for bodies of its own (measured).
 
+use std::pin::Pin;
 use std::time::Duration;
 
-use actix_web::HttpMessage;
-use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use actix_web::web::{Bytes, BytesMut};
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use futures_util::StreamExt;
 use idempotency::{Limits, canonicalise};
 
 use crate::parse::{Invalid, invalid};
-use crate::{EdgeSettings, Problem, kind};
+use crate::{Edge, EdgeSettings, Problem, kind};
 
 /// The longest silence within a body.
 const IDLE: Duration = Duration::from_secs(2);
@@ -48,17 +48,27 @@ async fn read(
     if request.headers().contains_key(CONTENT_ENCODING) {
         return unsupported("The body has a Content-Encoding; send it without one.".to_owned());
     }
+    collect(request, payload, settings.body_limit, settings.body_deadline).await
+}
+
+/// Everything that is sent, if it is not too much and does not take too long.
+async fn collect(
+    request: &HttpRequest,
+    payload: &mut Payload,
+    limit: usize,
+    deadline: Duration,
+) -> Result<Bytes, Problem> {
     let announced =
         request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > settings.body_limit) {
-        return Err(too_large(settings));
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large(limit));
     }
     let read = async {
         let mut body = BytesMut::new();
         loop {
             match tokio::time::timeout(IDLE, payload.next()).await {
-                Ok(Some(Ok(chunk))) if body.len() + chunk.len() > settings.body_limit => {
-                    return Err(too_large(settings));
+                Ok(Some(Ok(chunk))) if body.len() + chunk.len() > limit => {
+                    return Err(too_large(limit));
                 }
                 Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
                 Ok(Some(Err(error))) => {
@@ -72,16 +82,33 @@ async fn read(
             }
         }
     };
-    tokio::time::timeout(settings.body_deadline, read).await.unwrap_or_else(|_| Err(too_slow()))
+    tokio::time::timeout(deadline, read).await.unwrap_or_else(|_| Err(too_slow()))
 }
 
-fn too_large(settings: &EdgeSettings) -> Problem {
-    Problem::new(
-        &kind::REQUEST_TOO_LARGE,
-        format!("The body may have {} bytes at most.", settings.body_limit),
-    )
+fn too_large(limit: usize) -> Problem {
+    Problem::new(&kind::REQUEST_TOO_LARGE, format!("The body may have {limit} bytes at most."))
 }
 
 fn too_slow() -> Problem {
     Problem::new(&kind::REQUEST_TIMEOUT, "The body did not arrive in time; nothing was done. Send it again.")
+}
+
+/// The largest body that [`RawBody`] takes.
+const RAW_LIMIT: usize = 64 * 1024;
+
+/// A body's exact bytes, of whatever type, for who must check a signature over them: 64 KiB at most, in time.
+pub struct RawBody(pub Bytes);
+
+impl FromRequest for RawBody {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let mut payload = payload.take();
+        Box::pin(async move {
+            let deadline = Edge::of(&request)?.settings.body_deadline;
+            collect(&request, &mut payload, RAW_LIMIT, deadline).await.map(Self)
+        })
+    }
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod answer;
+mod arrival;
 mod auth;
 mod body;
 mod conditional;
@@ -12,8 +13,10 @@ mod list;
 mod manners;
 mod natural;
 mod openapi;
+mod operations;
 mod parse;
 mod path;
+mod phased;
 mod problem;
 mod rate;
 mod reply;
@@ -24,6 +27,7 @@ mod unread;
 mod wish;
 
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
+pub use body::RawBody;
 pub use conditional::{IfMatch, IfNoneMatch, entity_tag};
 pub use docs::docs;
 pub use failure::Failure;
@@ -32,9 +36,11 @@ pub use key_records::idempotency_keys;
 pub use list::{Listing, Page, PageQuery};
 pub use manners::manners;
 pub use natural::Natural;
-pub use openapi::{Bearer, CommandProblems, IdempotencyKey, ReadProblems};
+pub use openapi::{Accepted, Bearer, CommandProblems, IdempotencyKey, ReadProblems};
+pub use operations::{AcceptedOperation, operations};
 pub use parse::{Faults, Invalid};
 pub use path::Segment;
+pub use phased::Phased;
 pub use problem::{Kind, Problem, ProblemBody, kind};
 pub use rate::RateLimit;
 pub use reply::Reply;

@@ -35,6 +35,27 @@ impl IntoParams for IdempotencyKey {
     }
 }
 
+/// The 202 of a command whose outcome is still to come. The document needs [`AcceptedOperation`](crate::AcceptedOperation)
+/// among its schemas.
+pub struct Accepted;
+
+impl IntoResponses for Accepted {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("AcceptedOperation"))).build();
+        let text = |description: &str| {
+            let schema = ObjectBuilder::new().schema_type(SchemaType::new(Type::String));
+            HeaderBuilder::new().schema(Some(schema.build())).description(Some(description)).build()
+        };
+        let response = ResponseBuilder::new()
+            .description("Accepted; the outcome is still to come. It is carried out once, whoever asks again")
+            .content("application/json", body)
+            .header("Location", text("The operation, where the outcome will be"))
+            .header("Retry-After", seconds("Seconds after which to look there"))
+            .header("Idempotency-Status", text("executed, or replayed"));
+        BTreeMap::from([("202".to_owned(), RefOr::T(response.build()))])
+    }
+}
+
 /// The problems that any command may answer, beside its own.
 pub struct CommandProblems;
 
@@ -92,8 +113,11 @@ pub(crate) fn problems(of: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>>
 }
 
 fn retry_after() -> Header {
+    seconds("Seconds after which the same request may be sent again; only if it is retryable")
+}
+
+fn seconds(description: &str) -> Header {
     let seconds = ObjectBuilder::new().schema_type(SchemaType::new(Type::Integer)).minimum(Some(1));
-    let description = "Seconds after which the same request may be sent again; only if it is retryable";
     HeaderBuilder::new().schema(Some(seconds.build())).description(Some(description)).build()
 }
 

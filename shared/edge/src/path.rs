@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use contracts::{OrderId, PaymentId, Sku};
+use contracts::{OperationId, OrderId, PaymentId, RefundId, Sku};
 use uuid::Uuid;
 
 use crate::Problem;
@@ -22,19 +22,21 @@ pub trait FromSegment: Sized {
     fn from_segment(text: &str) -> Option<Self>;
 }
 
-impl FromSegment for OrderId {
-    const WHAT: &'static str = "order";
-    fn from_segment(text: &str) -> Option<Self> {
-        Uuid::parse_str(text).ok().map(Self::from)
-    }
+macro_rules! id {
+    ($id:ident, $what:literal) => {
+        impl FromSegment for $id {
+            const WHAT: &'static str = $what;
+            fn from_segment(text: &str) -> Option<Self> {
+                Uuid::parse_str(text).ok().map(Self::from)
+            }
+        }
+    };
 }
 
-impl FromSegment for PaymentId {
-    const WHAT: &'static str = "payment";
-    fn from_segment(text: &str) -> Option<Self> {
-        Uuid::parse_str(text).ok().map(Self::from)
-    }
-}
+id!(OrderId, "order");
+id!(PaymentId, "payment");
+id!(RefundId, "refund");
+id!(OperationId, "operation");
 
 impl FromSegment for Sku {
     const WHAT: &'static str = "item";

@@ -187,7 +187,7 @@ impl Problem {
     }
 
     /// The bytes, for an answer that is stored and replayed.
-    pub(crate) fn receipt(&self) -> Receipt {
+    pub fn receipt(&self) -> Receipt {
         let mut headers = vec![(CONTENT_TYPE.to_string(), MEDIA_TYPE.to_owned())];
         headers.extend(self.retry_after.map(|seconds| (RETRY_AFTER.to_string(), seconds.to_string())));
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();

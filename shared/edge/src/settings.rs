@@ -25,6 +25,8 @@ pub struct EdgeSettings {
     pub body_deadline: Duration,
     /// The status of a reused or expired key: 409, or 422 as the IETF draft has it.
     pub mismatch_status: u16,
+    /// How long a command waits for what others do about it; then the answer is 202.
+    pub operation_wait: Duration,
     /// How much each tenant may ask of this process; `None`: as much as it likes.
     pub rate_limit: Option<RateLimit>,
 }
@@ -37,6 +39,7 @@ impl Default for EdgeSettings {
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),
             mismatch_status: 409,
+            operation_wait: Duration::from_secs(2),
             rate_limit: None,
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::ops::Deref;
 
 use audit::Fact;
+use chrono::{DateTime, Utc};
 use contracts::{Caller, OperationId, TenantId};
 use idempotency::Operation;
 use serde::de::DeserializeOwned;
@@ -55,6 +56,11 @@ impl<W> Wish<W> {
     /// The accepted intent's id.
     pub fn operation(&self) -> OperationId {
         self.operation.id
+    }
+
+    /// When it was begun, by the database's clock: one reading for all that it writes.
+    pub fn at(&self) -> DateTime<Utc> {
+        self.operation.at
     }
 
     /// The audit fact of this intent.

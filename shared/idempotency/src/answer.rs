@@ -1,6 +1,7 @@
 //! What the executor can say, without knowing HTTP's manners.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 /// The answer to keep: every retry gets these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +12,23 @@ pub struct Receipt {
     pub headers: Vec<(String, String)>,
     /// The body, byte for byte.
     pub body: Vec<u8>,
+}
+
+impl Receipt {
+    /// From its columns; `None` if it is not there, or not any more.
+    pub(crate) fn from_columns(
+        status: Option<i16>,
+        headers: Option<Value>,
+        body: Option<Vec<u8>>,
+    ) -> Option<Self> {
+        let status = u16::try_from(status?).unwrap_or(500);
+        Some(Self { status, headers: serde_json::from_value(headers?).unwrap_or_default(), body: body? })
+    }
+
+    /// Ordered pairs of name and value: a header may come twice.
+    pub(crate) fn headers_as_json(&self) -> Value {
+        self.headers.iter().map(|(name, value)| Value::from_iter([name.as_str(), value])).collect()
+    }
 }
 
 /// How a command ends when it does not succeed.

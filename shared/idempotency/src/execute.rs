@@ -2,15 +2,19 @@
 //!
 //! Handlers never begin, commit or try again. It happens here, in a task that a vanished client does not stop.
 
+use std::ops::ControlFlow;
+
 use contracts::{Caller, OperationId};
+use database::functions::clock_timestamp;
 use database::{Class, Database, Error, Tx, Work};
+use diesel_async::RunQueryDsl;
 use tracing::Instrument;
 
-use crate::record::{Completed, lock_and_find};
+use crate::record::{Completed, Sight, lock_and_find};
 use crate::{Answer, Failure, Intent, Operation, Receipt, Retention};
 
 /// How often a unit of work that lost to others is run before the caller is told to come back later.
-const ATTEMPTS: u32 = 4;
+pub(crate) const ATTEMPTS: u32 = 4;
 
 /// Carries an intent out, unless that was done before.
 ///
@@ -52,16 +56,27 @@ where
 }
 
 /// Contention undid everything; a record that appeared in between will be found by the next look.
-fn again(error: &Error) -> bool {
+pub(crate) fn again(error: &Error) -> bool {
     error.class() == Class::Contention || error.is_constraint("idempotency_record_pkey")
 }
 
-/// How a unit of work ends.
-enum End {
-    /// The receipt is kept, with everything that it tells about.
-    Commit(Receipt),
-    /// Nothing is kept.
-    Rollback(Answer),
+/// How a unit of work begins: the key is new and its lock is held, or there is an answer and nothing to do.
+type Entry = ControlFlow<Answer, (Tx, Operation)>;
+
+async fn enter(database: &Database, intent: &Intent) -> Result<Entry, Error> {
+    let (tx, Sight { locked, at, found }) =
+        database.begin_reading(async |tx| lock_and_find(tx, intent).await).await?;
+    let answer = match found {
+        // A finished record answers whoever holds the lock: that may be another replay.
+        Some(found) => said(found.answer(intent), intent),
+        None if locked => {
+            let caller = intent.scope.caller.clone();
+            return Ok(Entry::Continue((tx, Operation { id: OperationId::generate(), caller, at })));
+        }
+        None => Answer::InProgress,
+    };
+    tx.rollback().await?;
+    Ok(Entry::Break(answer))
 }
 
 async fn once<F>(
@@ -75,68 +90,55 @@ where
         + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
         + Send,
 {
-    let mut tx = database.begin().await?;
-    match within(&mut tx, retention, intent, command).await {
-        Ok(End::Commit(receipt)) => {
-            tx.commit().await?;
-            crashpoint::reach!("e4");
-            Ok(Answer::Executed(receipt))
-        }
-        Ok(End::Rollback(answer)) => {
-            tx.rollback().await?;
-            Ok(answer)
-        }
-        Err(error) => Err(give_up(tx, error).await),
-    }
-}
-
-async fn within<F>(tx: &mut Tx, retention: Retention, intent: &Intent, command: F) -> Result<End, Error>
-where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<Receipt, Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
-        + Send,
-{
-    let (locked, found) = lock_and_find(tx, intent).await?;
-    // A finished record answers whoever holds the lock: that may be another replay.
-    if let Some(found) = found {
-        return Ok(End::Rollback(said(found.answer(intent), intent)));
-    }
-    if !locked {
-        return Ok(End::Rollback(Answer::InProgress));
-    }
+    let (mut tx, operation) = match enter(database, intent).await? {
+        Entry::Continue(begun) => begun,
+        Entry::Break(answer) => return Ok(answer),
+    };
     crashpoint::reach!("e1");
 
     tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
-    let operation = Operation { id: OperationId::generate(), caller: intent.scope.caller.clone() };
     tx.set_traceparent(intent.traceparent.clone());
-    let mark = tx.mark().await?;
-    let receipt = match command(tx, &operation).await {
+    let receipt = match command(&mut tx, &operation).await {
         Ok(receipt) => receipt,
         Err(Failure::Rejected(receipt)) => {
-            tx.undo(mark).await?;
+            // Undone as a whole, and kept by a transaction of its own: a savepoint would cost every success a round
+            // trip. In between the key is free; whoever takes it then has the say.
+            tx.rollback().await?;
+            tx = match enter(database, intent).await? {
+                Entry::Continue((tx, _)) => tx,
+                Entry::Break(answer) => return Ok(answer),
+            };
             receipt
         }
-        Err(Failure::Refused(receipt)) => return Ok(End::Rollback(Answer::Refused(receipt))),
-        Err(Failure::Database(error)) => return Err(error),
+        Err(Failure::Refused(receipt)) => {
+            tx.rollback().await?;
+            return Ok(Answer::Refused(receipt));
+        }
+        Err(Failure::Database(error)) => return Err(give_up(tx, error).await),
     };
     crashpoint::reach!("e2");
 
-    tx.buffer(Completed { intent: intent.clone(), operation, receipt: receipt.clone(), retention });
-    tx.flush().await?;
+    let (intent, operation) = (intent.clone(), operation.id);
+    tx.buffer(Completed { intent, operation, receipt: receipt.clone(), retention });
+    if let Err(error) = tx.flush().await {
+        return Err(give_up(tx, error).await);
+    }
     crashpoint::reach!("e3");
-    Ok(End::Commit(receipt))
+    tx.commit().await?;
+    crashpoint::reach!("e4");
+    Ok(Answer::Executed(receipt))
 }
 
 /// Ends the transaction at the server before the error is told. Dropped instead, it would end moments later, and
 /// whoever tries again at once would find the key's lock still taken by the attempt that failed.
-async fn give_up(tx: Tx, error: Error) -> Error {
+pub(crate) async fn give_up(tx: Tx, error: Error) -> Error {
     if let Err(lost) = tx.rollback().await {
         tracing::debug!(%lost, "the connection was lost as well");
     }
     error
 }
 
-fn said(answer: Answer, intent: &Intent) -> Answer {
+pub(crate) fn said(answer: Answer, intent: &Intent) -> Answer {
     if matches!(answer, Answer::Replayed { .. }) {
         tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "CachedResponseReturned");
     }
@@ -163,10 +165,10 @@ where
 {
     let worker = database.clone();
     let unit = async move {
-        let operation = Operation { id: OperationId::generate(), caller };
+        let id = OperationId::generate();
         let mut attempt = 1;
         loop {
-            match once_naturally(&worker, &operation, traceparent.clone(), command.clone()).await {
+            match once_naturally(&worker, id, &caller, traceparent.clone(), command.clone()).await {
                 Err(error) if attempt < ATTEMPTS && error.class() == Class::Contention => attempt += 1,
                 done => return done,
             }
@@ -177,7 +179,8 @@ where
 
 async fn once_naturally<F>(
     database: &Database,
-    operation: &Operation,
+    id: OperationId,
+    caller: &Caller,
     traceparent: Option<String>,
     command: F,
 ) -> Result<Receipt, Error>
@@ -186,9 +189,10 @@ where
         + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
         + Send,
 {
-    let mut tx = database.begin().await?;
+    let now = diesel::select(clock_timestamp());
+    let (mut tx, at) = database.begin_reading(async |mut tx| Ok(now.get_result(&mut tx).await?)).await?;
     tx.set_traceparent(traceparent);
-    match command(&mut tx, operation).await {
+    match command(&mut tx, &Operation { id, caller: caller.clone(), at }).await {
         Ok(receipt) => {
             tx.commit().await?;
             Ok(receipt)

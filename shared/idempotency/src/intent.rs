@@ -1,5 +1,6 @@
 //! What a request is, before anybody has looked whether it was seen before.
 
+use chrono::{DateTime, Utc};
 use contracts::{Caller, OperationId};
 use sha2::{Digest, Sha256};
 
@@ -58,4 +59,6 @@ pub struct Operation {
     pub id: OperationId,
     /// Who asked for it.
     pub caller: Caller,
+    /// When it was begun, by the database's clock: one reading for all that it writes.
+    pub at: DateTime<Utc>,
 }

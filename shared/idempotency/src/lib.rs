@@ -10,6 +10,7 @@ mod fingerprint;
 mod intent;
 mod key;
 mod lookup;
+mod phased;
 mod record;
 mod retention;
 
@@ -20,4 +21,5 @@ pub use fingerprint::{Fingerprint, FingerprintInput};
 pub use intent::{Intent, Operation, Scope};
 pub use key::{Key, KeyError, KeyPolicy};
 pub use lookup::{KeyRecord, records_of};
+pub use phased::{Conclusion, OperationRecord, OperationState, Patience, conclude, operation, start};
 pub use retention::Retention;

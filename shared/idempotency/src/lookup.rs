@@ -98,7 +98,8 @@ pub async fn records_of(connection: &mut Connection, caller: &Caller, key: &Key)
 impl From<Row> for KeyRecord {
     fn from(row: Row) -> Self {
         // As a retry would find it: an answer that is not replayed any more has expired, whoever has erased it or not.
-        let expired = row.forgotten && matches!(row.state.as_str(), "completed" | "failed_terminal");
+        let expired =
+            row.forgotten && matches!(row.state.as_str(), "completed" | "unknown" | "failed_terminal");
         Self {
             operation: OperationId::from(row.operation_id),
             method: row.method,

@@ -4,14 +4,12 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use contracts::{Envelope, InvalidName, Timestamp};
-use database::{Buffered, Database, Error, Tx};
+use database::{Buffered, Database, Error, Insert, Rows};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text, Uuid as SqlUuid};
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 diesel::table! {
@@ -96,18 +94,13 @@ pub(crate) struct NewEvent {
 }
 
 impl Buffered for NewEvent {
-    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<(), Error>> {
-        let insert = InsertEvents::of(rows);
-        async move {
-            insert.execute(&mut &*tx).await?;
-            Ok(())
-        }
-        .boxed()
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        vec![Insert::new(InsertEvents::of(rows))]
     }
 }
 
-/// One statement for any number of events: `values(Vec)` is never kept prepared, arrays are.
-#[derive(QueryId, Default)]
+/// One statement for any number of events.
+#[derive(Default)]
 struct InsertEvents {
     event_id: Vec<Uuid>,
     topic: Vec<String>,
@@ -146,30 +139,22 @@ impl QueryFragment<Pg> for InsertEvents {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(
             "INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, \
-             type, source, tenant_id, payload, traceparent) SELECT * FROM unnest(",
+             type, source, tenant_id, payload, traceparent) SELECT * FROM ",
         );
-        out.push_bind_param::<Array<SqlUuid>, _>(&self.event_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.topic)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<SqlUuid>, _>(&self.partition_key)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.aggregate_type)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<SqlUuid>, _>(&self.aggregate_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.sequence)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.kind)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.source)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.tenant_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Binary>, _>(&self.payload)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Nullable<Text>>, _>(&self.traceparent)?;
-        out.push_sql(")");
+        Rows::of(self.event_id.len(), out.reborrow())
+            .column::<SqlUuid, _>(&self.event_id)?
+            .column::<Text, _>(&self.topic)?
+            .column::<SqlUuid, _>(&self.partition_key)?
+            .column::<Text, _>(&self.aggregate_type)?
+            .column::<SqlUuid, _>(&self.aggregate_id)?
+            .column::<BigInt, _>(&self.sequence)?
+            .column::<Text, _>(&self.kind)?
+            .column::<Text, _>(&self.source)?
+            .column::<Text, _>(&self.tenant_id)?
+            .column::<Binary, _>(&self.payload)?
+            .column::<Nullable<Text>, _>(&self.traceparent)?
+            .end();
+        out.push_sql(" AS event");
         Ok(())
     }
 }

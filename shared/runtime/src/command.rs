@@ -12,15 +12,15 @@ use crate::{RunError, Service, ask, document, operate, schema, serve, telemetry}
 /// The configuration is wrong; clap uses it for a wrong command line, too.
 const MISCONFIGURED: u8 = 2;
 
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(version, subcommand_required = true, arg_required_else_help = true)]
-struct CommandLine {
+struct CommandLine<Own: Subcommand> {
     #[command(subcommand)]
-    command: Command,
+    command: Command<Own>,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
+#[derive(Subcommand)]
+enum Command<Own: Subcommand> {
     /// Serve HTTP, react to messages, and publish events
     Serve,
     /// Publish events and nothing else, for instances that run without a relay of their own
@@ -33,6 +33,8 @@ enum Command {
     /// See how far the relay is, and publish again what was published before
     #[command(subcommand)]
     Outbox(outbox::operate::Command),
+    #[command(flatten)]
+    Own(Own),
     /// Ask the running instance whether it is ready; the exit code is 0 if it is, else 1
     Health,
     /// Print the OpenAPI document
@@ -44,8 +46,9 @@ enum Command {
 /// Runs what the command line says, and returns the process's exit code: 0 if that was done, 1 if it failed, 2 if it
 /// was not understood. A wrong configuration is not understood either: all its faults are listed on stderr.
 pub fn main<S: Service>() -> ExitCode {
-    let command = CommandLine::command().name(S::NAME).bin_name(S::NAME).about(S::api().info.title);
-    let command = match CommandLine::from_arg_matches(&command.get_matches()) {
+    let command = CommandLine::<S::Command>::command();
+    let command = command.name(S::NAME).bin_name(S::NAME).about(S::api().info.title);
+    let command = match CommandLine::<S::Command>::from_arg_matches(&command.get_matches()) {
         Ok(line) => line.command,
         Err(error) => error.exit(),
     };
@@ -59,6 +62,7 @@ pub fn main<S: Service>() -> ExitCode {
         Command::Migrate => with_log::<S>(Purpose::Migrate, migrate),
         Command::Inbox(command) => operate::inbox::<S>(command),
         Command::Outbox(command) => operate::outbox::<S>(command),
+        Command::Own(command) => operate::own::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),
         Command::Defaults => Ok(print(&defaults::<S>())),

@@ -10,6 +10,7 @@ mod http;
 mod job;
 mod metrics;
 mod operate;
+mod own_command;
 mod patience;
 mod process;
 mod schema;
@@ -23,7 +24,9 @@ mod telemetry;
 pub use command::main;
 pub use config::{Faults, Fields};
 pub use http::{document, routes};
+pub use inbox::operate::{Answer, table};
 pub use job::Job;
+pub use own_command::{NoCommand, OwnCommand};
 pub use service::{Context, Service};
 
 use error::RunError;

@@ -1,5 +1,5 @@
-//! `SERVICE inbox …` and `SERVICE outbox …`: the crates own their operators' commands; here they get the service's
-//! configuration, and their answers become output and exit code.
+//! `SERVICE inbox …`, `SERVICE outbox …` and what a service adds: whoever owns the matter owns its operators' commands;
+//! here they get the service's configuration, and their answers become output and exit code.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -11,13 +11,13 @@ use tracing_subscriber::EnvFilter;
 
 use crate::command::print;
 use crate::config::{Config, Faults, Purpose, environment};
-use crate::{Context, Service, telemetry};
+use crate::{Answer, Context, OwnCommand, Service, telemetry};
 
-/// What a command has to say, and whether everything that was asked for is done.
-type Answer = (String, bool);
+/// For commands that ask Kafka.
+const KAFKA: &[&str] = &["kafka.brokers"];
 
 pub(crate) fn inbox<S: Service>(command: inbox::operate::Command) -> Result<ExitCode, Faults> {
-    operate::<S, _>(command.needs_kafka(), async move |config, database| {
+    operate::<S, _>(if command.needs_kafka() { KAFKA } else { &[] }, async move |config, database| {
         let Config { kafka, service, .. } = config;
         let context =
             Context::<S> { database: database.clone(), topics: kafka.topics.clone(), settings: service };
@@ -25,28 +25,34 @@ pub(crate) fn inbox<S: Service>(command: inbox::operate::Command) -> Result<Exit
             return Err(format!("{} listens to nobody: it has no inbox", S::NAME).into());
         };
         let desk = Desk { database, topics: kafka.topics, reactions, brokers: kafka.brokers };
-        let answer = inbox::operate::operate(command, &desk).await?;
-        Ok((answer.text, answer.done))
+        Ok(inbox::operate::operate(command, &desk).await?)
     })
 }
 
 pub(crate) fn outbox<S: Service>(command: outbox::operate::Command) -> Result<ExitCode, Faults> {
-    operate::<S, _>(command.needs_kafka(), async move |config, database| {
+    operate::<S, _>(if command.needs_kafka() { KAFKA } else { &[] }, async move |config, database| {
         let Config { kafka, .. } = config;
         let desk = outbox::operate::Desk { database, topics: kafka.topics, brokers: kafka.brokers };
         let tell = &mut |line: &str| eprintln!("{}: {line}", S::NAME);
         let answer = outbox::operate::operate(command, &desk, tell).await?;
-        Ok((answer.text, true))
+        Ok(Answer { text: answer.text, done: true })
+    })
+}
+
+pub(crate) fn own<S: Service>(command: S::Command) -> Result<ExitCode, Faults> {
+    operate::<S, _>(command.needs(), async move |config, database| {
+        let Config { kafka, service, .. } = config;
+        command.run(&Context { database, topics: kafka.topics, settings: service }).await
     })
 }
 
 /// Reads the configuration, gives the command what it needs, prints what it says. The exit code is 0 if everything is
 /// done, else 1.
-fn operate<S: Service, F>(needs_kafka: bool, work: F) -> Result<ExitCode, Faults>
+fn operate<S: Service, F>(beside: &'static [&'static str], work: F) -> Result<ExitCode, Faults>
 where
     F: AsyncFnOnce(Config<S>, Database) -> Result<Answer, Box<dyn std::error::Error>>,
 {
-    let mut config = Config::<S>::read(Purpose::Operate { kafka: needs_kafka }, environment())?;
+    let mut config = Config::<S>::read(Purpose::Operate { beside }, environment())?;
     // What the command has to say stands in its answer; the log is for what goes wrong beside it.
     config.log.filter = EnvFilter::new("warn");
     telemetry::start(std::mem::take(&mut config.log));
@@ -58,7 +64,7 @@ where
             },
         );
     Ok(match answered {
-        Ok((text, done)) => {
+        Ok(Answer { text, done }) => {
             print(&text);
             if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }

@@ -7,7 +7,7 @@ use inbox::Reactions;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{Fields, Job};
+use crate::{Fields, Job, OwnCommand};
 
 /// A service, as [`main`](crate::main) turns it into a process.
 pub trait Service: Sized + Send + Sync + 'static {
@@ -15,11 +15,17 @@ pub trait Service: Sized + Send + Sync + 'static {
     const NAME: &'static str;
     /// What it says goes to the topic of this stream.
     const STREAM: Stream;
+    /// Topics beside it that it writes to and no service reads, of one partition each, before an installation's prefix.
+    const SIDE_TOPICS: &'static [&'static str] = &[];
     /// Its settings with their defaults, as commented TOML; at least `port` of `[http]`.
     const DEFAULTS: &'static str;
 
     /// Its own settings, parsed.
     type Settings: Clone + Send + Sync + 'static;
+
+    /// Its own operators' commands: they stand on the command line beside those that every service has, get the same
+    /// configuration, and end with the same exit codes. [`NoCommand`](crate::NoCommand) if it has none.
+    type Command: OwnCommand<Self>;
 
     /// Reads its own settings, each through one of [`Fields`]' methods, which collect what is wrong.
     fn settings(fields: &mut Fields) -> Self::Settings;

@@ -2,12 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use audits::{Charge, Database, Delivery, Entered, Order, Payment, Reservation, Row, Said, Settlement};
+use audits::{
+    BooksAgree, Charge, Database, Delivery, Entered, Order, Payment, Reservation, Row, Said, Settlement,
+    Standing,
+};
 use contracts::Stream;
 use diesel::sql_query;
 use diesel::sql_types::Text;
 
 use crate::{Answers, Stack};
+
+/// What nobody is told of by itself once nothing is under way: money of which nobody knows, and what waits for people.
+const UNSETTLED: [(&str, &str); 3] = [
+    (
+        "payments are not settled",
+        "SELECT count(*) FROM payment WHERE state IN ('requested', 'capturing', 'unknown')",
+    ),
+    ("refunds are not settled", "SELECT count(*) FROM refund WHERE state IN ('pending', 'unknown')"),
+    ("reviews are open", "SELECT count(*) FROM review WHERE resolution IS NULL"),
+];
 
 impl Stack {
     /// Waits until nothing is under way, and then fails unless every question of `audits/` finds nothing, every
@@ -32,6 +45,13 @@ impl Stack {
         let sum = settlement.sum(answers.tenant());
         if sum.captures != sum.confirmed || sum.taken - sum.refunded != sum.owed {
             found.push(format!("the sums do not agree: {sum:?}"));
+        }
+        let ledger: Vec<Standing> = self.load("payments", sql_query(Standing::LEDGER)).await;
+        let balance: Vec<Standing> = self.load("provider", sql_query(Standing::BALANCE)).await;
+        found.extend(BooksAgree::of(ledger, balance).violations());
+        for (what, sql) in UNSETTLED {
+            let number = self.count("payments", sql).await;
+            found.extend((number > 0).then(|| format!("{number} {what}")));
         }
         let delivery = self.delivery(answers.tenant()).await;
         found.extend(delivery.unpublished());

@@ -52,7 +52,8 @@ impl Customer {
 
     /// A bearer token, with all scopes that it needs.
     pub fn token(&self) -> String {
-        let scopes = "orders:read orders:write inventory:read inventory:write payments:read";
+        let scopes = "orders:read orders:write inventory:read inventory:write payments:read payments:write \
+                      payments:refund";
         identity::token(&self.tenant, "e2e", scopes)
     }
 
@@ -121,6 +122,23 @@ impl Customer {
         let answer = order.await;
         assert_eq!(answer.status(), 201);
         id_of(&answer.json().await.unwrap())
+    }
+
+    /// A charge without an order, ready to be sent.
+    pub fn charging(&self, key: &str, amount: i64, card: &str) -> RequestBuilder {
+        let charge = json!({"amount": {"amount": amount, "currency": "EUR"}, "payment_method": card});
+        self.paying("", key, &charge)
+    }
+
+    /// A refund, ready to be sent.
+    pub fn refunding(&self, key: &str, payment: &str, amount: i64) -> RequestBuilder {
+        let refund = json!({"amount": {"amount": amount, "currency": "EUR"}, "reason": "broken"});
+        self.paying(&format!("/{payment}/refunds"), key, &refund)
+    }
+
+    fn paying(&self, path: &str, key: &str, body: &Value) -> RequestBuilder {
+        let url = format!("{}/v1/payments{path}", self.payments);
+        self.authorised(self.client.post(url).header("Idempotency-Key", key).json(body))
     }
 
     /// Cancels an order.

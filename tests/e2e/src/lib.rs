@@ -12,12 +12,15 @@ mod crash_points;
 mod customer;
 mod load;
 mod part;
+mod processor;
 mod program;
 mod stack;
+mod traces;
 
 pub use crash_points::crash_points;
 pub use customer::{Customer, TEA, key};
 pub use load::{Answers, Load};
 pub use part::Part;
 pub use program::Program;
-pub use stack::{Options, Stack};
+pub use stack::{Options, SECRET_KEY, Stack, WEBHOOK_SECRET};
+pub use traces::Trace;

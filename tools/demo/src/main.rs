@@ -2,10 +2,12 @@
 
 mod api;
 mod books;
+mod crowd;
 mod kafka;
 mod part;
 mod process;
 mod report;
+mod signature;
 mod stack;
 mod steps;
 mod surroundings;

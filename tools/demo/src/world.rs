@@ -6,10 +6,11 @@ use std::time::Duration;
 use audits::{Database, Delivery};
 use contracts::{Currency, Money};
 use futures_util::future::try_join_all;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::api::{Api, Order, Wish};
-use crate::books::Books;
+use crate::books::{Asked, Books};
 use crate::kafka::Kafka;
 use crate::part::{Instance, Part};
 use crate::stack::Stack;
@@ -94,8 +95,15 @@ impl<'s> World<'s> {
 
     /// Successful charges for an order, by the processor's own books: how many, how much, and how much was given back.
     pub(crate) async fn taken_for(&self, order: &Order) -> Result<Taken, Trouble> {
+        match order.payment_id {
+            Some(payment) => self.taken(payment).await,
+            None => Ok(Taken::default()),
+        }
+    }
+
+    /// The same for a payment.
+    pub(crate) async fn taken(&self, payment: Uuid) -> Result<Taken, Trouble> {
         let charges = self.books.charges().await?;
-        let Some(payment) = order.payment_id else { return Ok(Taken::default()) };
         let own = charges.iter().filter(|charge| charge.succeeded && charge.payment() == Some(payment));
         Ok(own.fold(Taken::default(), |sum, charge| Taken {
             charges: sum.charges + 1,
@@ -104,12 +112,30 @@ impl<'s> World<'s> {
         }))
     }
 
-    /// How often payments has asked the processor for the order's money.
-    pub(crate) async fn attempts(&self, order: &Order) -> Result<i64, Trouble> {
+    /// What payments has asked the processor about the order's money.
+    pub(crate) async fn asked_for(&self, order: &Order) -> Result<Asked, Trouble> {
         match order.payment_id {
-            Some(payment) => self.books.attempts(payment).await,
-            None => Ok(0),
+            Some(payment) => self.books.asked(payment).await,
+            None => Ok(Asked { times: 0, how: String::new() }),
         }
+    }
+
+    /// All payments of this run.
+    pub(crate) async fn payments(&self) -> Result<Vec<Uuid>, Trouble> {
+        let payments = self.books.payments().await?;
+        Ok(payments.into_iter().filter(|row| row.tenant_id == self.tenant).map(|row| row.id).collect())
+    }
+
+    /// Lets these faults bite at the processor while the work goes on, and none of them afterwards.
+    pub(crate) async fn with_faults<T>(
+        &self,
+        rules: &Value,
+        work: impl AsyncFnOnce() -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.api.set_faults(rules).await?;
+        let done = work().await;
+        self.api.end_faults().await?;
+        done
     }
 
     /// The relay of a service that has the lease, of those that run apart; and its epoch.
@@ -143,7 +169,7 @@ impl<'s> World<'s> {
         Ok(Delivery::of(rows, self.kafka.said(&self.tenant).await?, entered))
     }
 
-    /// Waits until nothing is under way: everything was asked of the processor, told, and read by everybody.
+    /// Waits until nothing is under way: everything was asked of the processor, told, sealed, and read by everybody.
     ///
     /// The ends of the topics are read before and after, so that what came in between does not go unnoticed.
     pub(crate) async fn settled(&self) -> Result<(), Trouble> {
@@ -151,11 +177,13 @@ impl<'s> World<'s> {
             let before = self.kafka.places().await?;
             let behind: i64 = before.values().map(|(place, end)| end - place).sum();
             let unsettled = self.books.unsettled().await?;
+            let untold = self.books.untold(self.api.listeners().await?).await?;
             let looks = Part::SERVICES.map(|part| self.books.backlog(part, &self.tenant));
             let waiting: i64 = try_join_all(looks).await?.iter().map(|backlog| backlog.waiting).sum();
-            if (behind, unsettled, waiting) != (0, 0, 0) {
+            if (behind, unsettled, untold, waiting) != (0, 0, 0, 0) {
                 return Ok(Err(format!(
-                    "{behind} to be read, {unsettled} to be asked, {waiting} to be told"
+                    "{behind} to be read, {unsettled} to be asked or sealed, {untold} to be told by the processor, \
+                     {waiting} to be told"
                 )));
             }
             let after = self.kafka.places().await?;

@@ -98,9 +98,10 @@ pub(crate) async fn place(
                 caller: wish.caller(),
                 payment_method: &wish.payment_method,
                 reference: wish.reference.as_deref(),
+                at: wish.at(),
                 expires_in,
             };
-            let row = orders::insert(tx, &placed, &terms).await?;
+            let row = orders::insert(tx, &placed, &terms)?;
             let event = OrderPlaced { order: placed.id, lines: wish.lines.clone(), total: placed.total };
             outbox::append(tx, wish.tenant(), row.sequence, &event)?;
             tx.buffer(NewEntry::of_change(&row, What::OrderPlaced, &Cause::request(wish))?);

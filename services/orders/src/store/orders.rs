@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use contracts::events::CancelReason;
 use contracts::{Caller, Money, OrderId, PaymentId, TenantId};
-use database::functions::{clock_timestamp, from_now};
-use database::{Connection, Result, Tx};
+use database::functions::clock_timestamp;
+use database::{Buffered, Connection, Insert, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use edge::Page;
@@ -16,8 +16,10 @@ use crate::domain::{Placed, PlacedLine, State};
 use crate::schema::orders;
 
 /// An order as it is stored.
-#[derive(Debug, Clone, Queryable, Selectable)]
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = orders)]
+// Otherwise the INSERT depends on which values are there, and is prepared anew each time: one round trip more.
+#[diesel(treat_none_as_default_value = false)]
 pub(crate) struct OrderRow {
     pub(crate) id: Uuid,
     tenant_id: String,
@@ -101,30 +103,49 @@ pub(crate) struct Terms<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) payment_method: &'a str,
     pub(crate) reference: Option<&'a str>,
+    /// By the database's clock.
+    pub(crate) at: DateTime<Utc>,
     pub(crate) expires_in: TimeDelta,
 }
 
-/// Inserts a pending order that has told its first event.
-pub(crate) async fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
-    let lines = serde_json::to_value(&placed.lines).map_err(|_| unreadable("orders.lines"))?;
-    let row = diesel::insert_into(orders::table)
-        .values((
-            orders::id.eq(placed.id.uuid()),
-            orders::tenant_id.eq(terms.caller.tenant.as_str()),
-            orders::client_id.eq(terms.caller.client.as_str()),
-            orders::state.eq(state_name(&State::Pending)),
-            orders::lines.eq(lines),
-            orders::amount.eq(placed.total.amount),
-            orders::currency.eq(placed.total.currency.code()),
-            orders::payment_method.eq(terms.payment_method),
-            orders::reference.eq(terms.reference),
-            orders::sequence.eq(1),
-            orders::expires_at.eq(from_now(terms.expires_in)),
-        ))
-        .returning(OrderRow::as_returning())
-        .get_result(tx)
-        .await?;
+/// A pending order that has told its first event; inserted with everything else that its transaction writes.
+pub(crate) fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
+    let row = OrderRow {
+        id: placed.id.uuid(),
+        tenant_id: terms.caller.tenant.to_string(),
+        state: state_name(&State::Pending).to_owned(),
+        cancel_reason: None,
+        cancel_note: None,
+        lines: serde_json::to_value(&placed.lines).map_err(|_| unreadable("orders.lines"))?,
+        amount: placed.total.amount,
+        currency: placed.total.currency.code().to_owned(),
+        payment_method: terms.payment_method.to_owned(),
+        reference: terms.reference.map(str::to_owned),
+        payment_id: None,
+        sequence: 1,
+        placed_at: terms.at,
+        updated_at: terms.at,
+        expires_at: terms.at + terms.expires_in,
+    };
+    tx.buffer(NewOrder { client_id: terms.caller.client.to_string(), row: row.clone() });
     Ok(row)
+}
+
+/// An order on its way into the table.
+#[derive(Insertable)]
+#[diesel(table_name = orders)]
+#[diesel(treat_none_as_default_value = false)]
+struct NewOrder {
+    client_id: String,
+    #[diesel(embed)]
+    row: OrderRow,
+}
+
+impl Buffered for NewOrder {
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        // One for each order: a unit of work has one.
+        rows.into_iter().map(|row| Insert::new(diesel::insert_into(orders::table).values(row))).collect()
+    }
 }
 
 /// Locks all of these orders, in one order for everybody.

@@ -2,14 +2,12 @@
 
 use chrono::{DateTime, Utc};
 use contracts::{OrderId, TenantId};
-use database::{Buffered, Connection, Result, Tx};
+use database::{Buffered, Connection, Insert, Result, Rows};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
@@ -103,18 +101,13 @@ impl NewEntry {
 }
 
 impl Buffered for NewEntry {
-    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<()>> {
-        let insert = InsertEntries::of(rows);
-        async move {
-            insert.execute(&mut &*tx).await?;
-            Ok(())
-        }
-        .boxed()
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        vec![Insert::new(InsertEntries::of(rows))]
     }
 }
 
-/// One statement for any number of entries: `values(Vec)` is never kept prepared, arrays are.
-#[derive(QueryId, Default)]
+/// One statement for any number of entries.
+#[derive(Default)]
 struct InsertEntries {
     order_id: Vec<Uuid>,
     tenant_id: Vec<String>,
@@ -148,24 +141,19 @@ impl QueryFragment<Pg> for InsertEntries {
         out.push_sql(
             "INSERT INTO order_timeline (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at) \
              SELECT order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, \
-             coalesce(at, clock_timestamp()) FROM unnest(",
+             coalesce(at, clock_timestamp()) FROM ",
         );
-        out.push_bind_param::<Array<SqlUuid>, _>(&self.order_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.tenant_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.what)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.state)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.cause_kind)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<SqlUuid>, _>(&self.cause_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.cause_by)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Nullable<Timestamptz>>, _>(&self.at)?;
-        out.push_sql(") AS entry (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at)");
+        Rows::of(self.order_id.len(), out.reborrow())
+            .column::<SqlUuid, _>(&self.order_id)?
+            .column::<Text, _>(&self.tenant_id)?
+            .column::<Text, _>(&self.what)?
+            .column::<Text, _>(&self.state)?
+            .column::<Text, _>(&self.cause_kind)?
+            .column::<SqlUuid, _>(&self.cause_id)?
+            .column::<Text, _>(&self.cause_by)?
+            .column::<Nullable<Timestamptz>, _>(&self.at)?
+            .end();
+        out.push_sql(" AS entry (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at)");
         Ok(())
     }
 }

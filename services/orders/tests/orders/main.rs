@@ -13,6 +13,7 @@ mod catalogue;
 mod connections;
 mod document;
 mod parked;
+mod payments_alone;
 mod peers;
 mod placing;
 mod reading;

@@ -50,6 +50,9 @@ pub(crate) struct PaymentView {
     /// The order that it pays; null if it pays none.
     #[schema(required)]
     order_id: Option<OrderId>,
+    /// The client's own name for it; null if it has none.
+    #[schema(required)]
+    reference: Option<String>,
     /// How much is taken.
     amount: Money,
     /// The processor's token of the card.
@@ -76,12 +79,17 @@ pub(crate) struct PaymentView {
 pub(crate) struct RefundView {
     /// Its id.
     id: RefundId,
+    /// The payment that it gives back.
+    payment_id: PaymentId,
     /// How much is given back.
     amount: Money,
     /// Where it is.
     status: RefundStatus,
-    /// Why: `order_cancelled` if nobody asked for it.
+    /// Why: `order_cancelled` if nobody asked for it, `requested` if a client did.
     cause: String,
+    /// Why, in the client's words; null if nobody asked for it.
+    #[schema(required)]
+    reason: Option<String>,
     /// Why it failed; null if it did not.
     #[schema(required)]
     failure_code: Option<String>,
@@ -106,6 +114,7 @@ impl PaymentView {
         Ok(Self {
             id: row.id(),
             order_id: row.order(),
+            reference: row.reference.clone(),
             amount: row.amount()?,
             payment_method: row.payment_method.clone(),
             status,
@@ -119,18 +128,21 @@ impl PaymentView {
 }
 
 impl RefundView {
-    fn new(payment: &PaymentRow, row: &RefundRow) -> database::Result<Self> {
+    /// A refund of this payment.
+    pub(crate) fn new(payment: &PaymentRow, row: &RefundRow) -> database::Result<Self> {
         let (status, failure_code) = match row.state()? {
             refund::State::Pending => (RefundStatus::Pending, None),
             refund::State::Succeeded { .. } => (RefundStatus::Succeeded, None),
-            refund::State::Failed { code } => (RefundStatus::Failed, Some(code)),
+            refund::State::Failed { code, .. } => (RefundStatus::Failed, Some(code)),
             refund::State::Unknown => (RefundStatus::Unknown, None),
         };
         Ok(Self {
             id: row.id(),
+            payment_id: payment.id(),
             amount: payment.in_its_currency(row.amount)?,
             status,
             cause: row.cause.clone(),
+            reason: row.reason.clone(),
             failure_code,
             created_at: time(row.created_at),
             updated_at: time(row.updated_at),

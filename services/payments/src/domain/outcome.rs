@@ -3,6 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use contracts::Currency;
+
+use super::Next;
+use super::review::Reason;
+
 /// The outcome of one attempt at the processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -29,8 +34,12 @@ pub enum Outcome {
         /// It is the key's stored answer, so nothing else ever happened under the key.
         replayed: bool,
     },
-    /// The processor has taken it on and does not know the result yet.
-    Processing,
+    /// The processor has taken it on and does not know the result yet. Asked again, it would repeat this for ever: the
+    /// result is looked up.
+    Processing {
+        /// The processor's name of it, if it was named.
+        object: Option<String>,
+    },
     /// It waits for the customer, who is not there.
     RequiresAction {
         /// The processor's intent that waits.
@@ -47,6 +56,19 @@ pub struct Receipt {
     pub id: String,
     /// Of the charge that was made or refunded, if it was named.
     pub charge: Option<String>,
+    /// What the processor keeps for it, if that is known yet. Of a refund: never.
+    pub fee: Option<Fee>,
+}
+
+/// What the processor keeps of a charge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fee {
+    /// The processor's name of the balance transaction that says so.
+    pub balance_transaction: String,
+    /// In minor units of its currency.
+    pub amount: i64,
+    /// Of the account, which need not be the charge's.
+    pub currency: Currency,
 }
 
 /// Why an outcome is not known.
@@ -70,14 +92,22 @@ pub enum Doubt {
     OtherAmount,
     /// The processor says that the key was used for another request: a mistake of ours.
     KeyMismatch,
+    /// The processor has taken or given the money more than once under our reference.
+    DoneTwice,
 }
 
 impl Doubt {
-    /// Whether the same request may still bring an answer. If not, only a person can find it.
-    pub fn may_clear(self) -> bool {
+    /// What follows: the key is asked again, or the processor's books, or people.
+    pub(super) fn follow_up(self) -> (Next, Option<Reason>) {
         match self {
-            Self::NoAnswer | Self::ServerError { replayed: false, .. } | Self::Unreadable { .. } => true,
-            Self::ServerError { replayed: true, .. } | Self::OtherAmount | Self::KeyMismatch => false,
+            Self::NoAnswer | Self::ServerError { replayed: false, .. } | Self::Unreadable { .. } => {
+                (Next::Retry { in_doubt: true }, None)
+            }
+            // The key would repeat its failure for ever.
+            Self::ServerError { replayed: true, .. } => (Next::LookLater { in_vain: false }, None),
+            Self::OtherAmount => (Next::Rest, Some(Reason::OtherAmount)),
+            Self::KeyMismatch => (Next::Rest, Some(Reason::KeyMismatch)),
+            Self::DoneTwice => (Next::Rest, Some(Reason::Contradicted)),
         }
     }
 }
@@ -90,7 +120,7 @@ impl Outcome {
             Self::NotSent
             | Self::NotExecuted { .. }
             | Self::Rejected { replayed: false, .. }
-            | Self::Processing
+            | Self::Processing { .. }
             | Self::RequiresAction { .. }
             | Self::Unknown(_) => false,
         }
@@ -111,23 +141,60 @@ impl Outcome {
             Self::Succeeded(_)
             | Self::Declined { .. }
             | Self::Rejected { .. }
-            | Self::Processing
+            | Self::Processing { .. }
             | Self::RequiresAction { .. }
             | Self::Unknown(_) => false,
         }
     }
 
-    /// Whether the same request may still bring an answer.
-    pub fn may_clear(&self) -> bool {
+    /// What follows where it does not say how the key ended.
+    pub(super) fn follow_up(&self) -> (Next, Option<Reason>) {
         match self {
-            Self::Unknown(doubt) => doubt.may_clear(),
-            Self::Succeeded(_)
-            | Self::Declined { .. }
+            Self::Unknown(doubt) => doubt.follow_up(),
+            Self::Processing { .. } => (Next::LookLater { in_vain: false }, None),
+            Self::NotSent
+            | Self::NotExecuted { .. }
+            | Self::Rejected { replayed: false, .. }
+            | Self::RequiresAction { .. } => (Next::Retry { in_doubt: true }, None),
+            Self::Succeeded(_) | Self::Declined { .. } | Self::Rejected { replayed: true, .. } => {
+                (Next::Rest, None)
+            }
+        }
+    }
+
+    /// What follows where the processor's books say this: they are looked at again, or people look.
+    pub(super) fn found_open(&self) -> (Next, Option<Reason>) {
+        match self.follow_up() {
+            (_, Some(reason)) => (Next::Rest, Some(reason)),
+            (_, None) => (Next::LookLater { in_vain: false }, None),
+        }
+    }
+
+    /// The processor's fee, if it is told.
+    pub(super) fn fee(&self) -> Option<&Fee> {
+        match self {
+            Self::Succeeded(receipt) => receipt.fee.as_ref(),
+            Self::Declined { .. }
             | Self::NotSent
             | Self::NotExecuted { .. }
             | Self::Rejected { .. }
-            | Self::Processing
-            | Self::RequiresAction { .. } => true,
+            | Self::Processing { .. }
+            | Self::RequiresAction { .. }
+            | Self::Unknown(_) => None,
+        }
+    }
+
+    /// The processor's name of what this is about, if it was named.
+    pub fn object(&self) -> Option<&str> {
+        match self {
+            Self::Succeeded(receipt) => Some(&receipt.id),
+            Self::Processing { object } => object.as_deref(),
+            Self::RequiresAction { intent } => Some(intent),
+            Self::Declined { .. }
+            | Self::NotSent
+            | Self::NotExecuted { .. }
+            | Self::Rejected { .. }
+            | Self::Unknown(_) => None,
         }
     }
 
@@ -139,7 +206,7 @@ impl Outcome {
             | Self::Declined { .. }
             | Self::NotSent
             | Self::Rejected { .. }
-            | Self::Processing
+            | Self::Processing { .. }
             | Self::RequiresAction { .. }
             | Self::Unknown(_) => None,
         }
@@ -155,7 +222,7 @@ impl fmt::Display for Outcome {
             Self::NotSent => f.write_str("not sent"),
             Self::NotExecuted { status, .. } => write!(f, "not executed: {status}"),
             Self::Rejected { code, .. } => write!(f, "rejected: {code}"),
-            Self::Processing => f.write_str("processing"),
+            Self::Processing { .. } => f.write_str("processing"),
             Self::RequiresAction { .. } => f.write_str("requires action"),
             Self::Unknown(doubt) => write!(f, "unknown: {doubt}"),
         }
@@ -171,6 +238,7 @@ impl fmt::Display for Doubt {
             Self::Unreadable { status } => write!(f, "unreadable answer with status {status}"),
             Self::OtherAmount => f.write_str("answer about another amount"),
             Self::KeyMismatch => f.write_str("key used for another request"),
+            Self::DoneTwice => f.write_str("done more than once"),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The payment as a table: what each state does about each input. Services, model and checkers share it.
 //!
 //! Two rules stand behind it. Nothing that may have reached the processor is ever given up or called off. And once
-//! one attempt's outcome is unknown, no refusal of a later one proves anything: only an answer of the key itself does.
+//! one attempt's outcome is unknown, no refusal of a later one proves anything: only an answer of the key itself does,
+//! or what is found in the processor's books.
 
-use super::{Deadlines, Next, Outcome, Receipt, Rejection};
+use super::review::Reason;
+use super::{Deadlines, Exhausted, Finding, Next, Outcome, Receipt, Rejection};
 
 /// Where a payment is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +48,29 @@ pub enum Input {
         /// A newer attempt has begun in the meantime.
         superseded: bool,
     },
+    /// A look at the processor's books came to an end.
+    LookedUp {
+        /// With what.
+        finding: Finding,
+        /// A newer attempt has begun in the meantime.
+        superseded: bool,
+        /// As they are now.
+        deadlines: Deadlines,
+    },
     /// Its order was cancelled.
     CancelRequested,
+}
+
+impl Input {
+    /// What was seen, for people.
+    pub fn seen(&self) -> String {
+        match self {
+            Self::Due(_) => "it came due".to_owned(),
+            Self::Settled { outcome, .. } => outcome.to_string(),
+            Self::LookedUp { finding, .. } => finding.to_string(),
+            Self::CancelRequested => "its order was cancelled".to_owned(),
+        }
+    }
 }
 
 /// What becomes of it, all in one transaction.
@@ -61,6 +84,8 @@ pub struct Decision {
     pub tell: Option<Tell>,
     /// Whether all of it is to be given back.
     pub refund: bool,
+    /// Why people must look, if they must.
+    pub review: Option<Reason>,
 }
 
 /// What others are told.
@@ -82,12 +107,19 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
     use Input as I;
     use State as S;
 
-    if let I::Settled { superseded: true, outcome } = &input
-        && !outcome.is_authoritative()
-    {
-        return Err(Rejection::Superseded);
-    }
     match (&payment.state, input) {
+        // What a replaced worker saw counts only if it is how the intent ended.
+        (S::Requested | S::Capturing | S::Unknown, I::Settled { superseded: true, outcome })
+            if !outcome.is_authoritative() =>
+        {
+            Err(Rejection::Superseded)
+        }
+        (S::Requested | S::Capturing | S::Unknown, I::LookedUp { superseded: true, finding, .. })
+            if !finding.is_authoritative() =>
+        {
+            Err(Rejection::Superseded)
+        }
+
         // The last moment to call it off without a trace.
         (S::Requested, I::CancelRequested | I::Due(Deadlines { expired: true, .. })) => {
             Ok(cancelled(payment))
@@ -95,33 +127,55 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
         (S::Requested, I::Due(Deadlines { expired: false, .. })) => {
             Ok(to(payment, S::Capturing, Next::Attempt))
         }
-        (S::Requested, I::Settled { .. }) => Err(Rejection::NotInFlight),
+        (S::Requested, I::Settled { .. } | I::LookedUp { .. }) => Err(Rejection::NotInFlight),
 
         // The attempt before ended without a word. What may have begun is carried through, expired or not.
-        (S::Capturing | S::Unknown, I::Due(Deadlines { key_forgotten, .. })) => {
-            Ok(to(payment, S::Unknown, if key_forgotten { Next::Rest } else { Next::Attempt }))
+        (S::Capturing | S::Unknown, I::Due(deadlines)) => {
+            Ok(to(payment, S::Unknown, if deadlines.look_up() { Next::LookUp } else { Next::Attempt }))
         }
         (S::Capturing | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(payment, outcome)),
-        (S::Capturing | S::Unknown, I::CancelRequested) => {
-            let payment = Payment { cancel_requested: true, ..payment.clone() };
-            Ok(Decision { payment, next: Next::Keep, tell: None, refund: false })
+        (S::Capturing | S::Unknown, I::LookedUp { finding, deadlines, .. }) => {
+            Ok(looked_up(payment, finding, deadlines))
         }
+        (S::Capturing | S::Unknown, I::CancelRequested) => Ok(cancel_requested(payment)),
 
+        // It has ended. A look at the processor's books may still tell the fee, or that people must look.
         (S::Captured(_), I::CancelRequested) => {
-            let refund = !payment.cancel_requested;
-            let payment = Payment { cancel_requested: true, ..payment.clone() };
-            Ok(Decision { payment, next: Next::Keep, tell: None, refund })
+            Ok(Decision { refund: !payment.cancel_requested, ..cancel_requested(payment) })
         }
         (S::Declined { .. } | S::Cancelled, I::CancelRequested) => {
-            Ok(Decision { payment: payment.clone(), next: Next::Keep, tell: None, refund: false })
+            Ok(to(payment, payment.state.clone(), Next::Keep))
         }
-        (S::Captured(receipt), I::Settled { outcome, .. }) => {
-            Err(Rejection::after_the_end(outcome.denies_success(&receipt.id)))
+        (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(deadlines)) => {
+            if deadlines.wants_look_up() {
+                Ok(to(payment, payment.state.clone(), Next::LookUp))
+            } else {
+                Err(Rejection::Ended)
+            }
         }
-        (S::Declined { .. } | S::Cancelled, I::Settled { outcome, .. }) => {
-            Err(Rejection::after_the_end(matches!(outcome, Outcome::Succeeded(_))))
+        (S::Captured(receipt), I::Settled { outcome, superseded }) => {
+            after_capture(payment, receipt, &outcome, superseded)
         }
-        (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(_)) => Err(Rejection::Ended),
+        (S::Captured(receipt), I::LookedUp { finding, superseded, deadlines }) => match finding {
+            Finding::Found { outcome, .. } => after_capture(payment, receipt, &outcome, superseded),
+            Finding::Missing | Finding::Unanswered(_) if superseded => Err(Rejection::Superseded),
+            Finding::Missing if deadlines.searched_enough => Err(Rejection::Contradicted),
+            Finding::Missing => Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: true })),
+            Finding::Unanswered(_) => {
+                Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false }))
+            }
+        },
+        (S::Declined { .. } | S::Cancelled, I::Settled { outcome, superseded }) => {
+            after_refusal(payment, &outcome, superseded)
+        }
+        (S::Declined { .. } | S::Cancelled, I::LookedUp { finding, superseded, .. }) => match finding {
+            Finding::Found { outcome, .. } => after_refusal(payment, &outcome, superseded),
+            Finding::Missing | Finding::Unanswered(_) if superseded => Err(Rejection::Superseded),
+            Finding::Missing => Err(Rejection::Ended),
+            Finding::Unanswered(_) => {
+                Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false }))
+            }
+        },
     }
 }
 
@@ -142,23 +196,90 @@ fn settled(payment: &Payment, outcome: Outcome) -> Decision {
         open @ (Outcome::NotSent
         | Outcome::NotExecuted { .. }
         | Outcome::Rejected { .. }
-        | Outcome::Processing
+        | Outcome::Processing { .. }
         | Outcome::RequiresAction { .. }
         | Outcome::Unknown(_)) => {
-            let next = if open.may_clear() { Next::Retry { in_doubt: true } } else { Next::Rest };
-            to(payment, State::Unknown, next)
+            let (next, review) = open.follow_up();
+            Decision { review, ..to(payment, State::Unknown, next) }
         }
+    }
+}
+
+/// The end of a look-up of what is not known.
+fn looked_up(payment: &Payment, finding: Finding, deadlines: Deadlines) -> Decision {
+    match finding {
+        Finding::Found { outcome: Outcome::Succeeded(receipt), .. } => captured(payment, receipt),
+        Finding::Found { outcome: Outcome::Declined { code }, .. } => declined(payment, code),
+        Finding::Found { outcome, .. } => {
+            let (next, review) = outcome.found_open();
+            Decision { review, ..to(payment, State::Unknown, next) }
+        }
+        Finding::Missing | Finding::Unanswered(_) => match deadlines.look_again(&finding) {
+            Ok(next) => to(payment, State::Unknown, next),
+            Err(Exhausted) => {
+                Decision { review: Some(Reason::NotFound), ..to(payment, State::Unknown, Next::Rest) }
+            }
+        },
+    }
+}
+
+/// What is heard of a capture that was told before: only its fee is news.
+fn after_capture(
+    payment: &Payment,
+    receipt: &Receipt,
+    outcome: &Outcome,
+    superseded: bool,
+) -> Result<Decision, Rejection> {
+    if outcome.denies_success(&receipt.id) {
+        return Err(Rejection::Contradicted);
+    }
+    if superseded {
+        return Err(Rejection::Superseded);
+    }
+    if let (next, Some(reason)) = outcome.found_open() {
+        return Ok(Decision { review: Some(reason), ..to(payment, payment.state.clone(), next) });
+    }
+    match (&receipt.fee, outcome.fee()) {
+        (None, Some(fee)) => {
+            let receipt = Receipt { fee: Some(fee.clone()), ..receipt.clone() };
+            Ok(to(payment, State::Captured(receipt), Next::Rest))
+        }
+        (None, None) => Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false })),
+        (Some(_), Some(_) | None) => Err(Rejection::Ended),
+    }
+}
+
+/// What is heard of a payment of which nothing was taken.
+fn after_refusal(payment: &Payment, outcome: &Outcome, superseded: bool) -> Result<Decision, Rejection> {
+    if matches!(outcome, Outcome::Succeeded(_)) {
+        return Err(Rejection::Contradicted);
+    }
+    if superseded {
+        return Err(Rejection::Superseded);
+    }
+    match outcome.found_open() {
+        (next, Some(reason)) => {
+            Ok(Decision { review: Some(reason), ..to(payment, payment.state.clone(), next) })
+        }
+        (_, None) => Err(Rejection::Ended),
     }
 }
 
 fn to(payment: &Payment, state: State, next: Next) -> Decision {
     let payment = Payment { state, ..payment.clone() };
-    Decision { payment, next, tell: None, refund: false }
+    Decision { payment, next, tell: None, refund: false, review: None }
+}
+
+fn cancel_requested(payment: &Payment) -> Decision {
+    let unchanged = to(payment, payment.state.clone(), Next::Keep);
+    Decision { payment: Payment { cancel_requested: true, ..unchanged.payment }, ..unchanged }
 }
 
 fn captured(payment: &Payment, receipt: Receipt) -> Decision {
     let refund = payment.cancel_requested;
-    Decision { tell: Some(Tell::Captured), refund, ..to(payment, State::Captured(receipt), Next::Rest) }
+    // The money is told of at once; what it cost is looked up until it is known.
+    let next = if receipt.fee.is_some() { Next::Rest } else { Next::LookLater { in_vain: false } };
+    Decision { tell: Some(Tell::Captured), refund, ..to(payment, State::Captured(receipt), next) }
 }
 
 fn declined(payment: &Payment, code: String) -> Decision {
@@ -168,67 +289,4 @@ fn declined(payment: &Payment, code: String) -> Decision {
 
 fn cancelled(payment: &Payment) -> Decision {
     Decision { tell: Some(Tell::Cancelled), ..to(payment, State::Cancelled, Next::Rest) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::Doubt;
-
-    fn payment(state: State) -> Payment {
-        Payment { state, cancel_requested: false }
-    }
-
-    fn after(state: State, outcome: Outcome) -> State {
-        decide(&payment(state), Input::Settled { outcome, superseded: false }).unwrap().payment.state
-    }
-
-    #[test]
-    fn a_key_in_use_is_no_proof_that_nothing_happened() {
-        let refused = |status| Outcome::NotExecuted { status, retry_after: None };
-        assert_eq!(after(State::Capturing, refused(409)), State::Unknown);
-        assert_eq!(after(State::Capturing, refused(429)), State::Requested);
-        assert_eq!(after(State::Unknown, refused(429)), State::Unknown);
-    }
-
-    #[test]
-    fn a_rejection_ends_a_doubt_only_as_the_keys_own_answer() {
-        let rejected = |replayed| Outcome::Rejected { code: "no".to_owned(), replayed };
-        let declined = State::Declined { code: "no".to_owned() };
-        assert_eq!(after(State::Capturing, rejected(false)), declined);
-        assert_eq!(after(State::Unknown, rejected(false)), State::Unknown);
-        assert_eq!(after(State::Unknown, rejected(true)), declined);
-    }
-
-    #[test]
-    fn what_no_retry_can_clear_up_is_left_to_people() {
-        for (doubt, next) in [
-            (Doubt::NoAnswer, Next::Retry { in_doubt: true }),
-            (Doubt::ServerError { status: 503, replayed: false }, Next::Retry { in_doubt: true }),
-            (Doubt::ServerError { status: 500, replayed: true }, Next::Rest),
-            (Doubt::OtherAmount, Next::Rest),
-            (Doubt::KeyMismatch, Next::Rest),
-        ] {
-            let input = Input::Settled { outcome: Outcome::Unknown(doubt), superseded: false };
-            assert_eq!(decide(&payment(State::Capturing), input).unwrap().next, next, "{doubt}");
-        }
-    }
-
-    #[test]
-    fn an_answer_that_denies_what_was_told_is_noticed() {
-        let taken = |id: &str| Outcome::Succeeded(Receipt { id: id.to_owned(), charge: None });
-        let captured = State::Captured(Receipt { id: "pi_1".to_owned(), charge: None });
-        let declined = Outcome::Declined { code: "no".to_owned() };
-        for (state, outcome, rejection) in [
-            (captured.clone(), taken("pi_1"), Rejection::Ended),
-            (captured.clone(), taken("pi_2"), Rejection::Contradicted),
-            (captured.clone(), declined, Rejection::Contradicted),
-            (captured, Outcome::NotSent, Rejection::Ended),
-            (State::Cancelled, taken("pi_1"), Rejection::Contradicted),
-            (State::Cancelled, Outcome::NotSent, Rejection::Ended),
-        ] {
-            let input = Input::Settled { outcome, superseded: false };
-            assert_eq!(decide(&payment(state), input), Err(rejection));
-        }
-    }
 }

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use contracts::Money;
-use serde::Deserialize;
-use serde_json::Value;
 
-use crate::domain::{Doubt, Outcome, Receipt};
+use super::objects::{Listed, Object, Refusal};
+use crate::domain::{Doubt, Finding, Outcome};
 
 /// What came back, if anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +27,16 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// Whether whoever sent it is well: a stored failure tells of another day.
+    pub(super) fn shows_health(&self) -> bool {
+        match self {
+            Self::NotSent | Self::Lost => false,
+            Self::Reply { status, replayed, .. } => *status < 500 || *replayed,
+        }
+    }
+}
+
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
@@ -38,59 +47,31 @@ pub enum Asked {
 }
 
 impl Asked {
-    fn amount(self) -> Money {
+    pub(super) fn amount(self) -> Money {
         match self {
             Self::Charge(amount) | Self::Refund(amount) => amount,
         }
     }
 }
 
-/// As much of a payment intent or a refund as tells its outcome.
-#[derive(Deserialize)]
-struct Object {
-    id: String,
-    #[serde(rename = "object")]
-    kind: String,
-    amount: i64,
-    /// Of an intent: what was really taken.
-    amount_received: Option<i64>,
-    currency: String,
-    status: String,
-    /// Of an intent: an id, or the whole charge where the account expands it.
-    latest_charge: Option<Value>,
-    /// Of a refund.
-    charge: Option<Value>,
-    failure_reason: Option<String>,
-    last_payment_error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    error: Failure,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    r#type: String,
-    code: Option<String>,
-    decline_code: Option<String>,
-}
-
-impl Failure {
-    fn code(self) -> String {
-        self.decline_code.or(self.code).unwrap_or(self.r#type)
+/// What the answer says about what was asked.
+pub fn classify(asked: Asked, answer: &Answer) -> Outcome {
+    match answer {
+        Answer::Reply { status: status @ 200, body, .. } => Object::read(body)
+            .and_then(|object| object.outcome(asked))
+            .unwrap_or(Outcome::Unknown(Doubt::Unreadable { status: *status })),
+        Answer::NotSent | Answer::Lost | Answer::Reply { .. } => classify_other(answer),
     }
 }
 
-/// What the answer says about what was asked.
-pub fn classify(asked: Asked, answer: &Answer) -> Outcome {
+/// What an answer says that brings nothing of what was asked for.
+pub(super) fn classify_other(answer: &Answer) -> Outcome {
     let (status, replayed, retry_after, body) = match answer {
         Answer::NotSent => return Outcome::NotSent,
         Answer::Lost => return Outcome::Unknown(Doubt::NoAnswer),
         Answer::Reply { status, replayed, retry_after, body } => (*status, *replayed, *retry_after, body),
     };
     match status {
-        200 => object(asked, body).unwrap_or(Outcome::Unknown(Doubt::Unreadable { status })),
         // A status alone may come from anything on the way; with an error of the protocol it is the processor's.
         400 | 402 | 404 => match serde_json::from_slice::<Refusal>(body) {
             Ok(Refusal { error }) if error.r#type == "idempotency_error" => {
@@ -106,57 +87,37 @@ pub fn classify(asked: Asked, answer: &Answer) -> Outcome {
     }
 }
 
-/// `None` if it is not what was asked for.
-fn object(asked: Asked, body: &[u8]) -> Option<Outcome> {
-    let object: Object = serde_json::from_slice(body).ok()?;
-    let wanted = asked.amount();
-    if object.amount != wanted.amount || !object.currency.eq_ignore_ascii_case(wanted.currency.code()) {
-        return Some(Outcome::Unknown(Doubt::OtherAmount));
-    }
-    match asked {
-        Asked::Charge(_) if object.kind == "payment_intent" => intent(object),
-        Asked::Refund(_) if object.kind == "refund" => refund(object),
-        Asked::Charge(_) | Asked::Refund(_) => None,
-    }
-}
-
-fn intent(intent: Object) -> Option<Outcome> {
-    match intent.status.as_str() {
-        "succeeded" if intent.amount_received != Some(intent.amount) => {
-            Some(Outcome::Unknown(Doubt::OtherAmount))
+/// What everything that bears our mark says together. One request of ours has taken effect once, or not at all; more
+/// than that is nothing that a program can put right.
+pub(super) fn classify_found(asked: Asked, found: Vec<Listed>) -> Finding {
+    let read = |item: Listed| {
+        let object = item.id.clone();
+        let unreadable = Outcome::Unknown(Doubt::Unreadable { status: 200 });
+        (object, item.into_object().outcome(asked).unwrap_or(unreadable))
+    };
+    let mut found: Vec<_> = found.into_iter().map(read).collect();
+    found.sort_by_key(|(_, outcome)| weight(outcome));
+    let done = found.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Succeeded(_))).count();
+    match found.into_iter().next() {
+        None => Finding::Missing,
+        Some((object, _)) if done > 1 => {
+            Finding::Found { object, outcome: Outcome::Unknown(Doubt::DoneTwice) }
         }
-        "succeeded" => {
-            let charge = intent.latest_charge.as_ref().and_then(id_of);
-            Some(Outcome::Succeeded(Receipt { id: intent.id, charge }))
-        }
-        "processing" => Some(Outcome::Processing),
-        "requires_action" => Some(Outcome::RequiresAction { intent: intent.id }),
-        // Confirmed and back to waiting for a card: the card was refused.
-        "requires_payment_method" => {
-            let code = intent.last_payment_error.map_or_else(|| "card_declined".to_owned(), Failure::code);
-            Some(Outcome::Declined { code })
-        }
-        "canceled" => Some(Outcome::Declined { code: "canceled".to_owned() }),
-        _ => None,
+        Some((_, outcome @ Outcome::Unknown(Doubt::Unreadable { .. }))) => Finding::Unanswered(outcome),
+        Some((object, outcome)) => Finding::Found { object, outcome },
     }
 }
 
-fn refund(refund: Object) -> Option<Outcome> {
-    match refund.status.as_str() {
-        "succeeded" => {
-            let charge = refund.charge.as_ref().and_then(id_of);
-            Some(Outcome::Succeeded(Receipt { id: refund.id, charge }))
-        }
-        "pending" | "requires_action" => Some(Outcome::Processing),
-        "failed" | "canceled" => {
-            let code = refund.failure_reason.unwrap_or(refund.status);
-            Some(Outcome::Declined { code })
-        }
-        _ => None,
+/// What decides comes first: what nobody expected, then what was done, then what may still be.
+fn weight(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Unknown(_) => 0,
+        Outcome::Succeeded(_) => 1,
+        Outcome::Processing { .. } => 2,
+        Outcome::RequiresAction { .. } => 3,
+        Outcome::Declined { .. }
+        | Outcome::NotSent
+        | Outcome::NotExecuted { .. }
+        | Outcome::Rejected { .. } => 4,
     }
-}
-
-fn id_of(reference: &Value) -> Option<String> {
-    let id = if reference.is_object() { reference.get("id")? } else { reference };
-    id.as_str().map(str::to_owned)
 }

@@ -2,22 +2,40 @@
 //! the only one who makes them.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, Url, redirect, retry};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 use super::classify::{Answer, Asked, classify};
+use super::gate::{Breaker, Gate};
 use crate::domain::Outcome;
 
-/// For the TCP and TLS handshakes; past it nothing was sent.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(2);
 /// Below what servers usually keep a connection open for, so that none is used as it is being closed.
 const IDLE_CONNECTION: Duration = Duration::from_secs(2);
-/// An answer of the protocol has a few kilobytes.
-const MAX_ANSWER: usize = 256 * 1024;
+/// An object of the protocol has a few kilobytes, and a page has a hundred objects.
+const MAX_ANSWER: usize = 1024 * 1024;
+/// The protocol's dialect that answers are read in; without it, each account has its own.
+const VERSION: HeaderName = HeaderName::from_static("stripe-version");
+
+/// How the processor is talked to.
+#[derive(Debug, Clone)]
+pub struct Manners {
+    /// The version of the protocol, for instance `2025-03-31.basil`.
+    pub version: String,
+    /// For the TCP and TLS handshakes; past it nothing was sent.
+    pub connect: Duration,
+    /// For one request, its answer included; past it nobody knows.
+    pub request: Duration,
+    /// For all that one attempt or one look-up does.
+    pub total: Duration,
+    /// Requests at the same time.
+    pub concurrency: usize,
+    /// When nothing is sent.
+    pub breaker: Breaker,
+}
 
 /// The processor cannot be talked to, whatever it would say.
 #[derive(Debug, Error)]
@@ -25,6 +43,9 @@ pub enum ProcessorError {
     /// The secret key cannot be sent.
     #[error("the secret key is not printable ASCII")]
     SecretKey,
+    /// The version cannot be sent.
+    #[error("the version is not printable ASCII")]
+    Version,
     /// The TLS client cannot be made, for instance because the system has no root certificates.
     #[error("the HTTP client cannot be made: {0}")]
     Client(#[from] reqwest::Error),
@@ -40,76 +61,112 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// A client of the processor. Cheap to clone; all clones share their connections.
+/// A client of the processor. Cheap to clone; all clones share their connections, and one gate.
 #[derive(Clone)]
 pub struct Processor {
     client: Client,
     base: Arc<Url>,
+    gate: Arc<Gate>,
+    request: Duration,
+    total: Duration,
 }
 
 impl Processor {
-    /// A client of the processor at `base` (http or https). One request takes at most `deadline`, its answer included.
-    pub fn new(base: Url, secret_key: &SecretString, deadline: Duration) -> Result<Self, ProcessorError> {
+    /// A client of the processor at `base` (http or https).
+    pub fn new(base: Url, secret_key: &SecretString, manners: &Manners) -> Result<Self, ProcessorError> {
         // The process has one; whoever came first has installed the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let bearer: SecretString = format!("Bearer {}", secret_key.expose_secret()).into();
         let mut authorization =
             HeaderValue::from_str(bearer.expose_secret()).map_err(|_| ProcessorError::SecretKey)?;
         authorization.set_sensitive(true);
-        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        let version = HeaderValue::from_str(&manners.version).map_err(|_| ProcessorError::Version)?;
         let client = Client::builder()
-            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, authorization), (CONTENT_TYPE, form)]))
+            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, authorization), (VERSION, version)]))
             .user_agent(concat!("idem-payments/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
             .retry(retry::never())
             // Our configuration stands in our own variables, not in HTTP_PROXY.
             .no_proxy()
-            .connect_timeout(CONNECT_DEADLINE)
-            .timeout(deadline)
+            .connect_timeout(manners.connect)
             .pool_idle_timeout(IDLE_CONNECTION);
         // Plain HTTP needs no root certificates, and a small image has none.
         let client = if base.scheme() == "http" { client.tls_certs_only([]) } else { client };
-        Ok(Self { client: client.build()?, base: Arc::new(base) })
+        Ok(Self {
+            client: client.build()?,
+            base: Arc::new(base),
+            gate: Arc::new(Gate::new(manners.concurrency, manners.breaker)),
+            request: manners.request,
+            total: manners.total,
+        })
     }
 
     /// Asks once. An intent that waits for a customer who is not there is cancelled, and counts as declined then.
     pub async fn ask(&self, request: &Request) -> Outcome {
+        let until = self.deadline();
         let path = match request.asked {
             Asked::Charge(_) => ["v1", "payment_intents"],
             Asked::Refund(_) => ["v1", "refunds"],
         };
-        let answer = self.post(&path, &request.key, request.body.clone()).await;
+        let answer = self.post(&path, &request.key, request.body.clone(), until).await;
         match classify(request.asked, &answer) {
-            Outcome::RequiresAction { intent } => self.abandon(request, &intent).await,
+            Outcome::RequiresAction { intent } => {
+                self.abandon(request.asked, &request.key, &intent, until).await
+            }
             outcome => outcome,
         }
     }
 
     /// Cancelled at the processor, an intent can never be captured any more: only then it may be called declined.
-    async fn abandon(&self, request: &Request, intent: &str) -> Outcome {
+    pub(super) async fn abandon(&self, asked: Asked, key: &str, intent: &str, until: Instant) -> Outcome {
         let path = ["v1", "payment_intents", intent, "cancel"];
-        let answer = self.post(&path, &format!("{}-cancel", request.key), Vec::new()).await;
-        match classify(request.asked, &answer) {
+        let answer = self.post(&path, &format!("{key}-cancel"), Vec::new(), until).await;
+        match classify(asked, &answer) {
             Outcome::Declined { .. } => Outcome::Declined { code: "authentication_required".to_owned() },
             // It was confirmed by somebody in the meantime.
             Outcome::Succeeded(receipt) => Outcome::Succeeded(receipt),
             Outcome::NotSent
             | Outcome::NotExecuted { .. }
             | Outcome::Rejected { .. }
-            | Outcome::Processing
+            | Outcome::Processing { .. }
             | Outcome::RequiresAction { .. }
             | Outcome::Unknown(_) => Outcome::RequiresAction { intent: intent.to_owned() },
         }
     }
 
-    async fn post(&self, path: &[&str], key: &str, body: Vec<u8>) -> Answer {
-        let request = self.client.post(self.url(path)).header("Idempotency-Key", key).body(body);
-        exchange(request).await.unwrap_or_else(|error| {
+    /// When whatever begins now must have ended.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.total
+    }
+
+    async fn post(&self, path: &[&str], key: &str, body: Vec<u8>, until: Instant) -> Answer {
+        let request = self.client.post(self.url(path)).header("Idempotency-Key", key);
+        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        self.send(request.header(CONTENT_TYPE, form).body(body), until).await
+    }
+
+    /// Reads, which changes nothing and may be repeated at will.
+    pub(super) async fn get(&self, path: &[&str], query: &[(&str, &str)], until: Instant) -> Answer {
+        let mut url = self.url(path);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        self.send(self.client.get(url), until).await
+    }
+
+    async fn send(&self, request: RequestBuilder, until: Instant) -> Answer {
+        let Some(pass) = self.gate.pass(until).await else { return Answer::NotSent };
+        let left = until.saturating_duration_since(Instant::now()).min(self.request);
+        let answer = exchange(request.timeout(left)).await.unwrap_or_else(|error| {
             // Without its URL, which may be the place of a mistake but is never its cause.
             let error = error.without_url();
             tracing::warn!(%error, sent = !error.is_connect(), "the processor did not answer");
             if error.is_connect() { Answer::NotSent } else { Answer::Lost }
-        })
+        });
+        if answer.shows_health() {
+            pass.ended_well();
+        }
+        answer
     }
 
     fn url(&self, path: &[&str]) -> Url {

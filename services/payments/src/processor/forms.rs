@@ -1,6 +1,16 @@
 //! The requests' exact bytes, written once: a retry with other bytes under the same key is refused by the processor.
 
 use contracts::{Money, PaymentId, RefundId};
+use uuid::Uuid;
+
+/// What an object of ours bears in its metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// The payment's or the refund's id.
+    pub reference: String,
+    /// The deployment's name.
+    pub deployment: String,
+}
 
 /// Writes requests of this deployment.
 #[derive(Debug, Clone)]
@@ -15,6 +25,16 @@ impl Forms {
         Self { deployment: deployment.into() }
     }
 
+    /// The name that they carry.
+    pub(crate) fn deployment(&self) -> &str {
+        &self.deployment
+    }
+
+    /// What the object of this payment or refund bears.
+    pub fn mark(&self, id: Uuid) -> Mark {
+        Mark { reference: id.to_string(), deployment: self.deployment.clone() }
+    }
+
     /// `POST /v1/payment_intents`: charges the card at once, without the customer.
     pub fn charge(&self, payment: PaymentId, amount: Money, payment_method: &str) -> Vec<u8> {
         encoded(&[
@@ -26,6 +46,18 @@ impl Forms {
             ("off_session", "true"),
             ("error_on_requires_action", "true"),
             ("metadata[reference]", &payment.to_string()),
+            ("metadata[deployment]", &self.deployment),
+            // What it costs is told along with it.
+            ("expand[]", "latest_charge.balance_transaction"),
+        ])
+    }
+
+    /// `POST /v1/refunds`: gives back `amount` minor units of an `intent` that nobody here asked for.
+    pub(crate) fn orphan_refund(&self, intent: &str, amount: i64) -> Vec<u8> {
+        encoded(&[
+            ("payment_intent", intent),
+            ("amount", &amount.to_string()),
+            ("metadata[reference]", &format!("orphan-{intent}")),
             ("metadata[deployment]", &self.deployment),
         ])
     }
@@ -50,7 +82,6 @@ fn encoded(pairs: &[(&str, &str)]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use contracts::Currency;
-    use uuid::Uuid;
 
     use super::*;
 
@@ -65,7 +96,8 @@ mod tests {
             String::from_utf8(charge).unwrap(),
             "amount=1999&currency=eur&payment_method=pm_card_visa&payment_method_types%5B%5D=card&confirm=true\
              &off_session=true&error_on_requires_action=true\
-             &metadata%5Breference%5D=00000000-0000-0000-0000-000000000001&metadata%5Bdeployment%5D=here+%26+now"
+             &metadata%5Breference%5D=00000000-0000-0000-0000-000000000001&metadata%5Bdeployment%5D=here+%26+now\
+             &expand%5B%5D=latest_charge.balance_transaction"
         );
         let refund = forms.refund(id.into(), "pi_1", 1999);
         assert_eq!(

@@ -5,8 +5,10 @@ use std::time::Duration;
 use contracts::{Currency, Money};
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, classify};
-use crate::domain::{Doubt, Outcome, Receipt};
+use super::classify::classify_found;
+use super::objects::read_page;
+use super::{Answer, Asked, Page, classify};
+use crate::domain::{Doubt, Fee, Finding, Outcome, Receipt};
 
 const CHARGE: Asked = Asked::Charge(Money::new(1999, Currency::Eur));
 const REFUND: Asked = Asked::Refund(Money::new(1999, Currency::Eur));
@@ -50,7 +52,7 @@ fn rejected(code: &str, replayed: bool) -> Outcome {
 }
 
 fn done(id: &str) -> Outcome {
-    Outcome::Succeeded(Receipt { id: id.to_owned(), charge: Some("ch_1".to_owned()) })
+    Outcome::Succeeded(Receipt { id: id.to_owned(), charge: Some("ch_1".to_owned()), fee: None })
 }
 
 fn check(asked: Asked, table: Vec<(Answer, Outcome)>) {
@@ -73,14 +75,21 @@ fn an_intent_says_how_its_charge_ended() {
             (wrong("amount", json!(1998)), Outcome::Unknown(Doubt::OtherAmount)),
             (wrong("amount_received", json!(0)), Outcome::Unknown(Doubt::OtherAmount)),
             (wrong("currency", json!("usd")), Outcome::Unknown(Doubt::OtherAmount)),
-            (reply(200, &intent("processing")), Outcome::Processing),
+            (reply(200, &intent("processing")), Outcome::Processing { object: Some("pi_1".to_owned()) }),
             (reply(200, &intent("requires_action")), Outcome::RequiresAction { intent: "pi_1".to_owned() }),
-            (reply(200, &intent("requires_payment_method")), declined("card_declined")),
+            (
+                reply(200, &intent("requires_payment_method")),
+                Outcome::RequiresAction { intent: "pi_1".to_owned() },
+            ),
             (
                 reply(200, &with(intent("requires_payment_method"), "last_payment_error", waiting)),
                 declined("stolen_card"),
             ),
             (reply(200, &intent("canceled")), declined("canceled")),
+            (
+                reply(200, &intent("requires_confirmation")),
+                Outcome::RequiresAction { intent: "pi_1".to_owned() },
+            ),
             (reply(200, &intent("requires_capture")), Outcome::Unknown(Doubt::Unreadable { status: 200 })),
             (reply(200, &refund("succeeded")), Outcome::Unknown(Doubt::Unreadable { status: 200 })),
         ],
@@ -94,7 +103,7 @@ fn a_refund_says_how_it_ended() {
         REFUND,
         vec![
             (reply(200, &refund("succeeded")), done("re_1")),
-            (reply(200, &refund("pending")), Outcome::Processing),
+            (reply(200, &refund("pending")), Outcome::Processing { object: Some("re_1".to_owned()) }),
             (reply(200, &lost), declined("lost_or_stolen_card")),
             (reply(200, &refund("canceled")), declined("canceled")),
             (
@@ -168,4 +177,72 @@ fn whatever_is_not_the_protocols_leaves_the_outcome_unknown() {
             (html(413), unreadable(413)),
         ],
     );
+}
+
+#[test]
+fn the_fee_is_read_where_it_is_told_and_missed_nowhere() {
+    let charge = |entry: Value| {
+        let charge = json!({ "id": "ch_1", "object": "charge", "balance_transaction": entry });
+        let answer = reply(200, &with(intent("succeeded"), "latest_charge", charge));
+        match classify(CHARGE, &answer) {
+            Outcome::Succeeded(receipt) => receipt.fee,
+            outcome => panic!("{outcome}"),
+        }
+    };
+    let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: Currency::Usd };
+    assert_eq!(charge(json!({ "id": "txn_1", "fee": 59, "currency": "usd" })), Some(fee));
+    assert_eq!(charge(json!("txn_1")), None, "it is not expanded");
+    assert_eq!(charge(Value::Null), None, "it is not made yet");
+    assert_eq!(charge(json!({ "id": "txn_1", "fee": 59, "currency": "xyz" })), None, "it is unreadable");
+}
+
+fn page(data: &[Value], has_more: bool) -> Result<Page, Outcome> {
+    read_page(&reply(200, &json!({ "object": "list", "data": data, "has_more": has_more })))
+}
+
+#[test]
+fn a_page_says_what_it_holds_and_where_the_next_begins() {
+    let metadata = json!({ "reference": "r", "deployment": "d", "other": "o" });
+    let foreign = with(intent("canceled"), "id", json!("pi_2"));
+    let ours = with(with(intent("succeeded"), "metadata", metadata), "created", json!(1_700_000_000));
+    let Page { items, next } = page(&[ours, foreign], true).unwrap();
+    assert_eq!(next.as_deref(), Some("pi_2"));
+    let (ours, foreign) = (&items[0], &items[1]);
+    assert_eq!((ours.reference.as_deref(), ours.deployment.as_deref()), (Some("r"), Some("d")));
+    assert_eq!((ours.amount, ours.received, ours.currency.as_str()), (1999, Some(1999), "eur"));
+    assert_eq!(ours.created.unwrap().timestamp(), 1_700_000_000);
+    assert_eq!((foreign.reference.as_deref(), foreign.status.as_str()), (None, "canceled"));
+    assert_eq!(page(&[intent("succeeded")], false).unwrap().next, None);
+}
+
+#[test]
+fn what_is_no_page_is_told_apart_from_an_empty_one() {
+    let unreadable = Outcome::Unknown(Doubt::Unreadable { status: 200 });
+    assert_eq!(page(&[], false).unwrap().items, []);
+    assert_eq!(page(&[], true), Err(unreadable.clone()), "it would never end");
+    assert_eq!(read_page(&reply(200, &intent("succeeded"))), Err(unreadable));
+    assert_eq!(read_page(&Answer::NotSent), Err(Outcome::NotSent));
+    let failed = Outcome::Unknown(Doubt::ServerError { status: 500, replayed: false });
+    assert_eq!(read_page(&reply(500, &json!({}))), Err(failed));
+}
+
+#[test]
+fn of_all_that_bears_our_mark_what_was_done_decides() {
+    let named = |status: &str, id: &str| with(intent(status), "id", json!(id));
+    let found = |objects: &[Value]| classify_found(CHARGE, page(objects, false).unwrap().items);
+    assert_eq!(found(&[]), Finding::Missing);
+    let one = found(&[named("canceled", "pi_2"), named("succeeded", "pi_3"), named("processing", "pi_4")]);
+    assert_eq!(one, Finding::Found { object: "pi_3".to_owned(), outcome: done("pi_3") });
+    let Finding::Found { outcome, .. } = found(&[named("succeeded", "pi_2"), named("succeeded", "pi_3")])
+    else {
+        panic!("it was found");
+    };
+    assert_eq!(outcome, Outcome::Unknown(Doubt::DoneTwice));
+    let other = with(named("succeeded", "pi_2"), "amount", json!(1));
+    let Finding::Found { outcome, .. } = found(&[named("succeeded", "pi_3"), other]) else {
+        panic!("it was found");
+    };
+    assert_eq!(outcome, Outcome::Unknown(Doubt::OtherAmount));
+    let unreadable = Outcome::Unknown(Doubt::Unreadable { status: 200 });
+    assert_eq!(found(&[named("requires_capture", "pi_2")]), Finding::Unanswered(unreadable));
 }

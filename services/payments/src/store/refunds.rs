@@ -1,16 +1,18 @@
 //! The refunds' rows. They change only while their payment is locked, so they need no lock of their own.
 
 use chrono::{DateTime, Utc};
-use contracts::{PaymentId, RefundId, TenantId};
+use contracts::{OperationId, PaymentId, RefundId, TenantId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use edge::Page;
 use uuid::Uuid;
 
+use super::payments::PaymentRow;
 use super::unreadable;
 use crate::domain::refund::State;
-use crate::schema::refund;
+use crate::schema::{payment, refund};
 
 /// A refund as it is stored.
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -23,6 +25,8 @@ pub(crate) struct RefundRow {
     state: String,
     failure_code: Option<String>,
     processor_refund: Option<String>,
+    operation_id: Option<Uuid>,
+    pub(crate) reason: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) updated_at: DateTime<Utc>,
 }
@@ -30,6 +34,11 @@ pub(crate) struct RefundRow {
 impl RefundRow {
     pub(crate) fn id(&self) -> RefundId {
         self.id.into()
+    }
+
+    /// The command that wants it; `None` if nobody asked for it.
+    pub(crate) fn operation(&self) -> Option<OperationId> {
+        self.operation_id.map(OperationId::from)
     }
 
     pub(crate) fn state(&self) -> Result<State> {
@@ -42,7 +51,7 @@ impl RefundRow {
             }
             "failed" => {
                 let code = self.failure_code.clone().ok_or_else(|| unreadable("refund.failure_code"))?;
-                Ok(State::Failed { code })
+                Ok(State::Failed { code, id: self.processor_refund.clone() })
             }
             "unknown" => Ok(State::Unknown),
             _ => Err(unreadable("refund.state")),
@@ -56,10 +65,12 @@ pub(crate) struct NewRefund<'a> {
     pub(crate) tenant: &'a TenantId,
     pub(crate) payment: PaymentId,
     pub(crate) cause: &'a str,
+    pub(crate) operation: Option<OperationId>,
+    pub(crate) reason: Option<&'a str>,
     pub(crate) amount: i64,
 }
 
-/// Inserts it. A second one for the same cause is refused by the database.
+/// Inserts it. A second automatic one of a payment, and a second one of a command, is refused by the database.
 pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
     diesel::insert_into(refund::table)
         .values((
@@ -67,6 +78,8 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
             refund::tenant_id.eq(new.tenant.as_str()),
             refund::payment_id.eq(new.payment.uuid()),
             refund::cause.eq(new.cause),
+            refund::operation_id.eq(new.operation.map(OperationId::uuid)),
+            refund::reason.eq(new.reason),
             refund::amount.eq(new.amount),
         ))
         .execute(tx)
@@ -98,7 +111,7 @@ fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&str>) {
     match state {
         State::Pending => ("pending", None, None),
         State::Succeeded { id } => ("succeeded", None, Some(id)),
-        State::Failed { code } => ("failed", Some(code), None),
+        State::Failed { code, id } => ("failed", Some(code), id.as_deref()),
         State::Unknown => ("unknown", None, None),
     }
 }
@@ -109,6 +122,41 @@ pub(crate) async fn of_payments(connection: &mut Connection, payments: &[Uuid]) 
         .filter(refund::payment_id.eq_any(payments))
         .order(refund::id)
         .select(RefundRow::as_select())
+        .load(connection)
+        .await?;
+    Ok(rows)
+}
+
+/// One refund of this tenant, with its payment.
+pub(crate) async fn find(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    id: RefundId,
+) -> Result<Option<(RefundRow, PaymentRow)>> {
+    let row = refund::table
+        .inner_join(payment::table)
+        .filter(refund::id.eq(id.uuid()))
+        .filter(refund::tenant_id.eq(tenant.as_str()))
+        .select((RefundRow::as_select(), PaymentRow::as_select()))
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// A page of this tenant's refunds, newest first, each with its payment.
+pub(crate) async fn list(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    page: &Page,
+) -> Result<Vec<(RefundRow, PaymentRow)>> {
+    let rows = refund::table
+        .inner_join(payment::table)
+        .filter(refund::tenant_id.eq(tenant.as_str()))
+        .filter(refund::id.lt(page.before()))
+        .order(refund::id.desc())
+        .limit(page.fetch())
+        .select((RefundRow::as_select(), PaymentRow::as_select()))
         .load(connection)
         .await?;
     Ok(rows)

@@ -4,6 +4,7 @@
 //! thought dead and comes back asks under the same key and finds that its number is no longer the latest.
 
 mod pace;
+mod poison;
 mod settle;
 mod take;
 
@@ -16,14 +17,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::advance::Fault;
-use crate::domain::Outcome;
 use crate::intake::ACCEPTED;
 use crate::processor::{Forms, Processor};
+use crate::store::intents::Patience;
 
 pub use pace::Pace;
 
-use settle::{Attempt, settle};
-use take::{Call, take};
+use settle::{Attempt, News, settle};
+use take::{Ask, Call, take};
 
 /// How much a worker does, and how soon.
 #[derive(Debug, Clone)]
@@ -38,6 +39,18 @@ pub struct Limits {
     pub key_life: Duration,
     /// When it asks again.
     pub pace: Pace,
+    /// Look-ups in a row that may find nothing; then people look.
+    pub look_ups: u16,
+    /// When it looks up again.
+    pub look_up_pace: Pace,
+    /// How often an intent may fail to be taken, by a fault that waiting does not mend; then people look.
+    pub faults: i32,
+}
+
+impl Limits {
+    pub(crate) fn patience(&self) -> Patience {
+        Patience { key_life: self.key_life, look_ups: self.look_ups.into() }
+    }
 }
 
 /// Carries intents out. Cheap to clone.
@@ -107,21 +120,30 @@ impl Worker {
 
     async fn carry_out(&self, call: Call) {
         crashpoint::reach!("p1");
-        let Call { attempt, request } = call;
+        let Call { attempt, ask } = call;
         let (payment, intent, number) = (attempt.payment, attempt.intent, attempt.number);
         tracing::info!(%payment, %intent, attempt = number, "AttemptStarted");
-        let outcome = self.processor.ask(&request).await;
-        tracing::info!(%payment, %intent, attempt = number, %outcome, "AttemptEnded");
-        self.record(&attempt, &outcome).await;
+        let news = match ask {
+            Ask::Request(request) => News::Answered(self.processor.ask(&request).await),
+            Ask::LookUp(look_up) => News::LookedUp(self.processor.look_up(&look_up).await),
+        };
+        tracing::info!(%payment, %intent, attempt = number, outcome = %news, "AttemptEnded");
+        let is_refund = intent != payment.uuid();
+        if is_refund {
+            crashpoint::reach!("k2");
+        }
+        self.record(&attempt, &news).await;
+        if is_refund {
+            crashpoint::reach!("k3");
+        }
         crashpoint::reach!("p4");
     }
 
-    /// Records the outcome, trying again while the lease lasts. Past it the intent is due anyway, and asking again
-    /// under the same key finds the same answer.
-    async fn record(&self, attempt: &Attempt, outcome: &Outcome) {
-        let pause = self.limits.pace.pause(attempt.number, outcome.retry_after());
+    /// Records the news, trying again while the lease lasts. Past it the intent is due anyway, and asking again finds
+    /// the same answer.
+    async fn record(&self, attempt: &Attempt, news: &News) {
         let start = Instant::now();
-        while let Err(error) = settle(&self.database, &self.forms, attempt, outcome, pause).await {
+        while let Err(error) = settle(&self.database, &self.forms, &self.limits, attempt, news).await {
             let intent = attempt.intent;
             if start.elapsed() > self.limits.lease {
                 tracing::error!(%intent, %error, "an outcome was not recorded; the intent will be asked for again");

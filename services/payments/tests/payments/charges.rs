@@ -178,20 +178,7 @@ async fn an_answer_about_another_amount_is_left_to_people() {
     worker.stop().await;
     assert_eq!(stage.processor.received().len(), 1);
     assert_eq!(stage.told_types(order).await, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_key_that_the_processor_may_have_forgotten_is_not_used_again() {
-    let stage = Stage::new().await;
-    stage.processor.order([Fate::Lost]);
-    let order = stage.request(VISA).await;
-    let mut limits = brisk();
-    limits.key_life = Duration::ZERO;
-    let worker = stage.worker(limits);
-    stage.becomes(order, "unknown").await;
-    stage.is_at_rest().await;
-    worker.stop().await;
-    assert_eq!(stage.processor.received().len(), 1);
+    assert_eq!(stage.text("SELECT reason FROM review").await, "other_amount");
 }
 
 #[tokio::test]
@@ -205,7 +192,14 @@ async fn the_processors_key_stands_nowhere_but_with_its_intent() {
     worker.stop().await;
     for received in stage.processor.received() {
         let key = received.key();
-        for (table, found) in [("intent", 1), ("payment", 0), ("refund", 0), ("audit_fact", 0)] {
+        for (table, found) in [
+            ("intent", 1),
+            ("payment", 0),
+            ("refund", 0),
+            ("audit_fact", 0),
+            ("review", 0),
+            ("ledger_transaction", 0),
+        ] {
             let sql = format!("SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{key}%'");
             assert_eq!(stage.count(&sql).await, found, "{table}");
         }

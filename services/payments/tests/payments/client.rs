@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use contracts::{Currency, Money};
 use payments::domain::{Doubt, Outcome};
-use payments::processor::{Asked, Processor, Request};
+use payments::processor::{Asked, Manners, Processor, Request};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::http::{Received, answer};
+use crate::processor::manners;
 
 /// What a server does with the first request; further ones are counted in vain.
 async fn meeting<F>(deadline: Duration, serve: impl FnOnce(TcpStream) -> F) -> Outcome
@@ -18,7 +19,8 @@ where
 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-    let processor = Processor::new(base, &"sk_test_1".into(), deadline).unwrap();
+    let processor =
+        Processor::new(base, &"sk_test_1".into(), &Manners { request: deadline, ..manners() }).unwrap();
     let mut asking = JoinSet::new();
     let asked = Asked::Charge(Money::new(1, Currency::Eur));
     asking.spawn(async move {
@@ -60,7 +62,7 @@ async fn an_exchange_that_breaks_anywhere_leaves_the_outcome_unknown() {
     assert_eq!(truncated.await, lost, "half an answer");
     let endless = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
-        answer(&mut socket, 200, "", &" ".repeat(300 * 1024)).await;
+        answer(&mut socket, 200, "", &" ".repeat(1100 * 1024)).await;
     });
     assert_eq!(endless.await, lost, "too long an answer");
 }

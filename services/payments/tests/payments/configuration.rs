@@ -16,6 +16,7 @@ fn every_fault_is_told_at_once_and_no_secret_with_it() {
         ("IDEM_PROCESSOR__DEPLOYMENT", "\t"),
         ("IDEM_PROCESSOR__TIMEOUT_MILLISECONDS", "30000"),
         ("IDEM_WORKER__CONCURRENCY", "0"),
+        ("IDEM_WORKER__LEASE_SECONDS", "10"),
     ]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
@@ -23,7 +24,8 @@ fn every_fault_is_told_at_once_and_no_secret_with_it() {
         "IDEM_PROCESSOR__URL must be an http or https URL",
         "IDEM_PROCESSOR__DEPLOYMENT must be 1 to 64 bytes of text",
         "IDEM_WORKER__CONCURRENCY must be a whole number from 1 to 256",
-        "IDEM_WORKER__LEASE_SECONDS must be at least twice processor.timeout_milliseconds",
+        "IDEM_PROCESSOR__TOTAL_TIMEOUT_MILLISECONDS must be at least processor.timeout_milliseconds",
+        "IDEM_WORKER__LEASE_SECONDS must be more than processor.total_timeout_milliseconds",
         "IDEM_DATABASE__URL is missing",
     ] {
         assert!(said.contains(fault), "{fault:?} is not in {said}");

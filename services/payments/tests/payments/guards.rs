@@ -9,7 +9,7 @@ use crate::stage::{LATER, Order, Stage, VISA, brisk, requested};
 
 impl Stage {
     /// What the database says to the service about this.
-    async fn attempt(&self, sql: &str) -> Result<(), Error> {
+    pub(crate) async fn attempt(&self, sql: &str) -> Result<(), Error> {
         let mut tx = self.database.begin().await.unwrap();
         sql_query(sql).execute(&mut tx).await?;
         tx.commit().await

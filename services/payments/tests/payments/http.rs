@@ -6,7 +6,10 @@ use tokio::net::TcpStream;
 /// A request, read to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
+    pub(crate) method: String,
+    /// Without its query.
     pub(crate) path: String,
+    pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -23,12 +26,15 @@ impl Received {
         };
         let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
         let mut lines = head.split("\r\n");
-        let path = lines.next().unwrap().split(' ').nth(1).unwrap().to_owned();
+        let mut first = lines.next().unwrap().split(' ').map(str::to_owned);
+        let (method, target) = (first.next().unwrap(), first.next().unwrap());
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+        let (path, query) = (path.to_owned(), serde_urlencoded::from_str(query).unwrap());
         let headers: Vec<(String, String)> = lines
             .map(|line| line.split_once(": ").unwrap())
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let mut received = Self { path, headers, body: bytes[head_end + 4..].to_vec() };
+        let mut received = Self { method, path, query, headers, body: bytes[head_end + 4..].to_vec() };
         let length = received.header("content-length").map_or(0, |length| length.parse().unwrap());
         while received.body.len() < length {
             (socket.read_buf(&mut received.body).await.ok()? > 0).then_some(())?;
@@ -42,6 +48,11 @@ impl Received {
 
     pub(crate) fn key(&self) -> &str {
         self.header("idempotency-key").unwrap()
+    }
+
+    /// A parameter of the query.
+    pub(crate) fn asked(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
     /// A parameter of the form.

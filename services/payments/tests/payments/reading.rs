@@ -15,7 +15,7 @@ use testkit::identity;
 use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, brisk, forms};
 
 /// What somebody with this token gets: status and body.
-async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -> (u16, Value) {
+pub(crate) async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -> (u16, Value) {
     let authenticator =
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
     let database = Database::clone(&stage.database);
@@ -54,7 +54,7 @@ async fn a_payment_shows_what_became_of_it_and_what_was_given_back() {
     assert_eq!(
         payment,
         json!({
-            "id": order.payment, "order_id": order.order, "amount": money, "payment_method": VISA,
+            "id": order.payment, "order_id": order.order, "reference": null, "amount": money, "payment_method": VISA,
             "status": "requested", "decline_code": null, "refunds": [],
             "expires_at": null, "created_at": null, "updated_at": null,
         })

@@ -156,7 +156,7 @@ impl Stage {
         sql_query(sql).execute(&mut self.database.owner().await).await.unwrap();
     }
 
-    async fn texts(&self, sql: &str) -> Vec<String> {
+    pub(crate) async fn texts(&self, sql: &str) -> Vec<String> {
         #[derive(QueryableByName)]
         struct Row {
             #[diesel(sql_type = Text)]
@@ -198,7 +198,7 @@ pub(crate) fn requested(order: Order, card: &str, expires_at: &str) -> Message<P
     })
 }
 
-fn message<E: Event>(data: E) -> Message<E> {
+pub(crate) fn message<E: Event>(data: E) -> Message<E> {
     let envelope = Envelope {
         id: EventId::generate(),
         kind: E::TYPE.to_owned(),
@@ -220,5 +220,8 @@ pub(crate) fn brisk() -> Limits {
         poll: Duration::from_millis(10),
         key_life: Duration::from_hours(23),
         pace: Pace { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
+        look_ups: 3,
+        faults: 8,
+        look_up_pace: Pace { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
     }
 }

@@ -5,20 +5,19 @@ use std::pin::Pin;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::CONTENT_TYPE;
-use actix_web::{FromRequest, HttpRequest, error, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, error, web};
 
-use crate::error::Refusal;
-use crate::form::Form;
 use crate::keys::Stamp;
+use crate::processor::Circumstances;
+use crate::protocol::{Form, Refusal};
 
 /// Far above what any request of this protocol needs.
-const MAX_BODY: usize = 64 * 1024;
+pub(super) const MAX_BODY: usize = 64 * 1024;
 
 /// What a handler that changes something asks for.
 pub(crate) struct Call {
     pub(crate) form: Form,
-    /// `None` without an Idempotency-Key: then nothing keeps a retry from taking effect again.
-    pub(crate) stamp: Option<Stamp>,
+    pub(crate) of: Circumstances,
 }
 
 impl FromRequest for Call {
@@ -41,7 +40,9 @@ impl FromRequest for Call {
             }
             let form = Form::parse(&body)?;
             let stamp = key(&request)?.map(|key| Stamp::new(&key, request.path(), &form)).transpose()?;
-            Ok(Self { form, stamp })
+            // The gate knows the rest.
+            let known = request.extensions().get::<Circumstances>().cloned().unwrap_or_default();
+            Ok(Self { form, of: Circumstances { stamp, ..known } })
         })
     }
 }

@@ -12,13 +12,13 @@ pub(crate) async fn show(processor: web::Data<Processor>) -> HttpResponse {
     HttpResponse::Ok().json(processor.faults.state())
 }
 
-/// Sets what the body names and leaves the rest.
+/// Sets the rules that the body holds, in the place of those before.
 #[post("/_faults")]
 pub(crate) async fn set(processor: web::Data<Processor>, body: web::Bytes) -> HttpResponse {
     let change: Result<Change, String> = serde_json::from_slice(&body).map_err(|error| error.to_string());
     match change.and_then(|change| processor.faults.change(change)) {
         Ok(state) => {
-            tracing::warn!(?state, "faults were set");
+            tracing::warn!(%state, "faults were set");
             HttpResponse::Ok().json(state)
         }
         Err(why) => HttpResponse::BadRequest().json(json!({ "error": { "message": why } })),

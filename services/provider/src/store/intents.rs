@@ -1,11 +1,11 @@
 //! Payment intents: what a client wants to be paid, and how far that has come.
 
-use database::{Connection, Result, Tx};
+use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use crate::page::Page;
+use crate::protocol::page::{From, Page};
 use crate::schema::{payment_intent, unix_now};
 
 /// A stored intent.
@@ -23,6 +23,10 @@ pub(crate) struct Intent {
     pub(crate) canceled_at: Option<i64>,
     pub(crate) metadata: Value,
     pub(crate) created: i64,
+    pub(crate) capture_method: String,
+    pub(crate) amount_received: i64,
+    pub(crate) error_code: Option<String>,
+    pub(crate) description: Option<String>,
 }
 
 /// An intent to be stored.
@@ -32,11 +36,23 @@ pub(crate) struct NewIntent<'a> {
     pub(crate) id: &'a str,
     pub(crate) amount: i64,
     pub(crate) currency: &'a str,
+    pub(crate) capture_method: &'static str,
+    pub(crate) description: Option<&'a str>,
+    pub(crate) metadata: Value,
+    #[diesel(embed)]
+    pub(crate) standing: Standing<'a>,
+}
+
+/// How far an intent has come.
+#[derive(Debug, Clone, Default, Insertable)]
+#[diesel(table_name = payment_intent)]
+pub(crate) struct Standing<'a> {
     pub(crate) status: &'static str,
     pub(crate) payment_method: Option<&'a str>,
     pub(crate) latest_charge: Option<&'a str>,
+    pub(crate) amount_received: i64,
+    pub(crate) error_code: Option<&'static str>,
     pub(crate) decline_code: Option<&'static str>,
-    pub(crate) metadata: Value,
 }
 
 pub(crate) async fn insert(tx: &mut Tx, new: &NewIntent<'_>) -> Result<Intent> {
@@ -44,15 +60,40 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewIntent<'_>) -> Result<Intent> {
     Ok(insert.get_result(tx).await?)
 }
 
-pub(crate) async fn find(connection: &mut Connection, id: &str) -> Result<Option<Intent>> {
+pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {
     let query = payment_intent::table.find(id).select(Intent::as_select());
-    Ok(query.first(connection).await.optional()?)
+    Ok(query.first(tx).await.optional()?)
+}
+
+pub(crate) async fn with_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Intent>> {
+    let query = payment_intent::table.filter(payment_intent::id.eq_any(ids));
+    Ok(query.select(Intent::as_select()).load(tx).await?)
 }
 
 /// The intent, with nobody else changing it until the end of the unit of work.
 pub(crate) async fn locked(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {
     let query = payment_intent::table.find(id).select(Intent::as_select()).for_update();
     Ok(query.first(tx).await.optional()?)
+}
+
+/// Says how far the intent, which the caller has locked, has come.
+pub(crate) async fn update(tx: &mut Tx, id: &str, standing: &Standing<'_>) -> Result<Intent> {
+    let update = diesel::update(payment_intent::table.find(id)).set((
+        payment_intent::status.eq(standing.status),
+        payment_intent::payment_method.eq(standing.payment_method),
+        payment_intent::latest_charge.eq(standing.latest_charge),
+        payment_intent::amount_received.eq(standing.amount_received),
+        payment_intent::error_code.eq(standing.error_code),
+        payment_intent::decline_code.eq(standing.decline_code),
+    ));
+    Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
+}
+
+/// The money has been taken.
+pub(crate) async fn succeed(tx: &mut Tx, id: &str, amount: i64) -> Result<Intent> {
+    let update = diesel::update(payment_intent::table.find(id))
+        .set((payment_intent::status.eq("succeeded"), payment_intent::amount_received.eq(amount)));
+    Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
 }
 
 /// Makes the intent one that can never be charged.
@@ -65,26 +106,27 @@ pub(crate) async fn cancel(tx: &mut Tx, id: &str, reason: Option<&str>) -> Resul
     Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
 }
 
-/// One page, newest first, and one row more than it holds if there is one. `after` is a position.
-pub(crate) async fn list(
-    connection: &mut Connection,
-    page: &Page,
-    after: Option<i64>,
-) -> Result<Vec<Intent>> {
-    let mut query = payment_intent::table
+/// One row more than the page holds, if there is one, in the page's direction.
+pub(crate) async fn list(tx: &mut Tx, page: &Page, from: From) -> Result<Vec<Intent>> {
+    let query = payment_intent::table
         .filter(payment_intent::created.between(page.earliest, page.latest))
-        .order(payment_intent::position.desc())
         .limit(page.limit + 1)
         .select(Intent::as_select())
         .into_boxed();
-    if let Some(position) = after {
-        query = query.filter(payment_intent::position.lt(position));
-    }
-    Ok(query.load(connection).await?)
+    let query = match from {
+        From::Top => query.order(payment_intent::position.desc()),
+        From::Below(at) => {
+            query.filter(payment_intent::position.lt(at)).order(payment_intent::position.desc())
+        }
+        From::Above(at) => {
+            query.filter(payment_intent::position.gt(at)).order(payment_intent::position.asc())
+        }
+    };
+    Ok(query.load(tx).await?)
 }
 
 /// Where the intent stands in lists.
-pub(crate) async fn position(connection: &mut Connection, id: &str) -> Result<Option<i64>> {
+pub(crate) async fn position(tx: &mut Tx, id: &str) -> Result<Option<i64>> {
     let query = payment_intent::table.find(id).select(payment_intent::position);
-    Ok(query.first(connection).await.optional()?)
+    Ok(query.first(tx).await.optional()?)
 }

@@ -1,11 +1,11 @@
 //! Refunds: money given back from a charge.
 
-use database::{Connection, Result, Tx};
+use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use crate::page::Page;
+use crate::protocol::page::{From, Page};
 use crate::schema::refund;
 
 /// A stored refund.
@@ -21,6 +21,9 @@ pub(crate) struct Refund {
     pub(crate) reason: Option<String>,
     pub(crate) metadata: Value,
     pub(crate) created: i64,
+    pub(crate) failure_reason: Option<String>,
+    pub(crate) balance_transaction: Option<String>,
+    pub(crate) failure_balance_transaction: Option<String>,
 }
 
 /// A refund to be stored.
@@ -34,6 +37,7 @@ pub(crate) struct NewRefund<'a> {
     pub(crate) currency: &'a str,
     pub(crate) status: &'static str,
     pub(crate) reason: Option<&'a str>,
+    pub(crate) balance_transaction: Option<&'a str>,
     pub(crate) metadata: Value,
 }
 
@@ -42,33 +46,50 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<Refund> {
     Ok(insert.get_result(tx).await?)
 }
 
-pub(crate) async fn find(connection: &mut Connection, id: &str) -> Result<Option<Refund>> {
-    Ok(refund::table.find(id).select(Refund::as_select()).first(connection).await.optional()?)
+pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Refund>> {
+    Ok(refund::table.find(id).select(Refund::as_select()).first(tx).await.optional()?)
 }
 
-/// One page, newest first, and one row more than it holds if there is one. `after` is a position.
-pub(crate) async fn list(
-    connection: &mut Connection,
-    page: &Page,
-    after: Option<i64>,
-    intent: Option<&str>,
-) -> Result<Vec<Refund>> {
+pub(crate) async fn with_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Refund>> {
+    Ok(refund::table.filter(refund::id.eq_any(ids)).select(Refund::as_select()).load(tx).await?)
+}
+
+/// A pending refund has left.
+pub(crate) async fn succeed(tx: &mut Tx, id: &str, movement: &str) -> Result<Refund> {
+    let update = diesel::update(refund::table.find(id))
+        .set((refund::status.eq("succeeded"), refund::balance_transaction.eq(movement)));
+    Ok(update.returning(Refund::as_returning()).get_result(tx).await?)
+}
+
+/// The bank would not have it, or has returned it: then `movement` has brought it back.
+pub(crate) async fn fail(tx: &mut Tx, id: &str, reason: &str, movement: Option<&str>) -> Result<Refund> {
+    let update = diesel::update(refund::table.find(id)).set((
+        refund::status.eq("failed"),
+        refund::failure_reason.eq(reason),
+        refund::failure_balance_transaction.eq(movement),
+    ));
+    Ok(update.returning(Refund::as_returning()).get_result(tx).await?)
+}
+
+/// One row more than the page holds, if there is one, in the page's direction; of one intent, or of all.
+pub(crate) async fn list(tx: &mut Tx, page: &Page, from: From, intent: Option<&str>) -> Result<Vec<Refund>> {
     let mut query = refund::table
         .filter(refund::created.between(page.earliest, page.latest))
-        .order(refund::position.desc())
         .limit(page.limit + 1)
         .select(Refund::as_select())
         .into_boxed();
-    if let Some(position) = after {
-        query = query.filter(refund::position.lt(position));
-    }
     if let Some(intent) = intent {
         query = query.filter(refund::payment_intent.eq(intent));
     }
-    Ok(query.load(connection).await?)
+    let query = match from {
+        From::Top => query.order(refund::position.desc()),
+        From::Below(at) => query.filter(refund::position.lt(at)).order(refund::position.desc()),
+        From::Above(at) => query.filter(refund::position.gt(at)).order(refund::position.asc()),
+    };
+    Ok(query.load(tx).await?)
 }
 
 /// Where the refund stands in lists.
-pub(crate) async fn position(connection: &mut Connection, id: &str) -> Result<Option<i64>> {
-    Ok(refund::table.find(id).select(refund::position).first(connection).await.optional()?)
+pub(crate) async fn position(tx: &mut Tx, id: &str) -> Result<Option<i64>> {
+    Ok(refund::table.find(id).select(refund::position).first(tx).await.optional()?)
 }

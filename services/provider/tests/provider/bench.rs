@@ -7,10 +7,10 @@ use actix_web::dev::ServerHandle;
 use diesel::sql_types::BigInt;
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
-use provider::{LogFormat, Provider, Settings};
+use provider::{LogFormat, Pace, Provider, Settings};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method};
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{TestDatabase, eventually};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -56,8 +56,14 @@ impl Answer {
 
 impl Bench {
     pub(crate) async fn start() -> Self {
+        Self::with(Pace::default()).await
+    }
+
+    /// One that is as fast as this.
+    pub(crate) async fn with(pace: Pace) -> Self {
         let database = TestDatabase::plain().await;
-        let bench = Self::on(database, None);
+        let (address, server) = start(&Settings { pace, ..settings(&database, None) });
+        let bench = Self { database, client: client(), address, server };
         bench.ready(200).await;
         bench
     }
@@ -136,6 +142,12 @@ impl Bench {
 
     pub(crate) async fn faults(&self, method: Method, json: &str) -> Answer {
         read(self.client.request(method, self.url("/_faults")).body(json.to_owned())).await.unwrap()
+    }
+
+    /// Sets these rules, with seed 7.
+    pub(crate) async fn rules(&self, rules: Value) {
+        let set = self.faults(Method::POST, &json!({ "seed": 7, "rules": rules }).to_string()).await;
+        assert_eq!(set.status, 200, "{}", set.json());
     }
 
     /// A number out of the processor's own books.
@@ -225,6 +237,8 @@ fn settings(database: &TestDatabase, through: Option<SocketAddr>) -> Settings {
         port: 0,
         database: service,
         migration_url: Some(database.owner_url().into()),
+        endpoints: Vec::new(),
+        pace: Pace::default(),
         log_level: "info".to_owned(),
         log_format: LogFormat::Pretty,
     }

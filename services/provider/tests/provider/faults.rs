@@ -28,11 +28,9 @@ async fn the_dropped_reply_has_charged_once_and_the_retry_reads_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replies_are_dropped_after_as_many_charges_as_were_asked_for() {
+async fn replies_are_dropped_as_often_as_was_asked_for() {
     let bench = Bench::start().await;
-    bench.faults(Method::POST, r#"{"drop_reply_after_charge": 2}"#).await;
-    // A decline is no charge: its answer comes through.
-    assert_eq!(bench.charge("declined", "pm_card_chargeDeclined", 1).await.status, 402);
+    bench.rules(json!([{ "kinds": ["drop_reply"], "times": 2 }])).await;
     for key in ["k-1", "k-2"] {
         bench.try_charge(key, VISA, 100).await.expect_err("the connection is dropped");
     }
@@ -42,21 +40,20 @@ async fn replies_are_dropped_after_as_many_charges_as_were_asked_for() {
     }
     assert_eq!(bench.paid().await, 3);
     let state = bench.faults(Method::GET, "").await.json();
-    assert_eq!(state["faults"]["drop_reply_after_charge"], 0);
-    assert_eq!(state["bites"]["drop_reply_after_charge"], 2);
+    assert_eq!((&state["rules"][0]["bites"], &state["bites"]["drop_reply"]), (&json!(2), &json!(2)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outage_refuses_everything_and_executes_nothing() {
     let bench = Bench::start().await;
-    bench.faults(Method::POST, r#"{"outage": true}"#).await;
+    bench.rules(json!([{ "kinds": ["outage"] }])).await;
     let refused = bench.charge("k", VISA, 100).await;
     assert_eq!((refused.status, refused.error("type")), (503, "api_error".into()));
     assert_eq!(bench.get("/v1/refunds").await.status, 503);
     assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["outage"], 2);
 
     let cleared = bench.faults(Method::DELETE, "").await.json();
-    assert_eq!((&cleared["faults"]["outage"], &cleared["bites"]["outage"]), (&json!(false), &json!(0)));
+    assert_eq!((&cleared["rules"], &cleared["bites"]["outage"]), (&json!([]), &json!(0)));
     let charged = bench.charge("k", VISA, 100).await;
     assert_eq!(charged.status, 200);
     assert!(!charged.is_replay());
@@ -65,13 +62,12 @@ async fn an_outage_refuses_everything_and_executes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delayed_charge_is_in_flight_and_then_made() {
     let bench = Bench::start().await;
-    bench.faults(Method::POST, r#"{"delay_ms": 400}"#).await;
+    bench.rules(json!([{ "kinds": ["delay"], "delay_ms": 400, "call": 1 }])).await;
     let start = Instant::now();
     assert_eq!(bench.charge("k", VISA, 100).await.status, 200);
     assert!(start.elapsed() >= Duration::from_millis(400));
-    // Only what is charged waits: a replay and a refund do not count.
     assert!(bench.charge("k", VISA, 100).await.is_replay());
-    assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["delay_ms"], 1);
+    assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["delay"], 1);
 }
 
 /// Waits until the slow card's charge has begun.
@@ -107,9 +103,20 @@ async fn a_charge_runs_to_its_end_although_its_client_has_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_that_does_not_exist_is_refused() {
     let bench = Bench::start().await;
-    for wrong in [r#"{"outagge": true}"#, r#"{"delay_ms": 60001}"#, r#"{"delay_ms": -1}"#, "[]", ""] {
+    for wrong in [
+        r#"{"rulez": []}"#,
+        r#"{"rules": [{"kinds": []}]}"#,
+        r#"{"rules": [{"kinds": ["flood"]}]}"#,
+        r#"{"rules": [{"kinds": ["delay", "late_webhook"]}]}"#,
+        r#"{"rules": [{"kinds": ["delay"], "delay_ms": 60001}]}"#,
+        r#"{"rules": [{"kinds": ["delay"], "share": 1.1}]}"#,
+        r#"{"rules": [{"kinds": ["delay"], "route": "POST /v1/payment_intent"}]}"#,
+        r#"{"rules": [{"kinds": ["delay"], "event": "refund.created"}]}"#,
+        r#"{"rules": [{"kinds": ["late_webhook"], "route": "POST /v1/refunds"}]}"#,
+        "[]",
+        "",
+    ] {
         assert_eq!(bench.faults(Method::POST, wrong).await.status, 400, "{wrong}");
     }
-    let state = bench.faults(Method::GET, "").await.json();
-    assert_eq!(state["faults"], json!({ "delay_ms": 0, "outage": false, "drop_reply_after_charge": 0 }));
+    assert_eq!(bench.faults(Method::GET, "").await.json()["rules"], json!([]));
 }

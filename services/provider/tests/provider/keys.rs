@@ -1,7 +1,11 @@
 //! Idempotency keys: the first answer is the only one, and it is as old as its effect.
 
+use std::time::Duration;
+
 use diesel_async::SimpleAsyncConnection;
 use futures_util::future::join_all;
+use provider::Pace;
+use testkit::eventually;
 
 use crate::bench::{Answer, Bench, VISA, charge_form, post_to};
 
@@ -36,7 +40,13 @@ async fn a_request_in_progress_refuses_its_double_and_two_processes_still_charge
     let form = charge_form(VISA, "500");
     // Both charges wait long enough to be under way at the same time, in two processes that share only the books.
     for url in [bench.url("/_faults"), format!("http://{}/_faults", second.address)] {
-        bench.client.post(url).body(r#"{"delay_ms": 1500}"#).send().await.unwrap();
+        bench
+            .client
+            .post(url)
+            .body(r#"{"rules": [{"kinds": ["delay"], "delay_ms": 1500}]}"#)
+            .send()
+            .await
+            .unwrap();
     }
     let (here, double, there) = tokio::join!(
         bench.charge("k-2", VISA, 500),
@@ -126,4 +136,22 @@ async fn without_a_key_every_request_is_a_new_one() {
         assert_eq!(charged.status, 200);
     }
     assert_eq!(bench.paid().await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn past_its_window_a_key_is_forgotten() {
+    let key_window = Duration::from_millis(300);
+    let bench = Bench::with(Pace { key_window, ..Pace::default() }).await;
+    let first = bench.charge("k", VISA, 100).await;
+    assert!(bench.charge("k", VISA, 100).await.is_replay());
+    let second = eventually("the end of the window", async || {
+        let answer = bench.charge("k", VISA, 100).await;
+        (!answer.is_replay()).then_some(answer)
+    })
+    .await;
+    assert_eq!(second.status, 200);
+    assert_ne!(second.id(), first.id(), "a new charge: the key says nothing any more");
+    assert_eq!(bench.paid().await, 2);
+    // The new window holds the new answer, also for other parameters than the first had.
+    assert_eq!(bench.books("SELECT count(*) AS number FROM idempotency_key").await, 1);
 }

@@ -3,11 +3,12 @@
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use testkit::{Proxy, TestDatabase, eventually, given};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Command;
+use testkit::{Proxy, TestDatabase, eventually, free_port, given};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
 
 use crate::bench::{Bench, VISA, charge_form, client, post_to, read};
+use crate::listener::{Heard, Listener};
 
 fn provider(command: &str) -> Command {
     let mut provider = Command::new(env!("CARGO_BIN_EXE_provider"));
@@ -86,13 +87,20 @@ async fn health_says_whether_the_instance_is_ready() {
     assert!(stderr(&output).contains("is not ready"), "{}", stderr(&output));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
-    let database = TestDatabase::plain().await;
+/// A process that serves.
+struct Serving {
+    process: Child,
+    base: String,
+    /// Kept open: the process goes on to log.
+    _log: Lines<BufReader<ChildStderr>>,
+}
+
+/// A process that serves these books, which are open.
+async fn serving(database: &TestDatabase, more: &[(&str, &str)]) -> Serving {
     let mut serve = provider("serve");
     serve.env("IDEM_HTTP__PORT", "0").env("IDEM_DATABASE__URL", database.service_url(None));
     serve.env("IDEM_DATABASE__MIGRATION_URL", database.owner_url()).env("IDEM_LOG__FORMAT", "json");
-    let mut process = serve.stderr(Stdio::piped()).spawn().unwrap();
+    let mut process = serve.envs(more.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
     let opened = async {
         let mut address = None;
@@ -109,8 +117,14 @@ async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
     };
     let address =
         tokio::time::timeout(Duration::from_mins(1), opened).await.expect("the books are opened in time");
-    let base = format!("http://{address}");
-    let (url, faults) = (format!("{base}/v1/payment_intents"), format!("{base}/_faults"));
+    Serving { process, base: format!("http://{address}"), _log: lines }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
+    let database = TestDatabase::plain().await;
+    let mut serving = serving(&database, &[]).await;
+    let (url, faults) = (format!("{}/v1/payment_intents", serving.base), format!("{}/_faults", serving.base));
     let form = charge_form("pm_card_idem_slow", "100");
     let http = client();
     let charge = post_to(&http, &url, Some("k"), &form);
@@ -120,10 +134,43 @@ async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
             (state["bites"]["pm_card_idem_slow"] == 1).then_some(())
         })
         .await;
-        let id = process.id().unwrap().to_string();
+        let id = serving.process.id().unwrap().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
     };
     let (answer, ()) = tokio::join!(charge, terminate);
     assert_eq!(answer.unwrap().json()["status"], "succeeded");
-    assert!(process.wait().await.unwrap().success());
+    assert!(serving.process.wait().await.unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_kill_9_the_books_stand_and_what_was_open_goes_on() {
+    let database = TestDatabase::plain().await;
+    // Nobody listens yet; the port is free again at once.
+    let port = free_port();
+    let hook = format!("http://127.0.0.1:{port}/hook");
+    let settings = [
+        ("IDEM_WEBHOOK__URL", hook.as_str()),
+        ("IDEM_WEBHOOK__SECRET", "whsec_test"),
+        ("IDEM_WEBHOOK__RETRY_MS", "50"),
+        ("IDEM_BANK__DELAY_MS", "1500"),
+    ];
+    let mut first_life = serving(&database, &settings).await;
+    let http = client();
+    let charge = async |base: &str| {
+        let form = charge_form("pm_card_idem_processing", "100");
+        post_to(&http, &format!("{base}/v1/payment_intents"), Some("k"), &form).await.unwrap()
+    };
+    let first = charge(&first_life.base).await;
+    assert_eq!(first.json()["status"], "processing");
+    first_life.process.kill().await.unwrap();
+
+    let second_life = serving(&database, &settings).await;
+    let again = charge(&second_life.base).await;
+    assert!(again.is_replay());
+    assert_eq!(again.bytes, first.bytes);
+    let listener = Listener::at(([127, 0, 0, 1], port).into()).await;
+    let heard = listener.hears(2).await;
+    let mut kinds: Vec<String> = heard.iter().map(Heard::kind).collect();
+    kinds.sort();
+    assert_eq!(kinds, ["payment_intent.processing", "payment_intent.succeeded"]);
 }

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use database::{Buffered, Database, Error, Settings, Tx};
+use database::{Buffered, Database, Insert, Settings, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use testkit::TestDatabase;
 use tokio::runtime::Handle;
 
@@ -19,14 +17,19 @@ diesel::table! {
 pub(crate) struct Note(pub(crate) i64);
 
 impl Buffered for Note {
-    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<(), Error>> {
-        async move {
-            for Note(id) in rows {
-                diesel::insert_into(note::table).values(note::id.eq(id)).execute(&mut &*tx).await?;
-            }
-            Ok(())
-        }
-        .boxed()
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        let insert = |Note(id)| diesel::insert_into(note::table).values(note::id.eq(id));
+        rows.into_iter().map(|note| Insert::new(insert(note))).collect()
+    }
+}
+
+/// Another type of row, in the same table.
+pub(crate) struct Remark(pub(crate) i64);
+
+impl Buffered for Remark {
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        let insert = |Remark(id)| diesel::insert_into(note::table).values(note::id.eq(id));
+        rows.into_iter().map(|remark| Insert::new(insert(remark))).collect()
     }
 }
 

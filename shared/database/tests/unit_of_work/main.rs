@@ -11,3 +11,4 @@ mod bench;
 mod buffering;
 mod ends;
 mod sessions;
+mod together;

@@ -20,9 +20,12 @@ async fn a_session_has_its_guards() {
     }
     let database = notebook().await;
     let mut connection = database.connection().await.unwrap();
-    for (name, value) in
-        [("statement_timeout", "5s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "5s")]
-    {
+    for (name, value) in [
+        ("statement_timeout", "5s"),
+        ("lock_timeout", "2s"),
+        ("idle_in_transaction_session_timeout", "5s"),
+        ("plan_cache_mode", "force_generic_plan"),
+    ] {
         let setting: Setting = diesel::sql_query("SELECT current_setting($1) AS value")
             .bind::<Text, _>(name)
             .get_result(&mut connection)

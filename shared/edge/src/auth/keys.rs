@@ -6,9 +6,10 @@ use contracts::{Caller, ClientId, TenantId};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::Principal;
+use super::remembered::Remembered;
 
 /// Whose tokens count, and for whom they must be.
 pub(super) struct Trust {
@@ -30,6 +31,8 @@ pub(super) struct KeySet {
     keys: BTreeMap<String, (DecodingKey, Validation)>,
     /// Why other keys of the document are not used.
     ignored: Vec<String>,
+    /// Belongs to this set: with a newer one, every token is checked anew.
+    remembered: Remembered,
 }
 
 #[derive(Deserialize)]
@@ -43,6 +46,7 @@ struct Claims {
     tenant: TenantId,
     #[serde(default)]
     scope: String,
+    exp: Number,
 }
 
 impl KeySet {
@@ -77,6 +81,9 @@ impl KeySet {
     }
 
     pub(super) fn check(&self, token: &str) -> Result<Principal, Refusal> {
+        if let Some(principal) = self.remembered.find(token) {
+            return Ok(principal);
+        }
         let header = decode_header(token).map_err(|_| Refusal::Because("it is not a JWT"))?;
         let kid = header.kid.ok_or(Refusal::Because("it names no key (kid)"))?;
         let (key, validation) = self.keys.get(&kid).ok_or(Refusal::UnknownKey)?;
@@ -91,8 +98,13 @@ impl KeySet {
                 _ => "its claims are not those of a client of ours",
             })
         })?;
-        let Claims { sub, tenant, scope } = claims.claims;
-        Ok(Principal { caller: Caller { tenant, client: sub }, scopes: scope })
+        let Claims { sub, tenant, scope, exp } = claims.claims;
+        let principal = Principal { caller: Caller { tenant, client: sub }, scopes: scope };
+        // A time with a fraction is allowed (RFC 7519, section 2), and seldom enough to be checked each time.
+        if let Some(expires_at) = exp.as_u64() {
+            self.remembered.keep(token, principal.clone(), expires_at);
+        }
+        Ok(principal)
     }
 }
 

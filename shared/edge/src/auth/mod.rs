@@ -2,6 +2,7 @@
 
 mod authenticator;
 mod keys;
+mod remembered;
 mod source;
 
 use std::future::Future;

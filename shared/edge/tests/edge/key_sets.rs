@@ -87,6 +87,24 @@ async fn keys_change_with_an_overlap_at_a_url() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_not_remembered_longer_than_its_key() {
+    let [old, new] = ["old", "new"].map(SigningKey::generate);
+    let file = File::of(&jwks_of(&[&old]));
+    let authenticator = Arc::new(authenticator(&file.0.display().to_string(), NEVER).unwrap());
+    let bench = Bench::trusting(Arc::clone(&authenticator)).await;
+    let token = old.sign(&identity::claims("acme", "web-shop", SCOPES));
+    let ask = async || send(bench.request_as(&token, Method::GET, "/v1/orders")).await.status;
+    assert_eq!([ask().await, ask().await], [200, 200]);
+    file.write(&jwks_of(&[&new]));
+    authenticator.refresh().await.unwrap();
+    assert_eq!(ask().await, 401);
+    // The key's name alone does not bring it back.
+    file.write(&jwks_of(&[&SigningKey::generate("old")]));
+    authenticator.refresh().await.unwrap();
+    assert_eq!(ask().await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_was_withdrawn_is_forgotten_in_the_next_round() {
     let [old, new] = ["old", "new"].map(SigningKey::generate);
     let file = File::of(&jwks_of(&[&old]));

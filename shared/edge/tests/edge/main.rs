@@ -20,6 +20,7 @@ mod limits;
 mod lists;
 mod logs;
 mod outages;
+mod phased;
 mod rates;
 mod replay;
 mod routes;

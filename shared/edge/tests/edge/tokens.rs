@@ -6,15 +6,18 @@ use edge::{Authenticator, JwksSource};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use testkit::eventually;
 use testkit::identity::{self, AUDIENCE, ISSUER, KEY_ID};
 
 use crate::bench::{Bench, KEY, SCOPES, json_body, key, order, send};
 
 /// Every route of the shop, with the scope that it wants, if it wants one.
-const ROUTES: [(Method, &str, &str, &str); 8] = [
+const ROUTES: [(Method, &str, &str, &str); 10] = [
     (Method::POST, "/v1/orders", "orders:write", r#"{"lines":[{"sku":"TEA","amount":1}]}"#),
     (Method::POST, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab/cancel", "orders:write", "{}"),
     (Method::PUT, "/v1/items/TEA", "inventory:write", r#"{"price":1}"#),
+    (Method::POST, "/v1/transfers", "orders:write", r#"{"amount":1}"#),
+    (Method::GET, "/v1/operations/0190a5c4-7e3b-7abc-8def-0123456789ab", "orders:read", ""),
     (Method::GET, "/v1/orders", "orders:read", ""),
     (Method::GET, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab", "orders:read", ""),
     (Method::GET, "/v1/items/TEA", "orders:read", ""),
@@ -184,6 +187,22 @@ async fn the_last_second_of_a_token_counts_and_the_scheme_in_any_case() {
     let request =
         json_body(bench.plain(Method::POST, "/v1/orders"), order(1)).header("Idempotency-Key", key());
     send(request.header("Authorization", authorization)).await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_was_let_in_is_refused_once_it_has_expired() {
+    let bench = Bench::start().await;
+    let mut claims = identity::claims("acme", "web-shop", SCOPES);
+    claims["exp"] = (get_current_timestamp() + 2).into();
+    let token = identity::signed(&claims);
+    let ask = async || send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
+    assert_eq!(ask().await.status, 200);
+    let refusal = eventually("it expires", async || {
+        let answer = ask().await;
+        (answer.status != 200).then_some(answer)
+    });
+    let told = refusal.await.refuses(401, "unauthenticated");
+    assert!(told.detail.contains("expired"), "{told:?}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod detachment;
 mod expiry;
 mod failures;
 mod natural;
+mod phased;
 mod progress;
 mod races;
 mod replay;

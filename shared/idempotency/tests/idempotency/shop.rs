@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contracts::Caller;
-use database::{Buffered, Database, Error, Result, Settings, Tx};
+use database::{Buffered, Database, Error, Insert, Settings, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use idempotency::{
     Answer, Failure, Fingerprint, FingerprintInput, Intent, Key, Operation, Receipt, Retention, Scope,
 };
@@ -90,7 +88,7 @@ pub(crate) async fn leave(tx: &mut Tx, operation: &Operation, note: &str) -> Que
 }
 
 /// The plainest command: one effect, named after its operation.
-pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> std::result::Result<Receipt, Failure> {
+pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> Result<Receipt, Failure> {
     leave(tx, operation, &operation.id.to_string()).await?;
     Ok(receipt(201, &operation.id.to_string()))
 }
@@ -99,20 +97,16 @@ pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> std::result::Re
 pub(crate) struct Later(pub(crate) Operation);
 
 impl Buffered for Later {
-    fn write(rows: Vec<Self>, tx: &Tx) -> BoxFuture<'_, Result<()>> {
-        async move {
-            for Later(operation) in rows {
-                let row = (effect::operation_id.eq(operation.id.uuid()), effect::note.eq("later"));
-                diesel::insert_into(effect::table).values(row).execute(&mut &*tx).await?;
-            }
-            Ok(())
-        }
-        .boxed()
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        let row =
+            |Later(operation): Self| (effect::operation_id.eq(operation.id.uuid()), effect::note.eq("later"));
+        let insert = |later| diesel::insert_into(effect::table).values(row(later));
+        rows.into_iter().map(|later| Insert::new(insert(later))).collect()
     }
 }
 
 /// Sends the plainest command.
-pub(crate) async fn send(database: &Database, intent: Intent) -> std::result::Result<Answer, Error> {
+pub(crate) async fn send(database: &Database, intent: Intent) -> Result<Answer, Error> {
     idempotency::execute(database, Retention::default(), intent, order).await
 }
 
@@ -145,11 +139,7 @@ impl Gate {
     }
 
     /// Sends a command that stops at the gate with its effect written.
-    pub(crate) async fn send(
-        &self,
-        database: &Database,
-        intent: Intent,
-    ) -> std::result::Result<Answer, Error> {
+    pub(crate) async fn send(&self, database: &Database, intent: Intent) -> Result<Answer, Error> {
         let gate = self.clone();
         let command = async move |tx: &mut Tx, operation: &Operation| {
             let receipt = order(tx, operation).await?;

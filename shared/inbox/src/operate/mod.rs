@@ -7,7 +7,7 @@ mod redrive;
 mod report;
 mod rewind;
 mod show;
-mod table;
+pub mod table;
 
 use clap::Parser;
 use contracts::Topics;
@@ -112,8 +112,8 @@ async fn patient<T>(mut work: impl AsyncFnMut() -> Result<T, Failed>) -> Result<
 }
 
 impl Answer {
-    /// For machines if they asked, else for people.
-    fn new<R: Serialize>(json: bool, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> Self {
+    /// For machines if they asked (`json`), else for people.
+    pub fn new<R: Serialize>(json: bool, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> Self {
         let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { text(report) };
         Self { text, done }
     }

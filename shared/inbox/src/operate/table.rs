@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Rows under a heading (none if it is empty), each column as wide as its widest cell.
-pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let heading: Vec<String> = heading.iter().map(ToString::to_string).collect();
     let all = || std::iter::once(&heading).filter(|heading| !heading.is_empty()).chain(rows);
     let width = |column: usize| {
@@ -23,7 +23,7 @@ pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Text that came from outside: nothing in it moves the cursor of whoever reads it.
-pub(super) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

@@ -15,7 +15,7 @@ use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Problem;
 use inbox::{Failure, Reactions};
-use runtime::{Context, Fields, Job, Service};
+use runtime::{Context, Fields, Job, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -55,6 +55,7 @@ impl Service for Greeter {
     const DEFAULTS: &'static str = include_str!("config.toml");
 
     type Settings = Settings;
+    type Command = NoCommand;
 
     fn settings(fields: &mut Fields) -> Settings {
         Settings {

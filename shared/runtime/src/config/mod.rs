@@ -30,8 +30,8 @@ pub(crate) enum Purpose {
     Migrate,
     /// An operators' command.
     Operate {
-        /// Whether it asks Kafka, too.
-        kafka: bool,
+        /// The settings that it needs beside the database's.
+        beside: &'static [&'static str],
     },
     /// Asking a running instance.
     Ask,
@@ -43,7 +43,7 @@ impl Purpose {
             Self::Serve => path != "database.migration_url",
             Self::Relay => ["database.url", "kafka.brokers"].contains(&path),
             Self::Migrate => path == "database.migration_url",
-            Self::Operate { kafka } => path == "database.url" || (kafka && path == "kafka.brokers"),
+            Self::Operate { beside } => path == "database.url" || beside.contains(&path),
             Self::Ask => false,
         }
     }

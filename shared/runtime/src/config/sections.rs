@@ -74,6 +74,7 @@ pub(super) fn edge(fields: &mut Fields) -> EdgeSettings {
         body_limit: fields.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: fields.seconds("http.body_deadline_seconds", 1..=DAY),
         mismatch_status: fields.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
+        operation_wait: fields.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
         rate_limit: rate_limit(fields),
     }
 }

@@ -9,6 +9,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::*;
+use crate::NoCommand;
 
 struct Shop;
 
@@ -19,6 +20,7 @@ impl Service for Shop {
         "[http]\nport = 8090\n[shop]\nclosing_seconds = 3\n[log]\nlevel = \"debug\"";
 
     type Settings = (Duration, SecretString);
+    type Command = NoCommand;
 
     fn settings(fields: &mut Fields) -> Self::Settings {
         (fields.seconds("shop.closing_seconds", 1..=10), fields.secret("shop.till", "the key of the till"))

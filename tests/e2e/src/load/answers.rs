@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use audits::Order;
+use serde_json::Value;
 
 use super::client::{Answer, Client, Intent, UNANSWERED};
 use crate::customer::id_of;
@@ -65,6 +66,30 @@ impl Answers {
         let answer = client.send(&intent, &mut self.refusals).await;
         assert!([200, 409].contains(&answer.status), "{intent:?}: {} {}", answer.status, answer.json());
         self.given.push((intent, answer));
+    }
+
+    /// Buys something, or is declined; returns the payment, if money was taken.
+    pub(super) async fn buy(&mut self, client: &Client, intent: Intent) -> Option<String> {
+        let view = self.pay(client, intent, &[201, 202, 402]).await;
+        (view["status"] == "captured").then(|| id_of(&view))
+    }
+
+    /// Has a part of it given back.
+    pub(super) async fn give_back(&mut self, client: &Client, intent: Intent) {
+        let view = self.pay(client, intent, &[201, 202]).await;
+        assert_eq!(view["status"], "succeeded", "{view}");
+    }
+
+    /// Sends what moves money, and waits until it is known whether it has.
+    async fn pay(&mut self, client: &Client, intent: Intent, expected: &[u16]) -> Value {
+        let answer = client.send(&intent, &mut self.refusals).await;
+        assert!(expected.contains(&answer.status), "{intent:?}: {} {}", answer.status, answer.json());
+        let view = match (answer.status, answer.headers.get("location")) {
+            (202, Some(operation)) => client.outcome(operation).await,
+            _ => answer.json(),
+        };
+        self.given.push((intent, answer));
+        view
     }
 
     /// What does not agree with them: orders that nobody was told of, orders that were told of and are not there, and

@@ -26,9 +26,17 @@ pub(super) const UNANSWERED: &str = "carried out, and never answered";
 /// Of the answer's headers those that are part of it, and not of the moment.
 const KEPT: [&str; 3] = ["content-type", "etag", "location"];
 
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Service {
+    Orders,
+    Payments,
+}
+
 /// What is wanted, under one key.
 #[derive(Debug, Clone)]
 pub(super) struct Intent {
+    of: Service,
     key: String,
     path: String,
     body: Value,
@@ -37,12 +45,26 @@ pub(super) struct Intent {
 impl Intent {
     pub(super) fn place(quantity: usize, card: &str) -> Self {
         let body = json!({"lines": [{"sku": TEA, "quantity": quantity}], "payment_method": card});
-        Self { key: key(), path: "/v1/orders".to_owned(), body }
+        Self::new(Service::Orders, "/v1/orders".to_owned(), body)
     }
 
     pub(super) fn cancel(order: &str) -> Self {
         let body = json!({"reason": "changed my mind"});
-        Self { key: key(), path: format!("/v1/orders/{order}/cancel"), body }
+        Self::new(Service::Orders, format!("/v1/orders/{order}/cancel"), body)
+    }
+
+    pub(super) fn charge(amount: i64, card: &str) -> Self {
+        let body = json!({"amount": {"amount": amount, "currency": "EUR"}, "payment_method": card});
+        Self::new(Service::Payments, "/v1/payments".to_owned(), body)
+    }
+
+    pub(super) fn refund(payment: &str, amount: i64) -> Self {
+        let body = json!({"amount": {"amount": amount, "currency": "EUR"}, "reason": "broken"});
+        Self::new(Service::Payments, format!("/v1/payments/{payment}/refunds"), body)
+    }
+
+    fn new(of: Service, path: String, body: Value) -> Self {
+        Self { of, key: key(), path, body }
     }
 }
 
@@ -65,14 +87,38 @@ impl Answer {
 pub(super) struct Client {
     http: reqwest::Client,
     token: String,
-    instances: Arc<[String]>,
+    orders: Arc<[String]>,
+    payments: Arc<[String]>,
     turn: Arc<AtomicUsize>,
 }
 
 impl Client {
-    pub(super) fn of(customer: &Customer, instances: &[String]) -> Self {
+    pub(super) fn of(customer: &Customer, orders: &[String], payments: &[String]) -> Self {
         let (token, turn) = (customer.token(), Arc::default());
-        Self { http: http::client(), token, instances: instances.into(), turn }
+        Self { http: http::client(), token, orders: orders.into(), payments: payments.into(), turn }
+    }
+
+    /// The one whose turn it is.
+    fn instance(&self, of: Service) -> &str {
+        let instances = if of == Service::Orders { &self.orders } else { &self.payments };
+        &instances[self.turn.fetch_add(1, Ordering::Relaxed) % instances.len()]
+    }
+
+    /// Waits until an operation of payments has ended; returns the body of its reply.
+    pub(super) async fn outcome(&self, operation: &str) -> Value {
+        let start = Instant::now();
+        loop {
+            let get =
+                self.http.get(format!("{}{operation}", self.instance(Service::Payments))).timeout(TIMEOUT);
+            if let Ok(answer) = get.bearer_auth(&self.token).send().await
+                && let Ok(view) = answer.json::<Value>().await
+                && view["reply"].is_object()
+            {
+                return view["reply"]["body"].clone();
+            }
+            assert!(start.elapsed() < PATIENCE, "{operation} has not ended after {PATIENCE:?}");
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Sends it until the answer is no invitation to send it again; counts what came before.
@@ -110,8 +156,7 @@ impl Client {
 
     /// The answer, and whether it is that of an earlier request.
     async fn once(&self, intent: &Intent) -> reqwest::Result<(Answer, bool)> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let instance = &self.instances[turn % self.instances.len()];
+        let instance = self.instance(intent.of);
         let post = self.http.post(format!("{instance}{}", intent.path)).timeout(TIMEOUT);
         let post = post.bearer_auth(&self.token).header("Idempotency-Key", &intent.key).json(&intent.body);
         let answer = post.send().await?;

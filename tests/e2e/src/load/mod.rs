@@ -27,6 +27,10 @@ const CARDS: [&str; 6] = [
     "pm_card_visa",
 ];
 
+/// What a purchase without an order costs, and what is given back of it at a time.
+const PRICE: i64 = 1200;
+const PART: i64 = 500;
+
 /// Customers at work, until they are stopped.
 pub struct Load {
     tenant: String,
@@ -37,8 +41,20 @@ pub struct Load {
 
 impl Load {
     /// So many customers of one tenant, who turn to these instances of `orders` in turn.
-    pub fn start(customer: &Customer, instances: &[String], customers: usize) -> Self {
-        let client = Client::of(customer, instances);
+    pub fn start(customer: &Customer, orders: &[String], customers: usize) -> Self {
+        Self::with_buyers(customer, orders, customers, &[], 0)
+    }
+
+    /// The same, and so many who buy without an order, and want a part of their money back: from these instances of
+    /// `payments`.
+    pub fn with_buyers(
+        customer: &Customer,
+        orders: &[String],
+        customers: usize,
+        payments: &[String],
+        buyers: usize,
+    ) -> Self {
+        let client = Client::of(customer, orders, payments);
         let mut load = Self {
             tenant: customer.tenant().to_owned(),
             client,
@@ -48,6 +64,10 @@ impl Load {
         for _ in 0..customers {
             let (client, stop) = (load.client.clone(), load.stop.clone());
             load.customers.spawn(work(load.tenant.clone(), client, stop));
+        }
+        for _ in 0..buyers {
+            let (client, stop) = (load.client.clone(), load.stop.clone());
+            load.customers.spawn(buy(load.tenant.clone(), client, stop));
         }
         load
     }
@@ -76,6 +96,25 @@ async fn work(tenant: String, client: Client, stop: CancellationToken) -> Answer
         let order = answers.place(&client, Intent::place(1 + number % 2, card)).await;
         if number.is_multiple_of(5) {
             answers.cancel(&client, Intent::cancel(&order)).await;
+        }
+        tokio::time::sleep(PACE).await;
+    }
+    answers
+}
+
+/// Buys, and sends two parts of three purchases back.
+async fn buy(tenant: String, client: Client, stop: CancellationToken) -> Answers {
+    let mut answers = Answers::of(&tenant);
+    for number in 1_usize.. {
+        if stop.is_cancelled() {
+            break;
+        }
+        let card = CARDS[number % CARDS.len()];
+        if let Some(payment) = answers.buy(&client, Intent::charge(PRICE, card)).await
+            && !number.is_multiple_of(3)
+        {
+            answers.give_back(&client, Intent::refund(&payment, PART)).await;
+            answers.give_back(&client, Intent::refund(&payment, PRICE - PART)).await;
         }
         tokio::time::sleep(PACE).await;
     }

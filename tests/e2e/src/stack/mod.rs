@@ -1,6 +1,7 @@
 //! The programs together, with databases and topics that nobody else has.
 
 mod books;
+mod operate;
 mod rest;
 mod settings;
 
@@ -13,6 +14,8 @@ use testkit::{TestDatabase, TestTopics, eventually, free_port, http, identity};
 use uuid::Uuid;
 
 use crate::{Part, Program};
+
+pub use settings::{SECRET_KEY, WEBHOOK_SECRET};
 
 /// What a test wants to be different.
 #[derive(Default)]
@@ -32,6 +35,8 @@ pub struct Options {
     /// How soon another worker of payments, and another relay, takes over from a dead one, in seconds; calls to the
     /// processor get half of it.
     pub lease_seconds: Option<u32>,
+    /// How much the programs say.
+    pub log_level: Option<&'static str>,
 }
 
 /// A running installation.
@@ -83,7 +88,9 @@ impl Stack {
         };
         let jwks = std::env::temp_dir().join(format!("idem-jwks-{}.json", Uuid::new_v4().simple()));
         std::fs::write(&jwks, identity::jwks()).unwrap();
-        let (programs, ports) = (BTreeMap::new(), BTreeMap::new());
+        // They name each other before either has started.
+        let ports = ["provider", "payments"].map(|name| (name, free_port())).into();
+        let programs = BTreeMap::new();
         Self { programs, databases, topics, options, ports, jwks }
     }
 

@@ -6,11 +6,23 @@ use testkit::eventually;
 use super::Stack;
 
 /// What is under way besides messages, and in whose database.
-const UNDER_WAY: [(&str, &str); 3] = [
+const UNDER_WAY: [(&str, &str); 5] = [
     ("orders", "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')"),
     ("payments", "SELECT count(*) FROM intent WHERE due_at IS NOT NULL"),
+    (
+        "payments",
+        "SELECT count(*) FROM ledger_transaction WHERE id NOT IN (SELECT transaction_id FROM ledger_seal)",
+    ),
+    (
+        "provider",
+        "SELECT (SELECT count(*) FROM event WHERE NOT planned)
+              + (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) AS count",
+    ),
     ("inventory", "SELECT count(*) FROM reservation WHERE state = 'held'"),
 ];
+
+/// The ledger's heads go to a topic that no service reads.
+const TO_SERVICES: &str = "SELECT count(*) FROM outbox_event WHERE topic LIKE '%.events'";
 
 impl Stack {
     /// Waits until every outbox is published and every consumer has dealt with all of it.
@@ -55,7 +67,7 @@ impl Stack {
             let heard = format!("SELECT count(*) FROM inbox_message WHERE source = '{source}'");
             for consumer in consumers {
                 let heard = self.count(consumer, &heard).await;
-                unheard += self.count(database, "SELECT count(*) FROM outbox_event").await - heard;
+                unheard += self.count(database, TO_SERVICES).await - heard;
             }
         }
         unheard

@@ -10,6 +10,9 @@
 mod crash_points;
 mod ends;
 mod killed;
+mod late;
 mod outages;
+mod reconcile;
 mod repeated;
+mod secrets;
 mod starting;

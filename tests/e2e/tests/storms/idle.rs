@@ -7,14 +7,14 @@ use audits::Contents;
 use e2e::{Customer, Stack};
 use testkit::eventually;
 
-use crate::{SERVICES, alone};
+use crate::{SERVICES, turn};
 
 /// How often every relay renews its lease meanwhile. Lease and cursor are the only rows that may change.
 const HEARTBEATS: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_changes_in_an_idle_installation_but_leases_and_cursors() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
     customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;

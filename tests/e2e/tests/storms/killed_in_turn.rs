@@ -5,7 +5,7 @@ use std::time::Duration;
 use e2e::{Customer, Load, Options, Stack};
 use tokio::time::interval;
 
-use crate::{SERVICES, alone};
+use crate::{SERVICES, turn};
 
 /// Between two kills; no instance lives for longer than twice of it.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -22,7 +22,7 @@ async fn the_same_for_a_minute_for_each_service() {
 }
 
 async fn storm(kills: usize) {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let options = Options { two_of_each: true, lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;

@@ -4,11 +4,11 @@ use contracts::Stream;
 use e2e::{Customer, Load, Options, Stack};
 use testkit::eventually;
 
-use crate::{SERVICES, alone};
+use crate::{SERVICES, turn};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let options =
         Options { two_of_each: true, relays_apart: true, lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
@@ -59,7 +59,7 @@ async fn active_relay(stack: &mut Stack, service: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_that_was_paused_past_its_session_causes_nothing_but_duplicates() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let options = Options { two_of_each: true, lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;

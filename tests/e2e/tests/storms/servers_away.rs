@@ -5,7 +5,7 @@ use std::time::Duration;
 use e2e::{Customer, Load, Options, Stack};
 use testkit::{Broker, Postgres, eventually};
 
-use crate::alone;
+use crate::turn;
 
 const ACCEPTED: &str = "SELECT count(*) FROM orders";
 
@@ -21,7 +21,7 @@ async fn the_same_with_the_broker_away_for_a_minute() {
 }
 
 async fn broker_away_for(outage: Duration) {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let mut broker = Broker::start().await;
     let options = Options { brokers: Some(broker.brokers()), ..Options::default() };
     let stack = Stack::with(Options { lease_seconds: Some(2), ..options }).await;
@@ -41,7 +41,7 @@ async fn broker_away_for(outage: Duration) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_postgres_restarted_and_killed_under_load_accepted_orders_end_as_promised() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let mut postgres = Postgres::start().await;
     let options = Options { postgres: Some(postgres.url()), lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;

@@ -2,14 +2,14 @@
 
 use e2e::{Customer, Load, Options, Stack};
 
-use crate::alone;
+use crate::turn;
 
 /// How often a program is asked to end.
 const TIMES: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn instances_stopped_twenty_times_under_load_answer_nothing_wrong_and_lose_nothing() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let options = Options { two_of_each: true, ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;

@@ -2,6 +2,8 @@
 
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
+use diesel_async::AsyncPgConnection;
+use diesel_async::methods::LoadQuery;
 use uuid::Uuid;
 
 use super::Books;
@@ -9,7 +11,7 @@ use crate::part::Part;
 use crate::trouble::Trouble;
 
 #[derive(QueryableByName)]
-struct Number {
+pub(super) struct Number {
     #[diesel(sql_type = BigInt)]
     number: i64,
 }
@@ -58,10 +60,7 @@ impl Books {
     pub(crate) async fn unconfirmed(&self, orders: &[Uuid]) -> Result<i64, Trouble> {
         let query =
             sql_query("SELECT count(*) AS number FROM orders WHERE id = ANY ($1) AND state <> 'confirmed'");
-        Ok(self
-            .one::<Number, _>(Part::Orders, query.bind::<Array<SqlUuid>, _>(orders.to_vec()))
-            .await?
-            .number)
+        self.number(Part::Orders, query.bind::<Array<SqlUuid>, _>(orders.to_vec())).await
     }
 
     /// Who may publish what a service has committed.
@@ -78,19 +77,14 @@ impl Books {
     /// How many items of the tenant orders can price.
     pub(crate) async fn in_catalogue(&self, tenant: &str) -> Result<i64, Trouble> {
         let query = sql_query("SELECT count(*) AS number FROM catalogue_item WHERE tenant_id = $1");
-        Ok(self.one::<Number, _>(Part::Orders, query.bind::<Text, _>(tenant.to_owned())).await?.number)
+        self.number(Part::Orders, query.bind::<Text, _>(tenant.to_owned())).await
     }
 
-    /// How many attempts payments has made to charge a payment.
-    pub(crate) async fn attempts(&self, payment: Uuid) -> Result<i64, Trouble> {
-        let query = sql_query("SELECT attempt::bigint AS number FROM intent WHERE id = $1");
-        Ok(self.one::<Number, _>(Part::Payments, query.bind::<SqlUuid, _>(payment)).await?.number)
-    }
-
-    /// How many charges and refunds are not settled yet.
-    pub(crate) async fn unsettled(&self) -> Result<i64, Trouble> {
-        let query = sql_query("SELECT count(*) AS number FROM intent WHERE due_at IS NOT NULL");
-        Ok(self.one::<Number, _>(Part::Payments, query).await?.number)
+    pub(super) async fn number<Q>(&self, part: Part, query: Q) -> Result<i64, Trouble>
+    where
+        Q: for<'q> LoadQuery<'static, AsyncPgConnection, Number> + Send + 'static,
+    {
+        Ok(self.one::<Number, _>(part, query).await?.number)
     }
 }
 

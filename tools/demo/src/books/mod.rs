@@ -2,6 +2,7 @@
 
 mod facts;
 mod look;
+mod money;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use crate::surroundings::Surroundings;
 use crate::trouble::Trouble;
 
 pub(crate) use facts::Item;
+pub(crate) use money::Asked;
 
 /// The four databases.
 pub(crate) struct Books {

@@ -161,7 +161,8 @@ pub(crate) fn span(duration: Duration) -> String {
 
 /// Minor units for people; all goods of the demo are priced in EUR.
 pub(crate) fn euros(amount: i64) -> String {
-    format!("{}.{:02} EUR", amount / 100, amount % 100)
+    let (sign, amount) = (if amount < 0 { "-" } else { "" }, amount.unsigned_abs());
+    format!("{sign}{}.{:02} EUR", amount / 100, amount % 100)
 }
 
 #[cfg(test)]

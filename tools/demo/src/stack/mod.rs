@@ -128,6 +128,14 @@ impl Stack {
         Ok(())
     }
 
+    /// Restarts an instance; the orders that it takes from then on live so many seconds, without a number as usual.
+    pub(crate) async fn renew(&self, instance: Instance, order_life: Option<u32>) -> Result<(), Trouble> {
+        self.away().insert(instance);
+        self.around.operate(Act::Renew { order_life }, &[instance]).await?;
+        self.away().remove(&instance);
+        Ok(())
+    }
+
     /// Waits until an instance that was armed has ended.
     pub(crate) async fn dead(&self, instance: Instance) -> Result<(), Trouble> {
         let look = "./dev status; only programs that ./dev has built have crash points";

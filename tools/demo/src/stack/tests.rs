@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::ready;
 
 use super::*;
-use crate::surroundings::Answer;
+use crate::surroundings::{Answer, Told};
 
 struct Obedient {
     instances: usize,
@@ -41,6 +41,14 @@ impl Surroundings for Obedient {
 
     fn token<'a>(&'a self, _: &'a str) -> Answer<'a, String> {
         ready(Ok(String::new())).boxed_local()
+    }
+
+    fn webhook_secret(&self) -> String {
+        String::new()
+    }
+
+    fn command<'a>(&'a self, _: Part, _: &'a [&'a str]) -> Answer<'a, Told> {
+        ready(Ok(Told { done: true, text: String::new() })).boxed_local()
     }
 
     fn operate<'a>(&'a self, _: Act<'a>, _: &'a [Instance]) -> Answer<'a, ()> {

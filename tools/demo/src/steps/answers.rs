@@ -17,6 +17,8 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
         slowest = slowest.max(answer.took);
         step.equal(&format!("readiness of {instance}"), 200, answer.status, "./dev status");
     }
+    // A run that was interrupted may have left some.
+    world.api.end_faults().await?;
     let messages: usize = world.kafka.counts().await?.values().sum();
     let ready = instances.len();
     step.figure(format!(

@@ -12,11 +12,11 @@ use crate::world::{PATIENCE, Taken, World};
 const SLOW: &str = "pm_card_idem_slow";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    let busy_before = charges_begun(world).await?;
+    let busy_before = world.api.bites(SLOW).await?;
     let placed = world.order_tea(SLOW, "cancelled").await?;
     step.doing("waiting until the processor is charging the card");
     until("the processor is charging the card", Duration::from_secs(20), "./dev logs payments", async || {
-        let begun = charges_begun(world).await? - busy_before;
+        let begun = world.api.bites(SLOW).await? - busy_before;
         Ok(if begun > 0 { Ok(()) } else { Err(format!("{begun} slow charges begun")) })
     })
     .await?;
@@ -58,10 +58,4 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
 /// One charge, all of it given back.
 fn order_taken_back(amount: i64) -> Taken {
     Taken { charges: 1, amount, refunded: amount }
-}
-
-/// How many charges of the slow card the processor has begun.
-async fn charges_begun(world: &World<'_>) -> Result<i64, Trouble> {
-    let faults = world.api.ask_processor("/_faults").await?;
-    Ok(faults["bites"][SLOW].as_i64().unwrap_or_default())
 }

@@ -10,15 +10,21 @@ mod declined;
 mod digests;
 mod idle;
 mod killed;
+mod ledger;
 mod lost_answer;
 mod no_stock;
+mod outage;
 mod rebalance;
+mod reconciled;
+mod refunds;
 mod refused;
 mod revived;
 mod rewind;
+mod stored_failure;
 mod takeover;
 mod twenty;
 mod watch;
+mod webhook;
 
 use crate::part::Part;
 use crate::report::{Report, Step};
@@ -38,12 +44,14 @@ pub(crate) async fn all(world: &World<'_>, report: &mut Report<'_>) {
     run.step("Cancelled in mid-charge", async |step| cancel::run(world, step).await).await;
     run.step("The broker goes away", async |step| broker::run(world, step).await).await;
     run.kills().await;
-    run.step("The processor's answer is lost", async |step| lost_answer::run(world, step).await).await;
+    run.money().await;
     if world.stack.is_doubled() {
         run.doubled().await;
     }
     run.step("Everything is delivered again", async |step| rewind::run(world, step).await).await;
     run.step("Idle: nobody spins", async |step| idle::run(world, step).await).await;
+    run.step("Reconciled with the processor", async |step| reconciled::run(world, step).await).await;
+    run.step("The ledger, computed anew", async |step| ledger::run(world, step).await).await;
     run.step("The audit", async |step| audit::run(world, step).await).await;
 }
 
@@ -67,6 +75,17 @@ impl Run<'_, '_, '_> {
                 async |step: &mut Step<'_>| killed::run(world, step, "killed-any-time", &victims).await;
             self.step("orders and payments killed at any moment", kills).await;
         }
+    }
+
+    /// What a processor can do to those who rely on it, and clients to both.
+    async fn money(&mut self) {
+        let world = self.world;
+        self.step("The processor's answer is lost", async |step| lost_answer::run(world, step).await).await;
+        self.step("The processor fails after charging", async |step| stored_failure::run(world, step).await)
+            .await;
+        self.step("One event, ten times", async |step| webhook::run(world, step).await).await;
+        self.step("A refund raced 20 times", async |step| refunds::run(world, step).await).await;
+        self.step("The processor is away for too long", async |step| outage::run(world, step).await).await;
     }
 
     /// What needs two of everything.

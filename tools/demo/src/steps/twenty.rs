@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::future::join_all;
-use tokio::sync::Barrier;
 use uuid::Uuid;
 
-use crate::api::{Answer, Api, Order, Wish};
+use crate::api::{Answer, Order, Wish};
+use crate::crowd::at_once;
 use crate::part::{Instance, Part};
 use crate::report::{Step, span};
 use crate::trouble::Trouble;
@@ -14,19 +13,12 @@ use crate::world::{TEA, VISA, World};
 
 const TIMES: usize = 20;
 const REFERENCE: &str = "twenty-at-once";
-/// How often a client that is told to wait comes back.
-const PATIENCE: usize = 20;
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     let body = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE }.body();
     let key = Uuid::new_v4();
-    let api = world.api.with_connections(TIMES).await?;
-    let gate = Barrier::new(TIMES);
-    let clients = (0..TIMES).map(async |_| {
-        gate.wait().await;
-        insist(&api, key, &body).await
-    });
-    let answers: Vec<(Answer, usize)> = join_all(clients).await.into_iter().collect::<Result<_, _>>()?;
+    let api = world.api.with_connections(TIMES, Part::Orders, "/v1/orders?limit=1").await?;
+    let answers = at_once(TIMES, async |_| api.place(key, &body).await).await?;
 
     let look = "./dev logs orders";
     let created = answers.iter().filter(|(answer, _)| answer.status == 201).count();
@@ -69,19 +61,4 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
         step.equal("charges", 1, world.taken_for(&ended).await?.charges, "./dev psql provider");
     }
     Ok(())
-}
-
-/// Sends until there is an answer: whoever is told that the key is in progress waits as long as it says.
-async fn insist(api: &Api<'_>, key: Uuid, body: &str) -> Result<(Answer, usize), Trouble> {
-    let mut told = 0;
-    loop {
-        let answer = api.place(key, body).await?;
-        match answer.retry_after() {
-            Some(pause) if answer.code() == "idempotency-key-in-progress" && told < PATIENCE => {
-                told += 1;
-                tokio::time::sleep(pause).await;
-            }
-            _ => return Ok((answer, told)),
-        }
-    }
 }

@@ -5,15 +5,14 @@ use std::env;
 use std::fs;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::try_join_all;
-use messaging::Brokers;
-use tokio::process::Command;
-
-use super::{Act, Answer, Surroundings};
+use super::docker::{docker, tell};
+use super::{Act, Answer, Surroundings, Told};
 use crate::part::{Instance, Part};
 use crate::trouble::Trouble;
 use crate::wait::until;
+use futures_util::FutureExt;
+use futures_util::future::try_join_all;
+use messaging::Brokers;
 
 /// How long a container may take until its program is ready.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -21,8 +20,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Where `./dev demo --compose` says that the published ports are: `orders=127.0.0.1:8081 postgres=…`.
 const ADDRESSES: &str = "IDEM_COMPOSE_ADDRESSES";
 
+/// As docker-compose.yml has it.
+const WEBHOOK_SECRET: &str = "whsec_idem";
+
 /// The hints for `./dev`, and what serves here; a longer one before its own beginning.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
+    ("./dev run payments ", "docker compose exec payments payments "),
     ("./dev psql ", "docker compose exec postgres psql -U postgres "),
     ("./dev topics", "docker compose exec identity devtool topics kafka:9092"),
     ("./dev status", "docker compose ps"),
@@ -63,30 +66,45 @@ impl Compose {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         match act {
             Act::Start if on.is_empty() => {
-                docker(&["up", "--detach", "--no-build", "--no-recreate", "--wait"], &[]).await
+                compose(&["up", "--detach", "--no-build", "--no-recreate", "--wait"], &[]).await
             }
             Act::Start => return self.start(&names, on).await,
             Act::StartArmed(point) => Err(Trouble::Outside {
                 command: format!("IDEM_CRASH={point}"),
                 output: "programs in containers have no crash points".to_owned(),
             }),
-            Act::Stop => docker(&["stop"], &names).await,
+            Act::Renew { order_life } => return self.renew(&names, on, order_life).await,
+            Act::Stop => compose(&["stop"], &names).await,
             // Counts as stopped by hand: no restart policy undoes it.
-            Act::Kill => docker(&["kill", "--signal", "SIGKILL"], &names).await,
-            Act::Pause => docker(&["pause"], &names).await,
-            Act::Resume => docker(&["unpause"], &names).await,
+            Act::Kill => compose(&["kill", "--signal", "SIGKILL"], &names).await,
+            Act::Pause => compose(&["pause"], &names).await,
+            Act::Resume => compose(&["unpause"], &names).await,
         }
         .map(drop)
     }
 
     /// `up --wait` would wait for the next health check, which comes seconds later: we ask the program itself.
     async fn start(&self, names: &[&str], instances: &[Instance]) -> Result<(), Trouble> {
-        let paused = docker(&["ps", "--services", "--status", "paused"], &[]).await?;
+        let paused = compose(&["ps", "--services", "--status", "paused"], &[]).await?;
         let paused: Vec<&str> = paused.lines().filter(|name| names.contains(name)).collect();
         if !paused.is_empty() {
-            docker(&["unpause"], &paused).await?;
+            compose(&["unpause"], &paused).await?;
         }
-        docker(&["start"], names).await?;
+        compose(&["start"], names).await?;
+        try_join_all(instances.iter().map(|instance| self.ready(*instance))).await.map(drop)
+    }
+
+    /// A container keeps its settings for life: with others it is another one.
+    async fn renew(
+        &self,
+        names: &[&str],
+        instances: &[Instance],
+        order_life: Option<u32>,
+    ) -> Result<(), Trouble> {
+        let life = order_life.map(|seconds| seconds.to_string());
+        let variables: Vec<_> = life.iter().map(|life| ("ORDER_LIFE_SECONDS", life.as_str())).collect();
+        let up = ["compose", "up", "--detach", "--no-build", "--no-deps", "--force-recreate"];
+        docker(&[&up, names].concat(), &variables).await?;
         try_join_all(instances.iter().map(|instance| self.ready(*instance))).await.map(drop)
     }
 
@@ -114,9 +132,9 @@ impl Compose {
     /// is no such process here, or another one has its number.
     async fn program(&self, instance: Instance) -> Result<Option<u32>, Trouble> {
         let name = instance.to_string();
-        let container = docker(&["ps", "--quiet"], &[&name]).await?;
+        let container = compose(&["ps", "--quiet"], &[&name]).await?;
         let Some(container) = container.lines().next() else { return Ok(None) };
-        let init = run(&["inspect", "--format", "{{.State.Pid}}", container]).await?;
+        let init = docker(&["inspect", "--format", "{{.State.Pid}}", container], &[]).await?;
         let init = init.trim();
         let children = fs::read_to_string(format!("/proc/{init}/task/{init}/children")).unwrap_or_default();
         let is_it =
@@ -159,7 +177,19 @@ impl Surroundings for Compose {
     fn token<'a>(&'a self, tenant: &'a str) -> Answer<'a, String> {
         async move {
             let issue = ["exec", "-T", "identity", "devtool", "token", "--client", "demo", "--tenant"];
-            Ok(docker(&issue, &[tenant]).await?.trim().to_owned())
+            Ok(compose(&issue, &[tenant]).await?.trim().to_owned())
+        }
+        .boxed_local()
+    }
+
+    fn webhook_secret(&self) -> String {
+        WEBHOOK_SECRET.to_owned()
+    }
+
+    fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Answer<'a, Told> {
+        async move {
+            let exec = ["compose", "exec", "-T", of.name(), of.name()];
+            tell(&[&exec, command].concat(), &[]).await
         }
         .boxed_local()
     }
@@ -174,22 +204,8 @@ impl Surroundings for Compose {
 }
 
 /// `docker compose` in the folder that the demo runs in; what it prints.
-async fn docker(arguments: &[&str], names: &[&str]) -> Result<String, Trouble> {
-    run(&[&["compose"], arguments, names].concat()).await
-}
-
-async fn run(arguments: &[&str]) -> Result<String, Trouble> {
-    let failed = |output: String| {
-        let command = format!("docker {}", arguments.join(" "));
-        Trouble::Outside { command, output }
-    };
-    let output = Command::new("docker").args(arguments).output().await;
-    let output = output.map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
-    }
+async fn compose(arguments: &[&str], names: &[&str]) -> Result<String, Trouble> {
+    docker(&[&["compose"], arguments, names].concat(), &[]).await
 }
 
 #[cfg(test)]
@@ -217,12 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn the_demo_signs_with_the_secret_that_the_containers_have() {
+        let file = include_str!("../../../../docker-compose.yml");
+        for variable in ["IDEM_WEBHOOK__SECRET", "IDEM_PROCESSOR__WEBHOOK_SECRETS"] {
+            assert!(file.contains(&format!("{variable}: {WEBHOOK_SECRET}\n")), "{variable}");
+        }
+    }
+
+    #[test]
     fn hints_name_commands_that_serve_here() {
         let compose = Compose::read(ALL).unwrap();
-        let told =
-            compose.in_its_words("look at ./dev logs orders, ./dev psql orders; ./dev demo --show-sql");
+        let told = compose
+            .in_its_words("look at ./dev logs orders, ./dev psql orders; ./dev run payments reconcile");
         let expected = "look at docker compose logs orders, docker compose exec postgres psql -U postgres orders; \
-                        ./dev demo --show-sql";
+                        docker compose exec payments payments reconcile";
         assert_eq!(told, expected);
     }
 }

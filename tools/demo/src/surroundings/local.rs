@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use futures_util::FutureExt;
 use tokio::process::Command;
 
-use super::{Act, Answer, Surroundings};
+use super::{Act, Answer, Surroundings, Told};
 use crate::part::{Instance, Part};
 use crate::trouble::Trouble;
 
@@ -22,7 +22,11 @@ pub(crate) struct Local {
     postgres: String,
     brokers: String,
     topic_prefix: String,
+    webhook_secret: String,
 }
+
+/// What a process is told beside its usual settings.
+type Settings<'a> = &'a [(&'a str, &'a str)];
 
 impl Local {
     pub(crate) fn from_environment(instances: usize) -> Result<Self, Trouble> {
@@ -36,41 +40,50 @@ impl Local {
             postgres: host_of(&given("IDEM_POSTGRES_URL")?).to_owned(),
             brokers: given("IDEM_KAFKA_BROKERS")?,
             topic_prefix: env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default(),
+            // While it changes there are two; the newest comes first.
+            webhook_secret: given("IDEM_WEBHOOK__SECRET")?.split(',').next().unwrap_or_default().to_owned(),
         })
     }
 
-    async fn run(&self, arguments: &[&str], crash: Option<&str>) -> Result<String, Trouble> {
-        let failed = |output: String| {
-            let command = format!("./dev {}", arguments.join(" "));
-            Trouble::Outside { command, output }
-        };
+    async fn run(&self, arguments: &[&str], settings: Settings<'_>) -> Result<String, Trouble> {
+        let told = self.tell(arguments, settings).await?;
+        if told.done { Ok(told.text) } else { Err(failed(arguments, told.text)) }
+    }
+
+    async fn tell(&self, arguments: &[&str], settings: Settings<'_>) -> Result<Told, Trouble> {
         let mut command = Command::new(&self.dev);
-        command.args(arguments).env_remove("IDEM_CRASH").envs(crash.map(|point| ("IDEM_CRASH", point)));
-        let output = command.output().await.map_err(|error| failed(error.to_string()))?;
-        if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        } else {
-            Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
-        }
+        command.args(arguments).env_remove("IDEM_CRASH").envs(settings.iter().copied());
+        let output = command.output().await.map_err(|error| failed(arguments, error.to_string()))?;
+        Ok(Told::of(&output))
     }
 
     async fn act(&self, act: Act<'_>, on: &[Instance]) -> Result<(), Trouble> {
         let names: Vec<String> = on.iter().map(Instance::to_string).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (command, crash) = match act {
-            Act::Start => ("up", None),
-            Act::StartArmed(point) => ("up", Some(point)),
-            Act::Stop => ("down", None),
-            Act::Kill => return self.each("kill", &names).await,
-            Act::Pause => return self.each("pause", &names).await,
-            Act::Resume => return self.each("resume", &names).await,
-        };
-        self.run(&[&[command], names.as_slice()].concat(), crash).await.map(drop)
+        match act {
+            Act::Start => self.script("up", &names, &[]).await,
+            Act::StartArmed(point) => self.script("up", &names, &[("IDEM_CRASH", point)]).await,
+            Act::Renew { order_life } => {
+                let life = order_life.map(|seconds| seconds.to_string());
+                let settings: Vec<_> =
+                    life.iter().map(|life| ("IDEM_SAGA__EXPIRY_SECONDS", life.as_str())).collect();
+                self.script("down", &names, &[]).await?;
+                self.script("up", &names, &settings).await
+            }
+            Act::Stop => self.script("down", &names, &[]).await,
+            Act::Kill => self.each("kill", &names).await,
+            Act::Pause => self.each("pause", &names).await,
+            Act::Resume => self.each("resume", &names).await,
+        }
+    }
+
+    async fn script(&self, command: &str, names: &[&str], settings: Settings<'_>) -> Result<(), Trouble> {
+        self.run(&[&[command], names].concat(), settings).await.map(drop)
     }
 
     async fn each(&self, command: &str, names: &[&str]) -> Result<(), Trouble> {
         for name in names {
-            self.run(&[command, name], None).await?;
+            self.run(&[command, name], &[]).await?;
         }
         Ok(())
     }
@@ -120,15 +133,27 @@ impl Surroundings for Local {
 
     fn token<'a>(&'a self, tenant: &'a str) -> Answer<'a, String> {
         async move {
-            let token = self.run(&["token", "--tenant", tenant, "--client", "demo"], None).await?;
+            let token = self.run(&["token", "--tenant", tenant, "--client", "demo"], &[]).await?;
             Ok(token.trim().to_owned())
         }
         .boxed_local()
     }
 
+    fn webhook_secret(&self) -> String {
+        self.webhook_secret.clone()
+    }
+
+    fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Answer<'a, Told> {
+        async move { self.tell(&[&["run", of.name()], command].concat(), &[]).await }.boxed_local()
+    }
+
     fn operate<'a>(&'a self, act: Act<'a>, on: &'a [Instance]) -> Answer<'a, ()> {
         self.act(act, on).boxed_local()
     }
+}
+
+fn failed(arguments: &[&str], output: String) -> Trouble {
+    Trouble::Outside { command: format!("./dev {}", arguments.join(" ")), output }
 }
 
 /// `host:port` of a URL.
@@ -153,6 +178,7 @@ mod tests {
             postgres: empty(),
             brokers: empty(),
             topic_prefix: empty(),
+            webhook_secret: empty(),
         };
         let addresses = [1, 2].map(|number| local.address(Part::Payments.instance(number)));
         assert_eq!(addresses, ["127.0.0.1:8082", "127.0.0.1:8092"]);

@@ -2,7 +2,10 @@
 //! Nothing else in the demo knows whether that is `./dev` or somebody else.
 
 mod compose;
+mod docker;
 mod local;
+
+use std::process::Output;
 
 use futures_util::future::LocalBoxFuture;
 
@@ -22,6 +25,9 @@ pub(crate) enum Act<'a> {
     Start,
     /// As `Start`, but it ends itself with SIGKILL at a crash point, given as `name:hit`.
     StartArmed(&'a str),
+    /// SIGTERM, and `Start` after it. The orders that it takes from then on live so many seconds; as long as usual
+    /// without a number.
+    Renew { order_life: Option<u32> },
     /// SIGTERM; done when it has ended in good order.
     Stop,
     /// SIGKILL.
@@ -30,6 +36,23 @@ pub(crate) enum Act<'a> {
     Pause,
     /// SIGCONT.
     Resume,
+}
+
+/// What a command has said.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// Whether its exit code was 0.
+    pub(crate) done: bool,
+    /// What it has printed; of one that failed, its complaints too.
+    pub(crate) text: String,
+}
+
+impl Told {
+    fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (done, said) = (output.status.success(), text(&output.stdout));
+        Self { done, text: if done { said } else { said + &text(&output.stderr) } }
+    }
 }
 
 /// Whoever runs the parts.
@@ -50,6 +73,10 @@ pub(crate) trait Surroundings {
     fn process(&self, instance: Instance) -> Answer<'_, Option<u32>>;
     /// A bearer token for everything of this tenant.
     fn token<'a>(&'a self, tenant: &'a str) -> Answer<'a, String>;
+    /// What the processor signs its events with.
+    fn webhook_secret(&self) -> String;
+    /// An operators' command of a service, such as `ledger verify`. One that fails is no trouble.
+    fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Answer<'a, Told>;
     /// Does it to all of these. To start an empty list is to start whatever does not run.
     fn operate<'a>(&'a self, act: Act<'a>, on: &'a [Instance]) -> Answer<'a, ()>;
     /// A text for people whose hints name commands of `./dev`, with the commands that serve here.

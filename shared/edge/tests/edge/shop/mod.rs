@@ -2,6 +2,9 @@
 
 mod items;
 mod orders;
+mod transfers;
+
+pub(crate) use transfers::{done, not_now};
 
 use edge::Bearer;
 use utoipa::OpenApi;
@@ -24,7 +27,7 @@ pub(crate) const TABLES: &str = "
     GRANT ALL ON placed, item TO idem_service";
 
 #[derive(OpenApi)]
-#[openapi(info(title = "A shop"), modifiers(&Bearer))]
+#[openapi(info(title = "A shop"), components(schemas(edge::AcceptedOperation)), modifiers(&Bearer))]
 struct Api;
 
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
@@ -35,5 +38,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
     app.service(orders::place).service(orders::cancel).service(orders::read).service(orders::list);
     app.service(items::put).service(items::read).service(items::orders);
+    app.service(transfers::start);
+    edge::operations(app, "orders:read");
     edge::idempotency_keys(app);
 }

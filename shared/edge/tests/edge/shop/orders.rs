@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::placed;
 
-mod problem {
+pub(super) mod problem {
     edge::kinds! {
         /// A rule says no.
         TOO_MUCH = "too-much", 422, "The amount is too large", retryable: false;

@@ -1,0 +1,13 @@
+-- What the processor owes for each payment, and what it has kept of it, by its own balance.
+-- Database: provider (the processor's own books).
+WITH source AS (
+    SELECT id, payment_intent FROM charge
+    UNION ALL
+    SELECT id, payment_intent FROM refund
+)
+SELECT intent.metadata ->> 'reference' AS payment, upper(moved.currency) AS currency,
+       sum(moved.net)::bigint AS owed, sum(moved.fee)::bigint AS fees
+  FROM balance_transaction AS moved
+  JOIN source ON source.id = moved.source
+  JOIN payment_intent AS intent ON intent.id = source.payment_intent
+ GROUP BY intent.metadata ->> 'reference', upper(moved.currency);

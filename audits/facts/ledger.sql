@@ -1,0 +1,9 @@
+-- What the processor owes us for each payment, and what it has kept of it, by our ledger.
+-- Database: payments.
+SELECT posted.payment_id::text AS payment, entry.currency,
+       coalesce(sum(entry.amount) FILTER (WHERE entry.account = 'receivable'), 0)::bigint AS owed,
+       coalesce(sum(entry.amount) FILTER (WHERE entry.account = 'fees'), 0)::bigint AS fees
+  FROM ledger_transaction AS posted
+  JOIN ledger_entry AS entry ON entry.transaction_id = posted.id
+ WHERE entry.account IN ('receivable', 'fees')
+ GROUP BY posted.payment_id, entry.currency;

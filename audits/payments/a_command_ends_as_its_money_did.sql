@@ -1,0 +1,38 @@
+-- Promise 15: the operation of a charge or refund that a client asked for says what became of the money.
+-- Database: payments.
+WITH wish AS (
+    SELECT id, 'payment' AS kind, operation_id, state, expires_at,
+           CASE state
+           WHEN 'captured' THEN ARRAY['succeeded']
+           WHEN 'unknown' THEN ARRAY['unknown']
+           WHEN 'declined' THEN ARRAY['failed']
+           WHEN 'cancelled' THEN ARRAY['failed']
+           ELSE ARRAY['running']
+           END AS expected
+      FROM payment
+     WHERE operation_id IS NOT NULL
+    UNION ALL
+    SELECT id, 'refund', operation_id, state, NULL,
+           CASE state
+           WHEN 'succeeded' THEN ARRAY['succeeded']
+           WHEN 'unknown' THEN ARRAY['unknown']
+           -- A bank may return it when it has long been told as given back.
+           WHEN 'failed' THEN ARRAY['failed', 'succeeded']
+           ELSE ARRAY['running']
+           END
+      FROM refund
+     WHERE operation_id IS NOT NULL
+)
+SELECT format('%s %s is %s, but its operation %s is %s', wish.kind, wish.id, wish.state, wish.operation_id,
+              coalesce(begun.state, 'not there')) AS violation
+  FROM wish
+  LEFT JOIN idempotency_operation AS begun USING (operation_id)
+ WHERE begun.state IS NULL OR begun.state <> ALL (wish.expected)
+UNION ALL
+-- A charge that the client may ask for again; when it is too late for that, it has expired.
+SELECT format('payment %s had time until %s, but the client is still told to try operation %s again', wish.id,
+              wish.expires_at, wish.operation_id)
+  FROM wish
+  JOIN idempotency_record AS record USING (operation_id)
+ WHERE record.state = 'failed_retryable'
+   AND wish.expires_at + interval '60 seconds' < clock_timestamp();

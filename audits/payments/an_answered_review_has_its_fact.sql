@@ -1,0 +1,29 @@
+-- Promise 9: what a person answered to a review stands in the audit as it stands in the review, once.
+-- Database: payments.
+--
+-- An answer may itself open a review of the same money. It has answered that one, too: one fact for both.
+WITH said AS (
+    SELECT id, subject_id AS review, actor, details ->> 'resolution' AS resolution, details ->> 'reason' AS note
+      FROM audit_fact
+     WHERE action = 'review.resolve'
+)
+SELECT format('review %s of %s %s was answered with %s by %s; %s facts say so', review.id, review.subject,
+              review.subject_id, review.resolution, review.resolved_by, facts.own) AS violation
+  FROM review
+ CROSS JOIN LATERAL (
+     SELECT count(*) FILTER (WHERE asked.id = review.id) AS own, count(*) AS own_or_shared
+       FROM said
+       JOIN review AS asked ON asked.id::text = said.review
+      WHERE (said.actor, said.resolution, said.note) = (review.resolved_by, review.resolution, review.note)
+        AND (asked.id = review.id
+             OR review.reason IN ('refund_failed', 'refund_returned')
+                AND (asked.subject, asked.subject_id) = (review.subject, review.subject_id))) AS facts
+ WHERE review.resolution IS NOT NULL
+   AND (facts.own > 1 OR facts.own_or_shared = 0)
+UNION ALL
+SELECT format('fact %s says that %s answered review %s with %s, but the review does not', said.id, said.actor,
+              said.review, said.resolution)
+  FROM said
+  LEFT JOIN review ON review.id::text = said.review
+ WHERE (said.actor, said.resolution, said.note)
+       IS DISTINCT FROM (review.resolved_by, review.resolution, review.note);

@@ -1,0 +1,66 @@
+//! Promise 5 across two databases: payment by payment, our ledger says what the processor's own balance says.
+
+use std::collections::BTreeMap;
+
+use crate::facts::Standing;
+
+/// Both sides, by payment and currency.
+pub struct BooksAgree {
+    ours: BTreeMap<(String, String), (i64, i64)>,
+    theirs: BTreeMap<(String, String), (i64, i64)>,
+}
+
+impl BooksAgree {
+    /// Joins them.
+    pub fn of(ledger: Vec<Standing>, balance: Vec<Standing>) -> Self {
+        let by_payment = |rows: Vec<Standing>| {
+            let row = |row: Standing| {
+                ((row.payment.unwrap_or_else(|| "none".to_owned()), row.currency), (row.owed, row.fees))
+            };
+            rows.into_iter().map(row).collect()
+        };
+        Self { ours: by_payment(ledger), theirs: by_payment(balance) }
+    }
+
+    /// What does not agree, in sentences.
+    pub fn violations(&self) -> Vec<String> {
+        let mut places: Vec<_> = self.ours.keys().chain(self.theirs.keys()).collect();
+        places.sort_unstable();
+        places.dedup();
+        let differs = |place: &&(String, String)| {
+            let of = |side: &BTreeMap<_, (i64, i64)>| side.get(*place).copied().unwrap_or_default();
+            let (ours, theirs) = (of(&self.ours), of(&self.theirs));
+            let (payment, currency) = place;
+            (ours != theirs).then(|| {
+                format!(
+                    "payment {payment}: our ledger says {} {currency} receivable and {} of fees, the processor {} and {}",
+                    ours.0, ours.1, theirs.0, theirs.1
+                )
+            })
+        };
+        places.iter().filter_map(differs).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(payment: &str, owed: i64, fees: i64) -> Standing {
+        Standing { payment: Some(payment.to_owned()), currency: "EUR".to_owned(), owed, fees }
+    }
+
+    #[test]
+    fn every_difference_between_our_ledger_and_the_processors_balance_is_seen() {
+        let ours = || vec![standing("a", 440, 10), standing("b", -10, 10)];
+        assert_eq!(BooksAgree::of(ours(), ours()).violations(), Vec::<String>::new());
+        for theirs in [
+            vec![standing("a", 440, 10)],
+            vec![standing("a", 450, 0), standing("b", -10, 10)],
+            vec![standing("a", 441, 10), standing("b", -10, 10)],
+            vec![standing("a", 440, 10), standing("b", -10, 10), standing("c", 1, 0)],
+        ] {
+            assert_eq!(BooksAgree::of(ours(), theirs).violations().len(), 1);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+DROP TABLE reconciliation;
+DROP TABLE webhook_event;
+DROP TABLE review;

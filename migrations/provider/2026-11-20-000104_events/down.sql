@@ -1,0 +1,2 @@
+DROP TABLE delivery;
+DROP TABLE event;

@@ -1,0 +1,2 @@
+ALTER TABLE idempotency_record DROP CONSTRAINT unknown_has_receipt;
+DROP TABLE idempotency_operation;

@@ -1,0 +1,35 @@
+//! Payments that belong to no order: `orders` hears of them, and that is all.
+
+use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded};
+use contracts::{Currency, Money, PaymentId, RefundId};
+use testkit::eventually;
+
+use crate::bench::Bench;
+use crate::peers::Peers;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_told_of_a_payment_without_an_order_is_heard_and_changes_nothing() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut peers = Peers::of(&bench).await;
+    let placed = bench.placed("acme").await;
+    let (amount, refund) = (Money::new(900, Currency::Eur), RefundId::generate());
+    let [payment, declined, cancelled] = [(); 3].map(|()| PaymentId::generate());
+    peers.say(&PaymentCaptured { payment, order: None, amount }).await;
+    peers.say(&PaymentRefunded { payment, order: None, refund, amount }).await;
+    peers.say(&PaymentDeclined { payment: declined, order: None, code: "expired_card".to_owned() }).await;
+    peers.say(&PaymentCancelled { payment: cancelled, order: None }).await;
+    eventually("all four are heard", async || {
+        (bench.count("SELECT count(*) FROM inbox_message").await == 4).then_some(())
+    })
+    .await;
+    peers.stop().await;
+
+    assert_eq!(bench.count("SELECT sum(last_sequence)::bigint AS count FROM inbox_sequence").await, 4);
+    assert_eq!(bench.count("SELECT count(*) FROM inbox_parked").await, 0);
+    assert_eq!(bench.count("SELECT count(*) FROM outbox_event").await, 1, "the order's own");
+    assert_eq!(bench.count("SELECT count(*) FROM order_timeline").await, 1);
+    let path = format!("/v1/orders/{}", placed["id"].as_str().unwrap());
+    let read: serde_json::Value = bench.get("acme", &path).await.json().await.unwrap();
+    assert_eq!(read, placed);
+}

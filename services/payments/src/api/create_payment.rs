@@ -1,0 +1,90 @@
+//! `POST /v1/payments`
+
+use actix_web::web::Data;
+use actix_web::{HttpResponse, post};
+use contracts::{Money, PaymentId};
+use edge::{
+    Accepted, Command, CommandProblems, Failure, Faults, IdempotencyKey, Phased, Problem, ProblemBody, kind,
+};
+use runtime::Context;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::rules;
+use super::views::PaymentView;
+use crate::store::payments::NewPayment;
+use crate::{Payments, commands, intake};
+
+/// A wish to take money.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreatePayment {
+    /// How much: at least 1 minor unit.
+    amount: Money,
+    /// The processor's token of the card, never its number.
+    #[schema(pattern = "^(pm|card)_[A-Za-z0-9_]{1,100}$", examples("pm_card_visa"))]
+    payment_method: String,
+    /// Your own name for it: 1 to 200 characters.
+    #[schema(min_length = 1, max_length = 200, examples("invoice 2026-0042"))]
+    reference: Option<String>,
+}
+
+impl Command for CreatePayment {
+    const SCOPE: &'static str = "payments:write";
+
+    fn check(&self, faults: &mut Faults) {
+        rules::amount(faults, self.amount);
+        rules::payment_method(faults, &self.payment_method);
+        let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
+        faults.require(reference, "/reference", "a reference has 1 to 200 characters");
+    }
+}
+
+/// Take money.
+///
+/// The card is charged at most once, whatever is lost or repeated on the way. If the outcome is not there within moments,
+/// the answer is 202 and the outcome will be at the operation that `Location` names. A 503 `payment-not-executed` is
+/// proof that nothing was taken: the same request with the same key tries again.
+#[utoipa::path(
+    operation_id = "createPayment",
+    tag = "payments",
+    params(IdempotencyKey),
+    request_body = CreatePayment,
+    responses(
+        (status = 201, description = "The money was taken", body = PaymentView, headers(
+            ("Location" = String, description = "Where the payment is"),
+            ("Idempotency-Status" = String, description = "executed, or replayed"),
+        )),
+        Accepted,
+        (status = 402, description = "The card was declined; nothing was taken", body = ProblemBody,
+            content_type = "application/problem+json"),
+        CommandProblems,
+    ),
+    security(("bearer" = [])),
+)]
+#[post("/v1/payments")]
+pub(crate) async fn create_payment(
+    payment: Phased<CreatePayment>,
+    context: Data<Context<Payments>>,
+) -> Result<HttpResponse, Problem> {
+    let (forms, life) = (context.settings.forms.clone(), context.settings.payment_life);
+    payment
+        .start(
+            async move |tx, wish| {
+                let new = NewPayment {
+                    id: PaymentId::generate(),
+                    tenant: wish.tenant(),
+                    order: None,
+                    operation: Some(wish.operation()),
+                    reference: wish.reference.as_deref(),
+                    amount: wish.amount,
+                    payment_method: &wish.payment_method,
+                    expires_at: wish.at() + life,
+                };
+                let is_new = intake::charge(tx, &forms, &new, wish.caller()).await?;
+                is_new.then_some(()).ok_or_else(|| Failure::refused(&kind::INTERNAL, "Nothing was done."))
+            },
+            commands::try_again,
+        )
+        .await
+}

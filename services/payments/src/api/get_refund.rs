@@ -1,0 +1,30 @@
+//! `GET /v1/refunds/{id}`
+
+use actix_web::web::Data;
+use actix_web::{HttpResponse, get};
+use contracts::RefundId;
+use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+
+use super::views::RefundView;
+use crate::store::refunds;
+
+/// Read a refund.
+#[utoipa::path(
+    operation_id = "getRefund",
+    tag = "refunds",
+    params(("id" = RefundId, Path, description = "The refund")),
+    responses((status = 200, description = "The refund", body = RefundView), ReadProblems),
+    security(("bearer" = [])),
+)]
+#[get("/v1/refunds/{id}")]
+pub(crate) async fn get_refund(
+    who: Principal,
+    refund: Segment<RefundId>,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    who.require("payments:read")?;
+    let mut connection = edge.database().connection().await?;
+    let found = refunds::find(&mut connection, who.tenant(), refund.0).await?;
+    let (row, payment) = found.ok_or_else(|| Problem::not_found("refund"))?;
+    Ok(HttpResponse::Ok().json(RefundView::new(&payment, &row)?))
+}

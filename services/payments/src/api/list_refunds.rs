@@ -1,0 +1,30 @@
+//! `GET /v1/refunds`
+
+use actix_web::web::Data;
+use actix_web::{HttpResponse, get};
+use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+
+use super::views::RefundView;
+use crate::store::refunds;
+
+/// List the tenant's refunds, newest first.
+#[utoipa::path(
+    operation_id = "listRefunds",
+    tag = "refunds",
+    params(PageQuery),
+    responses((status = 200, description = "A page of refunds", body = Listing<RefundView>), ReadProblems),
+    security(("bearer" = [])),
+)]
+#[get("/v1/refunds")]
+pub(crate) async fn list_refunds(
+    who: Principal,
+    page: Page,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    who.require("payments:read")?;
+    let mut connection = edge.database().connection().await?;
+    let rows = refunds::list(&mut connection, who.tenant(), &page).await?;
+    let view = |(row, payment)| RefundView::new(&payment, &row);
+    let listing = page.listing(rows, |(row, _)| row.id, view).transposed()?;
+    Ok(HttpResponse::Ok().json(listing))
+}

@@ -1,0 +1,65 @@
+//! Rules of form that several requests share.
+
+use contracts::Money;
+use edge::Faults;
+
+/// Digits in a row from which on a text may hold a card's number: the shortest have twelve.
+const CARD_DIGITS: usize = 12;
+
+/// An amount of money that can be moved.
+pub(super) fn amount(faults: &mut Faults, money: Money) {
+    let most = Money::MAX;
+    faults.require(
+        (1..=most).contains(&money.amount),
+        "/amount/amount",
+        format!("an amount is 1 to {most} minor units"),
+    );
+}
+
+/// A processor's token of a card. What looks like a card's number is refused before anything of it is kept.
+pub(super) fn payment_method(faults: &mut Faults, text: &str) {
+    let rest = text.strip_prefix("pm_").or_else(|| text.strip_prefix("card_"));
+    let is_token = rest.is_some_and(|rest| {
+        (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    });
+    faults.require(
+        is_token && !has_card_number(text),
+        "/payment_method",
+        "a token of the processor, never a card's number: pm_ or card_ and 1 to 100 of A-Z a-z 0-9 _",
+    );
+}
+
+fn has_card_number(text: &str) -> bool {
+    text.split(|character: char| !character.is_ascii_digit()).any(|digits| digits.len() >= CARD_DIGITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_accepted(method: &str) -> bool {
+        let mut faults = Faults::default();
+        payment_method(&mut faults, method);
+        format!("{faults:?}") == format!("{:?}", Faults::default())
+    }
+
+    #[test]
+    fn tokens_are_accepted_and_card_numbers_are_not() {
+        for token in ["pm_card_visa", "pm_1MqLiJLkdIwHu7ixUEgbFdYF", "card_1NGTaT2eZvKYlo2C"] {
+            assert!(is_accepted(token), "{token}");
+        }
+        let long = format!("pm_{}", "a".repeat(101));
+        for other in [
+            "",
+            "pm_",
+            "4242424242424242",
+            "pm_4242424242424242",
+            "pm_card_4111111111111",
+            "pm_é",
+            "tok_visa",
+            &long,
+        ] {
+            assert!(!is_accepted(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A refund, from the wish to the end of all faults, with a bank that may return it.
+
+use proptest::prelude::*;
+
+use super::model::{Books, Fate, Verdict, verdict};
+use super::row::{News, Row, Step, steps};
+use crate::domain::refund::{Input, Refund, State, decide};
+use crate::domain::review::Reason;
+use crate::domain::{Next, Rejection};
+
+struct World {
+    state: State,
+    row: Row,
+    books: Books,
+    /// From where to where it went, step by step: what a ledger would post.
+    moves: Vec<(State, State)>,
+    reviews: Vec<Reason>,
+    contradicted: bool,
+}
+
+impl World {
+    fn new(verdict: Verdict) -> Self {
+        Self {
+            state: State::Pending,
+            row: Row::new(),
+            books: Books::new(verdict),
+            moves: Vec::new(),
+            reviews: Vec::new(),
+            contradicted: false,
+        }
+    }
+
+    fn input(&mut self, input: Input) -> Next {
+        match decide(&Refund { state: self.state.clone(), in_flight: self.row.in_flight }, input) {
+            Ok(decision) => {
+                self.moves.push((self.state.clone(), decision.state.clone()));
+                self.state = decision.state;
+                self.reviews.extend(decision.review);
+                decision.next
+            }
+            Err(Rejection::Ended) => Next::Rest,
+            Err(Rejection::Contradicted) => {
+                self.contradicted = true;
+                Next::Rest
+            }
+            Err(Rejection::NotInFlight | Rejection::Superseded) => Next::Keep,
+        }
+    }
+
+    fn take(&mut self) {
+        if self.row.is_due {
+            let next = self.input(Input::Due(self.row.deadlines(false)));
+            self.row.begin(next);
+        }
+    }
+
+    fn report(&mut self, which: usize) {
+        let (attempt, news) = self.row.seen[which].clone();
+        let superseded = attempt != self.row.attempt || !self.row.in_flight;
+        let input = match news.clone() {
+            News::Answered(outcome) => Input::Settled { outcome, superseded },
+            News::LookedUp(finding) => {
+                Input::LookedUp { finding, superseded, deadlines: self.row.deadlines(false) }
+            }
+        };
+        let next = self.input(input);
+        self.row.end(&news, next);
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Take { .. } => self.take(),
+            Step::Act(which, fate) if self.row.is_out() > 0 => {
+                self.row.act(which.index(self.row.is_out()), fate, &mut self.books);
+            }
+            Step::Report(which) if !self.row.seen.is_empty() => self.report(which.index(self.row.seen.len())),
+            Step::Undo => {
+                self.books.give_back();
+                self.row.wake();
+            }
+            Step::Wake => self.row.wake(),
+            Step::Decide => self.books.decide(),
+            Step::KeyIsForgotten => self.row.forget_key(&mut self.books),
+            Step::Act(..) | Step::Report(_) | Step::FeeIsTold => {}
+        }
+    }
+
+    /// As for a charge.
+    fn heal(&mut self) {
+        for round in 0..20 {
+            self.books.decide();
+            self.take();
+            while self.row.is_out() > 0 {
+                self.row.act(0, Fate::Answered, &mut self.books);
+            }
+            for which in 0..self.row.seen.len() {
+                self.report(which);
+            }
+            if round == 10 {
+                self.row.forget_key(&mut self.books);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn our_refunds_end_as_the_processors_do(steps in steps(), verdict in verdict()) {
+        let mut world = World::new(verdict);
+        for step in steps {
+            world.step(step);
+            prop_assert!(world.books.moved <= 1, "it was given back twice");
+        }
+        world.heal();
+        // At last somebody looks once more, as the reconciliation does.
+        world.row.wake();
+        world.heal();
+        prop_assert!(!world.contradicted, "the processor's answer denies what we have told");
+        prop_assert!(!world.row.is_due, "it did not come to rest: {:?} {:?}", world.state, world.row);
+        let given = world.books.moved == 1 && !world.books.returned;
+        let was_told = world.moves.iter().any(|(_, to)| matches!(to, State::Succeeded { .. }));
+        match &world.state {
+            State::Succeeded { .. } => prop_assert!(given),
+            State::Failed { .. } => {
+                prop_assert!(!given);
+                let reason = if was_told { Reason::RefundReturned } else { Reason::RefundFailed };
+                prop_assert_eq!(world.reviews.last(), Some(&reason));
+            }
+            State::Unknown => prop_assert_eq!((given, world.reviews.last()), (false, Some(&Reason::NotFound))),
+            State::Pending => prop_assert!(false, "it did not end"),
+        }
+    }
+}

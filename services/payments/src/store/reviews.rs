@@ -1,0 +1,179 @@
+//! What waits for a person, and what people said to it.
+
+use audit::Operator;
+use chrono::{DateTime, Utc};
+use contracts::{PaymentId, TenantId};
+use database::functions::clock_timestamp;
+use database::{Connection, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::unreadable;
+use crate::domain::review::{Reason, Resolution, Subject};
+use crate::schema::review;
+
+/// A review as it is stored.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = review)]
+pub(crate) struct ReviewRow {
+    pub(crate) id: Uuid,
+    tenant_id: Option<String>,
+    subject: String,
+    subject_id: String,
+    payment_id: Option<Uuid>,
+    reason: String,
+    pub(crate) details: Value,
+    pub(crate) opened_at: DateTime<Utc>,
+    resolution: Option<String>,
+    pub(crate) resolved_by: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) resolved_at: Option<DateTime<Utc>>,
+}
+
+impl ReviewRow {
+    pub(crate) fn tenant(&self) -> Result<Option<TenantId>> {
+        let tenant = self.tenant_id.as_deref().map(str::parse).transpose();
+        tenant.map_err(|_| unreadable("review.tenant_id"))
+    }
+
+    pub(crate) fn subject(&self) -> Result<Subject<'_>> {
+        let unreadable = || unreadable("review.subject");
+        let id = || self.subject_id.parse::<Uuid>().map_err(|_| unreadable());
+        match (self.subject.as_str(), self.payment_id) {
+            ("payment", _) => Ok(Subject::Payment(id()?.into())),
+            ("refund", Some(payment)) => Ok(Subject::Refund(payment.into(), id()?.into())),
+            ("orphan", _) => Ok(Subject::Orphan(&self.subject_id)),
+            _ => Err(unreadable()),
+        }
+    }
+
+    /// What it is about: `payment`, `refund` or `orphan`.
+    pub(crate) fn subject_name(&self) -> &str {
+        &self.subject
+    }
+
+    /// Ours of a payment or a refund, the processor's of an orphan.
+    pub(crate) fn subject_id(&self) -> &str {
+        &self.subject_id
+    }
+
+    /// Whose money it is about.
+    pub(crate) fn payment(&self) -> Option<PaymentId> {
+        self.payment_id.map(PaymentId::from)
+    }
+
+    pub(crate) fn reason(&self) -> Result<Reason> {
+        Reason::named(&self.reason).ok_or_else(|| unreadable("review.reason"))
+    }
+
+    pub(crate) fn resolution(&self) -> Result<Option<Resolution>> {
+        let named = |name| Resolution::named(name).ok_or_else(|| unreadable("review.resolution"));
+        self.resolution.as_deref().map(named).transpose()
+    }
+}
+
+/// What a person has to look into.
+#[derive(Debug)]
+pub(crate) struct NewReview<'a> {
+    /// Whose money it is; `None` of an orphan.
+    pub(crate) tenant: Option<&'a TenantId>,
+    pub(crate) subject: Subject<'a>,
+    pub(crate) reason: Reason,
+    /// What was seen: an object, without keys and cards.
+    pub(crate) details: Value,
+}
+
+/// Inserts it; `None` if the same one is open.
+pub(crate) async fn insert(tx: &mut Tx, new: &NewReview<'_>) -> Result<Option<Uuid>> {
+    let (subject, subject_id, payment) = columns_of(new.subject);
+    let id = Uuid::now_v7();
+    let inserted = diesel::insert_into(review::table)
+        .values((
+            review::id.eq(id),
+            review::tenant_id.eq(new.tenant.map(TenantId::as_str)),
+            review::subject.eq(subject),
+            review::subject_id.eq(subject_id),
+            review::payment_id.eq(payment.map(PaymentId::uuid)),
+            review::reason.eq(new.reason.name()),
+            review::details.eq(&new.details),
+        ))
+        .on_conflict_do_nothing()
+        .execute(tx)
+        .await?;
+    Ok((inserted == 1).then_some(id))
+}
+
+fn columns_of(subject: Subject<'_>) -> (&'static str, String, Option<PaymentId>) {
+    match subject {
+        Subject::Payment(payment) => ("payment", payment.to_string(), Some(payment)),
+        Subject::Refund(payment, refund) => ("refund", refund.to_string(), Some(payment)),
+        Subject::Orphan(object) => ("orphan", object.to_owned(), None),
+    }
+}
+
+/// One review.
+pub(crate) async fn find(connection: &mut Connection, id: Uuid) -> Result<Option<ReviewRow>> {
+    let row = review::table.find(id).select(ReviewRow::as_select());
+    Ok(row.first(connection).await.optional()?)
+}
+
+/// Locks one review. Its payment, if it has one, is locked.
+pub(crate) async fn lock(tx: &mut Tx, id: Uuid) -> Result<ReviewRow> {
+    Ok(review::table.find(id).select(ReviewRow::as_select()).for_update().first(tx).await?)
+}
+
+/// Those that wait, the oldest first; with `resolved`, those that people have answered as well.
+pub(crate) async fn list(connection: &mut Connection, resolved: bool, limit: i64) -> Result<Vec<ReviewRow>> {
+    let mut rows = review::table.order((review::opened_at, review::id)).limit(limit).into_boxed();
+    if !resolved {
+        rows = rows.filter(review::resolution.is_null());
+    }
+    Ok(rows.select(ReviewRow::as_select()).load(connection).await?)
+}
+
+/// Whether the same was seen before and a person has answered it.
+pub(crate) async fn is_answered(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool> {
+    let (subject, subject_id, _) = columns_of(new.subject);
+    let same = review::table
+        .filter(review::subject.eq(subject))
+        .filter(review::subject_id.eq(subject_id))
+        .filter(review::reason.eq(new.reason.name()))
+        .filter(review::details.eq(&new.details))
+        .filter(review::resolution.is_not_null());
+    Ok(diesel::select(diesel::dsl::exists(same)).get_result(tx).await?)
+}
+
+/// Whether a person has answered that the processor denies what the books say of this.
+pub(crate) async fn is_contradiction_answered(tx: &mut Tx, of: Subject<'_>) -> Result<bool> {
+    let (subject, subject_id, _) = columns_of(of);
+    let answered = review::table
+        .filter(review::subject.eq(subject))
+        .filter(review::subject_id.eq(subject_id))
+        .filter(review::reason.eq(Reason::Contradicted.name()))
+        .filter(review::resolution.is_not_null());
+    Ok(diesel::select(diesel::dsl::exists(answered)).get_result(tx).await?)
+}
+
+/// Writes what a person says to it. It is locked, and open. What the answer itself has opened is answered with it.
+pub(crate) async fn resolve(
+    tx: &mut Tx,
+    row: &ReviewRow,
+    resolution: Resolution,
+    by: &Operator,
+) -> Result<()> {
+    let follows = review::reason.eq_any([Reason::RefundFailed.name(), Reason::RefundReturned.name()]);
+    let same_subject = review::subject.eq(&row.subject).and(review::subject_id.eq(&row.subject_id));
+    let answered = review::id.eq(row.id).or(same_subject.and(follows));
+    diesel::update(review::table.filter(review::resolution.is_null()).filter(answered))
+        .set((
+            review::resolution.eq(resolution.name()),
+            review::resolved_by.eq(by.actor()),
+            review::note.eq(by.reason()),
+            review::resolved_at.eq(clock_timestamp().nullable()),
+        ))
+        .execute(tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! Whether the processor has sent it: Stripe's scheme, `Stripe-Signature: t=UNIX,v1=HEX[,v1=HEX…]`, an HMAC-SHA256 over
+//! `t.body`. Pure: the clock is an argument.
+
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+
+/// While secrets change, the processor signs with each of them; it never has more than this.
+const MOST_SIGNATURES: usize = 3;
+const SHA256_BYTES: usize = 32;
+
+/// Why a message is not believed to be the processor's, or not to be of now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Not of the form above.
+    Malformed,
+    /// None of its signatures was made with a secret of ours, over this time and body.
+    Forged,
+    /// Signed, and too long ago, or too far ahead: it may be somebody's copy.
+    Stale,
+}
+
+/// Believes the message if one of its signatures was made with one of the secrets, within `tolerance` of `now` (unix
+/// seconds) both ways. How long that takes tells nothing about a signature.
+pub(super) fn verify(
+    header: &str,
+    body: &[u8],
+    secrets: &[SecretString],
+    now: i64,
+    tolerance: Duration,
+) -> Result<(), Refusal> {
+    let Signed { time, signatures } = Signed::read(header).ok_or(Refusal::Malformed)?;
+    let is_ours = secrets.iter().any(|secret| {
+        let seal = seal(secret, time, body);
+        signatures
+            .iter()
+            .any(|signature| seal.clone().is_some_and(|seal| seal.verify_slice(signature).is_ok()))
+    });
+    if !is_ours {
+        return Err(Refusal::Forged);
+    }
+    let seconds = time.parse::<i64>().map_err(|_| Refusal::Malformed)?;
+    if now.abs_diff(seconds) > tolerance.as_secs() { Err(Refusal::Stale) } else { Ok(()) }
+}
+
+/// What the header says. The time stays text: it is signed as it stands.
+struct Signed<'h> {
+    time: &'h str,
+    signatures: Vec<[u8; SHA256_BYTES]>,
+}
+
+impl<'h> Signed<'h> {
+    /// Schemes other than `v1` are left alone, as the processor may add some.
+    fn read(header: &'h str) -> Option<Self> {
+        let mut time = None;
+        let mut signatures = Vec::new();
+        for part in header.split(',') {
+            match part.trim().split_once('=')? {
+                ("t", _) if time.is_some() => return None,
+                ("t", value) => time = Some(value),
+                ("v1", value) => signatures.push(bytes(value)?),
+                _ => {}
+            }
+        }
+        let is_measured = (1..=MOST_SIGNATURES).contains(&signatures.len());
+        time.filter(|_| is_measured).map(|time| Self { time, signatures })
+    }
+}
+
+/// `None` only if the secret cannot be a key, which HMAC has no example of.
+fn seal(secret: &SecretString, time: &str, body: &[u8]) -> Option<Hmac<Sha256>> {
+    let mut seal = <Hmac<Sha256> as KeyInit>::new_from_slice(secret.expose_secret().as_bytes()).ok()?;
+    seal.update(time.as_bytes());
+    seal.update(b".");
+    seal.update(body);
+    Some(seal)
+}
+
+/// 32 bytes of lower-case or upper-case hexadecimal.
+fn bytes(hex: &str) -> Option<[u8; SHA256_BYTES]> {
+    let digits = hex.as_bytes();
+    if digits.len() != 2 * SHA256_BYTES {
+        return None;
+    }
+    let mut bytes = [0; SHA256_BYTES];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+        *byte = value(pair[0])? << 4 | value(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME: i64 = 1_492_774_577;
+    const SECRET: &str = "whsec_test_secret";
+    const BODY: &[u8] = br#"{"id": "evt_test_webhook", "object": "event"}"#;
+    // printf '1492774577.{"id": "evt_test_webhook", "object": "event"}' | openssl dgst -sha256 -hmac whsec_test_secret
+    const VECTOR: &str = "c137b1b62277d523cf8fed4dfbd0170a9a5b8a380e00cc3711d4bf0652f2ce7a";
+    // The same with whsec_older.
+    const OLDER: &str = "b1c079a3588b786f71dee751bdb3c05512eb91d56df74a72cb884f09b1ac71e3";
+
+    fn secrets(of: &[&str]) -> Vec<SecretString> {
+        of.iter().map(|secret| (*secret).into()).collect()
+    }
+
+    fn check(header: &str, body: &[u8], of: &[&str], now: i64) -> Result<(), Refusal> {
+        verify(header, body, &secrets(of), now, Duration::from_mins(5))
+    }
+
+    #[test]
+    fn the_documented_scheme_is_what_is_verified() {
+        let header = format!(
+            "t={TIME},v1={VECTOR},v0=6ffbb59b2300aae63f272406069a9788598b792a944a07aba816edb039989a39"
+        );
+        assert_eq!(check(&header, BODY, &[SECRET], TIME), Ok(()));
+    }
+
+    #[test]
+    fn an_altered_or_foreign_message_is_forged() {
+        let header = format!("t={TIME},v1={VECTOR}");
+        let mut altered = BODY.to_vec();
+        altered[5] ^= 1;
+        assert_eq!(check(&header, &altered, &[SECRET], TIME), Err(Refusal::Forged), "one bit of the body");
+        let later = format!("t={},v1={VECTOR}", TIME + 1);
+        assert_eq!(check(&later, BODY, &[SECRET], TIME), Err(Refusal::Forged), "another time");
+        let flipped = format!("t={TIME},v1=0{}", &VECTOR[1..]);
+        assert_eq!(check(&flipped, BODY, &[SECRET], TIME), Err(Refusal::Forged), "another signature");
+        assert_eq!(check(&header, BODY, &["whsec_other"], TIME), Err(Refusal::Forged), "another secret");
+        assert_eq!(check(&header, BODY, &[], TIME), Err(Refusal::Forged), "no secret");
+    }
+
+    #[test]
+    fn it_counts_for_five_minutes_before_and_after() {
+        let header = format!("t={TIME},v1={VECTOR}");
+        for (seconds, answer) in [
+            (-301, Err(Refusal::Stale)),
+            (-300, Ok(())),
+            (0, Ok(())),
+            (300, Ok(())),
+            (301, Err(Refusal::Stale)),
+        ] {
+            assert_eq!(check(&header, BODY, &[SECRET], TIME + seconds), answer, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn while_secrets_change_each_of_them_counts() {
+        let of_older = format!("t={TIME},v1={OLDER}");
+        assert_eq!(check(&of_older, BODY, &[SECRET, "whsec_older"], TIME), Ok(()));
+        assert_eq!(check(&of_older, BODY, &[SECRET], TIME), Err(Refusal::Forged));
+        let of_both = format!("t={TIME},v1={VECTOR},v1={OLDER}");
+        for secret in [SECRET, "whsec_older"] {
+            assert_eq!(check(&of_both, BODY, &[secret], TIME), Ok(()), "{secret}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_form_is_refused_before_any_sum_is_done() {
+        let short = &VECTOR[2..];
+        for header in [
+            String::new(),
+            format!("t={TIME}"),
+            format!("v1={VECTOR}"),
+            format!("t={TIME},v0={VECTOR}"),
+            format!("t={TIME},v1={short}"),
+            format!("t={TIME},v1={short}zz"),
+            format!("t={TIME},v1=é{short}"),
+            format!("t={TIME},t={TIME},v1={VECTOR}"),
+            format!("t={TIME},v1={VECTOR},nonsense"),
+            format!("t={TIME}{}", format!(",v1={VECTOR}").repeat(4)),
+        ] {
+            assert_eq!(check(&header, BODY, &[SECRET], TIME), Err(Refusal::Malformed), "{header}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Refunds: parts of what was captured, never more than all of it.
+
+use std::collections::HashSet;
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::{Answer, LONG, SHORT, client, key, part, visa, whole};
+use crate::processor::{Fate, held};
+use crate::stage::{AMOUNT, Stage, brisk};
+
+fn id(created: &Answer) -> String {
+    assert_eq!(created.status, 201, "{created:?}");
+    created.json()["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_are_given_back_until_nothing_is_left() {
+    let stage = Stage::new().await;
+    let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
+    let payment = id(&client.charge(&key(), &visa()).await);
+    let first = client.refund(&payment, &refund_key, &part(500)).await;
+    let shown = first.json();
+    let members = ["payment_id", "amount", "status", "cause", "reason"].map(|member| shown[member].clone());
+    let amount = json!({ "amount": 500, "currency": "EUR" });
+    assert_eq!(members, [json!(payment), amount, json!("succeeded"), json!("requested"), json!("broken")]);
+    let location = format!("/v1/refunds/{}", id(&first));
+    assert_eq!(first.header("location"), Some(location.as_str()));
+    assert_eq!(client.get(&location).await.json(), shown);
+    client.refund(&payment, &refund_key, &part(500)).await.assert_replays(&first);
+
+    client.refund(&payment, &key(), &part(1500)).await.refuses(422, "refund-exceeds-capture");
+    id(&client.refund(&payment, &key(), &part(500)).await);
+    // Left out, it is what is left.
+    let rest = client.refund(&payment, &key(), &whole()).await;
+    assert_eq!(rest.json()["amount"]["amount"], AMOUNT - 1000);
+    client.refund(&payment, &key(), &whole()).await.refuses(422, "refund-exceeds-capture");
+    client.refund(&payment, &key(), &part(1)).await.refuses(422, "refund-exceeds-capture");
+
+    assert_eq!(stage.processor.refunds(), [500, 500, AMOUNT - 1000]);
+    let received = stage.processor.received();
+    let refunds = received.iter().filter(|request| request.path == "/v1/refunds");
+    let keys: HashSet<&str> = refunds.map(crate::http::Received::key).collect();
+    assert_eq!(keys.len(), 3);
+    assert_eq!(stage.facts().await.iter().filter(|fact| *fact == "payment.refund").count(), 3);
+    let told = "SELECT count(*) FROM outbox_event WHERE type LIKE '%PaymentRefunded%' \
+                AND (convert_from(payload, 'UTF8')::json ->> 'order') IS NULL";
+    assert_eq!(stage.count(told).await, 3);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_fifty_refunds_at_once_only_what_was_captured_is_given_back() {
+    let stage = Stage::new().await;
+    let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
+    let payment = id(&client.charge(&key(), &visa()).await);
+    let (part, keys) = (part(100), (0..50).map(|_| key()).collect::<Vec<_>>());
+    let answers = join_all(keys.iter().map(|key| client.refund(&payment, key, &part))).await;
+    let given = answers.iter().filter(|answer| answer.status == 201).count();
+    assert_eq!(given, 19);
+    for answer in answers.iter().filter(|answer| answer.status != 201) {
+        answer.refuses(422, "refund-exceeds-capture");
+    }
+    assert_eq!(stage.processor.refunds(), [100; 19]);
+    assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 1900);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_processor_refuses_to_give_back_is_free_again() {
+    let stage = Stage::new().await;
+    let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
+    let payment = id(&client.charge(&key(), &visa()).await);
+    let error = json!({ "error": { "type": "invalid_request_error", "code": "charge_disputed" } });
+    stage.processor.order([Fate::Refused(400, error)]);
+    let told = client.refund(&payment, &refund_key, &whole()).await;
+    told.refuses(422, "refund-failed");
+    assert!(told.json()["detail"].as_str().unwrap().contains("charge_disputed"));
+    client.refund(&payment, &refund_key, &whole()).await.assert_replays(&told);
+    id(&client.refund(&payment, &key(), &whole()).await);
+    assert_eq!(stage.processor.refunds(), [AMOUNT]);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_that_takes_longer_is_accepted_and_its_amount_stays_claimed() {
+    let stage = Stage::new().await;
+    let (slow, worker, refund_key) = (client(&stage, SHORT).await, stage.worker(brisk()), key());
+    let quick = client(&stage, LONG).await;
+    let payment = id(&quick.charge(&key(), &visa()).await);
+    stage.processor.order([held()]);
+    let first = slow.refund(&payment, &refund_key, &part(1500)).await;
+    let operation = first.operation();
+    slow.refund(&payment, &key(), &part(500)).await.refuses(422, "refund-exceeds-capture");
+    stage.processor.release();
+    let reply = slow.becomes(&operation, "succeeded").await;
+    assert_eq!((&reply["status"], &reply["body"]["status"]), (&json!(201), &json!("succeeded")));
+    slow.refund(&payment, &refund_key, &part(1500)).await.assert_replays(&first);
+    assert_eq!(stage.processor.refunds(), [1500]);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_that_was_not_made_is_tried_again_by_itself() {
+    let stage = Stage::new().await;
+    let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
+    let payment = id(&client.charge(&key(), &visa()).await);
+    let limited = Fate::Refused(429, json!({ "error": { "type": "invalid_request_error" } }));
+    stage.processor.order([limited.clone(), limited]);
+    id(&client.refund(&payment, &key(), &whole()).await);
+    assert_eq!(stage.processor.refunds(), [AMOUNT]);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refunds_are_listed_newest_first_in_pages() {
+    let stage = Stage::new().await;
+    let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let payment = id(&client.charge(&key(), &visa()).await);
+        for _ in 0..3 {
+            ids.insert(0, json!(id(&client.refund(&payment, &key(), &part(10)).await)));
+        }
+    }
+    let (mut seen, mut path) = (Vec::new(), "/v1/refunds?limit=4".to_owned());
+    loop {
+        let page = client.get(&path).await.json();
+        seen.extend(page["data"].as_array().unwrap().iter().map(|refund| refund["id"].clone()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/v1/refunds?limit=4&cursor={cursor}");
+    }
+    assert_eq!(seen, ids);
+    let get = reqwest::Method::GET;
+    let theirs = client.send(("other", super::SCOPES), get, "/v1/refunds", None).await;
+    assert_eq!(theirs.json(), json!({ "data": [], "next_cursor": null }));
+    worker.stop().await;
+}

@@ -1,0 +1,183 @@
+//! A processor that only lists: books that the test writes, read in pages of two, as the service's operators read them.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio::task::JoinSet;
+
+use crate::http::{Received, answer};
+use crate::stage::{Order, Stage};
+
+/// Two books and how often they were read.
+#[derive(Default)]
+struct Books {
+    intents: Vec<Value>,
+    refunds: Vec<Value>,
+    /// Refunds that were asked for: key and form.
+    asked: Vec<(String, String)>,
+    /// How often somebody began to read.
+    rounds: u64,
+    /// Every page is the first one.
+    deaf: bool,
+}
+
+/// Answers until it is dropped.
+pub(crate) struct Listing {
+    address: String,
+    books: Arc<Mutex<Books>>,
+    _serving: JoinSet<()>,
+}
+
+impl Listing {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let books = Arc::<Mutex<Books>>::default();
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, Arc::clone(&books)));
+        Self { address, books, _serving: serving }
+    }
+
+    /// Money that was taken; `reference` is ours unless it is of another deployment.
+    pub(crate) fn took(&self, id: &str, reference: &str, deployment: &str, amount: i64) {
+        self.books.lock().unwrap().intents.insert(0, json!({
+            "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
+            "status": "succeeded", "created": 1_700_000_000,
+            "metadata": { "reference": reference, "deployment": deployment },
+        }));
+    }
+
+    /// Money that was given back, by our reference or by hand.
+    pub(crate) fn gave_back(&self, id: &str, intent: &str, reference: Option<&str>, amount: i64) {
+        let metadata = reference.map_or(json!({}), |r| json!({ "reference": r, "deployment": "idem-dev" }));
+        self.books.lock().unwrap().refunds.insert(
+            0,
+            json!({
+                "id": id, "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded",
+                "created": 1_700_000_000, "payment_intent": intent, "metadata": metadata,
+            }),
+        );
+    }
+
+    /// From now on it begins anew with each page.
+    pub(crate) fn lists_for_ever(&self) {
+        self.books.lock().unwrap().deaf = true;
+    }
+
+    pub(crate) fn asked(&self) -> Vec<(String, String)> {
+        self.books.lock().unwrap().asked.clone()
+    }
+
+    /// How often somebody began to read.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.books.lock().unwrap().rounds
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// `payments WORDS`, run by the operator `dana`: exit code and what it printed.
+    pub(crate) async fn payments(&self, stage: &Stage, words: &[&str]) -> (i32, String) {
+        self.payments_with(stage, words, &[]).await
+    }
+
+    pub(crate) async fn payments_with(
+        &self,
+        stage: &Stage,
+        words: &[&str],
+        settings: &[(&str, &str)],
+    ) -> (i32, String) {
+        let url = self.url();
+        let mut settings = settings.to_vec();
+        settings.extend([
+            ("IDEM_PROCESSOR__URL", url.as_str()),
+            ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_canary"),
+        ]);
+        operate(stage, words, &settings).await
+    }
+
+    /// The report of `payments reconcile --since WHEN --json`, and the exit code.
+    pub(crate) async fn reconcile(&self, stage: &Stage) -> (i32, Value) {
+        let (code, text) = self.payments(stage, &["reconcile", "--json"]).await;
+        (code, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
+    }
+}
+
+/// `payments WORDS`, run by the operator `dana`: exit code and what it printed; the log if that is nothing.
+pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &str)]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
+    command.args(words).env_clear().env("USER", "dana");
+    command.env("IDEM_DATABASE__URL", stage.database.service_url(None));
+    let output = command.envs(settings.iter().copied()).output().await.unwrap();
+    let [said, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(!said.contains("canary") && !log.contains("canary"), "{said}{log}");
+    (output.status.code().unwrap(), if said.is_empty() { log } else { said })
+}
+
+impl Stage {
+    /// A payment that was captured, as the processor calls it `object`.
+    pub(crate) async fn captured(&self, object: &str) -> Order {
+        let order = self.request(crate::stage::VISA).await;
+        let id = order.payment;
+        self.meddle(&format!(
+            "UPDATE payment SET state = 'captured', processor_intent = '{object}', fee = 1, fee_currency = 'EUR',
+             fee_transaction = 'txn_{object}' WHERE id = '{id}'"
+        ))
+        .await;
+        self.meddle(&format!(
+            "UPDATE intent SET sent_since = now(), due_at = NULL, attempt = 1, processor_object = '{object}'
+             WHERE id = '{id}'"
+        ))
+        .await;
+        order
+    }
+
+    /// A payment of which nobody knows whether it was captured.
+    pub(crate) async fn unknown(&self) -> Order {
+        let order = self.request(crate::stage::VISA).await;
+        let id = order.payment;
+        self.meddle(&format!("UPDATE payment SET state = 'unknown' WHERE id = '{id}'")).await;
+        self.meddle(&format!(
+            "UPDATE intent SET sent_since = now(), due_at = NULL, attempt = 1, asks = 'look_up' WHERE id = '{id}'"
+        ))
+        .await;
+        order
+    }
+}
+
+async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>) {
+    let mut connections = JoinSet::new();
+    while let Ok((mut socket, _)) = listener.accept().await {
+        let books = Arc::clone(&books);
+        // A client may open one more than it uses.
+        connections.spawn(async move {
+            let Some(request) = Received::read(&mut socket).await else { return };
+            let body = respond(&mut books.lock().unwrap(), &request);
+            answer(&mut socket, 200, "", &body.to_string()).await;
+        });
+    }
+}
+
+fn respond(books: &mut Books, request: &Received) -> Value {
+    if request.header("idempotency-key").is_some() {
+        let form = String::from_utf8(request.body.clone()).unwrap();
+        books.asked.push((request.key().to_owned(), form));
+        let amount: i64 = request.parameter("amount").parse().unwrap();
+        return json!({ "id": "re_1", "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded" });
+    }
+    let after = request.asked("starting_after").filter(|_| !books.deaf);
+    if request.path == "/v1/payment_intents" && after.is_none() {
+        books.rounds += 1;
+    }
+    let all = match request.path.as_str() {
+        "/v1/payment_intents" => &books.intents,
+        "/v1/refunds" => &books.refunds,
+        path => panic!("a request to {path}"),
+    };
+    let start = after.map_or(0, |id| all.iter().position(|object| object["id"] == id).unwrap() + 1);
+    let page: Vec<Value> = all.iter().skip(start).take(2).cloned().collect();
+    json!({ "object": "list", "has_more": start + page.len() < all.len(), "data": page })
+}

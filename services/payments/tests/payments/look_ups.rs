@@ -1,0 +1,301 @@
+//! What the processor's key cannot tell is looked up in its books: found, it settles; not found, it proves nothing.
+
+use std::time::Duration;
+
+use payments::{Limits, Pace};
+use serde_json::{Value, json};
+
+use crate::processor::{Fate, held};
+use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
+
+/// An object at the processor that bears this mark.
+fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
+    json!({
+        "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
+        "status": "succeeded", "latest_charge": null,
+        "metadata": { "reference": reference, "deployment": deployment },
+    })
+}
+
+impl Stage {
+    /// Somebody has heard that there is news of everything.
+    pub(crate) async fn wake(&self) {
+        self.meddle(
+            "UPDATE intent
+             SET woken = true, due_at = CASE WHEN in_flight THEN due_at ELSE clock_timestamp() END",
+        )
+        .await;
+    }
+
+    /// What people are asked to look into.
+    pub(crate) async fn reviews(&self) -> Vec<String> {
+        self.texts("SELECT reason FROM review ORDER BY opened_at").await
+    }
+
+    /// A charge whose key answers with a failure for ever, held back before it does so for the second time.
+    async fn failed_for_ever(&self, acted: bool) -> Order {
+        self.processor.order([Fate::FailedForEver { acted }, held()]);
+        self.request(VISA).await
+    }
+}
+
+#[tokio::test]
+async fn a_charge_behind_a_stored_failure_is_found() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::FailedForEver { acted: true }]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    let posted = stage.processor.posted();
+    assert_eq!(posted.len(), 2, "the failure is the key's own answer once it is repeated");
+    assert_eq!(posted[0].key(), posted[1].key());
+    let asked = stage.processor.looked_up().remove(0);
+    let since: i64 = asked.asked("created[gte]").unwrap().parse().unwrap();
+    let until: i64 = asked.asked("created[lte]").unwrap().parse().unwrap();
+    let sent = stage.count("SELECT extract(epoch FROM sent_since)::bigint AS count FROM intent").await;
+    assert!((since + 200..until - 82_800).contains(&sent), "{since} {sent} {until}");
+    assert_eq!(stage.reviews().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_cannot_be_found_is_left_to_people_and_never_charged_again() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::FailedForEver { acted: false }]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.state(order).await, "unknown");
+    assert_eq!((stage.processor.posted().len(), stage.processor.looked_up().len()), (2, 3));
+    assert_eq!(stage.reviews().await, ["not_found"]);
+    assert_eq!(stage.told(order).await, []);
+
+    // And whenever somebody has it looked up again, it is only looked up.
+    stage.wake().await;
+    let worker = stage.worker(brisk());
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.processor.posted().len(), 2);
+    assert_eq!(stage.reviews().await, ["not_found"]);
+    assert_eq!(stage.processor.charges(), Vec::<i64>::new());
+}
+
+#[tokio::test]
+async fn a_key_that_the_processor_may_have_forgotten_is_not_used_again() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Lost]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(Limits { key_life: Duration::ZERO, ..brisk() });
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.posted().len(), 1);
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+}
+
+#[tokio::test]
+async fn what_is_being_processed_is_looked_up_until_it_is_decided() {
+    for (status, state) in [("succeeded", "captured"), ("requires_payment_method", "declined")] {
+        let stage = Stage::new().await;
+        let order = stage.request("pm_card_processing").await;
+        let worker = stage.worker(brisk());
+        stage.processor.has_been_looked_at(4).await;
+        assert_eq!(stage.state(order).await, "unknown");
+        stage.processor.amend("payment_intent", "amount_received", &json!(AMOUNT));
+        stage.processor.amend("payment_intent", "last_payment_error", &json!({ "type": "card_error" }));
+        stage.processor.amend("payment_intent", "status", &json!(status));
+        stage.becomes(order, state).await;
+        stage.is_at_rest().await;
+        worker.stop().await;
+        assert_eq!(
+            stage.processor.posted().len(),
+            1,
+            "its key would repeat for ever that it is being processed"
+        );
+        assert_eq!(stage.processor.looked_up()[0].path, "/v1/payment_intents/pi_1");
+        assert_eq!(stage.reviews().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_lags_behind_is_read_again() {
+    let stage = Stage::new().await;
+    let lags = [Fate::FailedForEver { acted: true }, Fate::Answered, Fate::ListLags, Fate::ListLags];
+    stage.processor.order(lags);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.looked_up().len(), 3);
+    assert_eq!(stage.reviews().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_outage_does_not_count_as_a_look_up_that_found_nothing() {
+    let stage = Stage::new().await;
+    let outage = (0..10).map(|_| Fate::Refused(503, json!({})));
+    stage.processor.order([Fate::FailedForEver { acted: true }, Fate::Answered].into_iter().chain(outage));
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.looked_up().len(), 11);
+    assert_eq!(stage.reviews().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_list_is_read_to_its_last_page_and_only_what_bears_both_our_marks_is_ours() {
+    let stage = Stage::new().await;
+    let order = stage.failed_for_ever(true).await;
+    let worker = stage.worker(brisk());
+    stage.processor.has_received(2).await;
+    stage.processor.insert(object("pi_a", &order.payment.to_string(), "elsewhere", AMOUNT));
+    stage.processor.insert(object("pi_b", "another", "test", AMOUNT));
+    stage.processor.insert(object("pi_c", "another", "test", AMOUNT));
+    stage.processor.pages_of(1);
+    stage.processor.release();
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    let pages = stage.processor.looked_up();
+    let cursors: Vec<Option<&str>> = pages.iter().map(|page| page.asked("starting_after")).collect();
+    assert_eq!(cursors, [None, Some("pi_c"), Some("pi_b"), Some("pi_a")]);
+    let taken = stage.text("SELECT processor_intent FROM payment").await;
+    assert!(!["pi_a", "pi_b", "pi_c"].contains(&taken.as_str()), "{taken}");
+}
+
+#[tokio::test]
+async fn what_is_found_with_another_amount_or_twice_is_left_to_people() {
+    for (found, reason) in [(vec![1], "other_amount"), (vec![AMOUNT, AMOUNT], "contradicted")] {
+        let stage = Stage::new().await;
+        let order = stage.failed_for_ever(false).await;
+        let worker = stage.worker(brisk());
+        stage.processor.has_received(2).await;
+        for (number, amount) in found.into_iter().enumerate() {
+            stage.processor.insert(object(
+                &format!("pi_{number}"),
+                &order.payment.to_string(),
+                "test",
+                amount,
+            ));
+        }
+        stage.processor.release();
+        stage.is_at_rest().await;
+        worker.stop().await;
+        assert_eq!(stage.state(order).await, "unknown");
+        assert_eq!(stage.reviews().await, [reason]);
+        assert_eq!(stage.told(order).await, []);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_the_processor_knows_with_another_request_is_put_before_people_at_once() {
+    let stage = Stage::new().await;
+    let mismatch = json!({ "error": { "type": "idempotency_error" } });
+    stage.processor.order([Fate::Refused(400, mismatch)]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.state(order).await, "unknown");
+    assert_eq!(stage.processor.received().len(), 1);
+    assert_eq!(stage.reviews().await, ["key_mismatch"]);
+}
+
+#[tokio::test]
+async fn a_look_up_by_the_way_leaves_the_key_to_be_asked() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Refused(503, json!({}))]);
+    let order = stage.request(VISA).await;
+    let patient = Pace { first: Duration::from_mins(10), longest: Duration::from_mins(10) };
+    let worker = stage.worker(Limits { pace: patient, ..brisk() });
+    stage.becomes(order, "unknown").await;
+    worker.stop().await;
+    stage.wake().await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    let methods: Vec<String> = stage.processor.received().into_iter().map(|one| one.method).collect();
+    assert_eq!(methods, ["POST", "GET", "POST"]);
+}
+
+#[tokio::test]
+async fn news_that_comes_while_a_worker_looks_is_looked_at_after_it() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.is_at_rest().await;
+    stage.processor.order([held()]);
+    stage.wake().await;
+    stage.processor.has_been_looked_at(1).await;
+    stage.wake().await;
+    stage.processor.release();
+    stage.processor.has_been_looked_at(2).await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(stage.processor.looked_up().len(), 2);
+    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+}
+
+#[tokio::test]
+async fn a_fee_that_is_not_told_at_once_is_looked_up_until_it_is() {
+    let stage = Stage::new().await;
+    stage.processor.behaves("succeeded", false);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.processor.has_been_looked_at(3).await;
+    assert_eq!(stage.count("SELECT count(*) FROM payment WHERE fee IS NOT NULL").await, 0);
+    let charge =
+        json!({ "id": "ch_1", "balance_transaction": { "id": "txn_9", "fee": 59, "currency": "usd" } });
+    stage.processor.amend("payment_intent", "latest_charge", &charge);
+    stage.is_at_rest().await;
+    worker.stop().await;
+    let fee = stage.text("SELECT concat_ws(' ', fee, fee_currency, fee_transaction) FROM payment").await;
+    assert_eq!(fee, "59 USD txn_9");
+    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    let expanded = stage.processor.looked_up()[0].asked("expand[]").map(str::to_owned);
+    assert_eq!(expanded.as_deref(), Some("latest_charge.balance_transaction"));
+}
+
+#[tokio::test]
+async fn what_the_processor_denies_after_the_capture_is_put_before_people() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.is_at_rest().await;
+    stage.processor.amend("payment_intent", "status", &json!("canceled"));
+    stage.wake().await;
+    stage.processor.has_been_looked_at(1).await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(
+        (stage.state(order).await.as_str(), stage.reviews().await),
+        ("captured", vec!["contradicted".to_owned()])
+    );
+}
+
+#[tokio::test]
+async fn what_was_made_and_not_confirmed_is_cancelled_there_before_it_is_declined_here() {
+    let stage = Stage::new().await;
+    let order = stage.failed_for_ever(false).await;
+    let worker = stage.worker(brisk());
+    stage.processor.has_received(2).await;
+    let mut made = object("pi_a", &order.payment.to_string(), "test", AMOUNT);
+    (made["status"], made["amount_received"]) = (json!("requires_payment_method"), json!(0));
+    stage.processor.insert(made);
+    // The first cancellation fails: without it, nothing may be called declined.
+    stage.processor.order([Fate::Answered, Fate::Refused(503, json!({}))]);
+    stage.processor.release();
+    stage.becomes(order, "declined").await;
+    worker.stop().await;
+    let cancelled = stage.processor.posted().split_off(2);
+    let paths: Vec<&str> = cancelled.iter().map(|request| request.path.as_str()).collect();
+    assert_eq!(paths, ["/v1/payment_intents/pi_a/cancel"; 2]);
+    assert_eq!(stage.processor.charges(), Vec::<i64>::new());
+}

@@ -1,0 +1,121 @@
+//! Stripe's own stand-in takes every request that our client can write. It checks shapes against Stripe's specification
+//! and keeps no state, so it proves nothing more; `./dev clients` starts it.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::DateTime;
+use contracts::{Currency, Money, PaymentId, RefundId};
+use payments::processor::{Asked, Forms, LookUp, Place, Request};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use testkit::{Background, given, http};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::http::{Received, answer};
+use crate::processor::client_of;
+
+/// What was asked, and the status of the answer with its text.
+type Seen = (String, u16, String);
+
+/// Stands between the client and stripe-mock, and notes what it carries.
+struct Between {
+    address: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    _task: Background,
+}
+
+impl Between {
+    async fn start() -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap().to_string();
+        let seen = Arc::<Mutex<Vec<Seen>>>::default();
+        let noted = Arc::clone(&seen);
+        let task = Background::run(move |_| async move {
+            let (client, mock) = (http::client(), given("IDEM_STRIPE_MOCK"));
+            loop {
+                let (stream, _) = socket.accept().await.unwrap();
+                carry(stream, &client, &mock, &noted).await;
+            }
+        });
+        Self { address, seen, _task: task }
+    }
+}
+
+async fn carry(mut stream: TcpStream, client: &reqwest::Client, mock: &str, seen: &Mutex<Vec<Seen>>) {
+    let Some(request) = Received::read(&mut stream).await else { return };
+    let query = serde_urlencoded::to_string(&request.query).unwrap();
+    let headers: HeaderMap = request
+        .headers
+        .iter()
+        .filter(|(name, _)| !["host", "content-length"].contains(&name.as_str()))
+        .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap()))
+        .collect();
+    let method = request.method.parse().unwrap();
+    let asked = client.request(method, format!("{mock}{}?{query}", request.path)).headers(headers);
+    let answered = asked.body(request.body.clone()).send().await.unwrap();
+    let (status, text) = (answered.status().as_u16(), answered.text().await.unwrap());
+    seen.lock().unwrap().push((format!("{} {}", request.method, request.path), status, text.clone()));
+    // Its intents wait for a card whatever they are given. One that waits for its customer, our client cancels.
+    let text = text.replace("\"requires_payment_method\"", "\"requires_action\"");
+    answer(&mut stream, status, "Content-Type: application/json\r\n", &text).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs stripe-mock: ./dev clients builds and starts it"]
+async fn stripe_mock_takes_every_request_that_the_client_can_write() {
+    let between = Between::start().await;
+    let (client, forms) = (client_of(&between.address), Forms::of("here"));
+    let amount = Money::new(1999, Currency::Eur);
+    let (payment, refund) = (PaymentId::generate(), RefundId::generate());
+
+    let charge = Asked::Charge(amount);
+    let body = forms.charge(payment, amount, "pm_card_visa");
+    client.ask(&Request { asked: charge, key: "charge".to_owned(), body }).await;
+    let back = Asked::Refund(amount);
+    let body = forms.refund(refund, "pi_123", 1999);
+    client.ask(&Request { asked: back, key: "refund".to_owned(), body }).await;
+
+    let since = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+    let window = || Place::window(since, Duration::from_hours(1));
+    for (asked, place) in [
+        (charge, Place::Object("pi_123".to_owned())),
+        (charge, window()),
+        (back, Place::Object("re_123".to_owned())),
+        (back, Place::RefundsOf("pi_123".to_owned())),
+        (back, window()),
+    ] {
+        let mark = forms.mark(payment.uuid());
+        client.look_up(&LookUp { asked, place, mark, key: "look-up".to_owned() }).await;
+    }
+    for cursor in [None, Some("pi_123")] {
+        let _ = client.payment_intents(since, cursor).await;
+    }
+    for cursor in [None, Some("re_123")] {
+        let _ = client.refunds(since, cursor).await;
+    }
+
+    let seen = between.seen.lock().unwrap().clone();
+    for (asked, status, text) in &seen {
+        println!("{status} {asked}");
+        assert_eq!(*status, 200, "{asked}: {text}");
+    }
+    // One route that was not asked for would not have been refused either.
+    let routes: BTreeSet<String> = seen.iter().map(|(asked, ..)| route(asked)).collect();
+    let all = [
+        "GET /v1/payment_intents",
+        "GET /v1/payment_intents/{id}",
+        "GET /v1/refunds",
+        "GET /v1/refunds/{id}",
+        "POST /v1/payment_intents",
+        "POST /v1/payment_intents/{id}/cancel",
+        "POST /v1/refunds",
+    ];
+    assert_eq!(routes, all.map(str::to_owned).into());
+}
+
+/// The route, with `{id}` for any id.
+fn route(asked: &str) -> String {
+    let parts = asked.split('/').enumerate().map(|(at, part)| if at == 3 { "{id}" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,185 @@
+//! Our books against the processor's, as operators compare them.
+
+use serde_json::{Value, json};
+
+use crate::listing::Listing;
+use crate::stage::{AMOUNT, Stage};
+
+/// Our deployment's name by default.
+const OURS: &str = "idem-dev";
+
+/// The counts that are not zero.
+fn counts(report: &Value, of: &str) -> Vec<(String, u64)> {
+    let counts = report["counts"][of].as_object().unwrap();
+    let numbers = counts.iter().map(|(name, number)| (name.clone(), number.as_u64().unwrap()));
+    numbers.filter(|(_, number)| *number > 0).collect()
+}
+
+fn charges(report: &Value) -> Vec<(String, u64)> {
+    counts(report, "charges")
+}
+
+fn n(name: &str, number: u64) -> (String, u64) {
+    (name.to_owned(), number)
+}
+
+/// What waits for people: reason, subject, tenant.
+async fn reviews(stage: &Stage) -> Vec<String> {
+    let of = "SELECT reason || ' ' || subject || ' ' || subject_id || ' ' || coalesce(tenant_id, '-')
+              FROM review WHERE resolution IS NULL ORDER BY reason, subject_id";
+    stage.texts(of).await
+}
+
+#[tokio::test]
+async fn books_that_agree_agree_page_after_page() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    for number in 1..=5 {
+        let order = stage.captured(&format!("pi_{number}")).await;
+        listing.took(&format!("pi_{number}"), &order.payment.to_string(), OURS, AMOUNT);
+    }
+    listing.took("pi_9", "somebody's", "another", 5);
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, &report["agrees"]), (0, &json!(true)), "{report}");
+    assert_eq!(charges(&report), [n("foreign", 1), n("matched", 5)]);
+    let (code, text) = listing.payments(&stage, &["reconcile", "--since", "7d"]).await;
+    assert_eq!(code, 0, "{text}");
+    assert!(text.ends_with("all agrees\n") && text.contains("matched           5        0"), "{text}");
+    assert_eq!(reviews(&stage).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_orphan_is_put_before_people_once_and_nothing_is_given_back_untold() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    listing.took("pi_1", "00000000-0000-0000-0000-000000000001", OURS, 700);
+    listing.took("pi_2", "not even an id", OURS, 800);
+    for round in 1..=2 {
+        let (code, report) = listing.reconcile(&stage).await;
+        assert_eq!((code, &report["agrees"]), (1, &json!(false)), "{report}");
+        assert_eq!(charges(&report), [n("missing_here", 2)], "round {round}");
+        assert_eq!(reviews(&stage).await, ["orphan orphan pi_1 -", "orphan orphan pi_2 -"], "round {round}");
+    }
+    assert_eq!(listing.asked(), []);
+}
+
+#[tokio::test]
+async fn a_small_orphan_is_given_back_if_the_rules_say_so_and_under_a_key_of_its_own() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    for (id, amount) in [("pi_1", 700), ("pi_2", 701), ("pi_3", 1), ("pi_4", 2)] {
+        listing.took(id, "00000000-0000-0000-0000-000000000001", OURS, amount);
+    }
+    let rules =
+        [("IDEM_RECONCILE__REFUND_ORPHANS_UP_TO", "700"), ("IDEM_RECONCILE__REFUND_ORPHANS_AT_MOST", "2")];
+    let (code, text) = listing.payments_with(&stage, &["reconcile"], &rules).await;
+    assert_eq!(code, 1, "{text}");
+    // The newest first; one is too large, and two are enough for one round.
+    let asked = listing.asked();
+    let keys: Vec<&str> = asked.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["idem-orphan-pi_4-refund", "idem-orphan-pi_3-refund"]);
+    assert!(asked[0].1.starts_with("payment_intent=pi_4&amount=2&"), "{asked:?}");
+    assert_eq!(reviews(&stage).await.len(), 4, "people see all of them all the same");
+}
+
+#[tokio::test]
+async fn what_the_processor_does_not_have_is_put_before_people() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    let order = stage.captured("pi_1").await;
+    for _ in 0..2 {
+        let (code, report) = listing.reconcile(&stage).await;
+        assert_eq!((code, charges(&report)), (1, vec![n("missing_there", 1)]), "{report}");
+    }
+    assert_eq!(reviews(&stage).await, [format!("missing_there payment {} acme", order.payment)]);
+    assert_eq!(stage.state(order).await, "captured");
+}
+
+#[tokio::test]
+async fn another_amount_is_put_before_people() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    let order = stage.captured("pi_1").await;
+    listing.took("pi_1", &order.payment.to_string(), OURS, AMOUNT + 1);
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (1, vec![n("amount_differs", 1)]), "{report}");
+    assert_eq!(reviews(&stage).await, [format!("amount_differs payment {} acme", order.payment)]);
+}
+
+#[tokio::test]
+async fn a_refund_that_was_made_by_hand_is_put_before_people() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    let order = stage.captured("pi_1").await;
+    listing.took("pi_1", &order.payment.to_string(), OURS, AMOUNT);
+    listing.gave_back("re_7", "pi_1", None, 500);
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, counts(&report, "refunds")), (1, vec![n("missing_here", 1)]), "{report}");
+    assert_eq!(reviews(&stage).await, ["orphan orphan re_7 -"]);
+}
+
+#[tokio::test]
+async fn what_is_not_known_here_is_looked_up() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    let (found, lost) = (stage.unknown().await, stage.unknown().await);
+    listing.took("pi_1", &found.payment.to_string(), OURS, AMOUNT);
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (1, vec![n("unsettled", 2)]), "{report}");
+    let due = "SELECT count(*) FROM intent WHERE woken AND due_at <= clock_timestamp()";
+    assert_eq!(stage.count(due).await, 2);
+    assert_eq!(stage.state(found).await, "unknown", "the list is not believed either: the worker asks");
+    assert_eq!(stage.state(lost).await, "unknown");
+    assert_eq!(reviews(&stage).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_the_books_deny_is_asked_about_until_a_person_has_answered() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    let order = stage.request(crate::stage::VISA).await;
+    stage.meddle("UPDATE payment SET state = 'declined', decline_code = 'generic_decline'").await;
+    stage.meddle("UPDATE intent SET sent_since = now(), due_at = NULL, attempt = 1").await;
+    listing.took("pi_1", &order.payment.to_string(), OURS, AMOUNT);
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (1, vec![n("denied", 1)]), "{report}");
+    stage
+        .meddle(
+            "INSERT INTO review (id, tenant_id, subject, subject_id, payment_id, reason, resolution, resolved_by, note,
+                                 resolved_at)
+             SELECT gen_random_uuid(), tenant_id, 'payment', id::text, id, 'contradicted', 'refunded', '@operator:dana',
+                    'given back by hand', now() FROM payment",
+        )
+        .await;
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (0, vec![n("accepted", 1)]), "{report}");
+}
+
+#[tokio::test]
+async fn a_difference_that_a_person_has_answered_for_is_not_asked_about_again() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    stage.captured("pi_1").await;
+    let (code, _) = listing.reconcile(&stage).await;
+    assert_eq!(code, 1);
+    let review = stage.text("SELECT id::text FROM review").await;
+    let words =
+        ["review", "resolve", &review, "--as", "captured", "--note", "the list lags; seen in the dashboard"];
+    let (code, text) = listing.payments(&stage, &words).await;
+    assert_eq!(code, 0, "{text}");
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (0, vec![n("accepted", 1)]), "{report}");
+}
+
+#[tokio::test]
+async fn books_that_cannot_be_read_are_not_compared() {
+    let stage = Stage::new().await;
+    stage.captured("pi_1").await;
+    let nobody =
+        [("IDEM_PROCESSOR__URL", "http://127.0.0.1:9"), ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_canary")];
+    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &nobody).await;
+    assert_eq!(code, 1);
+    assert!(text.contains("the processor's list was not read"), "{text}");
+    assert_eq!(reviews(&stage).await, [""; 0]);
+    let listing = Listing::start().await;
+    for id in ["pi_1", "pi_2", "pi_3"] {
+        listing.took(id, "somebody's", "another", 5);
+    }
+    listing.lists_for_ever();
+    let (code, text) = listing.payments(&stage, &["reconcile"]).await;
+    assert_eq!((code, text.contains("the processor's list was not read")), (1, true), "{text}");
+    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &nobody[..1]).await;
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("IDEM_PROCESSOR__SECRET_KEY is missing"), "{text}");
+}

@@ -1,0 +1,19 @@
+//! Both books, as the audit reads them.
+
+use audits::Standing;
+use diesel::sql_query;
+use diesel_async::RunQueryDsl;
+
+use super::run::Run;
+
+impl Run {
+    /// Our ledger.
+    pub(super) async fn ledger(&self) -> Vec<Standing> {
+        sql_query(Standing::LEDGER).load(&mut self.stage.database.owner().await).await.unwrap()
+    }
+
+    /// The processor's balance.
+    pub(super) async fn balance(&self) -> Vec<Standing> {
+        sql_query(Standing::BALANCE).load(&mut self.stand_in.books.owner().await).await.unwrap()
+    }
+}

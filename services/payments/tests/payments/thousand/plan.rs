@@ -1,0 +1,122 @@
+//! What becomes of which payment, and which calls fail: a function of the seed and of the payment's number alone.
+
+use contracts::{Money, OrderId, PaymentId};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::stage::{Order, VISA};
+
+/// How many there are.
+pub(super) const PAYMENTS: u128 = 1000;
+
+/// Which part of the calls is hit, and of these, which part comes too late.
+const SHARE: f64 = 0.3;
+const LATE: f64 = 0.02;
+
+/// What happens to a call beside a delay.
+const KINDS: [&str; 6] = ["error_before", "error_after", "drop_reply", "truncate", "rate_limit", "conflict"];
+
+/// Far above the deadline of a call.
+pub(super) const DELAY_MS: u64 = 1200;
+
+/// These never come through: whatever is asked is lost, before it is done or after.
+const CHARGE_NEVER_MADE: std::ops::Range<u128> = 0..6;
+const CHARGE_NEVER_ANSWERED: std::ops::Range<u128> = 6..12;
+const REFUND_NEVER_MADE: std::ops::Range<u128> = 12..15;
+const REFUND_NEVER_ANSWERED: std::ops::Range<u128> = 15..18;
+
+/// One payment of the thousand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan(pub(super) u128);
+
+/// What is done once it is captured.
+pub(super) enum After {
+    /// Its order is cancelled: all of it is given back.
+    Cancelled,
+    /// Its order is confirmed, and the customer gets this back.
+    Refunded(Money),
+    /// Its order is confirmed.
+    Kept,
+}
+
+impl Plan {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        (0..PAYMENTS).map(Self)
+    }
+
+    /// The same in each run.
+    pub(super) fn order(self) -> Order {
+        let id = |space: u128| Uuid::from_u128(space << 64 | self.0);
+        Order { order: OrderId::from(id(0xb0)), payment: PaymentId::from(id(0xb1)) }
+    }
+
+    /// Another one for each, so that a lost or a doubled one names itself.
+    pub(super) fn amount(self) -> i64 {
+        10_000 + 7 * i64::try_from(self.0).unwrap()
+    }
+
+    pub(super) fn card(self) -> &'static str {
+        match self.0 % 20 {
+            _ if self.0 < REFUND_NEVER_ANSWERED.end => VISA,
+            3 | 13 => "pm_card_visa_chargeDeclined",
+            4 => "pm_card_idem_processing",
+            5 => "pm_card_idem_processing_declined",
+            6 | 16 => "pm_card_idem_charged_no_reply",
+            9 => "pm_card_pendingRefund",
+            10 => "pm_card_idem_refund_pending_fails",
+            _ => VISA,
+        }
+    }
+
+    /// Its order is cancelled with the first word about it.
+    pub(super) fn is_called_off(self) -> bool {
+        self.0 % 50 == 49
+    }
+
+    pub(super) fn after(self) -> After {
+        let whole = Money::new(self.amount(), contracts::Currency::Eur);
+        let all = self.0 < REFUND_NEVER_ANSWERED.end && self.0 >= REFUND_NEVER_MADE.start;
+        match self.0 % 8 {
+            _ if all => After::Cancelled,
+            0 => After::Cancelled,
+            1 => After::Refunded(Money::new(self.amount() / 3, contracts::Currency::Eur)),
+            2 => After::Refunded(whole),
+            _ => After::Kept,
+        }
+    }
+}
+
+/// The faults of the processor: for each route of a call about one payment, and a few for the pages of its lists, which
+/// are about nobody: ten of them make one look-up.
+pub(super) fn faults(seed: u64) -> Value {
+    let (charges, refunds) = ("POST /v1/payment_intents", "POST /v1/refunds");
+    let never = [
+        (CHARGE_NEVER_MADE, charges, "error_before"),
+        (CHARGE_NEVER_ANSWERED, charges, "drop_reply"),
+        (REFUND_NEVER_MADE, refunds, "error_before"),
+        (REFUND_NEVER_ANSWERED, refunds, "drop_reply"),
+    ];
+    let mut rules = Vec::new();
+    for (payments, route, kind) in never {
+        for payment in payments.map(Plan) {
+            let reference = payment.order().payment;
+            rules.push(json!({ "kinds": [kind], "route": route, "reference": reference }));
+        }
+    }
+    let about_one =
+        [charges, "GET /v1/payment_intents/{id}", refunds, "GET /v1/refunds", "GET /v1/refunds/{id}"];
+    for (route, share) in
+        about_one.map(|route| (route, SHARE)).into_iter().chain([("GET /v1/payment_intents", 0.03)])
+    {
+        // Of what is not late, so many that it makes the share together.
+        let others = (share - LATE) / (1.0 - LATE);
+        rules.push(json!({ "kinds": ["delay"], "route": route, "share": LATE, "delay_ms": DELAY_MS }));
+        rules.push(json!({ "kinds": KINDS, "route": route, "share": others, "retry_after": 1 }));
+    }
+    json!({ "seed": seed, "rules": rules })
+}
+
+/// All that can bite.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().chain(["delay"])
+}

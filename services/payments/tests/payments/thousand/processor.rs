@@ -1,0 +1,84 @@
+//! The stand-in for the processor, as a process of its own with its own books.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use diesel::sql_query;
+use diesel_async::RunQueryDsl;
+use payments::processor::{Breaker, Manners, Processor};
+use serde_json::Value;
+use testkit::{TestDatabase, eventually, free_port, given, http};
+use tokio::process::{Child, Command};
+
+use crate::processor::manners;
+
+/// How long a bank takes.
+const BANK: &str = "100";
+
+/// Nobody is killed here, so nobody needs to wait for the disk; connections from now on do not.
+pub(super) async fn hurry(database: &TestDatabase) {
+    let off = "DO $$ BEGIN
+                   EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database());
+               END $$";
+    sql_query(off).execute(&mut database.owner().await).await.unwrap();
+}
+
+/// A running one; killed when dropped.
+pub(super) struct StandIn {
+    pub(super) books: TestDatabase,
+    address: String,
+    _process: Child,
+}
+
+impl StandIn {
+    pub(super) async fn start(faults: &Value) -> Self {
+        let (books, port) = (TestDatabase::empty().await, free_port());
+        hurry(&books).await;
+        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join("provider"))
+            .arg("serve")
+            .env_clear()
+            .env("IDEM_DATABASE__URL", books.service_url(None))
+            .env("IDEM_DATABASE__MIGRATION_URL", books.owner_url())
+            .env("IDEM_HTTP__PORT", port.to_string())
+            .env("IDEM_BANK__DELAY_MS", BANK)
+            .env("IDEM_LOG__LEVEL", "error")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let stand_in = Self { books, address: format!("http://127.0.0.1:{port}"), _process: process };
+        eventually("the processor is ready", async || {
+            let ready = http::client().get(format!("{}/health/ready", stand_in.address)).send().await;
+            ready.is_ok_and(|answer| answer.status() == 200).then_some(())
+        })
+        .await;
+        let set =
+            http::client().post(format!("{}/_faults", stand_in.address)).json(faults).send().await.unwrap();
+        assert_eq!(set.status(), 200, "{}", set.text().await.unwrap());
+        stand_in
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// A client whose deadlines are short: far above what a call takes, and far below what a late one does.
+    pub(super) fn client(&self) -> Processor {
+        let manners = Manners {
+            request: Duration::from_millis(600),
+            total: Duration::from_secs(10),
+            breaker: Breaker { failures: 20, pause: Duration::from_millis(50) },
+            ..manners()
+        };
+        Processor::new(self.address.parse().unwrap(), &"sk_test_thousand".into(), &manners).unwrap()
+    }
+
+    /// How often which fault bit; from now on none does.
+    pub(super) async fn heals(&self) -> Value {
+        let faults = format!("{}/_faults", self.address);
+        let shown: Value = http::client().get(&faults).send().await.unwrap().json().await.unwrap();
+        http::client().delete(&faults).send().await.unwrap();
+        shown["bites"].clone()
+    }
+}

@@ -1,0 +1,172 @@
+//! One run of the thousand, from the first word about them until nothing is to be asked any more.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use contracts::Currency;
+use contracts::Money;
+use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, PaymentRequested};
+use database::Database;
+use futures_util::{StreamExt, stream};
+use payments::{Limits, Pace, Sealer, reactions};
+use serde_json::{Value, json};
+use testkit::{Background, identity};
+
+use super::plan::{After, PAYMENTS, Plan, faults};
+use super::processor::{StandIn, hurry};
+use crate::commands::{Client, client, key};
+use crate::stage::{LATER, Stage, TENANT, brisk, forms, message, requested, worker};
+
+/// How many are under way at a time. A retry waits behind those that were due before it: so it waits for a moment, and
+/// the life of a key counts attempts and not the machine's other work.
+const AT_A_TIME: usize = 40;
+
+/// Between two looks at what has come of them.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What was seen of a run.
+pub(super) struct Run {
+    pub(super) stage: Stage,
+    pub(super) stand_in: StandIn,
+}
+
+/// Hours turned into milliseconds: within the life of a key it is asked at least twenty times.
+fn scaled() -> Limits {
+    let pace = |first| Pace { first: Duration::from_millis(first), longest: Duration::from_millis(250) };
+    Limits {
+        concurrency: 8,
+        poll: Duration::from_millis(40),
+        key_life: Duration::from_secs(8),
+        pace: pace(40),
+        look_up_pace: pace(20),
+        ..brisk()
+    }
+}
+
+impl Run {
+    pub(super) async fn of(seed: u64) -> Self {
+        let (stage, stand_in) = (Stage::new().await, StandIn::start(&faults(seed)).await);
+        hurry(&stage.database).await;
+        let databases = [Database::clone(&stage.database), stage.database.second_instance()];
+        let workers: Vec<Background> =
+            databases.into_iter().map(|database| worker(database, stand_in.client(), scaled())).collect();
+        let shop = Shop::of(client(&stage, Duration::from_millis(10)).await);
+        let mut plans = Plan::all();
+        loop {
+            let under_way = stage.count("SELECT count(*) FROM intent WHERE due_at IS NOT NULL").await;
+            let news = captured(&stage).await;
+            let room = AT_A_TIME.saturating_sub(usize::try_from(under_way).unwrap());
+            let next: Vec<Plan> = plans.by_ref().take(room).collect();
+            if under_way == 0 && next.is_empty() && news.is_empty() {
+                break;
+            }
+            for plan in next {
+                wanted(&stage, plan).await;
+            }
+            stream::iter(news).for_each_concurrent(4, |plan| follow(&stage, &shop, plan)).await;
+            tokio::time::sleep(LOOK).await;
+        }
+        for worker in workers {
+            worker.stop().await;
+        }
+        Sealer::new(Database::clone(&stage.database)).round().await.unwrap();
+        Self { stage, stand_in }
+    }
+
+    /// How often each was asked for or looked up.
+    pub(super) async fn attempts(&self) -> BTreeMap<u128, i64> {
+        let asked = "SELECT json_build_array(payment_id, sum(attempt))::text FROM intent GROUP BY payment_id";
+        self.stage.texts(asked).await.iter().map(|row| number_and(row)).collect()
+    }
+
+    /// How each ended: its own state, those of its refunds, and why people must look.
+    pub(super) async fn ends(&self) -> BTreeMap<u128, String> {
+        let ends = "SELECT json_build_array(payment.id, concat_ws('; ', payment.state, payment.decline_code,
+                        (SELECT string_agg(format('refund of %s %s %s', refund.amount, refund.state,
+                                                  refund.failure_code), '; ' ORDER BY refund.id)
+                           FROM refund WHERE refund.payment_id = payment.id),
+                        (SELECT string_agg('review: ' || reason, '; ' ORDER BY reason)
+                           FROM review WHERE review.payment_id = payment.id)))::text
+                      FROM payment";
+        let ends = self.stage.texts(ends).await;
+        let ends: BTreeMap<u128, String> = ends.iter().map(|end| number_and(end)).collect();
+        assert_eq!(ends.len(), usize::try_from(PAYMENTS).unwrap());
+        ends
+    }
+
+    /// `payments reconcile --json` with these books.
+    pub(super) async fn reconciled(&self) -> Value {
+        let settings = [
+            ("IDEM_PROCESSOR__URL", self.stand_in.address()),
+            ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_thousand"),
+            ("IDEM_PROCESSOR__DEPLOYMENT", "test"),
+        ];
+        let (_, said) = crate::listing::operate(&self.stage, &["reconcile", "--json"], &settings).await;
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+}
+
+/// `["payment's id", value]` by the payment's number.
+pub(super) fn number_and<T: serde::de::DeserializeOwned>(row: &str) -> (u128, T) {
+    let (id, value): (uuid::Uuid, T) =
+        serde_json::from_str(row).unwrap_or_else(|error| panic!("{error}: {row}"));
+    (id.as_u128() & u128::from(u64::MAX), value)
+}
+
+/// Those whose order has not ended yet.
+async fn captured(stage: &Stage) -> Vec<Plan> {
+    let open = "SELECT json_build_array(id, 0)::text FROM payment
+                 WHERE state = 'captured' AND NOT confirmed AND NOT cancel_requested";
+    stage.texts(open).await.iter().map(|row| Plan(number_and::<u8>(row).0)).collect()
+}
+
+/// `orders` wants the payment; of some it says in the same breath that they are not wanted any more.
+async fn wanted(stage: &Stage, plan: Plan) {
+    let order = plan.order();
+    let mut wanted = requested(order, plan.card(), LATER);
+    wanted.data = PaymentRequested { amount: Money::new(plan.amount(), Currency::Eur), ..wanted.data };
+    let mut tx = stage.database.begin().await.unwrap();
+    reactions::charge(&mut tx, &forms(), &wanted).await.unwrap();
+    if plan.is_called_off() {
+        let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
+        reactions::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+}
+
+/// What is planned for one that is captured.
+async fn follow(stage: &Stage, shop: &Shop, plan: Plan) {
+    let order = plan.order();
+    if matches!(plan.after(), After::Cancelled) {
+        return stage.cancel(order).await;
+    }
+    let mut tx = stage.database.begin().await.unwrap();
+    let confirmed = OrderConfirmed { order: order.order, payment: order.payment };
+    reactions::confirm(&mut tx, &message(confirmed)).await.unwrap();
+    tx.commit().await.unwrap();
+    if let After::Refunded(amount) = plan.after() {
+        let wish = json!({ "amount": amount, "reason": "broken" });
+        shop.ask(&format!("/v1/payments/{}/refunds", order.payment), &wish).await;
+    }
+}
+
+/// Where customers ask, each on a connection of its own: a server may close one that rests as it is used again.
+struct Shop {
+    server: Client,
+    http: reqwest::Client,
+}
+
+impl Shop {
+    fn of(server: Client) -> Self {
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).no_proxy().build().unwrap();
+        Self { server, http }
+    }
+
+    async fn ask(&self, path: &str, wish: &Value) {
+        let post = self.http.post(format!("http://{}{path}", self.server.address));
+        let post = post.bearer_auth(identity::token(TENANT, "web-shop", "payments:refund"));
+        let answer = post.header("Idempotency-Key", key()).json(wish).send().await.unwrap();
+        let status = answer.status().as_u16();
+        assert!([201, 202].contains(&status), "{status}: {}", answer.text().await.unwrap());
+    }
+}

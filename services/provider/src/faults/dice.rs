@@ -1,0 +1,63 @@
+//! Chance without chance: the same call of the same reference falls the same way under the same seed, in whatever order
+//! the calls come, and whatever happened to others.
+
+use sha2::{Digest, Sha256};
+
+/// What was thrown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Roll {
+    /// Whether it bites: at least 0 and less than 1.
+    pub(super) chance: f64,
+    /// Which of several faults.
+    pub(super) pick: u64,
+    /// How much of a delay: at least 0 and less than 1.
+    pub(super) spread: f64,
+}
+
+/// The dice of call `n`, from 1, that concerns `reference` at `place`, which is a route or a type of event.
+pub(super) fn roll(seed: u64, rule: usize, place: &str, reference: &str, n: u64) -> Roll {
+    let mut hash = Sha256::new();
+    hash.update(seed.to_be_bytes());
+    hash.update((rule as u64).to_be_bytes());
+    for part in [place, reference] {
+        // Framed by length, so that no two calls give the same bytes.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.update(n.to_be_bytes());
+    let hash: [u8; 32] = hash.finalize().into();
+    let number =
+        |at: usize| hash[at..at + 8].iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    Roll { chance: fraction(number(0)), pick: number(8), spread: fraction(number(16)) }
+}
+
+/// The upper 32 bits as a part of one; a float holds them exactly.
+fn fraction(number: u64) -> f64 {
+    f64::from((number >> 32) as u32) / 4_294_967_296.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_call_falls_the_same_way_and_another_does_not() {
+        let one = roll(1, 0, "GET /", "order 7", 1);
+        assert_eq!(one, roll(1, 0, "GET /", "order 7", 1));
+        for other in [
+            roll(2, 0, "GET /", "order 7", 1),
+            roll(1, 1, "GET /", "order 7", 1),
+            roll(1, 0, "GET /o", "rder 7", 1),
+            roll(1, 0, "GET /", "order 8", 1),
+            roll(1, 0, "GET /", "order 7", 2),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+
+    #[test]
+    fn chances_are_spread_evenly() {
+        let low = (0..1000).filter(|n| roll(7, 0, "route", &format!("order {n}"), 1).chance < 0.3).count();
+        assert!((250..350).contains(&low), "{low} of 1000 below 0.3");
+    }
+}

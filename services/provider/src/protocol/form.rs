@@ -1,0 +1,221 @@
+//! Parameters as the protocol has them: forms with `metadata[key]=value` and `list[]=value`, each name accounted for.
+
+use std::collections::BTreeMap;
+
+use super::Refusal;
+
+/// Amounts reach as far as one order of this project can; the real processor stops at eight digits for most currencies.
+const MAX_AMOUNT: i64 = 1_000_000_000_000;
+const MAX_METADATA: usize = 50;
+const MAX_METADATA_KEY: usize = 40;
+const MAX_METADATA_VALUE: usize = 500;
+
+/// Parameters that have not been read yet. Whoever reads them ends with [`Form::finish`], so that a misspelt one is
+/// refused and not ignored.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Form {
+    pairs: Vec<(String, String)>,
+}
+
+impl Form {
+    /// Reads a body or a query string.
+    pub(crate) fn parse(encoded: &[u8]) -> Result<Self, Refusal> {
+        let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(encoded)
+            .map_err(|_| Refusal::invalid("Invalid request: the parameters are not form-encoded UTF-8."))?;
+        // A stand-in is no place for a card number, not even a false one: tokens alone.
+        if let Some((name, _)) = pairs.iter().find(|(name, _)| is_card_data(name)) {
+            let message = "Sending credit card numbers directly to the Stripe API is generally unsafe. Use test tokens \
+                           such as pm_card_visa.";
+            return Err(Refusal::invalid(message).code("parameter_unknown").param(name));
+        }
+        // PostgreSQL has no text with NUL in it, and no parameter needs one.
+        match pairs.iter().find(|(name, value)| name.contains('\0') || value.contains('\0')) {
+            Some((name, _)) => Err(Refusal::invalid("Parameters cannot contain NUL.").param(name)),
+            None => Ok(Self { pairs }),
+        }
+    }
+
+    /// All parameters, in the order of their names; those of one name as they were sent.
+    pub(crate) fn sorted(&self) -> Vec<(&str, &str)> {
+        let mut pairs: Vec<_> =
+            self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        pairs.sort_by_key(|(name, _)| *name);
+        pairs
+    }
+
+    /// A parameter that may be absent; empty or sent twice, it is refused.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        let mut values = self.take(|candidate| candidate == name).into_iter().map(|(_, value)| value);
+        match (values.next(), values.next()) {
+            (Some(_), Some(_)) => {
+                Err(Refusal::invalid(format!("Received {name} more than once.")).param(name))
+            }
+            (Some(value), None) if value.is_empty() => {
+                let message =
+                    format!("You passed an empty string for '{name}'. Remove it, or give it a value.");
+                Err(Refusal::invalid(message).code("parameter_invalid_empty").param(name))
+            }
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// A parameter that must be there.
+    pub(crate) fn required(&mut self, name: &str) -> Result<String, Refusal> {
+        self.text(name)?.ok_or_else(|| Refusal::missing(name))
+    }
+
+    /// One of the values that the parameter can have.
+    pub(crate) fn one_of(&mut self, name: &str, allowed: &[&str]) -> Result<Option<String>, Refusal> {
+        let value = self.text(name)?;
+        match &value {
+            Some(given) if !allowed.contains(&given.as_str()) => {
+                let message = format!("Invalid {name}: must be one of {}", allowed.join(", "));
+                Err(Refusal::invalid(message).param(name))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// `true` or `false`; absent is `false`.
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Refusal> {
+        match self.text(name)?.as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(Refusal::invalid(format!("Invalid boolean: {other}")).param(name)),
+        }
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, Refusal> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| {
+            Refusal::invalid(format!("Invalid integer: {text}")).code("parameter_invalid_integer").param(name)
+        })
+    }
+
+    /// An amount in minor units, at least 1.
+    pub(crate) fn amount(&mut self, name: &str) -> Result<Option<i64>, Refusal> {
+        match self.integer(name)? {
+            Some(amount) if amount < 1 => {
+                let refusal = Refusal::invalid("This value must be greater than or equal to 1.");
+                Err(refusal.code("parameter_invalid_integer").param(name))
+            }
+            Some(amount) if amount > MAX_AMOUNT => {
+                let refusal = Refusal::invalid(format!("Amount must be no more than {MAX_AMOUNT}"));
+                Err(refusal.code("amount_too_large").param(name))
+            }
+            amount => Ok(amount),
+        }
+    }
+
+    /// `name[]=…` or `name[0]=…`, in the order in which they were sent.
+    pub(crate) fn list(&mut self, name: &str) -> Vec<String> {
+        self.take(|candidate| {
+            member(candidate, name).is_some_and(|index| index.bytes().all(|b| b.is_ascii_digit()))
+        })
+        .into_iter()
+        .map(|(_, value)| value)
+        .collect()
+    }
+
+    /// `metadata[key]=value`; an empty value unsets its key.
+    pub(crate) fn metadata(&mut self) -> Result<BTreeMap<String, String>, Refusal> {
+        let mut metadata = BTreeMap::new();
+        for (name, value) in self.take(|name| member(name, "metadata").is_some()) {
+            let key = member(&name, "metadata").unwrap_or_default();
+            if key.is_empty() || key.chars().count() > MAX_METADATA_KEY {
+                let message = format!("Metadata keys have 1 to {MAX_METADATA_KEY} characters.");
+                return Err(Refusal::invalid(message).param(&name));
+            }
+            if value.chars().count() > MAX_METADATA_VALUE {
+                let message = format!("Metadata values have at most {MAX_METADATA_VALUE} characters.");
+                return Err(Refusal::invalid(message).param(&name));
+            }
+            if !value.is_empty() {
+                metadata.insert(key.to_owned(), value);
+            }
+        }
+        if metadata.len() > MAX_METADATA {
+            return Err(
+                Refusal::invalid(format!("Metadata has at most {MAX_METADATA} keys.")).param("metadata")
+            );
+        }
+        Ok(metadata)
+    }
+
+    /// Refuses the first parameter that nobody has read.
+    pub(crate) fn finish(self) -> Result<(), Refusal> {
+        match self.pairs.first() {
+            Some((name, _)) => Err(Refusal::unknown(name)),
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+        let (taken, left) = std::mem::take(&mut self.pairs).into_iter().partition(|(name, _)| wanted(name));
+        self.pairs = left;
+        taken
+    }
+}
+
+/// `card[…]`, at any depth.
+fn is_card_data(name: &str) -> bool {
+    name.starts_with("card[") || name.contains("[card][")
+}
+
+/// `key` of `name[key]`.
+fn member<'a>(candidate: &'a str, name: &str) -> Option<&'a str> {
+    candidate.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(encoded: &str) -> Form {
+        Form::parse(encoded.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn lists_are_read_with_and_without_numbers() {
+        let mut given = form("payment_method_types[]=card&payment_method_types%5B1%5D=link");
+        assert_eq!(given.list("payment_method_types"), ["card", "link"]);
+        given.finish().unwrap();
+    }
+
+    #[test]
+    fn a_card_number_is_refused_and_not_repeated() {
+        for name in ["card[number]", "payment_method_data[card][number]"] {
+            let refused = Form::parse(format!("{name}=4242424242424242").as_bytes()).unwrap_err();
+            assert!(!refused.to_string().contains("4242"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn metadata_is_read_and_an_empty_value_unsets_its_key() {
+        let mut given = form("metadata[reference]=a%20b&metadata[gone]=");
+        let expected = BTreeMap::from([("reference".to_owned(), "a b".to_owned())]);
+        assert_eq!(given.metadata().unwrap(), expected);
+        given.finish().unwrap();
+    }
+
+    #[test]
+    fn a_parameter_that_nobody_reads_is_refused() {
+        let mut given = form("amount=1&amuont=2");
+        assert_eq!(given.amount("amount").unwrap(), Some(1));
+        assert_eq!(given.finish().unwrap_err().to_string(), "Received unknown parameter: amuont");
+    }
+
+    #[test]
+    fn amounts_are_whole_positive_numbers_within_the_limit() {
+        for wrong in ["0", "-1", "1.5", "1e3", "1000000000001", "99999999999999999999", "", "abc"] {
+            assert!(form(&format!("amount={wrong}")).amount("amount").is_err(), "{wrong} was taken");
+        }
+        assert_eq!(form("amount=1000000000000").amount("amount").unwrap(), Some(MAX_AMOUNT));
+    }
+
+    #[test]
+    fn a_parameter_sent_twice_is_refused() {
+        assert!(form("amount=1&amount=2").integer("amount").is_err());
+    }
+}

@@ -1,0 +1,54 @@
+//! What a bank decides later.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use database::functions::{clock_timestamp, from_now};
+use database::{Connection, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use crate::schema::bank_decision;
+
+/// A decision whose time has come.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = bank_decision)]
+pub(crate) struct Due {
+    pub(crate) id: i64,
+    pub(crate) object: String,
+    pub(crate) decision: String,
+}
+
+/// Notes what will be decided about the object.
+pub(crate) async fn insert(tx: &mut Tx, object: &str, decision: &str, delay: Duration) -> Result<()> {
+    let delay = TimeDelta::from_std(delay).unwrap_or(TimeDelta::MAX);
+    let row = (
+        bank_decision::object.eq(object),
+        bank_decision::decision.eq(decision),
+        bank_decision::due_at.eq(from_now(delay)),
+    );
+    diesel::insert_into(bank_decision::table).values(row).execute(tx).await?;
+    Ok(())
+}
+
+/// The decision that has been due the longest, taken away with the unit of work, unless another process has it in hand.
+pub(crate) async fn take_due(tx: &mut Tx) -> Result<Option<Due>> {
+    let due = bank_decision::table
+        .filter(bank_decision::due_at.le(clock_timestamp()))
+        .order(bank_decision::due_at)
+        .select(Due::as_select())
+        .for_update()
+        .skip_locked();
+    let Some(due) = due.first(tx).await.optional()? else { return Ok(None) };
+    diesel::delete(bank_decision::table.find(due.id)).execute(tx).await?;
+    Ok(Some(due))
+}
+
+/// How long until the next decision.
+pub(crate) async fn next(connection: &mut Connection) -> Result<Option<Duration>> {
+    let query = bank_decision::table
+        .order(bank_decision::due_at)
+        .select((bank_decision::due_at, clock_timestamp()))
+        .first::<(DateTime<Utc>, DateTime<Utc>)>(connection);
+    Ok(query.await.optional()?.map(|(due, now)| (due - now).to_std().unwrap_or_default()))
+}

@@ -1,0 +1,101 @@
+//! Deliveries: which event must still be told to which endpoint.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use database::functions::{FromNow, clock_timestamp, from_now};
+use database::{Connection, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::events::Event;
+use crate::schema::{delivery, event, unix_now};
+
+/// A delivery that this process may attempt now.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) id: i64,
+    pub(crate) url: String,
+    /// This one included.
+    pub(crate) attempt: i32,
+    pub(crate) event: Event,
+    /// The database's present, in unix seconds.
+    pub(crate) now: i64,
+}
+
+/// Plans one delivery.
+pub(crate) async fn insert(tx: &mut Tx, event: &str, url: &str, delay: Duration) -> Result<()> {
+    let row = (delivery::event.eq(event), delivery::url.eq(url), delivery::due_at.eq(after(delay)));
+    diesel::insert_into(delivery::table).values(row).execute(tx).await?;
+    Ok(())
+}
+
+/// Takes deliveries to these endpoints that are due, oldest first. Whoever dies with them leaves them to others after
+/// the lease.
+pub(crate) async fn claim(tx: &mut Tx, urls: &[String], limit: i64, lease: Duration) -> Result<Vec<Claim>> {
+    let due = delivery::table
+        .filter(delivery::due_at.le(clock_timestamp().nullable()))
+        .filter(delivery::url.eq_any(urls))
+        .order((delivery::due_at, delivery::id))
+        .limit(limit)
+        .select(delivery::id)
+        .for_update()
+        .skip_locked();
+    let ids: Vec<i64> = due.load(tx).await?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mine = delivery::table.filter(delivery::id.eq_any(&ids));
+    diesel::update(mine)
+        .set((delivery::due_at.eq(after(lease)), delivery::attempts.eq(delivery::attempts + 1)))
+        .execute(tx)
+        .await?;
+    let query = delivery::table
+        .inner_join(event::table.on(event::id.eq(delivery::event)))
+        .filter(delivery::id.eq_any(&ids))
+        .select((delivery::id, delivery::url, delivery::attempts, Event::as_select(), unix_now()));
+    let mut claims: Vec<Claim> = query
+        .load::<(i64, String, i32, Event, i64)>(tx)
+        .await?
+        .into_iter()
+        .map(|(id, url, attempt, event, now)| Claim { id, url, attempt, event, now })
+        .collect();
+    claims.sort_by_key(|claim| ids.iter().position(|id| *id == claim.id));
+    Ok(claims)
+}
+
+/// The endpoint has taken it.
+pub(crate) async fn delivered(connection: &mut Connection, id: i64) -> Result<()> {
+    let never = None::<DateTime<Utc>>;
+    diesel::update(delivery::table.find(id))
+        .set((delivery::due_at.eq(never), delivery::delivered_at.eq(clock_timestamp().nullable())))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The endpoint has not taken it: the next attempt is in so long, or never.
+pub(crate) async fn postpone(connection: &mut Connection, id: i64, pause: Option<Duration>) -> Result<()> {
+    let update = diesel::update(delivery::table.find(id));
+    if let Some(pause) = pause {
+        update.set(delivery::due_at.eq(after(pause))).execute(connection).await?;
+    } else {
+        update.set(delivery::due_at.eq(None::<DateTime<Utc>>)).execute(connection).await?;
+    }
+    Ok(())
+}
+
+/// How long until the next attempt to one of these endpoints.
+pub(crate) async fn next(connection: &mut Connection, urls: &[String]) -> Result<Option<Duration>> {
+    let query = delivery::table
+        .filter(delivery::url.eq_any(urls))
+        .filter(delivery::due_at.is_not_null())
+        .order(delivery::due_at)
+        .select((delivery::due_at.assume_not_null(), clock_timestamp()))
+        .first::<(DateTime<Utc>, DateTime<Utc>)>(connection);
+    Ok(query.await.optional()?.map(|(due, now)| (due - now).to_std().unwrap_or_default()))
+}
+
+fn after(delay: Duration) -> diesel::dsl::Nullable<FromNow> {
+    from_now(TimeDelta::from_std(delay).unwrap_or(TimeDelta::MAX)).nullable()
+}

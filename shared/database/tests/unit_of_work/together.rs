@@ -1,0 +1,69 @@
+//! What travels together: a beginning with what it reads, and all rows that were buffered.
+
+use std::net::SocketAddr;
+
+use database::functions::pg_try_advisory_xact_lock;
+use database::{Database, Result, Settings, Tx};
+use diesel_async::RunQueryDsl;
+use testkit::{RoundTrips, TestDatabase};
+use tokio::runtime::Handle;
+
+use crate::bench::{Note, Remark, notebook, notes};
+
+/// A pool of one connection, so that the second use of it finds everything prepared.
+fn one_connection(database: &TestDatabase, through: Option<SocketAddr>) -> Database {
+    let settings = Settings { pool_size: 1, ..Settings::new(database.service_url(through)) };
+    Database::new(&settings, Handle::current()).unwrap()
+}
+
+async fn lock(mut tx: &Tx) -> Result<bool> {
+    Ok(diesel::select(pg_try_advisory_xact_lock(42)).get_result(&mut tx).await?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_beginning_reads_is_read_in_its_transaction() {
+    let database = notebook().await;
+    let [ours, others] = [(); 2].map(|()| one_connection(&database, None));
+    // The first time the statement is not prepared yet, the second time it is.
+    for _ in 0..2 {
+        let (tx, locked) = ours.begin_reading(lock).await.unwrap();
+        assert!(locked);
+        let (refused, locked) = others.begin_reading(lock).await.unwrap();
+        assert!(!locked, "the lock ended before its transaction");
+        refused.rollback().await.unwrap();
+        tx.rollback().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_beginning_and_what_it_reads_are_one_round_trip() {
+    let counter = RoundTrips::to_postgres().await;
+    let database = notebook().await;
+    let distant = one_connection(&database, Some(counter.address()));
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        let (begun, count) = counter.of(distant.begin_reading(lock)).await;
+        begun.unwrap().0.rollback().await.unwrap();
+        counts.push(count);
+    }
+    assert_eq!(counts.iter().min(), Some(&1), "{counts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_all_types_are_one_statement_that_stays_prepared() {
+    let counter = RoundTrips::to_postgres().await;
+    let database = notebook().await;
+    let distant = one_connection(&database, Some(counter.address()));
+    let mut counts = Vec::new();
+    for number in 0..4 {
+        let mut tx = distant.begin().await.unwrap();
+        tx.buffer(Note(2 * number));
+        tx.buffer(Remark(2 * number + 1));
+        let (written, count) = counter.of(tx.flush()).await;
+        written.unwrap();
+        tx.commit().await.unwrap();
+        counts.push(count);
+    }
+    assert_eq!(counts.iter().min(), Some(&1), "{counts:?}");
+    assert_eq!(notes(&database).await, [0, 1, 2, 3, 4, 5, 6, 7]);
+}

@@ -1,0 +1,191 @@
+//! Commands that others carry out: what a client sees of each state that they may be in.
+
+use std::time::Duration;
+
+use contracts::OperationId;
+use diesel_async::SimpleAsyncConnection;
+use idempotency::{Conclusion, Receipt};
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::{eventually, identity};
+use uuid::Uuid;
+
+use crate::answer::Answer;
+use crate::bench::{Bench, KEY, SCOPES, Table, json_body, key, send};
+use crate::shop::{done, not_now};
+
+/// Longer than any test.
+const LONG: Duration = Duration::from_mins(10);
+
+async fn bench(wait: Duration) -> Bench {
+    Bench::with(|settings| settings.operation_wait = wait).await
+}
+
+async fn transfer(bench: &Bench, key: &str, amount: i64) -> Answer {
+    send(bench.command("/v1/transfers", key, json!({ "amount": amount }).to_string())).await
+}
+
+async fn under_way(bench: &Bench) -> OperationId {
+    let started = "SELECT count(*) AS number FROM idempotency_record WHERE state = 'started'";
+    eventually("a transfer under way", async || (bench.number(started).await == 1).then_some(())).await;
+    let records = bench.get(&format!("/v1/idempotency-keys/{KEY}")).await;
+    let id = records.json()["data"][0]["operation_id"].clone();
+    OperationId::from(id.as_str().unwrap().parse::<Uuid>().unwrap())
+}
+
+async fn conclude(bench: &Bench, id: OperationId, conclusion: Conclusion) {
+    let mut tx = bench.database.begin().await.unwrap();
+    idempotency::conclude(&mut tx, id, conclusion).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// A transfer whose handler sees this conclusion.
+async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, Answer) {
+    let (answer, id) = tokio::join!(transfer(bench, KEY, 1), async {
+        let id = under_way(bench).await;
+        conclude(bench, id, conclusion).await;
+        id
+    });
+    (id, answer)
+}
+
+/// A transfer that was answered with 202, and where to look.
+async fn accepted(bench: &Bench) -> (OperationId, Answer) {
+    let answer = transfer(bench, KEY, 1).await;
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let id = answer.json()["operation_id"].as_str().unwrap().parse::<Uuid>().unwrap();
+    assert_eq!(answer.header("location"), Some(format!("/v1/operations/{id}").as_str()));
+    assert_eq!(answer.json()["location"], answer.header("location").unwrap());
+    assert_eq!(
+        (answer.header("retry-after"), answer.header("idempotency-status")),
+        (Some("1"), Some("executed"))
+    );
+    (id.into(), answer)
+}
+
+async fn operation(bench: &Bench, id: OperationId) -> Answer {
+    bench.get(&format!("/v1/operations/{id}")).await
+}
+
+/// The state of the key's record, as its owner sees it.
+async fn state(bench: &Bench) -> Value {
+    bench.get(&format!("/v1/idempotency-keys/{KEY}")).await.json()["data"][0]["state"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_in_time_is_the_answer() {
+    let bench = bench(LONG).await;
+    let (id, answer) = concluded(&bench, Conclusion::Succeeded(done())).await;
+    assert_eq!((answer.status, answer.header("location")), (201, Some("/v1/transfers/1")));
+    assert_eq!(answer.header("idempotency-status"), Some("executed"));
+    transfer(&bench, KEY, 1).await.assert_replays(&answer);
+    assert_eq!(state(&bench).await, "completed");
+    let operation = operation(&bench, id).await;
+    assert_eq!((operation.status, operation.header("retry-after")), (200, None));
+    assert_eq!(operation.json()["status"], "succeeded");
+    let reply = &operation.json()["reply"];
+    assert_eq!((&reply["status"], &reply["body"]), (&json!(201), &json!({ "done": true })));
+    assert_eq!(reply["headers"]["location"], "/v1/transfers/1");
+    assert_eq!(bench.count(Table::Facts).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
+    let bench = bench(Duration::from_millis(50)).await;
+    let (id, answer) = accepted(&bench).await;
+    assert_eq!(state(&bench).await, "unknown");
+    let running = operation(&bench, id).await;
+    assert_eq!(running.header("retry-after"), Some("1"));
+    assert_eq!((&running.json()["status"], &running.json()["reply"]), (&json!("running"), &Value::Null));
+    assert_eq!(running.json().as_object().unwrap().len(), 5);
+    conclude(&bench, id, Conclusion::Unknown).await;
+    assert_eq!(operation(&bench, id).await.json()["status"], "unknown");
+
+    conclude(&bench, id, Conclusion::Succeeded(done())).await;
+    assert_eq!(operation(&bench, id).await.json()["status"], "succeeded");
+    assert_eq!(state(&bench).await, "completed");
+    // The receipt stays as it was given, also on the other instance.
+    transfer(&bench, KEY, 1).await.assert_replays(&answer);
+    transfer(&bench.twin(), KEY, 1).await.assert_replays(&answer);
+    assert_eq!(bench.count(Table::Facts).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_it_is_under_way_the_same_request_is_told_to_wait_and_another_one_is_refused() {
+    let bench = bench(LONG).await;
+    let (answer, ()) = tokio::join!(transfer(&bench, KEY, 1), async {
+        let id = under_way(&bench).await;
+        assert!(transfer(&bench, KEY, 1).await.refuses(409, "idempotency-key-in-progress").retryable);
+        assert!(!transfer(&bench, KEY, 2).await.refuses(409, "idempotency-key-reused").retryable);
+        assert_eq!(state(&bench).await, "started");
+        conclude(&bench, id, Conclusion::Succeeded(done())).await;
+    });
+    assert_eq!(answer.status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_of_what_had_no_effect_is_carried_out() {
+    let bench = bench(LONG).await;
+    let (id, answer) = concluded(&bench, Conclusion::Retryable(not_now())).await;
+    assert!(answer.refuses(503, "service-unavailable").retryable);
+    assert_eq!(answer.header("idempotency-status"), None);
+    assert_eq!(state(&bench).await, "failed_retryable");
+    transfer(&bench, KEY, 2).await.refuses(409, "idempotency-key-reused");
+    let (again, answer) = concluded(&bench, Conclusion::Succeeded(done())).await;
+    assert_eq!((again, answer.status), (id, 201));
+    assert_eq!(bench.count(Table::Facts).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_never_be_carried_out_is_replayed() {
+    let bench = bench(LONG).await;
+    let broken = Receipt { status: 500, ..done() };
+    let (_, answer) = concluded(&bench, Conclusion::Terminal(broken)).await;
+    assert_eq!((answer.status, state(&bench).await), (500, json!("failed_terminal")));
+    transfer(&bench, KEY, 1).await.assert_replays(&answer);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_of_202_expires_like_any_other() {
+    let bench = bench(Duration::ZERO).await;
+    let (id, _) = accepted(&bench).await;
+    let age = "UPDATE idempotency_record SET expires_at = clock_timestamp()";
+    bench.database.owner().await.batch_execute(age).await.unwrap();
+    let told = transfer(&bench, KEY, 1).await;
+    assert!(!told.refuses(409, "idempotency-key-expired").retryable);
+    assert_eq!(told.header("retry-after"), None);
+    assert_eq!(state(&bench).await, "expired");
+    assert_eq!(operation(&bench, id).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_at_once_is_stored_and_what_is_not_valid_is_not() {
+    let bench = bench(LONG).await;
+    transfer(&bench, KEY, 0).await.refuses(400, "request-invalid");
+    bench.assert_untouched().await;
+    let answer = transfer(&bench, KEY, 13).await;
+    answer.refuses(422, "too-much");
+    transfer(&bench, KEY, 13).await.assert_replays(&answer);
+    assert_eq!(bench.count(Table::Facts).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operation_of_another_tenant_is_not_there() {
+    let bench = bench(Duration::ZERO).await;
+    let (id, _) = accepted(&bench).await;
+    let read = async |tenant: &str, client: &str, scopes: &str, id: &str| {
+        let token = identity::token(tenant, client, scopes);
+        send(bench.request_as(&token, Method::GET, &format!("/v1/operations/{id}"))).await
+    };
+    let (id, unknown) = (id.to_string(), key());
+    let nowhere = read("globex", "web-shop", SCOPES, &unknown).await;
+    nowhere.refuses(404, "not-found");
+    for theirs in [id.as_str(), "nonsense"] {
+        assert_eq!(read("globex", "web-shop", SCOPES, theirs).await.body, nowhere.body);
+    }
+    assert_eq!(read("acme", "call-centre", SCOPES, &id).await.status, 200);
+    read("acme", "web-shop", "orders:write", &id).await.refuses(403, "forbidden");
+    send(bench.plain(Method::GET, &format!("/v1/operations/{id}"))).await.refuses(401, "unauthenticated");
+    let anonymous = json_body(bench.plain(Method::POST, "/v1/transfers"), r#"{"amount":1}"#);
+    send(anonymous.header("Idempotency-Key", KEY)).await.refuses(401, "unauthenticated");
+}

@@ -1,0 +1,73 @@
+//! What may become of an operation, state by state.
+
+use idempotency::{Answer, Conclusion, OperationState};
+
+use super::{
+    LONG, assert_replayed, conclude, concluded, created, declined, not_executed, operation, promised, send,
+    state, under_way,
+};
+use crate::shop::{self, KEY, intent, receipt};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_without_effect_is_told_and_leaves_no_receipt() {
+    let database = shop::open().await;
+    let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    assert_eq!(answer, Answer::Refused(not_executed()));
+    assert_eq!(state(&database, id).await, "failed_retryable");
+    let operation = operation(&database, id).await;
+    assert_eq!((operation.state, operation.reply), (OperationState::Running, None));
+    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Answer::Reused);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_tried_again_ends_with_a_receipt() {
+    let database = shop::open().await;
+    let (id, _) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let expired = receipt(409, "expired");
+    assert!(conclude(&database, id, Conclusion::Failed(expired.clone())).await);
+    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &expired);
+    assert_eq!(state(&database, id).await, "completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
+    let database = shop::open().await;
+    let broken = receipt(500, "broken");
+    let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Terminal(broken.clone())).await;
+    assert_eq!(answer, Answer::Executed(broken.clone()));
+    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &broken);
+    assert_eq!(state(&database, id).await, "failed_terminal");
+    // What comes after the end changes nothing.
+    assert!(!conclude(&database, id, Conclusion::Failed(declined())).await);
+    assert!(!conclude(&database, id, Conclusion::Unknown).await);
+    assert!(!conclude(&database, id, Conclusion::Retryable(not_executed())).await);
+    assert_eq!(operation(&database, id).await.reply, Some(broken));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_promised_a_try_without_effect_is_ours_to_repeat() {
+    let database = shop::open().await;
+    let id = promised(&database, intent(KEY, "a")).await;
+    assert!(!conclude(&database, id, Conclusion::Retryable(not_executed())).await);
+    assert_eq!(state(&database, id).await, "unknown");
+    assert!(conclude(&database, id, Conclusion::Terminal(receipt(500, "broken"))).await);
+    assert_eq!(state(&database, id).await, "failed_terminal");
+    assert!(
+        matches!(send(&database, LONG, intent(KEY, "a")).await, Answer::Replayed { receipt, .. } if receipt.status == 202)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_doubt_is_shown_and_ends_nothing() {
+    let database = shop::open().await;
+    let (answer, id) = tokio::join!(send(&database, LONG, intent(KEY, "a")), async {
+        let id = under_way(&database).await;
+        assert!(!conclude(&database, id, Conclusion::Unknown).await);
+        assert_eq!(operation(&database, id).await.state, OperationState::Unknown);
+        assert_eq!(state(&database, id).await, "started");
+        conclude(&database, id, Conclusion::Succeeded(created())).await;
+        id
+    });
+    assert_eq!(answer, Answer::Executed(created()));
+    assert_eq!(operation(&database, id).await.state, OperationState::Succeeded);
+}

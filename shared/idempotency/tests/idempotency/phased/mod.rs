@@ -1,0 +1,134 @@
+//! Commands that are accepted now and concluded later, by somebody else.
+
+mod conclusions;
+mod races;
+mod receipts;
+mod retries;
+
+use std::time::Duration;
+
+use contracts::OperationId;
+use database::{Database, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use idempotency::{
+    Answer, Conclusion, Failure, Intent, Operation, OperationRecord, Patience, Receipt, Retention,
+};
+use testkit::{TestDatabase, eventually};
+use uuid::Uuid;
+
+use crate::shop::{self, Runs, idempotency_record, leave, receipt};
+
+/// Longer than any test.
+const LONG: Duration = Duration::from_mins(10);
+const SHORT: Duration = Duration::from_millis(30);
+const NONE: Duration = Duration::ZERO;
+
+fn accepted(id: OperationId) -> Receipt {
+    receipt(202, &format!("look at {id}"))
+}
+
+fn created() -> Receipt {
+    receipt(201, "created")
+}
+
+fn declined() -> Receipt {
+    receipt(402, "declined")
+}
+
+fn not_executed() -> Receipt {
+    receipt(503, "not executed")
+}
+
+/// A service with one phased command; clones count together.
+#[derive(Clone, Default)]
+struct Shop {
+    begun: Runs,
+    resumed: Runs,
+}
+
+impl Shop {
+    async fn send(&self, database: &Database, limit: Duration, intent: Intent) -> database::Result<Answer> {
+        let (begun, resumed) = (self.begun.clone(), self.resumed.clone());
+        let begin = async move |tx: &mut Tx, operation: &Operation| -> Result<(), Failure> {
+            begun.add();
+            leave(tx, operation, &operation.id.to_string()).await?;
+            Ok(())
+        };
+        let resume = async move |tx: &mut Tx, operation: &Operation| -> Result<(), Failure> {
+            let number = resumed.add();
+            leave(tx, operation, &format!("{} again {number}", operation.id)).await?;
+            Ok(())
+        };
+        let patience = Patience { limit, receipt: accepted };
+        idempotency::start(database, Retention::default(), patience, intent, begin, resume).await
+    }
+}
+
+/// The plainest one, whoever counts.
+async fn send(database: &Database, limit: Duration, intent: Intent) -> Answer {
+    Shop::default().send(database, limit, intent).await.unwrap()
+}
+
+/// Waits until the one command is under way.
+async fn under_way(database: &Database) -> OperationId {
+    eventually("a command under way", async || {
+        let mut connection = database.connection().await.unwrap();
+        let started = idempotency_record::table.filter(idempotency_record::state.eq("started"));
+        let id: Option<Uuid> =
+            started.select(idempotency_record::operation_id).first(&mut connection).await.optional().unwrap();
+        id.map(OperationId::from)
+    })
+    .await
+}
+
+/// As a worker does, wherever it runs.
+async fn conclude(database: &Database, id: OperationId, conclusion: Conclusion) -> bool {
+    let mut tx = database.begin().await.unwrap();
+    let moved = idempotency::conclude(&mut tx, id, conclusion).await.unwrap();
+    tx.commit().await.unwrap();
+    moved
+}
+
+/// A command whose handler was given this conclusion.
+async fn concluded(database: &TestDatabase, intent: Intent, conclusion: Conclusion) -> (OperationId, Answer) {
+    let worker = async {
+        let id = under_way(database).await;
+        assert!(conclude(database, id, conclusion).await);
+        id
+    };
+    let (answer, id) = tokio::join!(send(database, LONG, intent), worker);
+    (id, answer)
+}
+
+/// A command that was promised an outcome.
+async fn promised(database: &Database, intent: Intent) -> OperationId {
+    let Answer::Executed(promise) = send(database, NONE, intent).await else { panic!("no promise") };
+    let id = operation_ids(database).await[0];
+    assert_eq!(promise, accepted(id));
+    id
+}
+
+async fn operation_ids(database: &Database) -> Vec<OperationId> {
+    let mut connection = database.connection().await.unwrap();
+    let ids = idempotency_record::table.select(idempotency_record::operation_id);
+    let ids: Vec<Uuid> = ids.load(&mut connection).await.unwrap();
+    ids.into_iter().map(OperationId::from).collect()
+}
+
+async fn state(database: &Database, id: OperationId) -> String {
+    let mut connection = database.connection().await.unwrap();
+    let record = idempotency_record::table.filter(idempotency_record::operation_id.eq(id.uuid()));
+    record.select(idempotency_record::state).first(&mut connection).await.unwrap()
+}
+
+async fn operation(database: &Database, id: OperationId) -> OperationRecord {
+    let mut connection = database.connection().await.unwrap();
+    let tenant = shop::caller("acme", "web-shop").tenant;
+    idempotency::operation(&mut connection, &tenant, id).await.unwrap().unwrap()
+}
+
+#[track_caller]
+fn assert_replayed(answer: &Answer, first: &Receipt) {
+    assert!(matches!(answer, Answer::Replayed { receipt, .. } if receipt == first), "{answer:?}");
+}

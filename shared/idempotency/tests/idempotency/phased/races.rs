@@ -1,0 +1,112 @@
+//! Who is first: a handler, its twin, a worker.
+
+use std::time::Duration;
+
+use contracts::OperationId;
+use database::Database;
+use diesel::prelude::*;
+use diesel::sql_query;
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join_all;
+use idempotency::{Answer, Conclusion, OperationState};
+use testkit::{TestDatabase, eventually};
+use uuid::Uuid;
+
+use super::{LONG, SHORT, Shop, accepted, assert_replayed, conclude, created, operation, send, under_way};
+use crate::shop::{self, KEY, Number, effects, idempotency_record, intent};
+
+/// Waits until a session of the service waits for another one's row.
+async fn waits_for_a_lock(database: &TestDatabase) {
+    let mut watcher = AsyncPgConnection::establish(&database.service_url(None)).await.unwrap();
+    eventually("somebody waits for a row", async || {
+        let waiting = "SELECT count(*) AS number FROM pg_stat_activity \
+                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting: Number = sql_query(waiting).get_result(&mut watcher).await.unwrap();
+        (waiting.number == 1).then_some(())
+    })
+    .await;
+}
+
+/// Waits until the key stands for an operation, wherever that is.
+async fn of_key(database: &Database, key: &str) -> OperationId {
+    eventually("a record", async || {
+        let mut connection = database.connection().await.unwrap();
+        let record = idempotency_record::table.filter(idempotency_record::key.eq(key));
+        let id: Option<Uuid> =
+            record.select(idempotency_record::operation_id).first(&mut connection).await.optional().unwrap();
+        id.map(OperationId::from)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_parallel_starts_one_begins() {
+    let database = shop::open().await;
+    let (shop, other) = (Shop::default(), database.second_instance());
+    let starts = (0..30).map(|number| {
+        let instance = if number % 2 == 0 { &*database } else { &other };
+        shop.send(instance, LONG, intent(KEY, "a"))
+    });
+    let (answers, ()) = tokio::join!(join_all(starts), async {
+        let id = under_way(&database).await;
+        conclude(&database, id, Conclusion::Succeeded(created())).await;
+    });
+    let answers: Vec<Answer> = answers.into_iter().map(Result::unwrap).collect();
+    let first = answers.iter().filter(|answer| matches!(answer, Answer::Executed(_))).count();
+    assert_eq!((first, effects(&database).await), (1, 1), "{answers:?}");
+    for answer in answers {
+        match answer {
+            Answer::InProgress => {}
+            Answer::Executed(receipt) | Answer::Replayed { receipt, .. } => assert_eq!(receipt, created()),
+            answer => panic!("{answer:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_that_commits_at_the_limit_is_the_receipt_of_everybody() {
+    let database = shop::open().await;
+    let (answer, ()) = tokio::join!(send(&database, SHORT * 10, intent(KEY, "a")), async {
+        let id = under_way(&database).await;
+        let mut tx = database.begin().await.unwrap();
+        idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap();
+        // The handler comes to its limit, and to the worker's lock.
+        waits_for_a_lock(&database).await;
+        tx.commit().await.unwrap();
+    });
+    assert_eq!(answer, Answer::Executed(created()));
+    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &created());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_that_was_undone_is_no_receipt() {
+    let database = shop::open().await;
+    let (answer, id) = tokio::join!(send(&database, SHORT * 10, intent(KEY, "a")), async {
+        let id = under_way(&database).await;
+        let mut tx = database.begin().await.unwrap();
+        idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap();
+        waits_for_a_lock(&database).await;
+        tx.rollback().await.unwrap();
+        id
+    });
+    assert_eq!(answer, Answer::Executed(accepted(id)));
+    assert_eq!(operation(&database, id).await.state, OperationState::Running);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_first_at_the_limit_the_retry_gets_what_the_handler_got() {
+    let database = shop::open().await;
+    for number in 0..20 {
+        let key = format!("00000000-0000-4000-8000-{number:012}");
+        let limit = Duration::from_millis(5 + number);
+        let (answer, id) = tokio::join!(send(&database, limit, intent(&key, "a")), async {
+            let id = of_key(&database, &key).await;
+            conclude(&database, id, Conclusion::Succeeded(created())).await;
+            id
+        });
+        let Answer::Executed(first) = answer else { panic!("{answer:?}") };
+        assert!(first == created() || first == accepted(id), "{first:?}");
+        assert_replayed(&send(&database, LONG, intent(&key, "a")).await, &first);
+        assert_eq!(operation(&database, id).await.reply, Some(created()));
+    }
+}

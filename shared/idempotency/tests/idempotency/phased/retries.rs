@@ -1,0 +1,117 @@
+//! Who comes back with the key while, or after, somebody else went away.
+
+use diesel_async::SimpleAsyncConnection;
+use futures_util::future::join_all;
+use idempotency::{Answer, Conclusion};
+
+use super::{
+    LONG, NONE, SHORT, Shop, accepted, assert_replayed, conclude, concluded, created, not_executed, send,
+    state, under_way,
+};
+use crate::shop::{self, KEY, Runs, effects, intent};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_under_way_is_in_progress_for_the_same_request_and_reused_for_another() {
+    let database = shop::open().await;
+    let (answer, ()) = tokio::join!(send(&database, LONG, intent(KEY, "a")), async {
+        let id = under_way(&database).await;
+        let other = database.second_instance();
+        for instance in [&*database, &other] {
+            assert_eq!(send(instance, LONG, intent(KEY, "a")).await, Answer::InProgress);
+            assert_eq!(send(instance, LONG, intent(KEY, "b")).await, Answer::Reused);
+        }
+        conclude(&database, id, Conclusion::Succeeded(created())).await;
+    });
+    assert_eq!(answer, Answer::Executed(created()));
+    assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_a_dead_handler() {
+    let database = shop::open().await;
+    // It dies with the command accepted; its worker does not.
+    let died = tokio::time::timeout(SHORT * 10, send(&database, LONG, intent(KEY, "a"))).await;
+    assert!(died.is_err());
+    let id = under_way(&database).await;
+    let other = database.second_instance();
+    assert_eq!(send(&other, LONG, intent(KEY, "a")).await, Answer::InProgress);
+    let age = "UPDATE idempotency_operation SET started_at = started_at - interval '1 hour'";
+    database.owner().await.batch_execute(age).await.unwrap();
+    assert_eq!(send(&other, LONG, intent(KEY, "a")).await, Answer::Executed(accepted(id)));
+    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &accepted(id));
+    assert!(conclude(&database, id, Conclusion::Succeeded(created())).await);
+    assert_replayed(&send(&other, LONG, intent(KEY, "a")).await, &accepted(id));
+    assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_without_effect_is_repeated_by_the_next_retry_under_the_same_operation() {
+    let database = shop::open().await;
+    let (id, _) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let (shop, other) = (Shop::default(), database.second_instance());
+    let (answer, ()) = tokio::join!(shop.send(&other, LONG, intent(KEY, "a")), async {
+        assert_eq!(under_way(&database).await, id);
+        assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Answer::InProgress);
+        conclude(&database, id, Conclusion::Succeeded(created())).await;
+    });
+    assert_eq!(answer.unwrap(), Answer::Executed(created()));
+    assert_eq!((shop.begun.number(), shop.resumed.number(), effects(&database).await), (0, 1, 2));
+    assert_eq!(state(&database, id).await, "completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_is_as_old_as_its_own_beginning() {
+    let database = shop::open().await;
+    let (id, _) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let age = "UPDATE idempotency_operation SET started_at = '2020-01-01', created_at = '2020-01-01'; \
+               UPDATE idempotency_record SET created_at = '2020-01-01'";
+    database.owner().await.batch_execute(age).await.unwrap();
+    let died = tokio::time::timeout(SHORT * 10, send(&database, LONG, intent(KEY, "a"))).await;
+    assert!(died.is_err());
+    assert_eq!(under_way(&database).await, id);
+    assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Answer::InProgress);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_parallel_retries_of_a_try_without_effect_one_repeats_it() {
+    let database = shop::open().await;
+    let (id, _) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let (shop, other) = (Shop::default(), database.second_instance());
+    let retries = (0..20).map(|number| {
+        let instance = if number % 2 == 0 { &*database } else { &other };
+        shop.send(instance, NONE, intent(KEY, "a"))
+    });
+    for answer in join_all(retries).await {
+        match answer.unwrap() {
+            Answer::InProgress => {}
+            Answer::Executed(receipt) | Answer::Replayed { receipt, .. } => assert_eq!(receipt, accepted(id)),
+            answer => panic!("{answer:?}"),
+        }
+    }
+    assert_eq!(effects(&database).await, 2, "begun once, resumed once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_resumed_stays_as_it_is() {
+    let database = shop::open().await;
+    let (id, _) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let runs = Runs::default();
+    let counted = runs.clone();
+    let begin = async |_: &mut database::Tx, _: &idempotency::Operation| panic!("it was begun before");
+    let resume = async move |_: &mut database::Tx, _: &idempotency::Operation| {
+        counted.add();
+        Err(idempotency::Failure::Database(database::Error::Unavailable("away".to_owned())))
+    };
+    let patience = idempotency::Patience { limit: LONG, receipt: accepted };
+    let answer = idempotency::start(
+        &database,
+        idempotency::Retention::default(),
+        patience,
+        intent(KEY, "a"),
+        begin,
+        resume,
+    )
+    .await;
+    assert!(matches!(answer, Err(database::Error::Unavailable(_))), "{answer:?}");
+    assert_eq!((runs.number(), state(&database, id).await.as_str()), (1, "failed_retryable"));
+}

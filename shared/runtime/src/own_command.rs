@@ -1,0 +1,53 @@
+//! Operators' commands that one service alone has, mounted beside those that all have.
+
+use std::error::Error;
+
+use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
+
+use crate::{Answer, Context, Service};
+
+/// What stands below `SERVICE` on the command line and is the service's own. It runs in a process of its own, beside
+/// the instances that serve.
+pub trait OwnCommand<S: Service>: Subcommand {
+    /// The settings that it needs beside the database's, such as `processor.secret_key`.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Does what it says. The exit code is 0 if the answer is `done`, else 1; an error is printed and is 1, too.
+    fn run(self, context: &Context<S>) -> impl Future<Output = Result<Answer, Box<dyn Error>>>;
+}
+
+/// Of a service that has no command of its own.
+#[derive(Debug, Clone, Copy)]
+pub enum NoCommand {}
+
+impl<S: Service> OwnCommand<S> for NoCommand {
+    async fn run(self, _: &Context<S>) -> Result<Answer, Box<dyn Error>> {
+        match self {}
+    }
+}
+
+impl FromArgMatches for NoCommand {
+    fn from_arg_matches(_: &ArgMatches) -> Result<Self, clap::Error> {
+        Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
+    }
+
+    fn update_from_arg_matches(&mut self, _: &ArgMatches) -> Result<(), clap::Error> {
+        match *self {}
+    }
+}
+
+impl Subcommand for NoCommand {
+    fn augment_subcommands(command: Command) -> Command {
+        command
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        command
+    }
+
+    fn has_subcommand(_: &str) -> bool {
+        false
+    }
+}

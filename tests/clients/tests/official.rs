@@ -1,0 +1,67 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The official libraries against a provider of their own. `./dev clients` installs them, and says where they are.
+
+use std::process::Output;
+
+use e2e::Program;
+use testkit::{TestDatabase, given};
+use tokio::process::Command;
+
+/// What both scripts check, in their order.
+const CHECKS: [&str; 10] = [
+    "charge",
+    "steps",
+    "balance",
+    "refunds",
+    "paging",
+    "declines",
+    "retries",
+    "refusals",
+    "lost answer",
+    "webhook",
+];
+
+/// Runs a script against a provider with books of its own, and wants every check of it.
+async fn drives(script: &mut Command) {
+    let database = TestDatabase::plain().await;
+    let settings = [
+        ("IDEM_HTTP__PORT", "0".to_owned()),
+        ("IDEM_DATABASE__URL", database.service_url(None)),
+        ("IDEM_DATABASE__MIGRATION_URL", database.owner_url()),
+    ];
+    let settings: Vec<(String, String)> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let provider = Program::start("provider", "provider", "serve", &settings);
+    let url = provider.url().await;
+    provider.says("the books are open").await;
+    let output = script.env("IDEM_PROVIDER_URL", url).kill_on_drop(true).output().await.unwrap();
+    check(&output);
+}
+
+fn check(output: &Output) {
+    let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    println!("{said}");
+    assert!(output.status.success(), "{said}{wrong}");
+    let held: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("holds: ")).collect();
+    assert_eq!(held, CHECKS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the library: ./dev clients installs it"]
+async fn the_official_python_library_drives_the_provider() {
+    let mut python = Command::new(given("IDEM_CLIENTS_PYTHON"));
+    drives(python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/python/official.py"))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the library: ./dev clients installs it"]
+async fn the_official_node_library_drives_the_provider() {
+    given("IDEM_CLIENTS_NODE");
+    drives(Command::new("node").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/node/official.mjs"))).await;
+}
