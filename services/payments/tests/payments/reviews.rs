@@ -34,6 +34,12 @@ async fn facts(stage: &Stage) -> Vec<Value> {
     stage.texts(of).await.iter().map(|fact| serde_json::from_str(fact).unwrap()).collect()
 }
 
+/// What the audit says about answers and facts: nothing, if they agree.
+async fn audited(stage: &Stage) -> Vec<String> {
+    let audit = include_str!("../../../../audits/payments/an_answered_review_has_its_fact.sql");
+    stage.texts(audit.trim().trim_end_matches(';')).await
+}
+
 const FOUND: [&str; 6] = ["--as", "captured", "--processor-id", "pi_77", "--note", "seen in the dashboard"];
 
 #[tokio::test]
@@ -101,13 +107,15 @@ async fn of_two_answers_at_once_one_counts_and_has_its_fact() {
     owner.batch_execute("BEGIN; SELECT FROM review FOR UPDATE").await.unwrap();
     let (one, other, ()) =
         tokio::join!(operate(&stage, &dana, &patient), operate(&stage, &lee, &patient), async {
-            let waiting = "SELECT count(*) FROM pg_stat_activity
-                            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            let waiting =
+                "SELECT count(DISTINCT pid) AS count FROM pg_locks JOIN pg_stat_activity USING (pid)
+                            WHERE datname = current_database() AND NOT granted";
             eventually("both wait", async || (stage.count(waiting).await == 2).then_some(())).await;
             owner.batch_execute("COMMIT").await.unwrap();
         });
     assert_eq!((one.0, other.0), (0, 0), "{} {}", one.1, other.1);
-    let repeated = [&one, &other].into_iter().filter(|(_, text)| text.contains("nothing was changed")).count();
+    let repeated =
+        [&one, &other].into_iter().filter(|(_, text)| text.contains("nothing was changed")).count();
     assert_eq!(repeated, 1, "{} {}", one.1, other.1);
     let facts = facts(&stage).await;
     assert_eq!(facts.len(), 1);
@@ -203,6 +211,9 @@ async fn a_refund_that_a_person_found_not_to_be_made_has_failed_and_asks_nobody_
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);
     assert_eq!(stage.count("SELECT count(*) FROM review WHERE resolution IS NULL").await, 0);
     assert_eq!(facts(&stage).await.len(), 1);
+    // The answer has opened one itself, and answered it: one fact for both.
+    assert_eq!(stage.count("SELECT count(*) FROM review").await, 2);
+    assert_eq!(audited(&stage).await, [""; 0]);
 }
 
 #[tokio::test]

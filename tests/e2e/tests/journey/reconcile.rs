@@ -1,6 +1,6 @@
 //! Our books against those of the real processor: each difference is named, whoever made it.
 
-use audits::contents;
+use audits::{Database, contents};
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
 use e2e::{Customer, SECRET_KEY, Stack, key};
@@ -115,6 +115,14 @@ async fn open_reviews(stack: &Stack) -> i64 {
     stack.count("payments", "SELECT count(*) FROM review WHERE resolution IS NULL").await
 }
 
+/// Asks everything that `audits/` asks of payments: it finds nothing.
+async fn is_sound(stack: &Stack) {
+    let mut owner = stack.database("payments").owner().await;
+    for question in audits::ALL.iter().filter(|question| question.of.contains(&Database::Payments)) {
+        assert_eq!(question.ask(&mut owner).await.unwrap(), [""; 0], "{}", question.file);
+    }
+}
+
 async fn ledger_verifies(stack: &Stack) -> bool {
     let (code, said) = stack.operate("payments", &["ledger", "verify"]).await;
     assert!(code < 2, "{said}");
@@ -134,6 +142,7 @@ async fn both_books_agree_and_each_planted_difference_is_named_once() {
     stack.at_rest().await;
     reconcile_twice(&stack).await.says(0, &["charges matched 4", "refunds matched 2"]);
     assert_eq!(open_reviews(&stack).await, 0);
+    is_sound(&stack).await;
 
     let orphan = take_there(&stack, &Uuid::new_v4().to_string(), OURS, 1234).await;
     let twice = take_there(&stack, &payment, OURS, 1000).await;
@@ -204,6 +213,7 @@ impl<'s> Returned<'s> {
         }
         reconcile(stack).await.says(0, &["charges matched 1", "refunds matched 1"]);
         assert!(ledger_verifies(stack).await);
+        is_sound(stack).await;
         refunded(&self.customer, &self.payment, 1000).await;
     }
 }
