@@ -13,6 +13,8 @@
 
 use contracts::Money;
 
+use super::{payment, refund};
+
 /// Where money can be, for each tenant and currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account {
@@ -134,6 +136,53 @@ impl Posting {
     /// The processor has kept its share.
     pub const fn fee(amount: Money) -> Self {
         Self { kind: Kind::Fee, debit: Account::Fees, credit: Account::Receivable, amount }
+    }
+
+    /// What a payment's move writes down: what was taken, and what the processor kept of it, each as soon as it is known.
+    pub fn of_payment(
+        amount: Money,
+        purpose: Purpose,
+        from: &payment::State,
+        to: &payment::State,
+    ) -> Vec<Self> {
+        let payment::State::Captured(receipt) = to else { return Vec::new() };
+        let mut postings = Vec::new();
+        let known = match from {
+            payment::State::Captured(before) => before.fee.as_ref(),
+            payment::State::Requested
+            | payment::State::Capturing
+            | payment::State::Unknown
+            | payment::State::Declined { .. }
+            | payment::State::Cancelled => {
+                postings.push(Self::capture(amount, purpose));
+                None
+            }
+        };
+        if let (None, Some(fee)) = (known, &receipt.fee) {
+            // In the currency of our account at the processor, which need not be the payment's.
+            postings.push(Self::fee(Money::new(fee.amount, fee.currency)));
+        }
+        postings
+    }
+
+    /// What a refund's move writes down: that money has gone, or that it has come back.
+    pub fn of_refund(
+        amount: Money,
+        purpose: Purpose,
+        from: &refund::State,
+        to: &refund::State,
+    ) -> Option<Self> {
+        use refund::State as S;
+        match (from, to) {
+            (S::Pending | S::Unknown | S::Failed { .. }, S::Succeeded { .. }) => {
+                Some(Self::refund(amount, purpose))
+            }
+            // What the payment is for has not changed since: who is refunded before the order is confirmed has cancelled
+            // it, and a cancelled order is never confirmed.
+            (S::Succeeded { .. }, S::Failed { .. }) => Some(Self::reversal(amount, purpose)),
+            (S::Pending | S::Unknown | S::Failed { .. }, S::Pending | S::Unknown | S::Failed { .. })
+            | (S::Succeeded { .. }, S::Pending | S::Unknown | S::Succeeded { .. }) => None,
+        }
     }
 
     /// What happened.

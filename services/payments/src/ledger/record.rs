@@ -1,10 +1,10 @@
 //! From what happened to its posting. Each may be called again: what is posted stays as it is.
 
-use contracts::{Money, OrderId, RefundId};
+use contracts::{OrderId, RefundId};
 use database::{Result, Tx};
 
-use crate::domain::ledger::{Posting, Purpose};
-use crate::domain::{payment, refund};
+use crate::domain::ledger::{Kind, Posting, Purpose};
+use crate::domain::{Receipt, payment, refund};
 use crate::store::ledger::{self, NewPosting};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds::RefundRow;
@@ -16,27 +16,18 @@ pub(crate) async fn payment_moved(
     from: &payment::State,
     to: &payment::State,
 ) -> Result<()> {
-    let payment::State::Captured(receipt) = to else { return Ok(()) };
-    let known = match from {
-        payment::State::Captured(before) => before.fee.as_ref(),
-        payment::State::Requested
-        | payment::State::Capturing
-        | payment::State::Unknown
-        | payment::State::Declined { .. }
-        | payment::State::Cancelled => {
-            let posting = Posting::capture(payment.amount()?, purpose(payment));
-            post(tx, payment, None, posting, payment.id().to_string()).await?;
-            None
-        }
-    };
-    match (known, &receipt.fee) {
-        // In the currency of our account at the processor, which need not be the payment's.
-        (None, Some(fee)) => {
-            let posting = Posting::fee(Money::new(fee.amount, fee.currency));
-            post(tx, payment, None, posting, fee.balance_transaction.clone()).await
-        }
-        (Some(_), _) | (None, None) => Ok(()),
+    let amount = payment.amount()?;
+    for posting in Posting::of_payment(amount, purpose(payment), from, to) {
+        // What a fee was for, the processor's own movement says; for all else it is the payment.
+        let cause = match (posting.kind(), to) {
+            (Kind::Fee, payment::State::Captured(Receipt { fee: Some(fee), .. })) => {
+                fee.balance_transaction.clone()
+            }
+            _ => payment.id().to_string(),
+        };
+        post(tx, payment, None, posting, cause).await?;
     }
+    Ok(())
 }
 
 /// Its order is confirmed: what was taken is earned.
@@ -53,19 +44,11 @@ pub(crate) async fn refund_moved(
     from: &refund::State,
     to: &refund::State,
 ) -> Result<()> {
-    use refund::State as S;
     let amount = payment.in_its_currency(row.amount)?;
-    let posting = match (from, to) {
-        (S::Pending | S::Unknown | S::Failed { .. }, S::Succeeded { .. }) => {
-            Posting::refund(amount, purpose(payment))
-        }
-        // What the payment is for has not changed since: who is refunded before the order is confirmed has cancelled
-        // it, and a cancelled order is never confirmed.
-        (S::Succeeded { .. }, S::Failed { .. }) => Posting::reversal(amount, purpose(payment)),
-        (S::Pending | S::Unknown | S::Failed { .. }, S::Pending | S::Unknown | S::Failed { .. })
-        | (S::Succeeded { .. }, S::Pending | S::Unknown | S::Succeeded { .. }) => return Ok(()),
-    };
-    post(tx, payment, Some(row.id()), posting, row.id().to_string()).await
+    match Posting::of_refund(amount, purpose(payment), from, to) {
+        Some(posting) => post(tx, payment, Some(row.id()), posting, row.id().to_string()).await,
+        None => Ok(()),
+    }
 }
 
 fn purpose(payment: &PaymentRow) -> Purpose {

@@ -123,6 +123,17 @@ impl Card {
         })
     }
 
+    /// What an amount makes of a card that would be charged, for whoever cannot choose the card.
+    pub(crate) fn asked_for(self, amount: i64) -> Self {
+        match (self, amount) {
+            (Self::Succeeds, 99_999_901) => Self::Declines(Decline::GENERIC),
+            (Self::Succeeds, 99_999_902) => Self::Declines(Decline::of_bank("insufficient_funds")),
+            (Self::Succeeds, 99_999_903) => Self::ProcessesThenSucceeds,
+            (Self::Succeeds, 99_999_904) => Self::ProcessesThenFails,
+            (card, _) => card,
+        }
+    }
+
     /// How long the charge takes.
     pub(crate) fn delay(self) -> Duration {
         if self == Self::Slow { SLOW } else { Duration::ZERO }

@@ -47,7 +47,7 @@ impl<'a> Attempt<'a> {
         let Some(card) = Card::of(payment_method) else {
             return Err(Refusal::no_such("PaymentMethod", payment_method, "payment_method"));
         };
-        let verdict = match card {
+        let verdict = match card.asked_for(amount) {
             Card::Declines(decline) => Verdict::Declined(decline),
             Card::NeedsItsHolder if holder_is_there => Verdict::NeedsItsHolder,
             Card::NeedsItsHolder => Verdict::Declined(Decline::AUTHENTICATION),

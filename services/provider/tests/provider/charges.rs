@@ -84,3 +84,19 @@ async fn an_intent_that_is_not_confirmed_waits_uncharged() {
     assert_eq!(carded.json()["status"], "requires_confirmation");
     assert_eq!(bench.books("SELECT count(*) AS number FROM charge").await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn amounts_do_what_cards_do() {
+    let bench = Bench::start().await;
+    for (amount, code) in [(99_999_901, "generic_decline"), (99_999_902, "insufficient_funds")] {
+        let declined = bench.charge(&format!("k-{amount}"), VISA, amount).await;
+        assert_eq!((declined.status, declined.error("decline_code")), (402, code.into()));
+    }
+    for amount in [99_999_903, 99_999_904] {
+        let open = bench.charge(&format!("k-{amount}"), VISA, amount).await;
+        assert_eq!((open.status, open.json()["status"].clone()), (200, "processing".into()));
+    }
+    assert_eq!(bench.charge("k", VISA, 99_999_900).await.json()["status"], "succeeded");
+    assert_eq!(bench.charge("k-own", "pm_card_chargeDeclinedLostCard", 99_999_903).await.status, 402);
+    assert_eq!(bench.paid().await, 1);
+}

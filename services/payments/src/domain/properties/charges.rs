@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::model::{Books, Fate, Verdict, verdict};
+use super::model::{Books, FEE, Fate, Verdict, verdict};
+use super::postings::{AMOUNT, Balances};
 use super::row::{News, Row, Step, steps};
+use crate::domain::ledger::Account;
 use crate::domain::payment::{Input, Payment, State, Tell, decide};
 use crate::domain::review::Reason;
 use crate::domain::{Next, Rejection};
@@ -13,7 +15,7 @@ struct World {
     payment: Payment,
     row: Row,
     books: Books,
-    /// From where to where it went, step by step: what a ledger would post.
+    /// From where to where it went, step by step: what the ledger posts.
     moves: Vec<(State, State)>,
     captures_told: usize,
     refunds: usize,
@@ -143,6 +145,11 @@ proptest! {
             State::Requested | State::Capturing => prop_assert!(false, "it did not end: {:?}", world.payment),
         }
         prop_assert_eq!(world.captures_told, moved);
+        // The ledger says what the processor owes us: what it took, less what it kept.
+        let (ledger, taken) = (Balances::of_charge(&world.moves), i64::try_from(moved).unwrap());
+        prop_assert_eq!(ledger.of(Account::Receivable), taken * (AMOUNT - FEE));
+        prop_assert_eq!((ledger.of(Account::Clearing), ledger.of(Account::Fees)), (-taken * AMOUNT, taken * FEE));
+        prop_assert_eq!(ledger.sum(), 0);
         prop_assert_eq!(world.refunds, usize::from(moved == 1 && world.payment.cancel_requested));
     }
 }

@@ -3,6 +3,7 @@
 
 mod charges;
 mod model;
+mod postings;
 mod refunds;
 mod row;
 

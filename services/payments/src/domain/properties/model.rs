@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use crate::domain::{Doubt, Fee, Finding, Outcome, Receipt};
 
+/// What the processor keeps of a charge, in cents.
+pub(super) const FEE: i64 = 59;
 /// The processor's name of what it makes.
 const OBJECT: &str = "obj_1";
 
@@ -191,6 +193,6 @@ impl Books {
 
 pub(super) fn receipt(with_fee: bool) -> Receipt {
     let currency = contracts::Currency::Eur;
-    let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency };
+    let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: FEE, currency };
     Receipt { id: OBJECT.to_owned(), charge: Some("ch_1".to_owned()), fee: with_fee.then_some(fee) }
 }

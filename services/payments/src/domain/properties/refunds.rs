@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::model::{Books, Fate, Verdict, verdict};
+use super::postings::{AMOUNT, Balances};
 use super::row::{News, Row, Step, steps};
+use crate::domain::ledger::Account;
 use crate::domain::refund::{Input, Refund, State, decide};
 use crate::domain::review::Reason;
 use crate::domain::{Next, Rejection};
@@ -12,7 +14,7 @@ struct World {
     state: State,
     row: Row,
     books: Books,
-    /// From where to where it went, step by step: what a ledger would post.
+    /// From where to where it went, step by step: what the ledger posts.
     moves: Vec<(State, State)>,
     reviews: Vec<Reason>,
     contradicted: bool,
@@ -120,6 +122,8 @@ proptest! {
         prop_assert!(!world.contradicted, "the processor's answer denies what we have told");
         prop_assert!(!world.row.is_due, "it did not come to rest: {:?} {:?}", world.state, world.row);
         let given = world.books.moved == 1 && !world.books.returned;
+        let (ledger, gone) = (Balances::of_refund(&world.moves), if given { AMOUNT } else { 0 });
+        prop_assert_eq!((ledger.of(Account::Refunds), ledger.of(Account::Receivable)), (gone, -gone));
         let was_told = world.moves.iter().any(|(_, to)| matches!(to, State::Succeeded { .. }));
         match &world.state {
             State::Succeeded { .. } => prop_assert!(given),
