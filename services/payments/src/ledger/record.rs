@@ -16,6 +16,10 @@ pub(crate) async fn payment_moved(
     from: &payment::State,
     to: &payment::State,
 ) -> Result<()> {
+    // What took no money can be given up even where its amount cannot be read.
+    if !matches!(to, payment::State::Captured(_)) {
+        return Ok(());
+    }
     let amount = payment.amount()?;
     for posting in Posting::of_payment(amount, purpose(payment), from, to) {
         // What a fee was for, the processor's own movement says; for all else it is the payment.
