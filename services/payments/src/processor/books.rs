@@ -16,7 +16,7 @@ use crate::domain::{Doubt, Finding, Outcome};
 /// The most that the processor gives in one page.
 const PAGE: &str = "100";
 /// How far the processor's clock may be from our database's.
-const SKEW: TimeDelta = TimeDelta::minutes(5);
+pub(crate) const SKEW: TimeDelta = TimeDelta::minutes(5);
 /// Tells the fee along with the payment intent.
 const EXPAND: (&str, &str) = ("expand[]", "latest_charge.balance_transaction");
 

@@ -12,6 +12,7 @@ mod objects;
 #[cfg(test)]
 mod table;
 
+pub(crate) use books::SKEW;
 pub use books::{LookUp, Place};
 pub use classify::{Answer, Asked, classify};
 pub use client::{Manners, Processor, ProcessorError, Request};

@@ -2,18 +2,15 @@
 
 use std::collections::HashSet;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use database::Database;
 use thiserror::Error;
 use uuid::Uuid;
 
 use super::books::{Entry, Kind, Row};
 use crate::domain::Outcome;
-use crate::processor::{Page, Processor};
+use crate::processor::{Page, Processor, SKEW};
 use crate::store::reconciliation::{self, Wanted};
-
-/// How far the processor's clock may be from ours.
-const SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// Why the books were not compared. Nothing was changed by it.
 #[derive(Debug, Error)]
