@@ -11,6 +11,7 @@ mod crash_points;
 mod ends;
 mod killed;
 mod late;
+mod ledger;
 mod outages;
 mod reconcile;
 mod repeated;
