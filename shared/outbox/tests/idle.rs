@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! A relay with nothing to do leaves no trace.
+//! A relay with nothing to do leaves no trace, and one that is busy writes little.
 
 mod common;
 
@@ -42,4 +42,25 @@ async fn an_idle_relay_writes_nothing_to_its_cursor() {
         .await;
     }
     relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_relay_does_not_write_its_cursor_after_each_message() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let relay =
+        relay(&database, &topics, RelaySettings { checkpoint: Duration::from_mins(10), ..settings() });
+    let publish = async |number| {
+        tell(&database, 1, &confirmed(OrderId::generate())).await;
+        wait_for(&topics, Stream::Orders, number).await;
+        progress(&database).await
+    };
+    let before = publish(1).await;
+    for number in 2..=5 {
+        publish(number).await;
+    }
+    let busy = publish(6).await;
+    assert_eq!(busy.written_by, before.written_by, "the cursor's row was written: {busy:?}");
+    relay.stop().await;
+    let stopped = progress(&database).await;
+    assert!(!is_at_the_start(&stopped), "what was published was not written down at the end: {stopped:?}");
 }

@@ -24,6 +24,9 @@ pub struct RelaySettings {
     pub lease: Duration,
     /// The longest pause between two looks at the log; the wake-up makes it shorter, never necessary.
     pub idle_poll: Duration,
+    /// Between two looks at the log, unless more was there than fits on a page: under load, what commits in between
+    /// travels together. Whoever commits first after a pause does not wait.
+    pub gather: Duration,
     /// Between two checkpoints at least: more of them only save duplicates after a crash.
     pub checkpoint: Duration,
     /// Rows read at a time.
@@ -35,6 +38,7 @@ impl Default for RelaySettings {
         Self {
             lease: Duration::from_secs(5),
             idle_poll: Duration::from_millis(250),
+            gather: Duration::from_millis(2),
             checkpoint: Duration::from_millis(250),
             page: 1_000,
         }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::cursor::Cursor;
-use super::{Fault, Relay, window};
+use super::{Fault, Relay, RelaySettings, window};
 use crate::letter::Letter;
 use crate::rows::StoredEvent;
 use crate::{COMMITTED, rows};
@@ -46,31 +46,41 @@ impl<'r> Publishing<'r> {
 
     /// Publishes until told to stop; then waits a little for what is on its way and writes the cursor down.
     pub(super) async fn run(mut self, stop: &CancellationToken) -> Result<(), Fault> {
-        let signal = self.relay.database.signal(COMMITTED);
+        let RelaySettings { gather, page, .. } = self.relay.settings;
         let mut pause = FIRST_POLL;
         loop {
+            let looked = Instant::now();
             let Some(published) = stop.run_until_cancelled(self.window()).await else { break };
-            if published? > 0 {
+            let published = published?;
+            if published > 0 {
                 pause = FIRST_POLL;
-                continue;
             }
-            if self.dirty {
-                self.checkpoint().await?;
+            if published < page {
+                let next = async {
+                    tokio::time::sleep_until(looked + gather).await;
+                    self.woken(pause).await
+                };
+                let Some(next) = stop.run_until_cancelled(next).await else { break };
+                pause = next;
             }
-            let woken = async {
-                tokio::select! {
-                    () = signal.notified() => FIRST_POLL,
-                    () = tokio::time::sleep(pause) => (pause * 2).min(self.relay.settings.idle_poll),
-                }
-            };
-            let Some(next) = stop.run_until_cancelled(woken).await else { break };
-            pause = next;
         }
         self.drain().await
     }
 
+    /// Waits for a commit of this process, or for `pause`; returns how long to wait the next time.
+    async fn woken(&self, pause: Duration) -> Duration {
+        let RelaySettings { idle_poll, checkpoint, .. } = self.relay.settings;
+        let signal = self.relay.database.signal(COMMITTED);
+        // What is not written down yet is written with the next look.
+        let written = if self.dirty { checkpoint.saturating_sub(self.written.elapsed()) } else { pause };
+        tokio::select! {
+            () = signal.notified() => FIRST_POLL,
+            () = tokio::time::sleep(pause.min(written)) => (pause * 2).min(idle_poll),
+        }
+    }
+
     /// Publishes one window to its end; returns how many messages it held.
-    async fn window(&mut self) -> Result<u64, Fault> {
+    async fn window(&mut self) -> Result<usize, Fault> {
         let database = &self.relay.database;
         // A window that was begun is finished, with the same B: what committed since belongs to the next one.
         let b = match &self.cursor.snapshot_b {

@@ -24,6 +24,7 @@ pub(crate) fn settings() -> RelaySettings {
     RelaySettings {
         lease: Duration::from_mins(5),
         idle_poll: Duration::from_millis(20),
+        gather: Duration::ZERO,
         checkpoint: Duration::from_millis(20),
         page: 50,
     }
