@@ -3,7 +3,7 @@
 
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, PaymentRequested};
 use contracts::{OrderId, PaymentId, TenantId, Timestamp};
-use database::Tx;
+use database::{Tx, UnitOfWork};
 use outbox::AppendError;
 
 use crate::domain::{Conflict, Decision, Input, Order, State, Tell, decide};

@@ -3,7 +3,7 @@
 
 use audit::Fact;
 use contracts::{Caller, OperationId, RefundId, TenantId};
-use database::{Result, Signal, Tx};
+use database::{Result, Signal, Tx, UnitOfWork};
 use serde_json::json;
 
 use crate::domain::Receipt;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Tx};
+use database::{Database, Tx, UnitOfWork};
 use tokio::sync::Notify;
 
 use crate::bank::{self, Decision};

@@ -6,7 +6,7 @@ mod rows;
 use std::fmt::Display;
 
 use contracts::{Caller, OperationId, TenantId};
-use database::Tx;
+use database::UnitOfWork;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -80,7 +80,7 @@ impl Fact {
     }
 }
 
-/// Records the fact with the transaction's other effects.
-pub fn record(tx: &mut Tx, fact: Fact) {
-    tx.buffer(fact);
+/// Records the fact with the other effects of its unit of work.
+pub fn record(unit: &mut impl UnitOfWork, fact: Fact) {
+    unit.buffer(fact);
 }

@@ -19,7 +19,7 @@ pub trait Buffered: Send + Sync + Sized + 'static {
 /// An `INSERT` without `RETURNING` that is written together with others.
 ///
 /// The statement stays prepared if the text of all its parts depends on nothing but how many rows there are, and that
-/// as seldom as possible: arrays instead of `values(Vec)`, `treat_none_as_default_value = false`.
+/// as seldom as possible: [`InsertRows`](crate::InsertRows) instead of `values(Vec)`.
 pub struct Insert(Box<dyn QueryFragment<Pg> + Send + Sync>);
 
 impl Insert {

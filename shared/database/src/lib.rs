@@ -1,9 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod buffer;
+mod draft;
 mod error;
 pub mod functions;
+mod insert_rows;
+mod listed;
 mod migrations;
+mod notes;
 mod pool;
 mod rows;
 mod settings;
@@ -14,8 +18,11 @@ mod tx_connection;
 mod work;
 
 pub use buffer::{Buffered, Insert};
+pub use draft::{Draft, Shared};
 pub use error::{Class, Error, Result};
+pub use insert_rows::InsertRows;
 pub use migrations::{MigrateError, RELIABILITY, migrate};
+pub use notes::UnitOfWork;
 pub use pool::{Connection, Database};
 pub use rows::Rows;
 pub use settings::Settings;

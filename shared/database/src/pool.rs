@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::Runtime;
+use deadpool::managed::QueueMode;
 use diesel::ConnectionError;
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
@@ -56,6 +57,9 @@ impl Database {
             AsyncDieselConnectionManager::new_with_config(settings.guarded_url().expose_secret(), config);
         let pool = Pool::builder(manager)
             .max_size(settings.pool_size)
+            // The connection that was used last has its statements prepared and its pages at hand; and one that broke
+            // while nobody used it is not met before it is needed.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(settings.pool_wait))
             .create_timeout(Some(Duration::from_secs(2)))

@@ -1,46 +1,75 @@
-//! Any number of rows in one statement whose text has two forms only, so that it stays prepared.
+//! Any number of rows in a `FROM` clause whose text has two forms only, so that its statement stays prepared.
+
+use std::marker::PhantomData;
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
-use diesel::query_builder::AstPass;
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{Array, HasSqlType};
 
-/// Rows in a FROM clause, column by column: `(VALUES ($1, $2))` for one, `unnest($1, $2)` over arrays for any other
-/// number. A transaction has mostly one, and arrays of one cost PostgreSQL a fifth of the whole order (measured).
-pub struct Rows<'a, 'b> {
-    out: AstPass<'a, 'b, Pg>,
-    one: bool,
-    begun: bool,
+use crate::listed::listed;
+
+/// `(VALUES ($1, $2)) AS given (a, b)` for one row, and `unnest($1, $2) AS given (a, b)` over arrays for any other
+/// number: mostly there is one, and arrays of one cost PostgreSQL a fifth of a whole order (measured).
+#[derive(Default)]
+#[must_use]
+pub struct Rows {
+    columns: Vec<(&'static str, Box<dyn Values>)>,
 }
 
-impl<'a, 'b> Rows<'a, 'b> {
-    /// So many rows, at this place of a statement.
-    pub fn of(number: usize, mut out: AstPass<'a, 'b, Pg>) -> Self {
-        let one = number == 1;
-        out.push_sql(if one { "(VALUES (" } else { "unnest(" });
-        Self { out, one, begun: false }
-    }
-
-    /// The next column, a value for each row.
-    pub fn column<ST: 'static, T>(mut self, values: &'b [T]) -> QueryResult<Self>
+impl Rows {
+    /// The next column, with a value for each row.
+    pub fn column<ST, V>(mut self, name: &'static str, values: impl IntoIterator<Item = V>) -> Self
     where
+        ST: Send + Sync + 'static,
+        V: ToSql<ST, Pg> + Send + Sync + 'static,
         Pg: HasSqlType<ST>,
-        T: ToSql<ST, Pg>,
-        [T]: ToSql<Array<ST>, Pg>,
     {
-        if std::mem::replace(&mut self.begun, true) {
-            self.out.push_sql(", ");
-        }
-        match values {
-            [value] if self.one => self.out.push_bind_param(value)?,
-            values => self.out.push_bind_param::<Array<ST>, _>(values)?,
-        }
-        Ok(self)
+        let values = Typed { values: values.into_iter().collect(), sql_type: PhantomData::<fn() -> ST> };
+        self.columns.push((name, Box::new(values)));
+        self
+    }
+}
+
+/// The values of one column, whatever their type.
+trait Values: Send + Sync {
+    fn number(&self) -> usize;
+    fn bind<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()>;
+}
+
+struct Typed<ST, V> {
+    values: Vec<V>,
+    sql_type: PhantomData<fn() -> ST>,
+}
+
+impl<ST, V> Values for Typed<ST, V>
+where
+    ST: Send + Sync + 'static,
+    V: ToSql<ST, Pg> + Send + Sync,
+    Pg: HasSqlType<ST>,
+{
+    fn number(&self) -> usize {
+        self.values.len()
     }
 
-    /// After the last column. What follows is their alias, with the names of the columns.
-    pub fn end(mut self) {
-        self.out.push_sql(if self.one { "))" } else { ")" });
+    fn bind<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        match self.values.as_slice() {
+            [value] => out.push_bind_param(value),
+            values => out.push_bind_param::<Array<ST>, [V]>(values),
+        }
+    }
+}
+
+impl QueryFragment<Pg> for Rows {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        let one = self.columns.iter().all(|(_, values)| values.number() == 1);
+        out.push_sql(if one { "(VALUES (" } else { "unnest(" });
+        listed(&self.columns, &mut out, |(_, values), out| values.bind(out))?;
+        out.push_sql(if one { "))" } else { ")" });
+        out.push_sql(" AS given (");
+        listed(&self.columns, &mut out, |(name, _), out| out.push_identifier(name))?;
+        out.push_sql(")");
+        Ok(())
     }
 }

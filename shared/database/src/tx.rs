@@ -8,24 +8,21 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::TryFutureExt;
 use futures_util::future::try_join;
 
-use crate::buffer::{self, Buffered, Pending};
-use crate::{Database, Error, Result, Signal};
+use crate::buffer;
+use crate::draft::Shared;
+use crate::notes::{Notes, Noting};
+use crate::{Database, Error, Result};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-
-type Hook = Box<dyn FnOnce() + Send + Sync>;
 
 /// A transaction that somebody owns. Dropped uncommitted, it discards its connection.
 #[must_use = "a transaction that is not committed is undone"]
 pub struct Tx {
     /// `None` only once `commit` or `rollback` has given it back.
     connection: Option<Object<AsyncPgConnection>>,
-    database: Database,
     /// Set by any statement that failed; see `tx_connection`.
     failed: Arc<AtomicBool>,
-    pending: Vec<Pending>,
-    hooks: Vec<Hook>,
-    traceparent: Option<String>,
+    notes: Notes,
 }
 
 impl Tx {
@@ -50,11 +47,8 @@ impl Tx {
     async fn unopened(database: &Database) -> Result<Self> {
         Ok(Self {
             connection: Some(database.connection().await?),
-            database: database.clone(),
             failed: Arc::default(),
-            pending: Vec::new(),
-            hooks: Vec::new(),
-            traceparent: None,
+            notes: Notes::of(database.clone()),
         })
     }
 
@@ -71,7 +65,7 @@ impl Tx {
             other => Error::CommitUnknown(other.to_string()),
         })?;
         drop(self.connection.take());
-        for hook in self.hooks.drain(..) {
+        for hook in self.notes.hooks.drain(..) {
             hook();
         }
         Ok(())
@@ -112,51 +106,30 @@ impl Tx {
             return Err(Error::Poisoned);
         }
         self.control("SAVEPOINT business").await?;
-        Ok(Mark { pending: self.pending.len(), hooks: self.hooks.len() })
+        Ok(Mark { pending: self.notes.pending.len(), hooks: self.notes.hooks.len() })
     }
 
     /// Takes back everything since the latest mark.
     pub async fn undo(&mut self, mark: Mark) -> Result<()> {
         self.control("ROLLBACK TO SAVEPOINT business").await?;
         self.failed.store(false, Ordering::Relaxed);
-        self.pending.truncate(mark.pending);
-        self.hooks.truncate(mark.hooks);
+        self.notes.pending.truncate(mark.pending);
+        self.notes.hooks.truncate(mark.hooks);
         Ok(())
-    }
-
-    /// Keeps a row until the end of the transaction. Check it before: here is too late to refuse it.
-    pub fn buffer<R: Buffered>(&mut self, row: R) {
-        self.pending.push(Pending::new(row));
     }
 
     /// Writes what is buffered now, by one statement. `commit` does it too.
     pub async fn flush(&mut self) -> Result<()> {
-        if self.pending.is_empty() {
+        if self.notes.pending.is_empty() {
             return Ok(());
         }
-        let pending = std::mem::take(&mut self.pending);
+        let pending = std::mem::take(&mut self.notes.pending);
         buffer::write(pending, self).await
     }
 
-    /// Runs `hook` once the commit has succeeded, and never otherwise.
-    pub fn after_commit(&mut self, hook: impl FnOnce() + Send + Sync + 'static) {
-        self.hooks.push(Box::new(hook));
-    }
-
-    /// Wakes whoever waits for `signal` in this process, once the commit has succeeded.
-    pub fn wake_after_commit(&mut self, signal: Signal) {
-        let notify = self.database.signal(signal);
-        self.after_commit(move || notify.notify_one());
-    }
-
-    /// The trace context of the request or message that this unit of work serves (W3C traceparent).
-    pub fn traceparent(&self) -> Option<&str> {
-        self.traceparent.as_deref()
-    }
-
-    /// Says which request or message is served from here on.
-    pub fn set_traceparent(&mut self, traceparent: Option<String>) {
-        self.traceparent = traceparent;
+    /// Opens the transaction for several units of work at once.
+    pub fn share(self) -> Shared {
+        Shared::new(self)
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
@@ -187,6 +160,16 @@ impl Tx {
             self.failed.store(true, Ordering::Relaxed);
         }
         Ok(result?)
+    }
+}
+
+impl Noting for Tx {
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn notes_mut(&mut self) -> &mut Notes {
+        &mut self.notes
     }
 }
 

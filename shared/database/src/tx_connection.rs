@@ -106,3 +106,39 @@ impl<'a> AsyncConnectionCore for &'a Tx {
         noting_count(tx.failed(), AsyncConnectionCore::execute_returning_count(&mut tx.connection(), source))
     }
 }
+
+/// What a [`Draft`](crate::Draft) reads through. It owns its share of the transaction, so that a query's bounds need not
+/// name a lifetime.
+pub struct Reader(pub(crate) Arc<Tx>);
+
+impl SimpleAsyncConnection for Reader {
+    async fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
+        SimpleAsyncConnection::batch_execute(&mut &*self.0, query).await
+    }
+}
+
+impl AsyncConnectionCore for Reader {
+    type LoadFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<Rows>>;
+    type ExecuteFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<usize>>;
+    type Stream<'conn, 'query> = Rows;
+    type Row<'conn, 'query> = PgRow;
+    type Backend = diesel::pg::Pg;
+
+    fn load<'conn, 'query, T>(&'conn mut self, source: T) -> Self::LoadFuture<'conn, 'query>
+    where
+        T: AsQuery + 'query,
+        T::Query: QueryFragment<Self::Backend> + QueryId + 'query,
+    {
+        AsyncConnectionCore::load(&mut &*self.0, source)
+    }
+
+    fn execute_returning_count<'conn, 'query, T>(
+        &'conn mut self,
+        source: T,
+    ) -> Self::ExecuteFuture<'conn, 'query>
+    where
+        T: QueryFragment<Self::Backend> + QueryId + 'query,
+    {
+        AsyncConnectionCore::execute_returning_count(&mut &*self.0, source)
+    }
+}

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use database::{Tx, Work};
+use database::{Draft, Tx, Work};
 use idempotency::{Operation, Receipt};
 
 use crate::answer::respond;
@@ -42,6 +42,29 @@ impl<W: Command> Idempotent<W> {
                 Ok(reply.into())
             };
         let answer = idempotency::execute(&edge.database, edge.settings.retention, intent, command).await?;
+        Ok(respond(answer, &edge.settings))
+    }
+
+    /// The same for a command that only adds rows: under load, many of them share one transaction.
+    ///
+    /// The closure gets a [`Draft`]: it can read, and note what is to be written. It may be run again.
+    pub async fn execute_in_group<F>(self, handler: F) -> Result<HttpResponse, Problem>
+    where
+        for<'d, 'w> F: AsyncFnOnce(&'d mut Draft, &'w Wish<W>) -> Result<Reply, Failure>
+            + Work<&'d mut Draft, &'w Wish<W>, Result<Reply, Failure>, Fut: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        let Arrival { edge, intent, body } = self.arrival;
+        let command =
+            async move |draft: &mut Draft, operation: &Operation| -> Result<Receipt, idempotency::Failure> {
+                let wish = Wish::<W>::read(&body, operation).map_err(Failure::Refused)?;
+                let reply = handler(draft, &wish).await?;
+                Ok(reply.into())
+            };
+        let answer = edge.groups.execute(intent, command).await?;
         Ok(respond(answer, &edge.settings))
     }
 }

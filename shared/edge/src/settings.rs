@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
 use database::Database;
-use idempotency::{KeyPolicy, Retention};
+use idempotency::{GroupCommit, GroupSettings, KeyPolicy, Retention};
 use tokio::sync::OnceCell;
 
 use crate::list::CursorKey;
@@ -27,6 +27,8 @@ pub struct EdgeSettings {
     pub mismatch_status: u16,
     /// How long a command waits for what others do about it; then the answer is 202.
     pub operation_wait: Duration,
+    /// How commands that only add rows share a commit.
+    pub groups: GroupSettings,
     /// How much each tenant may ask of this process; `None`: as much as it likes.
     pub rate_limit: Option<RateLimit>,
 }
@@ -40,6 +42,7 @@ impl Default for EdgeSettings {
             body_deadline: Duration::from_secs(10),
             mismatch_status: 409,
             operation_wait: Duration::from_secs(2),
+            groups: GroupSettings::default(),
             rate_limit: None,
         }
     }
@@ -49,6 +52,7 @@ impl Default for EdgeSettings {
 #[derive(Clone)]
 pub struct Edge {
     pub(crate) database: Database,
+    pub(crate) groups: GroupCommit,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) settings: Arc<EdgeSettings>,
     pub(crate) limiter: Arc<Limiter>,
@@ -63,8 +67,9 @@ impl Edge {
         settings: EdgeSettings,
     ) -> Self {
         let limiter = Arc::new(Limiter::new(settings.rate_limit));
+        let groups = GroupCommit::new(database.clone(), settings.retention, settings.groups);
         let (authenticator, settings) = (authenticator.into(), Arc::new(settings));
-        Self { database, authenticator, settings, limiter, cursor_key: Arc::default() }
+        Self { database, groups, authenticator, settings, limiter, cursor_key: Arc::default() }
     }
 
     /// For reads.

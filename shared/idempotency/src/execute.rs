@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 
 use contracts::{Caller, OperationId};
 use database::functions::clock_timestamp;
-use database::{Class, Database, Error, Tx, Work};
+use database::{Class, Database, Error, Tx, UnitOfWork, Work};
 use diesel_async::RunQueryDsl;
 use tracing::Instrument;
 
-use crate::record::{Completed, Sight, lock_and_find};
+use crate::record::Completed;
+use crate::sight::{Sight, lock_and_find_one};
 use crate::{Answer, Failure, Intent, Operation, Receipt, Retention};
 
 /// How often a unit of work that lost to others is run before the caller is told to come back later.
@@ -65,7 +66,7 @@ type Entry = ControlFlow<Answer, (Tx, Operation)>;
 
 async fn enter(database: &Database, intent: &Intent) -> Result<Entry, Error> {
     let (tx, Sight { locked, at, found }) =
-        database.begin_reading(async |tx| lock_and_find(tx, intent).await).await?;
+        database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
     let answer = match found {
         // A finished record answers whoever holds the lock: that may be another replay.
         Some(found) => said(found.answer(intent), intent),
@@ -118,8 +119,8 @@ where
     };
     crashpoint::reach!("e2");
 
-    let (intent, operation) = (intent.clone(), operation.id);
-    tx.buffer(Completed { intent, operation, receipt: receipt.clone(), retention });
+    let answered = (intent.clone(), operation, receipt.clone());
+    tx.buffer(Completed { retention, all: vec![answered] });
     if let Err(error) = tx.flush().await {
         return Err(give_up(tx, error).await);
     }

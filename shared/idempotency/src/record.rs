@@ -1,16 +1,17 @@
-//! The record of one key: found, compared, written.
+//! The record of one key: compared and written.
+
+use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::OperationId;
-use database::functions::{clock_timestamp, from_now, pg_try_advisory_xact_lock};
-use database::{Buffered, Insert, Result, Tx};
+use database::functions::{clock_timestamp, from_now};
+use database::{Buffered, Insert, InsertRows};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
-use futures_util::future::try_join;
+use diesel::sql_types::Text;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{Answer, Intent, Receipt, Retention, Scope};
+use crate::{Answer, Intent, Operation, Receipt, Retention};
 
 diesel::table! {
     idempotency_record (tenant_id, client_id, method, route, key) {
@@ -42,7 +43,7 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_snapshot);
 
 /// A record as it was found, with its answer if it still has one.
-#[derive(Debug, Queryable)]
+#[derive(Debug, Clone, Queryable)]
 pub(crate) struct Found {
     operation_id: Uuid,
     fingerprint: Vec<u8>,
@@ -85,84 +86,45 @@ impl Found {
     }
 }
 
-/// What stands at the beginning of a unit of work.
-pub(crate) struct Sight {
-    /// The key's lock is ours until the transaction ends.
-    pub(crate) locked: bool,
-    /// The moment, by the database's clock.
-    pub(crate) at: DateTime<Utc>,
-    /// The key's record, if there is one.
-    pub(crate) found: Option<Found>,
-}
-
-/// Asks for the key's lock, then looks: two statements in that order, sent together.
-///
-/// In one statement the snapshot would be older than the lock, and the winner's record invisible to the loser.
-pub(crate) async fn lock_and_find(tx: &Tx, intent: &Intent) -> Result<Sight> {
-    use idempotency_record as record;
-    use idempotency_snapshot as snapshot;
-    let caller = &intent.scope.caller;
-    let lock = diesel::select((pg_try_advisory_xact_lock(intent.lock_number()), clock_timestamp()));
-    let find = record::table
-        .left_join(snapshot::table.on(snapshot::operation_id.eq(record::operation_id)))
-        .filter(record::tenant_id.eq(caller.tenant.as_str()))
-        .filter(record::client_id.eq(caller.client.as_str()))
-        .filter(record::method.eq(&intent.scope.method))
-        .filter(record::route.eq(&intent.scope.route))
-        .filter(record::key.eq(intent.key.as_str()))
-        .select((
-            record::operation_id,
-            record::fingerprint,
-            record::state,
-            record::status,
-            record::created_at,
-            record::expires_at.le(clock_timestamp().nullable()),
-            snapshot::headers.nullable(),
-            snapshot::body.nullable(),
-        ));
-    let (mut first, mut second) = (tx, tx);
-    let ((locked, at), found) =
-        try_join(lock.get_result(&mut first), find.get_results::<Found>(&mut second)).await?;
-    Ok(Sight { locked, at, found: found.into_iter().next() })
-}
-
-/// The completed record, waiting for the end of its transaction.
+/// Completed records with their answers, waiting for the end of their transaction.
 pub(crate) struct Completed {
-    pub(crate) intent: Intent,
-    pub(crate) operation: OperationId,
-    pub(crate) receipt: Receipt,
     pub(crate) retention: Retention,
+    pub(crate) all: Vec<(Intent, Operation, Receipt)>,
 }
 
 impl Completed {
     fn inserts(self) -> [Insert; 2] {
         use idempotency_record as record;
-        let Self { intent, operation, receipt, retention } = self;
-        let Scope { caller, method, route } = intent.scope;
-        let columns = (
-            record::tenant_id.eq(String::from(caller.tenant)),
-            record::client_id.eq(String::from(caller.client)),
-            record::method.eq(method),
-            record::route.eq(route),
-            record::key.eq(intent.key.as_str().to_owned()),
-            record::fingerprint.eq(intent.fingerprint.digest().to_vec()),
-            record::fingerprint_version.eq(i16::try_from(intent.fingerprint.version()).unwrap_or(0)),
-            record::state.eq("completed"),
-            record::operation_id.eq(operation.uuid()),
-            record::status.eq(i16::try_from(receipt.status).unwrap_or(500)),
-            record::completed_at.eq(clock_timestamp().nullable()),
-            record::expires_at.eq(from_now(retention.reply).nullable()),
-            record::tombstone_until.eq(from_now(retention.tombstone).nullable()),
-        );
-        let snapshot = (
-            idempotency_snapshot::operation_id.eq(operation.uuid()),
-            idempotency_snapshot::headers.eq(receipt.headers_as_json()),
-            idempotency_snapshot::body.eq(receipt.body),
-        );
-        [
-            Insert::new(diesel::insert_into(record::table).values(columns)),
-            Insert::new(diesel::insert_into(idempotency_snapshot::table).values(snapshot)),
-        ]
+        use idempotency_snapshot as snapshot;
+        let Self { retention, mut all } = self;
+        let answers: Vec<(Uuid, Value, Vec<u8>)> = all
+            .iter_mut()
+            .map(|(_, operation, receipt)| {
+                (operation.id.uuid(), receipt.headers_as_json(), take(&mut receipt.body))
+            })
+            .collect();
+        let snapshots = InsertRows::new(snapshot::table, answers)
+            .column(snapshot::operation_id, |(operation, ..)| *operation)
+            .column(snapshot::headers, |(_, headers, _)| headers.take())
+            .column(snapshot::body, |(.., body)| take(body));
+        let records = InsertRows::new(record::table, all)
+            .column(record::tenant_id, |(intent, ..)| intent.scope.caller.tenant.to_string())
+            .column(record::client_id, |(intent, ..)| intent.scope.caller.client.to_string())
+            .column(record::method, |(intent, ..)| take(&mut intent.scope.method))
+            .column(record::route, |(intent, ..)| take(&mut intent.scope.route))
+            .column(record::key, |(intent, ..)| intent.key.as_str().to_owned())
+            .column(record::fingerprint, |(intent, ..)| intent.fingerprint.digest().to_vec())
+            .column(record::fingerprint_version, |(intent, ..)| {
+                i16::try_from(intent.fingerprint.version()).unwrap_or(0)
+            })
+            .all(record::state, "completed".into_sql::<Text>())
+            .column(record::operation_id, |(_, operation, _)| operation.id.uuid())
+            .column(record::status, |(.., receipt)| Some(i16::try_from(receipt.status).unwrap_or(500)))
+            .column(record::created_at, |(_, operation, _)| operation.at)
+            .all(record::completed_at, clock_timestamp().nullable())
+            .all(record::expires_at, from_now(retention.reply).nullable())
+            .all(record::tombstone_until, from_now(retention.tombstone).nullable());
+        [Insert::new(snapshots), Insert::new(records)]
     }
 }
 

@@ -1,6 +1,6 @@
 //! One transaction: enter the messages, react to those that are new, commit. Nothing in between is visible to anybody.
 
-use database::{Database, Tx};
+use database::{Database, Tx, UnitOfWork};
 use messaging::Received;
 
 use crate::failure::{Stopped, caught};

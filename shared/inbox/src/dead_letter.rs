@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use contracts::{MessageParked, TenantId, header};
-use database::Tx;
+use database::{Tx, UnitOfWork};
 use outbox::{Address, MAX_PAYLOAD};
 
 use crate::bytes::{base64, sha256, shortened};

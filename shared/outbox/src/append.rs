@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use contracts::{Event, EventId, TenantId};
-use database::Tx;
+use database::UnitOfWork;
 use serde::Serialize;
 use thiserror::Error;
 use uuid::Uuid;
@@ -35,12 +35,12 @@ pub enum AppendError {
     },
 }
 
-/// Tells `event` if and only if the transaction commits.
+/// Tells `event` if and only if the unit of work is kept.
 ///
 /// Call it while the aggregate's row is locked; `sequence` is the event's place in that aggregate's history, from 1
 /// without gaps. Returns the event's id, made here: it is the same on the topic and in every inbox.
 pub fn append<E: Event>(
-    tx: &mut Tx,
+    unit: &mut impl UnitOfWork,
     tenant: &TenantId,
     sequence: i64,
     event: &E,
@@ -53,7 +53,7 @@ pub fn append<E: Event>(
         kind: Cow::Borrowed(E::TYPE),
         source: E::STREAM.name(),
     };
-    append_to(tx, tenant, address, sequence, event)
+    append_to(unit, tenant, address, sequence, event)
 }
 
 /// Where a message goes and what it is about, for what is said outside a service's own stream.
@@ -75,7 +75,7 @@ pub struct Address {
 
 /// The same for a message that is no service's event, and so brings its own address.
 pub fn append_to(
-    tx: &mut Tx,
+    unit: &mut impl UnitOfWork,
     tenant: &TenantId,
     address: Address,
     sequence: i64,
@@ -100,9 +100,9 @@ pub fn append_to(
         source,
         tenant_id: tenant.to_string(),
         payload,
-        traceparent: tx.traceparent().map(str::to_owned),
+        traceparent: unit.traceparent().map(str::to_owned),
     };
-    tx.buffer(row);
-    tx.wake_after_commit(COMMITTED);
+    unit.buffer(row);
+    unit.wake_after_commit(COMMITTED);
     Ok(id)
 }

@@ -1,14 +1,12 @@
 //! The log's table: the one statement that writes to it, and how its rows are read.
 
 use std::borrow::Cow;
+use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::{Envelope, InvalidName, Timestamp};
-use database::{Buffered, Database, Error, Insert, Rows};
-use diesel::pg::Pg;
+use database::{Buffered, Database, Error, Insert, InsertRows};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::sql_types::{BigInt, Binary, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
@@ -95,66 +93,18 @@ pub(crate) struct NewEvent {
 
 impl Buffered for NewEvent {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
-        vec![Insert::new(InsertEvents::of(rows))]
-    }
-}
-
-/// One statement for any number of events.
-#[derive(Default)]
-struct InsertEvents {
-    event_id: Vec<Uuid>,
-    topic: Vec<String>,
-    partition_key: Vec<Uuid>,
-    aggregate_type: Vec<&'static str>,
-    aggregate_id: Vec<Uuid>,
-    sequence: Vec<i64>,
-    kind: Vec<Cow<'static, str>>,
-    source: Vec<&'static str>,
-    tenant_id: Vec<String>,
-    payload: Vec<Vec<u8>>,
-    traceparent: Vec<Option<String>>,
-}
-
-impl InsertEvents {
-    fn of(rows: Vec<NewEvent>) -> Self {
-        let mut insert = Self::default();
-        for row in rows {
-            insert.event_id.push(row.event_id);
-            insert.topic.push(row.topic);
-            insert.partition_key.push(row.partition_key);
-            insert.aggregate_type.push(row.aggregate_type);
-            insert.aggregate_id.push(row.aggregate_id);
-            insert.sequence.push(row.sequence);
-            insert.kind.push(row.kind);
-            insert.source.push(row.source);
-            insert.tenant_id.push(row.tenant_id);
-            insert.payload.push(row.payload);
-            insert.traceparent.push(row.traceparent);
-        }
-        insert
-    }
-}
-
-impl QueryFragment<Pg> for InsertEvents {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, \
-             type, source, tenant_id, payload, traceparent) SELECT * FROM ",
-        );
-        Rows::of(self.event_id.len(), out.reborrow())
-            .column::<SqlUuid, _>(&self.event_id)?
-            .column::<Text, _>(&self.topic)?
-            .column::<SqlUuid, _>(&self.partition_key)?
-            .column::<Text, _>(&self.aggregate_type)?
-            .column::<SqlUuid, _>(&self.aggregate_id)?
-            .column::<BigInt, _>(&self.sequence)?
-            .column::<Text, _>(&self.kind)?
-            .column::<Text, _>(&self.source)?
-            .column::<Text, _>(&self.tenant_id)?
-            .column::<Binary, _>(&self.payload)?
-            .column::<Nullable<Text>, _>(&self.traceparent)?
-            .end();
-        out.push_sql(" AS event");
-        Ok(())
+        let insert = InsertRows::new(outbox_event::table, rows)
+            .column(outbox_event::event_id, |row| row.event_id)
+            .column(outbox_event::topic, |row| take(&mut row.topic))
+            .column(outbox_event::partition_key, |row| row.partition_key)
+            .column(outbox_event::aggregate_type, |row| row.aggregate_type)
+            .column(outbox_event::aggregate_id, |row| row.aggregate_id)
+            .column(outbox_event::sequence, |row| row.sequence)
+            .column(outbox_event::kind, |row| take(&mut row.kind))
+            .column(outbox_event::source, |row| row.source)
+            .column(outbox_event::tenant_id, |row| take(&mut row.tenant_id))
+            .column(outbox_event::payload, |row| take(&mut row.payload))
+            .column(outbox_event::traceparent, |row| row.traceparent.take());
+        vec![Insert::new(insert)]
     }
 }

@@ -12,6 +12,7 @@ mod common;
 use common::{confirmed, relay, rows, settings, tell, tenant, text, wait_for, with_text};
 use contracts::events::{OrderConfirmed, PaymentRequested};
 use contracts::{Event, OrderId, Stream, header};
+use database::UnitOfWork;
 use futures_util::FutureExt;
 use outbox::{AppendError, MAX_PAYLOAD};
 use testkit::{TestDatabase, TestTopics};

@@ -4,6 +4,7 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::Money;
 use contracts::events::{OrderLine, OrderPlaced};
+use database::UnitOfWork;
 use edge::{Command, CommandProblems, Faults, IdempotencyKey, Idempotent, Problem, Reply};
 use runtime::Context;
 use serde::Deserialize;
@@ -89,9 +90,9 @@ pub(crate) async fn place(
 ) -> Result<HttpResponse, Problem> {
     let expires_in = context.settings.expires_in();
     order
-        .execute(async move |tx, wish| {
+        .execute_in_group(async move |draft, wish| {
             let prices =
-                catalogue::prices(tx, wish.tenant(), wish.lines.iter().map(|line| &line.sku)).await?;
+                catalogue::prices(draft, wish.tenant(), wish.lines.iter().map(|line| &line.sku)).await?;
             let place = Place { lines: &wish.lines, expected_total: wish.expected_total };
             let placed = domain::place(place, &prices)?;
             let terms = Terms {
@@ -101,11 +102,11 @@ pub(crate) async fn place(
                 at: wish.at(),
                 expires_in,
             };
-            let row = orders::insert(tx, &placed, &terms)?;
+            let row = orders::insert(draft, &placed, &terms)?;
             let event = OrderPlaced { order: placed.id, lines: wish.lines.clone(), total: placed.total };
-            outbox::append(tx, wish.tenant(), row.sequence, &event)?;
-            tx.buffer(NewEntry::of_change(&row, What::OrderPlaced, &Cause::request(wish))?);
-            audit::record(tx, wish.fact("order.place", "order", placed.id));
+            outbox::append(draft, wish.tenant(), row.sequence, &event)?;
+            draft.buffer(NewEntry::of_change(&row, What::OrderPlaced, &Cause::request(wish))?);
+            audit::record(draft, wish.fact("order.place", "order", placed.id));
             Ok(Reply::created(format!("/v1/orders/{}", placed.id), &OrderView::try_from(row)?))
         })
         .await

@@ -1,10 +1,12 @@
 //! The orders' rows.
 
+use std::mem::take;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use contracts::events::CancelReason;
 use contracts::{Caller, Money, OrderId, PaymentId, TenantId};
 use database::functions::clock_timestamp;
-use database::{Buffered, Connection, Insert, Result, Tx};
+use database::{Buffered, Connection, Insert, InsertRows, Result, Tx, UnitOfWork};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use edge::Page;
@@ -16,10 +18,8 @@ use crate::domain::{Placed, PlacedLine, State};
 use crate::schema::orders;
 
 /// An order as it is stored.
-#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = orders)]
-// Otherwise the INSERT depends on which values are there, and is prepared anew each time: one round trip more.
-#[diesel(treat_none_as_default_value = false)]
 pub(crate) struct OrderRow {
     pub(crate) id: Uuid,
     tenant_id: String,
@@ -108,8 +108,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) expires_in: TimeDelta,
 }
 
-/// A pending order that has told its first event; inserted with everything else that its transaction writes.
-pub(crate) fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
+/// A pending order that has told its first event; inserted with everything else that is written with it.
+pub(crate) fn insert(unit: &mut impl UnitOfWork, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
     let row = OrderRow {
         id: placed.id.uuid(),
         tenant_id: terms.caller.tenant.to_string(),
@@ -127,24 +127,33 @@ pub(crate) fn insert(tx: &mut Tx, placed: &Placed, terms: &Terms<'_>) -> Result<
         updated_at: terms.at,
         expires_at: terms.at + terms.expires_in,
     };
-    tx.buffer(NewOrder { client_id: terms.caller.client.to_string(), row: row.clone() });
+    unit.buffer(NewOrder { client_id: terms.caller.client.to_string(), row: row.clone() });
     Ok(row)
 }
 
 /// An order on its way into the table.
-#[derive(Insertable)]
-#[diesel(table_name = orders)]
-#[diesel(treat_none_as_default_value = false)]
 struct NewOrder {
     client_id: String,
-    #[diesel(embed)]
     row: OrderRow,
 }
 
 impl Buffered for NewOrder {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
-        // One for each order: a unit of work has one.
-        rows.into_iter().map(|row| Insert::new(diesel::insert_into(orders::table).values(row))).collect()
+        let insert = InsertRows::new(orders::table, rows)
+            .column(orders::id, |new| new.row.id)
+            .column(orders::tenant_id, |new| take(&mut new.row.tenant_id))
+            .column(orders::client_id, |new| take(&mut new.client_id))
+            .column(orders::state, |new| take(&mut new.row.state))
+            .column(orders::lines, |new| new.row.lines.take())
+            .column(orders::amount, |new| new.row.amount)
+            .column(orders::currency, |new| take(&mut new.row.currency))
+            .column(orders::payment_method, |new| take(&mut new.row.payment_method))
+            .column(orders::reference, |new| new.row.reference.take())
+            .column(orders::sequence, |new| new.row.sequence)
+            .column(orders::placed_at, |new| new.row.placed_at)
+            .column(orders::updated_at, |new| new.row.updated_at)
+            .column(orders::expires_at, |new| new.row.expires_at);
+        vec![Insert::new(insert)]
     }
 }
 

@@ -1,12 +1,12 @@
 //! The timeline's rows: only ever added, in the transaction of what they tell about.
 
+use std::mem::take;
+
 use chrono::{DateTime, Utc};
 use contracts::{OrderId, TenantId};
-use database::{Buffered, Connection, Insert, Result, Rows};
-use diesel::pg::Pg;
+use database::functions::clock_timestamp;
+use database::{Buffered, Connection, Insert, InsertRows, Result};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -102,58 +102,15 @@ impl NewEntry {
 
 impl Buffered for NewEntry {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
-        vec![Insert::new(InsertEntries::of(rows))]
-    }
-}
-
-/// One statement for any number of entries.
-#[derive(Default)]
-struct InsertEntries {
-    order_id: Vec<Uuid>,
-    tenant_id: Vec<String>,
-    what: Vec<&'static str>,
-    state: Vec<&'static str>,
-    cause_kind: Vec<&'static str>,
-    cause_id: Vec<Uuid>,
-    cause_by: Vec<String>,
-    at: Vec<Option<DateTime<Utc>>>,
-}
-
-impl InsertEntries {
-    fn of(rows: Vec<NewEntry>) -> Self {
-        let mut insert = Self::default();
-        for row in rows {
-            insert.order_id.push(row.order_id);
-            insert.tenant_id.push(row.tenant_id);
-            insert.what.push(row.what);
-            insert.state.push(row.state);
-            insert.cause_kind.push(row.cause_kind);
-            insert.cause_id.push(row.cause_id);
-            insert.cause_by.push(row.cause_by);
-            insert.at.push(row.at);
-        }
-        insert
-    }
-}
-
-impl QueryFragment<Pg> for InsertEntries {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "INSERT INTO order_timeline (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at) \
-             SELECT order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, \
-             coalesce(at, clock_timestamp()) FROM ",
-        );
-        Rows::of(self.order_id.len(), out.reborrow())
-            .column::<SqlUuid, _>(&self.order_id)?
-            .column::<Text, _>(&self.tenant_id)?
-            .column::<Text, _>(&self.what)?
-            .column::<Text, _>(&self.state)?
-            .column::<Text, _>(&self.cause_kind)?
-            .column::<SqlUuid, _>(&self.cause_id)?
-            .column::<Text, _>(&self.cause_by)?
-            .column::<Nullable<Timestamptz>, _>(&self.at)?
-            .end();
-        out.push_sql(" AS entry (order_id, tenant_id, what, state, cause_kind, cause_id, cause_by, at)");
-        Ok(())
+        let insert = InsertRows::new(timeline::table, rows)
+            .column(timeline::order_id, |row| row.order_id)
+            .column(timeline::tenant_id, |row| take(&mut row.tenant_id))
+            .column(timeline::what, |row| row.what)
+            .column(timeline::state, |row| row.state)
+            .column(timeline::cause_kind, |row| row.cause_kind)
+            .column(timeline::cause_id, |row| row.cause_id)
+            .column(timeline::cause_by, |row| take(&mut row.cause_by))
+            .column_or(timeline::at, |row| row.at, clock_timestamp());
+        vec![Insert::new(insert)]
     }
 }

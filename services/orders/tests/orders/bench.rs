@@ -41,8 +41,12 @@ impl Deref for Bench {
 
 impl Bench {
     pub(crate) async fn start() -> Self {
+        Self::with(EdgeSettings::default()).await
+    }
+
+    pub(crate) async fn with(settings: EdgeSettings) -> Self {
         let database = TestDatabase::with(vec![Orders::migrations()]).await;
-        let instance = Instance::on(Database::clone(&database), EdgeSettings::default());
+        let instance = Instance::on(Database::clone(&database), settings);
         Self { database, instance }
     }
 

@@ -15,11 +15,11 @@ use crate::bench::{Bench, key, order, problem};
 /// BEGIN, key and look-up together; the prices; order, event, fact, timeline, record and snapshot as one statement;
 /// COMMIT.
 const OF_A_FIRST_EXECUTION: usize = 4;
-/// BEGIN, key and look-up together; ROLLBACK.
-const OF_A_REPLAY: usize = 2;
+/// BEGIN, key and look-up together. The ROLLBACK is not waited for.
+const OF_A_REPLAY: usize = 1;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_needs_four_round_trips_and_its_replay_two() {
+async fn an_order_needs_four_round_trips_and_its_replay_one() {
     let counter = RoundTrips::to_postgres().await;
     let bench = Bench::of_one_connection(Some(counter.address()), EdgeSettings::default()).await;
     bench.item("acme", "TEA", 450, "EUR").await;
@@ -37,6 +37,8 @@ async fn an_order_needs_four_round_trips_and_its_replay_two() {
             assert_eq!(answer.status(), 201);
             assert_eq!(answer.headers()["Idempotency-Status"], status);
             counts.push(count);
+            // A replay is answered before its transaction has ended; whoever gets the only connection comes after that.
+            assert_eq!(bench.get("acme", "/v1/orders").await.status(), 200);
         }
     }
     let least = |counts: &[usize]| counts.iter().copied().min().unwrap();

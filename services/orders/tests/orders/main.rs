@@ -18,3 +18,4 @@ mod peers;
 mod placing;
 mod reading;
 mod timeline;
+mod together;

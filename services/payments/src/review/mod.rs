@@ -7,7 +7,7 @@ mod show;
 mod view;
 
 use clap::Subcommand;
-use database::Tx;
+use database::{Tx, UnitOfWork};
 use runtime::{Answer, Context};
 use uuid::Uuid;
 

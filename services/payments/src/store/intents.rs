@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use contracts::{PaymentId, TenantId};
 use database::functions::{FromNow, clock_timestamp, from_now};
-use database::{Result, Tx};
+use database::{Result, Tx, UnitOfWork};
 use diesel::dsl::{Nullable, case_when};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use contracts::PaymentId;
-use database::Database;
+use database::{Database, UnitOfWork};
 use uuid::Uuid;
 
 use super::Limits;

@@ -1,6 +1,6 @@
 //! Takes due intents: one short transaction that never waits for anybody, and no call before its commit.
 
-use database::{Database, Tx};
+use database::{Database, Tx, UnitOfWork};
 
 use super::Limits;
 use super::poison;

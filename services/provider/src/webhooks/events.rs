@@ -1,6 +1,6 @@
 //! An event is written in the transaction of its cause: neither is there without the other.
 
-use database::{Signal, Tx};
+use database::{Signal, Tx, UnitOfWork};
 use serde_json::Value;
 
 use crate::processor::Occasion;

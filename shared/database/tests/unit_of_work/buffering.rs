@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use database::Error;
+use database::{Error, UnitOfWork};
 
 use crate::bench::{Note, notebook, notes};
 

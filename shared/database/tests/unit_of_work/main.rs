@@ -9,6 +9,8 @@
 
 mod bench;
 mod buffering;
+mod drafts;
 mod ends;
+mod rows;
 mod sessions;
 mod together;

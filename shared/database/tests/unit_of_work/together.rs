@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use database::functions::pg_try_advisory_xact_lock;
-use database::{Database, Result, Settings, Tx};
+use database::{Database, Result, Settings, Tx, UnitOfWork};
 use diesel_async::RunQueryDsl;
 use testkit::{RoundTrips, TestDatabase};
 use tokio::runtime::Handle;

@@ -1,7 +1,7 @@
 //! The end of a phased command, in the transaction that records its outcome: neither exists without the other.
 
 use contracts::OperationId;
-use database::{Result, Tx};
+use database::{Result, Tx, UnitOfWork};
 
 use super::operation::OperationState;
 use super::rows::{

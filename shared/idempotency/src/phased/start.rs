@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::OperationId;
-use database::{Database, Tx, Work};
+use database::{Database, Tx, UnitOfWork, Work};
 use tracing::Instrument;
 
 use super::Patience;
 use super::rows::{self, FAILED_RETRYABLE, STARTED, UNKNOWN};
 use super::wait::Waiter;
 use crate::execute::{ATTEMPTS, again, give_up, said};
-use crate::record::{Completed, Sight, lock_and_find};
+use crate::record::Completed;
+use crate::sight::{Sight, lock_and_find_one};
 use crate::{Answer, Failure, Intent, Operation, Retention};
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
@@ -99,7 +100,7 @@ where
         + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
         + Send,
 {
-    let (mut tx, sight) = database.begin_reading(async |tx| lock_and_find(tx, intent).await).await?;
+    let (mut tx, sight) = database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
     tx.set_traceparent(intent.traceparent.clone());
     match open(&mut tx, sight, retention, patience, intent, begin, resume).await {
         Ok(End::Commit(opened)) => {
@@ -183,12 +184,8 @@ where
         }
         Err(Failure::Rejected(receipt)) => {
             tx.undo(mark).await?;
-            tx.buffer(Completed {
-                intent: intent.clone(),
-                operation: operation.id,
-                receipt: receipt.clone(),
-                retention,
-            });
+            let answered = (intent.clone(), operation, receipt.clone());
+            tx.buffer(Completed { retention, all: vec![answered] });
             Opened::Answered(Answer::Executed(receipt))
         }
         Err(Failure::Refused(receipt)) => {

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use crate::shop::{self, KEY, Number, effects, intent, open_transactions, records, send};
 
 /// Makes COMMIT wait for the test, and then succeed or fail.
-fn slow_commit(verdict: &str) -> String {
+pub(crate) fn slow_commit(verdict: &str) -> String {
     format!(
         "CREATE FUNCTION wait_in_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
            SET LOCAL lock_timeout = 0; \
@@ -67,7 +67,8 @@ impl Lost {
     }
 }
 
-async fn waiting(database: &TestDatabase) -> i64 {
+/// Transactions that wait in their COMMIT.
+pub(crate) async fn waiting(database: &TestDatabase) -> i64 {
     let mut watcher = database.owner().await;
     let waiting = "SELECT count(*) AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";

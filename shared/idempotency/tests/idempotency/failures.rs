@@ -1,6 +1,6 @@
 //! What is not a business answer stores nothing, so that the retry runs afresh.
 
-use database::{Class, Database, Error, Settings, Tx};
+use database::{Class, Database, Error, Settings, Tx, UnitOfWork};
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Answer, Failure, Operation, Receipt, Retention};
 use testkit::{Proxy, TestDatabase, eventually};

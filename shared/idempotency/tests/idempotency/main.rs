@@ -12,6 +12,7 @@ mod contention;
 mod detachment;
 mod expiry;
 mod failures;
+mod group;
 mod natural;
 mod phased;
 mod progress;

@@ -1,6 +1,6 @@
 //! Commands that are idempotent by themselves: the same executor, without a key and a record.
 
-use database::{Class, Error, Tx};
+use database::{Class, Error, Tx, UnitOfWork};
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Failure, Operation, Receipt, execute_natural};
 use testkit::eventually;

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use idempotency::{Answer, Failure, Operation, Receipt, Retention, Scope};
 
-use database::Tx;
+use database::{Tx, UnitOfWork};
 
 use crate::shop::{self, KEY, assert_untouched, caller, effects, intent, intent_in, receipt, records, send};
 

@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contracts::Caller;
-use database::{Buffered, Database, Error, Insert, Settings, Tx};
+use database::{Buffered, Database, Draft, Error, Insert, InsertRows, Settings, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use idempotency::{
-    Answer, Failure, Fingerprint, FingerprintInput, Intent, Key, Operation, Receipt, Retention, Scope,
+    Answer, Failure, Fingerprint, FingerprintInput, GroupCommit, Intent, Key, Operation, Receipt, Retention,
+    Scope,
 };
 use testkit::TestDatabase;
 use tokio::runtime::Handle;
@@ -96,6 +99,18 @@ pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> Result<Receipt,
 /// An effect that waits in the transaction's buffer, as events and audit facts do.
 pub(crate) struct Later(pub(crate) Operation);
 
+/// The same with a note of its own.
+pub(crate) struct Noted(pub(crate) Operation, pub(crate) String);
+
+impl Buffered for Noted {
+    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+        let insert = InsertRows::new(effect::table, rows)
+            .column(effect::operation_id, |Self(operation, _)| operation.id.uuid())
+            .column(effect::note, |Self(_, note)| std::mem::take(note));
+        vec![Insert::new(insert)]
+    }
+}
+
 impl Buffered for Later {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
         let row =
@@ -147,6 +162,23 @@ impl Gate {
             Ok(receipt)
         };
         idempotency::execute(database, Retention::default(), intent, command).await
+    }
+
+    /// Holds a place for a group: a command that does nothing but stop at the gate. It is in the queue once polled.
+    pub(crate) fn hold(
+        &self,
+        groups: &GroupCommit,
+        intent: Intent,
+    ) -> BoxFuture<'static, Result<Answer, Error>> {
+        let (gate, groups) = (self.clone(), groups.clone());
+        async move {
+            let command = async move |_: &mut Draft, _: &Operation| -> Result<Receipt, Failure> {
+                gate.pass().await;
+                Err(Failure::Refused(receipt(403, "only to hold the place")))
+            };
+            GroupCommit::execute(&groups, intent, command).await
+        }
+        .boxed()
     }
 
     /// Tells that somebody is inside, and waits there.

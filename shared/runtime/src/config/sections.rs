@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use contracts::Topics;
 use edge::{Authenticator, EdgeSettings, JwksSource, RateLimit};
-use idempotency::{KeyPolicy, Retention};
+use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
 use outbox::RelaySettings;
@@ -75,7 +75,17 @@ pub(super) fn edge(fields: &mut Fields) -> EdgeSettings {
         body_deadline: fields.seconds("http.body_deadline_seconds", 1..=DAY),
         mismatch_status: fields.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
         operation_wait: fields.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
+        groups: groups(fields),
         rate_limit: rate_limit(fields),
+    }
+}
+
+fn groups(fields: &mut Fields) -> GroupSettings {
+    GroupSettings {
+        size: fields.number("groups.size", 1..=1_000),
+        at_once: fields.number("groups.at_once", 1..=1_000),
+        waiting: fields.number("groups.waiting", 1..=1_000_000),
+        wait: fields.milliseconds("groups.wait_milliseconds", 1..=60_000),
     }
 }
 
@@ -182,6 +192,7 @@ pub(super) fn relay(fields: &mut Fields) -> Relay {
     let settings = RelaySettings {
         lease: fields.seconds("relay.lease_seconds", 1..=DAY),
         idle_poll: fields.milliseconds("relay.idle_poll_milliseconds", 1..=60_000),
+        gather: fields.milliseconds("relay.gather_milliseconds", 0..=60_000),
         ..RelaySettings::default()
     };
     Relay { in_process: fields.switch("relay.in_process"), settings }

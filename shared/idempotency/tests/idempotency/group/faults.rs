@@ -1,0 +1,166 @@
+//! The fault of one is not the fault of the others.
+
+use std::time::Duration;
+
+use database::{Class, Database, Error, Settings};
+use diesel_async::SimpleAsyncConnection;
+use idempotency::Answer;
+use testkit::{Proxy, eventually};
+use tokio::runtime::Handle;
+
+use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, shared, together, transactions};
+use crate::commit::{slow_commit, waiting};
+use crate::shop::{self, effects, intent, open_transactions, records};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let endings = [Ending::Done, Ending::Rejected, Ending::Refused, Ending::Panics, Ending::Done];
+    let commands = endings
+        .iter()
+        .enumerate()
+        .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
+    let answers = together(&groups, commands).await;
+    assert!(matches!(&answers[0], Ok(Answer::Executed(receipt)) if receipt.status == 201), "{answers:?}");
+    assert!(matches!(&answers[1], Ok(Answer::Executed(receipt)) if receipt.status == 422), "{answers:?}");
+    assert!(matches!(&answers[2], Ok(Answer::Refused(receipt)) if receipt.status == 403), "{answers:?}");
+    assert!(matches!(&answers[3], Err(Error::Panicked)), "{answers:?}");
+    assert!(matches!(&answers[4], Ok(Answer::Executed(receipt)) if receipt.status == 201), "{answers:?}");
+    // The others did not have to run again, and what was noted by those left out was not written.
+    assert_eq!((shop.runs.number(), transactions(&database).await), (5, 1));
+    assert_eq!((effects(&database).await, records(&database).await), (2, 3));
+
+    // A rejection is kept; the keys of the others are free.
+    for (place, stored) in [(1, true), (2, false), (3, false)] {
+        let again = shop.send(&groups, intent(&key(place), "a"), Ending::Done).await.unwrap();
+        assert_eq!(matches!(again, Answer::Replayed { .. }), stored, "{place}: {again:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_cannot_be_written_is_the_fault_of_one() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let endings = [Ending::Done, Ending::Clashes, Ending::Done, Ending::Clashes, Ending::Rejected];
+    let commands = endings
+        .iter()
+        .enumerate()
+        .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
+    let answers = together(&groups, commands).await;
+    for place in [0, 2, 4] {
+        assert!(matches!(&answers[place], Ok(Answer::Executed(_))), "{answers:?}");
+    }
+    // Of two that want the same, one has it.
+    let told = [&answers[1], &answers[3]].into_iter().filter_map(|answer| answer.as_ref().err());
+    let told: Vec<bool> = told.map(|error| error.is_constraint("effect_note_key")).collect();
+    assert_eq!(told, [true], "{answers:?}");
+    assert_eq!((effects(&database).await, records(&database).await), (3, 4));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told() {
+    let database = shop::open().await;
+    let settings = |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings };
+    let (groups, shop) = (groups(&shop::instance(&database, settings), ONE_AT_A_TIME), Shop::default());
+    // Somebody has left the same note, and has not committed yet.
+    let mut somebody = database.owner().await;
+    let note = "BEGIN; INSERT INTO effect (operation_id, note) VALUES (gen_random_uuid(), 'the same')";
+    somebody.batch_execute(note).await.unwrap();
+    let endings = [Ending::Done, Ending::Clashes, Ending::Done];
+    let commands = || {
+        let send = |(place, ending): (usize, &Ending)| shop.send(&groups, intent(&key(place), "a"), *ending);
+        endings.iter().enumerate().map(send).collect::<Vec<_>>()
+    };
+    let answers = together(&groups, commands()).await;
+    assert!(matches!(&answers[0], Ok(Answer::Executed(_))), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap_err().class(), Class::Contention, "{answers:?}");
+    assert!(matches!(&answers[2], Ok(Answer::Executed(_))), "{answers:?}");
+    assert_eq!((effects(&database).await, records(&database).await), (2, 2));
+
+    somebody.batch_execute("ROLLBACK").await.unwrap();
+    let answers = together(&groups, commands()).await;
+    assert!(matches!(&answers[0], Ok(Answer::Replayed { .. })), "{answers:?}");
+    assert!(matches!(&answers[1], Ok(Answer::Executed(_))), "{answers:?}");
+    assert_eq!((effects(&database).await, records(&database).await), (3, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_that_one_command_swallows_is_its_own() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let endings = [Ending::Done, Ending::Swallows, Ending::Done];
+    let commands = endings
+        .iter()
+        .enumerate()
+        .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
+    let answers = together(&groups, commands).await;
+    assert!(matches!(&answers[0], Ok(Answer::Executed(_))), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap_err().class(), Class::Fault, "{answers:?}");
+    assert!(matches!(&answers[2], Ok(Answer::Executed(_))), "{answers:?}");
+    assert_eq!((effects(&database).await, records(&database).await), (2, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_broke_while_idle_costs_a_group_nothing() {
+    let database = shop::open().await;
+    let proxy = Proxy::to_postgres().await;
+    let settings = Settings::new(database.service_url(Some(proxy.address())));
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+    let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
+    distant.ping().await.unwrap();
+    proxy.cut().await;
+    proxy.mend();
+    let commands = (0..3).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
+    for answer in futures_util::future::join_all(commands).await {
+        assert!(matches!(answer, Ok(Answer::Executed(_))), "{answer:?}");
+    }
+    assert_eq!(effects(&database).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_database_a_whole_group_is_told_so() {
+    let database = shop::open().await;
+    let proxy = Proxy::to_postgres().await;
+    let settings = Settings::new(database.service_url(Some(proxy.address())));
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+    let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
+    proxy.cut().await;
+    let commands = (0..3).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
+    for answer in futures_util::future::join_all(commands).await {
+        assert_eq!(answer.unwrap_err().class(), Class::Unavailable);
+    }
+    assert_eq!((shop.runs.number(), effects(&database).await), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_commit_is_unknown_to_its_whole_group_until_the_retries_read_the_truth() {
+    let database = shop::open().await;
+    let mut holder = database.owner().await;
+    holder.batch_execute(&slow_commit("")).await.unwrap();
+    holder.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+    let proxy = Proxy::to_postgres().await;
+    let settings = Settings {
+        statement_timeout: Duration::from_mins(1),
+        ..Settings::new(database.service_url(Some(proxy.address())))
+    };
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+    let (lossy, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
+    let commands = (0..3).map(|number| shop.send(&lossy, intent(&key(number), "a"), Ending::Done));
+    let (answers, ()) = tokio::join!(together(&lossy, commands), async {
+        eventually("COMMIT waits", async || (waiting(&database).await == 1).then_some(())).await;
+        proxy.cut().await;
+    });
+    for answer in answers {
+        assert!(matches!(answer, Err(Error::CommitUnknown(_))), "{answer:?}");
+    }
+    holder.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+    eventually("COMMIT ends", async || (open_transactions(&database).await == 0).then_some(())).await;
+
+    let direct = groups(&database, ONE_AT_A_TIME);
+    for number in 0..3 {
+        let again = shop.send(&direct, intent(&key(number), "a"), Ending::Done).await.unwrap();
+        assert!(matches!(again, Answer::Replayed { .. }), "{again:?}");
+    }
+    assert_eq!((shop.runs.number(), effects(&database).await, records(&database).await), (3, 3, 3));
+}

@@ -1,0 +1,47 @@
+//! Whoever cannot be served in time is told so, and nothing of theirs is done.
+
+use std::time::Duration;
+
+use database::Class;
+use idempotency::{Answer, GroupSettings};
+
+use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, together};
+use crate::shop::{self, Gate, effects, intent};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_commands_than_may_wait_are_turned_away_at_once() {
+    let database = shop::open().await;
+    let groups = groups(&database, GroupSettings { waiting: 3, ..ONE_AT_A_TIME });
+    let shop = Shop::default();
+    let commands = (0..5).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
+    let answers = together(&groups, commands).await;
+    let (served, turned_away) = answers.split_at(3);
+    assert!(served.iter().all(|answer| matches!(answer, Ok(Answer::Executed(_)))), "{answers:?}");
+    for answer in turned_away {
+        assert_eq!(answer.as_ref().unwrap_err().class(), Class::Unavailable, "{answer:?}");
+    }
+    assert_eq!((shop.runs.number(), effects(&database).await), (3, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_waits_too_long_is_turned_away() {
+    let database = shop::open().await;
+    let wait = Duration::from_secs(1);
+    let groups = groups(&database, GroupSettings { wait, ..ONE_AT_A_TIME });
+    let (shop, gate) = (Shop::default(), Gate::closed());
+    let mut first = gate.hold(&groups, intent(&key(0), "a"));
+    assert!(futures_util::poll!(&mut first).is_pending());
+    gate.reached().await;
+    let mut late = shop.send(&groups, intent(&key(1), "a"), Ending::Done);
+    assert!(futures_util::poll!(&mut late).is_pending());
+    // Its time is what is tested, so it has to pass.
+    tokio::time::sleep(2 * wait).await;
+    gate.open();
+    assert!(matches!(first.await, Ok(Answer::Refused(_))));
+    assert_eq!(late.await.unwrap_err().class(), Class::Unavailable);
+    assert_eq!(shop.runs.number(), 0);
+    // The next one is served.
+    let next = shop.send(&groups, intent(&key(1), "a"), Ending::Done).await;
+    assert!(matches!(next, Ok(Answer::Executed(_))), "{next:?}");
+    assert_eq!(effects(&database).await, 1);
+}

@@ -1,0 +1,116 @@
+//! Group commit: what each command was promised alone holds in a group as well.
+
+mod faults;
+mod limits;
+mod together;
+
+use std::sync::Arc;
+
+use database::{Database, Draft, Error, UnitOfWork};
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::{FutureExt, poll};
+use idempotency::{Answer, Failure, GroupCommit, GroupSettings, Intent, Operation, Receipt, Retention};
+use testkit::TestDatabase;
+
+use crate::shop::{Gate, Noted, Runs, intent, receipt};
+
+/// One group at a time: whoever comes while one is under way goes with all the others that do.
+const ONE_AT_A_TIME: GroupSettings =
+    GroupSettings { size: 64, at_once: 1, waiting: 1_024, wait: std::time::Duration::from_mins(1) };
+
+fn groups(database: &Database, settings: GroupSettings) -> GroupCommit {
+    GroupCommit::new(database.clone(), Retention::default(), settings)
+}
+
+fn key(number: usize) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+/// How a command ends.
+#[derive(Clone, Copy)]
+enum Ending {
+    Done,
+    Rejected,
+    Refused,
+    Panics,
+    /// It notes the same effect as everybody else who ends so: there can be one.
+    Clashes,
+    /// It swallows the error of something that it reads.
+    Swallows,
+}
+
+/// Commands that end as they are told to, and how often they ran.
+#[derive(Clone, Default)]
+struct Shop {
+    runs: Runs,
+}
+
+impl Shop {
+    async fn run(
+        &self,
+        draft: &mut Draft,
+        operation: &Operation,
+        ending: Ending,
+    ) -> Result<Receipt, Failure> {
+        self.runs.add();
+        let id = operation.id.to_string();
+        let note = if matches!(ending, Ending::Clashes) { "the same" } else { &id };
+        draft.buffer(Noted(operation.clone(), note.to_owned()));
+        match ending {
+            Ending::Done | Ending::Clashes => Ok(receipt(201, &id)),
+            Ending::Rejected => Err(Failure::Rejected(receipt(422, &id))),
+            Ending::Refused => Err(Failure::Refused(receipt(403, &id))),
+            Ending::Panics => panic!("as a mistake in a handler would"),
+            Ending::Swallows => {
+                let fault = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
+                assert!(draft.read::<i32, _>(fault).await.is_err());
+                Ok(receipt(201, &id))
+            }
+        }
+    }
+
+    /// Sends one command; it is in the queue once this has been polled.
+    fn send(
+        &self,
+        groups: &GroupCommit,
+        intent: Intent,
+        ending: Ending,
+    ) -> BoxFuture<'static, Result<Answer, Error>> {
+        let (shop, groups) = (self.clone(), groups.clone());
+        async move {
+            let command = async move |draft: &mut Draft, operation: &Operation| {
+                shop.run(draft, operation, ending).await
+            };
+            groups.execute(intent, command).await
+        }
+        .boxed()
+    }
+}
+
+/// Sends all of these while another command is under way, so that they are one group. Their answers.
+async fn together(
+    groups: &GroupCommit,
+    commands: impl IntoIterator<Item = BoxFuture<'static, Result<Answer, Error>>>,
+) -> Vec<Result<Answer, Error>> {
+    let gate = Gate::closed();
+    let mut holder = gate.hold(groups, intent(&key(999_999), "hold"));
+    assert!(poll!(&mut holder).is_pending());
+    gate.reached().await;
+    let mut all = Box::pin(join_all(commands));
+    assert!(poll!(&mut all).is_pending());
+    gate.open();
+    holder.await.unwrap();
+    all.await
+}
+
+/// Transactions that have left effects.
+async fn transactions(database: &TestDatabase) -> i64 {
+    use diesel_async::RunQueryDsl;
+    let query = "SELECT count(DISTINCT xmin::text) AS number FROM effect";
+    let mut owner = database.owner().await;
+    diesel::sql_query(query).get_result::<crate::shop::Number>(&mut owner).await.unwrap().number
+}
+
+fn shared(database: &TestDatabase) -> (Arc<GroupCommit>, Shop) {
+    (Arc::new(groups(database, ONE_AT_A_TIME)), Shop::default())
+}

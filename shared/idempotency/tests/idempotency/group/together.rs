@@ -1,0 +1,111 @@
+//! What is one transaction, and what it costs.
+
+use database::{Database, Settings};
+use futures_util::future::join_all;
+use idempotency::{Answer, GroupSettings};
+use testkit::{RoundTrips, eventually};
+use tokio::runtime::Handle;
+
+use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, shared, together, transactions};
+use crate::shop::{self, effects, intent, records};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_that_wait_at_the_same_time_share_one_transaction() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let commands = (0..20).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
+    for answer in together(&groups, commands).await {
+        assert!(matches!(answer, Ok(Answer::Executed(_))), "{answer:?}");
+    }
+    assert_eq!((effects(&database).await, records(&database).await), (20, 20));
+    assert_eq!(transactions(&database).await, 1);
+    // Each with its own answer, whether it is asked for alone or together with others.
+    let again = (0..20).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
+    for answer in together(&groups, again).await {
+        assert!(matches!(answer, Ok(Answer::Replayed { .. })), "{answer:?}");
+    }
+    assert_eq!(shop.runs.number(), 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_is_no_larger_than_its_limit() {
+    let database = shop::open().await;
+    let groups = groups(&database, GroupSettings { size: 8, ..ONE_AT_A_TIME });
+    let shop = Shop::default();
+    let commands = (0..20).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
+    together(&groups, commands).await;
+    assert_eq!((effects(&database).await, transactions(&database).await), (20, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_needs_no_more_round_trips_than_one_command() {
+    let counter = RoundTrips::to_postgres().await;
+    let database = shop::open().await;
+    let settings = Settings { pool_size: 1, ..Settings::new(database.service_url(Some(counter.address()))) };
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+    let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
+    let (mut of_one, mut of_many) = (Vec::new(), Vec::new());
+    for round in 0..5 {
+        for (counts, number) in [(&mut of_one, 1), (&mut of_many, 30)] {
+            let keys = (0..number).map(|place| key(100 * number + round * 10_000 + place));
+            let commands: Vec<_> =
+                keys.map(|key| shop.send(&groups, intent(&key, "a"), Ending::Done)).collect();
+            let (answers, count) = counter.of(together(&groups, commands)).await;
+            assert!(answers.iter().all(|answer| matches!(answer, Ok(Answer::Executed(_)))), "{answers:?}");
+            counts.push(count);
+        }
+    }
+    // Each has the same holder of the place before it.
+    assert_eq!(of_one.iter().min(), of_many.iter().min(), "one: {of_one:?}, thirty: {of_many:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_several_times_in_a_group_takes_effect_once() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let send = |body| shop.send(&groups, intent(&key(0), body), Ending::Done);
+    let answers = together(&groups, [send("a"), send("a"), send("b")]).await;
+    assert!(matches!(answers[0], Ok(Answer::Executed(_))), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap(), &Answer::InProgress);
+    assert_eq!(answers[2].as_ref().unwrap(), &Answer::InProgress);
+    assert_eq!((effects(&database).await, shop.runs.number()), (1, 1));
+
+    let answers = together(&groups, [send("a"), send("b"), send("a")]).await;
+    assert!(matches!(answers[0], Ok(Answer::Replayed { .. })), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap(), &Answer::Reused);
+    assert!(matches!(answers[2], Ok(Answer::Replayed { .. })), "{answers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_of_two_instances_carry_each_key_out_once() {
+    let database = shop::open().await;
+    let shop = Shop::default();
+    let instances = [database.second_instance(), database.second_instance()];
+    let instances = instances.each_ref().map(|instance| groups(instance, GroupSettings::default()));
+    for round in 0..30 {
+        let keys: Vec<String> = (0..6).map(|place| key(round * 10 + place)).collect();
+        // In opposite order: were locks waited for, the two would wait for each other.
+        let there = keys.iter().map(|key| shop.send(&instances[0], intent(key, "a"), Ending::Done));
+        let back = keys.iter().rev().map(|key| shop.send(&instances[1], intent(key, "a"), Ending::Done));
+        let answers = join_all(there.chain(back).map(|sent| database.spawn(sent))).await;
+        let executed = answers.iter().filter(|answer| matches!(answer, Ok(Ok(Answer::Executed(_))))).count();
+        assert_eq!(executed, 6, "round {round}: {answers:?}");
+    }
+    assert_eq!((effects(&database).await, shop.runs.number()), (180, 180));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_stops_no_group() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let mut dropped = shop.send(&groups, intent(&key(0), "a"), Ending::Done);
+    let leave = async move {
+        assert!(futures_util::poll!(&mut dropped).is_pending());
+        drop(dropped);
+        Ok(Answer::InProgress)
+    };
+    let stays = shop.send(&groups, intent(&key(1), "a"), Ending::Done);
+    let answers = together(&groups, [Box::pin(leave) as _, stays]).await;
+    assert!(matches!(answers[1], Ok(Answer::Executed(_))), "{answers:?}");
+    eventually("both are carried out", async || (effects(&database).await == 2).then_some(())).await;
+}
