@@ -64,3 +64,15 @@ async fn a_busy_relay_does_not_write_its_cursor_after_each_message() {
     let stopped = progress(&database).await;
     assert!(!is_at_the_start(&stopped), "what was published was not written down at the end: {stopped:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_backlog_is_written_down_at_once() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let settings = RelaySettings { checkpoint: Duration::from_mins(10), page: 10, ..settings() };
+    for _ in 0..20 {
+        tell(&database, 1, &confirmed(OrderId::generate())).await;
+    }
+    let relay = relay(&database, &topics, settings);
+    eventually("the cursor", async || (!is_at_the_start(&progress(&database).await)).then_some(())).await;
+    relay.stop().await;
+}

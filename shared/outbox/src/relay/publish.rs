@@ -115,7 +115,9 @@ impl<'r> Publishing<'r> {
             self.cursor.last_id = last; // what commits late with a smaller id is never seen
         }
         self.dirty |= published > 0;
-        if self.dirty && self.written.elapsed() >= self.relay.settings.checkpoint {
+        // So much is worth a commit of its own.
+        let backlog = published >= self.relay.settings.page;
+        if self.dirty && (backlog || self.written.elapsed() >= self.relay.settings.checkpoint) {
             self.checkpoint().await?;
         }
         Ok(published)

@@ -32,6 +32,11 @@ pub(super) fn report(effort: &Effort, found: &[(usize, Vec<Round>)], memory: Opt
     part
 }
 
+/// Half of the statement, and four fifths where there is a crowd that can share a commit.
+fn target(connections: usize) -> f64 {
+    if connections < 64 { 0.5 } else { 0.8 }
+}
+
 fn ratios(part: &mut Part, found: &[(usize, Vec<Round>)]) {
     for (connections, rounds) in found {
         let beside = |of: fn(&Round) -> Option<f64>| median(rounds.iter().filter_map(of));
@@ -39,9 +44,13 @@ fn ratios(part: &mut Part, found: &[(usize, Vec<Round>)]) {
         let pgbench = beside(|round| Some(round.executed.load.rate / round.pgbench?.rate));
         let replays = beside(|round| Some(round.replayed.load.rate / round.executed.load.rate));
         let at = format!("at {connections} connections");
-        part.ratios.push(Ratio::new(format!("POST ÷ bare statement {at}"), statement, 0.5));
+        part.ratios.push(Ratio::new(format!("POST ÷ bare statement {at}"), statement, target(*connections)));
         if pgbench.is_finite() {
-            part.ratios.push(Ratio::new(format!("POST ÷ bare statement by pgbench {at}"), pgbench, 0.5));
+            part.ratios.push(Ratio::new(
+                format!("POST ÷ bare statement by pgbench {at}"),
+                pgbench,
+                target(*connections),
+            ));
         }
         part.ratios.push(Ratio::new(format!("replays ÷ first executions {at}"), replays, 5.0));
         part.figure(format!("place.{connections}.to_statement"), statement);
