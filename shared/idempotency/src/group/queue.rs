@@ -65,7 +65,8 @@ struct Place {
 impl Place {
     async fn serve(mut self) {
         while let Some(group) = self.next() {
-            let unit = Unit { database: &self.queue.database, retention: self.queue.retention };
+            let Queue { database, retention, settings, .. } = &*self.queue;
+            let unit = Unit { database, retention: *retention, wait: settings.wait };
             // Whoever is in it hears of a panic because nobody answers any more; the others must still be served.
             if AssertUnwindSafe(unit.carry_out(group)).catch_unwind().await.is_err() {
                 tracing::error!("a group of commands ended in a panic; what it had not committed was undone");

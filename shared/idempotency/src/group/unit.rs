@@ -1,10 +1,12 @@
 //! One group, one transaction.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use contracts::OperationId;
 use database::{Database, Error, Tx, UnitOfWork};
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use super::member::{Drafted, Member};
 use crate::execute::{ATTEMPTS, again, give_up, said};
@@ -17,6 +19,8 @@ use crate::{Answer, Failure, Intent, Operation, Receipt, Retention};
 pub(super) struct Unit<'a> {
     pub(super) database: &'a Database,
     pub(super) retention: Retention,
+    /// How long it may try to begin.
+    pub(super) wait: Duration,
 }
 
 /// Nothing of the group was kept, and these have no answer.
@@ -70,7 +74,22 @@ impl Unit<'_> {
             return Ok(());
         }
         crashpoint::reach!("e1");
-        let (tx, kept) = draft(tx, begun).await?;
+        let mut left_out = Vec::new();
+        let done = self.finish(tx, begun, &mut left_out).await;
+        // Not before the transaction has ended: whoever tries again at once would find their own key's lock taken.
+        for (member, answer) in left_out {
+            member.tell(answer);
+        }
+        done
+    }
+
+    async fn finish(
+        self,
+        tx: Tx,
+        begun: Vec<(Member, Operation)>,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Result<(), Undone> {
+        let (tx, kept) = draft(tx, begun, left_out).await?;
         crashpoint::reach!("e2");
         if kept.is_empty() {
             let _ = tx.rollback().await;
@@ -82,7 +101,16 @@ impl Unit<'_> {
     /// The transaction, and what is known of each member's key.
     async fn begin(self, members: &[Member]) -> Result<(Tx, Vec<Sight>), Error> {
         let intents: Vec<&Intent> = members.iter().map(|member| &member.intent).collect();
-        self.database.begin_reading(async |tx| lock_and_find(tx, &intents).await).await
+        let (since, mut attempt) = (Instant::now(), 1);
+        loop {
+            match self.database.begin_reading(async |tx| lock_and_find(tx, &intents).await).await {
+                // A connection that has just broken may not be known to be. That must not cost a whole group.
+                Err(Error::Unavailable(_)) if attempt < ATTEMPTS && since.elapsed() < self.wait => {
+                    attempt += 1;
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Writes what all have noted, with their records, and only then tells them.
@@ -112,6 +140,9 @@ struct Kept {
     operation: Operation,
     receipt: Receipt,
 }
+
+/// A command whose answer is not stored, and that answer.
+type LeftOut = (Member, Result<Answer, Error>);
 
 fn undone(kept: Vec<Kept>, error: Error) -> Undone {
     Undone { members: kept.into_iter().map(|Kept { member, .. }| member).collect(), error }
@@ -152,14 +183,18 @@ fn answer_the_known(members: Vec<Member>, sights: Vec<Sight>) -> Vec<(Member, Op
 }
 
 /// Runs all commands at the same time, and leaves out those that are not to be stored.
-async fn draft(tx: Tx, begun: Vec<(Member, Operation)>) -> Result<(Tx, Vec<Kept>), Undone> {
+async fn draft(
+    tx: Tx,
+    begun: Vec<(Member, Operation)>,
+    left_out: &mut Vec<LeftOut>,
+) -> Result<(Tx, Vec<Kept>), Undone> {
     let shared = tx.share();
     let all =
         begun.into_iter().map(async |(member, operation)| (member.draft(&shared, operation).await, member));
     let (mut drafts, mut kept, mut failed, mut fault) = (Vec::new(), Vec::new(), Vec::new(), None);
     for (drafted, member) in join_all(all).await {
         let Some(Drafted { draft, operation, result }) = drafted else {
-            member.tell(Err(Error::Panicked));
+            left_out.push((member, Err(Error::Panicked)));
             continue;
         };
         match result {
@@ -169,7 +204,7 @@ async fn draft(tx: Tx, begun: Vec<(Member, Operation)>) -> Result<(Tx, Vec<Kept>
             }
             // What it has noted is dropped with its draft.
             Err(Failure::Rejected(receipt)) => kept.push(Kept { member, operation, receipt }),
-            Err(Failure::Refused(receipt)) => member.tell(Ok(Answer::Refused(receipt))),
+            Err(Failure::Refused(receipt)) => left_out.push((member, Ok(Answer::Refused(receipt)))),
             Err(Failure::Database(error)) => {
                 failed.push(member);
                 fault = Some(error);

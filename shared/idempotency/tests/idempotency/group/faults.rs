@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use database::{Class, Database, Error, Settings};
 use diesel_async::SimpleAsyncConnection;
+use futures_util::FutureExt;
 use idempotency::Answer;
 use testkit::{Proxy, eventually};
 use tokio::runtime::Handle;
@@ -35,6 +36,24 @@ async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
     for (place, stored) in [(1, true), (2, false), (3, false)] {
         let again = shop.send(&groups, intent(&key(place), "a"), Ending::Done).await.unwrap();
         assert_eq!(matches!(again, Answer::Replayed { .. }), stored, "{place}: {again:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_left_out_of_a_group_can_try_again_at_once() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    let other = super::groups(&database.second_instance(), ONE_AT_A_TIME);
+    for (round, ending) in (0..40).zip([Ending::Refused, Ending::Panics].into_iter().cycle()) {
+        let (left_out, kept) = (key(2 * round), key(2 * round + 1));
+        let again = async {
+            let _ = shop.send(&groups, intent(&left_out, "a"), ending).await;
+            shop.send(&other, intent(&left_out, "a"), Ending::Done).await
+        };
+        let commands = [again.boxed(), shop.send(&groups, intent(&kept, "a"), Ending::Done)];
+        for answer in futures_util::future::join_all(commands).await {
+            assert!(matches!(answer, Ok(Answer::Executed(_))), "round {round}: {answer:?}");
+        }
     }
 }
 
@@ -108,14 +127,18 @@ async fn a_connection_that_broke_while_idle_costs_a_group_nothing() {
     let settings = Settings::new(database.service_url(Some(proxy.address())));
     let distant = Database::new(&settings, Handle::current()).unwrap();
     let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
-    distant.ping().await.unwrap();
-    proxy.cut().await;
-    proxy.mend();
-    let commands = (0..3).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
-    for answer in futures_util::future::join_all(commands).await {
-        assert!(matches!(answer, Ok(Answer::Executed(_))), "{answer:?}");
+    // Again and again, because what is tested is the moment before the pool has noticed.
+    for round in 0..10 {
+        distant.ping().await.unwrap();
+        proxy.cut().await;
+        proxy.mend();
+        let keys = (3 * round..3 * round + 3).map(key);
+        let commands = keys.map(|key| shop.send(&groups, intent(&key, "a"), Ending::Done));
+        for answer in futures_util::future::join_all(commands).await {
+            assert!(matches!(answer, Ok(Answer::Executed(_))), "round {round}: {answer:?}");
+        }
     }
-    assert_eq!(effects(&database).await, 3);
+    assert_eq!(effects(&database).await, 30);
 }
 
 #[tokio::test(flavor = "multi_thread")]
