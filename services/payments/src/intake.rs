@@ -132,7 +132,7 @@ pub(crate) async fn refund(
     audit::record(tx, fact.with(details));
     tx.wake_after_commit(ACCEPTED);
     tx.after_commit(|| {
-        crashpoint::reach!("k1");
+        crashpoint::reach!("refund.attempt_committed");
     });
     Ok(id)
 }

@@ -9,8 +9,32 @@ use crate::Refused;
 
 /// Every place there is; the README says where each stands.
 pub const NAMES: [&str; 26] = [
-    "e1", "e2", "e3", "e4", "r1", "r2", "r3", "r4", "c1", "c2", "c3", "c4", "c5", "c6", "p1", "p2", "p3",
-    "p4", "k1", "k2", "k3", "w1", "w2", "w3", "t1", "d1",
+    "execute.key_claimed",
+    "execute.command_done",
+    "execute.before_commit",
+    "execute.after_commit",
+    "relay.window_read",
+    "relay.message_sent",
+    "relay.before_checkpoint",
+    "relay.after_checkpoint",
+    "consume.batch_received",
+    "consume.ids_entered",
+    "consume.before_commit",
+    "consume.after_commit",
+    "consume.offset_stored",
+    "consume.partitions_revoked",
+    "charge.attempt_committed",
+    "charge.request_sent",
+    "charge.response_read",
+    "charge.outcome_recorded",
+    "refund.attempt_committed",
+    "refund.request_sent",
+    "refund.outcome_recorded",
+    "webhook.event_verified",
+    "webhook.before_commit",
+    "webhook.after_commit",
+    "expire.order_picked",
+    "shutdown.draining",
 ];
 
 /// What marks a name in a program's bytes, so that a look at the file tells whether it can be crashed.
@@ -69,7 +93,7 @@ impl Plan {
         std::env::var("IDEM_CRASH").ok().and_then(|text| Self::read(&text).ok())
     }
 
-    /// `e4`, or `e4:3` for the third time.
+    /// `execute.after_commit`, or `execute.after_commit:3` for the third time.
     pub(crate) fn read(text: &str) -> Result<Self, Refused> {
         let (name, hit) = text.split_once(':').unwrap_or((text, "1"));
         let hit = hit.parse().ok().filter(|hit| *hit > 0);
@@ -89,13 +113,29 @@ mod tests {
 
     #[test]
     fn a_place_is_named_with_its_hit_or_without() {
-        assert_eq!(Plan::read("e4"), Ok(Plan { name: "e4".to_owned(), hit: 1 }));
-        assert_eq!(Plan::read("r2:3"), Ok(Plan { name: "r2".to_owned(), hit: 3 }));
+        assert_eq!(
+            Plan::read("execute.after_commit"),
+            Ok(Plan { name: "execute.after_commit".to_owned(), hit: 1 })
+        );
+        assert_eq!(
+            Plan::read("relay.message_sent:3"),
+            Ok(Plan { name: "relay.message_sent".to_owned(), hit: 3 })
+        );
     }
 
     #[test]
     fn what_cannot_be_obeyed_is_refused_with_the_list() {
-        for text in ["e5", "e", "e44", "E4", "e4:", "e4:0", "e4:x", "e4:1:1", ":1"] {
+        for text in [
+            "execute.after",
+            "execute",
+            "execute.after_commit2",
+            "EXECUTE.AFTER_COMMIT",
+            "execute.after_commit:",
+            "execute.after_commit:0",
+            "execute.after_commit:x",
+            "execute.after_commit:1:1",
+            ":1",
+        ] {
             let refused = Plan::read(text).expect_err(text).to_string();
             assert!(refused.contains(text) && refused.contains(&NAMES.join(" ")), "{refused}");
         }

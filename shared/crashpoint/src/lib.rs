@@ -8,7 +8,7 @@ mod refused;
 pub use enabled::{NAMES, is_known, reached};
 pub use refused::Refused;
 
-/// A place where a test may end the process: `crashpoint::reach!("e4")`. A name that is not in [`NAMES`] does not
+/// A place where a test may end the process: `crashpoint::reach!("execute.after_commit")`. A name that is not in [`NAMES`] does not
 /// compile.
 #[cfg(feature = "enabled")]
 #[macro_export]

@@ -14,32 +14,32 @@ use std::fs;
 
 /// Every place, as in a program that has them all.
 fn everywhere() {
-    crashpoint::reach!("e1");
-    crashpoint::reach!("e2");
-    crashpoint::reach!("e3");
-    crashpoint::reach!("e4");
-    crashpoint::reach!("r1");
-    crashpoint::reach!("r2");
-    crashpoint::reach!("r3");
-    crashpoint::reach!("r4");
-    crashpoint::reach!("c1");
-    crashpoint::reach!("c2");
-    crashpoint::reach!("c3");
-    crashpoint::reach!("c4");
-    crashpoint::reach!("c5");
-    crashpoint::reach!("c6");
-    crashpoint::reach!("p1");
-    crashpoint::reach!("p2");
-    crashpoint::reach!("p3");
-    crashpoint::reach!("p4");
-    crashpoint::reach!("w1");
-    crashpoint::reach!("w2");
-    crashpoint::reach!("w3");
-    crashpoint::reach!("k1");
-    crashpoint::reach!("k2");
-    crashpoint::reach!("k3");
-    crashpoint::reach!("t1");
-    crashpoint::reach!("d1");
+    crashpoint::reach!("execute.key_claimed");
+    crashpoint::reach!("execute.command_done");
+    crashpoint::reach!("execute.before_commit");
+    crashpoint::reach!("execute.after_commit");
+    crashpoint::reach!("relay.window_read");
+    crashpoint::reach!("relay.message_sent");
+    crashpoint::reach!("relay.before_checkpoint");
+    crashpoint::reach!("relay.after_checkpoint");
+    crashpoint::reach!("consume.batch_received");
+    crashpoint::reach!("consume.ids_entered");
+    crashpoint::reach!("consume.before_commit");
+    crashpoint::reach!("consume.after_commit");
+    crashpoint::reach!("consume.offset_stored");
+    crashpoint::reach!("consume.partitions_revoked");
+    crashpoint::reach!("charge.attempt_committed");
+    crashpoint::reach!("charge.request_sent");
+    crashpoint::reach!("charge.response_read");
+    crashpoint::reach!("charge.outcome_recorded");
+    crashpoint::reach!("webhook.event_verified");
+    crashpoint::reach!("webhook.before_commit");
+    crashpoint::reach!("webhook.after_commit");
+    crashpoint::reach!("refund.attempt_committed");
+    crashpoint::reach!("refund.request_sent");
+    crashpoint::reach!("refund.outcome_recorded");
+    crashpoint::reach!("expire.order_picked");
+    crashpoint::reach!("shutdown.draining");
 }
 
 /// The names that stand behind the mark in this program. The mark is put together here, lest it find itself.

@@ -95,7 +95,7 @@ where
         Entry::Continue(begun) => begun,
         Entry::Break(answer) => return Ok(answer),
     };
-    crashpoint::reach!("e1");
+    crashpoint::reach!("execute.key_claimed");
 
     tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
     tx.set_traceparent(intent.traceparent.clone());
@@ -117,16 +117,16 @@ where
         }
         Err(Failure::Database(error)) => return Err(give_up(tx, error).await),
     };
-    crashpoint::reach!("e2");
+    crashpoint::reach!("execute.command_done");
 
     let answered = (intent.clone(), operation, receipt.clone());
     tx.buffer(Completed { retention, all: vec![answered] });
     if let Err(error) = tx.flush().await {
         return Err(give_up(tx, error).await);
     }
-    crashpoint::reach!("e3");
+    crashpoint::reach!("execute.before_commit");
     tx.commit().await?;
-    crashpoint::reach!("e4");
+    crashpoint::reach!("execute.after_commit");
     Ok(Answer::Executed(receipt))
 }
 

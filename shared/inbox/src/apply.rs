@@ -20,7 +20,7 @@ pub(crate) async fn apply(
     let mut tx = database.begin().await?;
     let entries: Vec<Entry> = batch.iter().map(Incoming::entry).collect();
     let mut new = ledger::enter(&mut tx, consumer, &entries).await?;
-    crashpoint::reach!("c2");
+    crashpoint::reach!("consume.ids_entered");
     let mut fresh: Vec<Incoming> = Vec::with_capacity(new.len());
     for incoming in batch {
         let id = incoming.envelope.id;
@@ -48,7 +48,7 @@ pub(crate) async fn apply(
     batch.sequences.store(&mut tx).await?;
     batch.waiting.store(&mut tx, consumer).await?;
     tx.flush().await?;
-    crashpoint::reach!("c3");
+    crashpoint::reach!("consume.before_commit");
     tx.commit().await?;
     Ok(batch.applied)
 }

@@ -62,7 +62,7 @@ impl Runner {
         let mut subscription = Subscription::start(&self.brokers, SubscriptionSettings::new(group, topics))?;
         let batches = TaskTracker::new();
         while let Some(Some(batch)) = stop.run_until_cancelled(subscription.next()).await {
-            crashpoint::reach!("c1");
+            crashpoint::reach!("consume.batch_received");
             let worker = Worker {
                 database: self.database.clone(),
                 reactions: self.reactions.clone(),
@@ -91,9 +91,9 @@ impl Worker {
         if self.all_of(&batch).await.is_break() {
             return; // Dropped undone: the next owner of the partition gets it again.
         }
-        crashpoint::reach!("c4");
+        crashpoint::reach!("consume.after_commit");
         batch.done();
-        crashpoint::reach!("c5");
+        crashpoint::reach!("consume.offset_stored");
     }
 
     async fn all_of(&self, batch: &Batch) -> ControlFlow<()> {

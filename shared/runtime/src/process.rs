@@ -91,7 +91,7 @@ impl Process {
         if let Some(clients) = clients {
             let start = Instant::now();
             let drained = clients.stop(true);
-            crashpoint::reach!("d1");
+            crashpoint::reach!("shutdown.draining");
             drained.await;
             // The server drops what has not ended by then, and does not say so.
             if start.elapsed() >= self.drain {

@@ -18,7 +18,7 @@ pub(crate) async fn expire_due(database: Database) -> database::Result<()> {
     let due = orders::due(&mut connection, ROUND).await?;
     drop(connection);
     for (tenant, id) in due {
-        crashpoint::reach!("t1");
+        crashpoint::reach!("expire.order_picked");
         match expire(&database, tenant, id).await {
             Err(error) if error.class() == Class::Unavailable => return Err(error),
             Err(error) => tracing::warn!(order = %id, %error, "not expired; the next round tries again"),

@@ -181,7 +181,7 @@ impl Processor {
 async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
     let mut response = request.send().await?;
     // The processor has acted; its answer is not read yet.
-    crashpoint::reach!("p2");
+    crashpoint::reach!("charge.request_sent");
     let (status, replayed) = (response.status().as_u16(), is_replayed(&response));
     let retry_after = retry_after(&response);
     let mut body = Vec::new();
@@ -195,7 +195,7 @@ async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
             return Ok(Answer::Lost);
         }
     }
-    crashpoint::reach!("p3");
+    crashpoint::reach!("charge.response_read");
     Ok(Answer::Reply { status, replayed, retry_after, body })
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn receive_event(
 ) -> Result<HttpResponse, Problem> {
     let webhooks = &context.settings.webhooks;
     believe(&request, &body.0, webhooks).map_err(refused)?;
-    crashpoint::reach!("w1");
+    crashpoint::reach!("webhook.event_verified");
     let event = Event::read(&body.0, context.settings.forms.deployment()).ok_or_else(|| {
         tracing::error!("the processor has signed what is not an event of its protocol");
         Problem::new(
@@ -58,7 +58,7 @@ pub(crate) async fn receive_event(
     let (database, hash) = (context.database.clone(), Sha256::digest(&body.0));
     // The processor hangs up early; that is no reason to do it all again.
     context.database.detach(async move { store(&database, &event, &hash).await }).await??;
-    crashpoint::reach!("w3");
+    crashpoint::reach!("webhook.after_commit");
     Ok(HttpResponse::Ok().finish())
 }
 
@@ -110,7 +110,7 @@ async fn store(database: &Database, event: &Event, hash: &[u8]) -> database::Res
         payments::lock(&mut tx, known.payment).await?;
         intents::look_up_soon(&mut tx, known.intent).await?;
     }
-    crashpoint::reach!("w2");
+    crashpoint::reach!("webhook.before_commit");
     tx.commit().await?;
     let intent = subject.map(|known| known.intent);
     tracing::info!(event = id, kind, ?intent, "WebhookReceived");

@@ -119,7 +119,7 @@ impl Worker {
     }
 
     async fn carry_out(&self, call: Call) {
-        crashpoint::reach!("p1");
+        crashpoint::reach!("charge.attempt_committed");
         let Call { attempt, ask } = call;
         let (payment, intent, number) = (attempt.payment, attempt.intent, attempt.number);
         tracing::info!(%payment, %intent, attempt = number, "AttemptStarted");
@@ -130,13 +130,13 @@ impl Worker {
         tracing::info!(%payment, %intent, attempt = number, outcome = %news, "AttemptEnded");
         let is_refund = intent != payment.uuid();
         if is_refund {
-            crashpoint::reach!("k2");
+            crashpoint::reach!("refund.request_sent");
         }
         self.record(&attempt, &news).await;
         if is_refund {
-            crashpoint::reach!("k3");
+            crashpoint::reach!("refund.outcome_recorded");
         }
-        crashpoint::reach!("p4");
+        crashpoint::reach!("charge.outcome_recorded");
     }
 
     /// Records the news, trying again while the lease lasts. Past it the intent is due anyway, and asking again finds

@@ -73,7 +73,7 @@ impl Unit<'_> {
             let _ = tx.rollback().await;
             return Ok(());
         }
-        crashpoint::reach!("e1");
+        crashpoint::reach!("execute.key_claimed");
         let mut left_out = Vec::new();
         let done = self.finish(tx, begun, &mut left_out).await;
         // Not before the transaction has ended: whoever tries again at once would find their own key's lock taken.
@@ -90,7 +90,7 @@ impl Unit<'_> {
         left_out: &mut Vec<LeftOut>,
     ) -> Result<(), Undone> {
         let (tx, kept) = draft(tx, begun, left_out).await?;
-        crashpoint::reach!("e2");
+        crashpoint::reach!("execute.command_done");
         if kept.is_empty() {
             let _ = tx.rollback().await;
             return Ok(());
@@ -122,11 +122,11 @@ impl Unit<'_> {
         if let Err(error) = tx.flush().await {
             return Err(undone(kept, give_up(tx, error).await));
         }
-        crashpoint::reach!("e3");
+        crashpoint::reach!("execute.before_commit");
         if let Err(error) = tx.commit().await {
             return Err(undone(kept, error));
         }
-        crashpoint::reach!("e4");
+        crashpoint::reach!("execute.after_commit");
         for Kept { member, receipt, .. } in kept {
             member.tell(Ok(Answer::Executed(receipt)));
         }

@@ -105,7 +105,7 @@ where
     match open(&mut tx, sight, retention, patience, intent, begin, resume).await {
         Ok(End::Commit(opened)) => {
             tx.commit().await?;
-            crashpoint::reach!("e4");
+            crashpoint::reach!("execute.after_commit");
             Ok(opened)
         }
         Ok(End::Rollback(opened)) => {
@@ -171,11 +171,11 @@ where
         + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
         + Send,
 {
-    crashpoint::reach!("e1");
+    crashpoint::reach!("execute.key_claimed");
     tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
     let mark = tx.mark().await?;
     let begun = begin(tx, &operation).await;
-    crashpoint::reach!("e2");
+    crashpoint::reach!("execute.command_done");
     let opened = match begun {
         Ok(()) => {
             rows::insert(tx, intent, &operation, retention).await?;
@@ -194,7 +194,7 @@ where
         Err(Failure::Database(error)) => return Err(error),
     };
     tx.flush().await?;
-    crashpoint::reach!("e3");
+    crashpoint::reach!("execute.before_commit");
     Ok(End::Commit(opened))
 }
 

@@ -71,7 +71,7 @@ impl MemberContext {
     }
 
     fn revoked(&self, partitions: &TopicPartitionList) {
-        crashpoint::reach!("c6");
+        crashpoint::reach!("consume.partitions_revoked");
         self.assignment.ends();
         self.commands.send(Command::Revoked);
         let (group, count) = (self.group.as_str(), partitions.count());

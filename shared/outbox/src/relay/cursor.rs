@@ -36,7 +36,7 @@ impl Cursor {
     /// Writes it down, unless another relay has taken over since.
     pub(super) async fn checkpoint(&self, database: &Database, epoch: i64) -> Result<(), Fault> {
         let mut connection = database.connection().await?;
-        crashpoint::reach!("r3");
+        crashpoint::reach!("relay.before_checkpoint");
         #[cfg(not(feature = "mutant-no-fence"))]
         let mine = outbox_cursor::table.filter(outbox_cursor::epoch.eq(epoch));
         #[cfg(feature = "mutant-no-fence")] // a relay that was replaced moves the cursor, too

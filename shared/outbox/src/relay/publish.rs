@@ -92,7 +92,7 @@ impl<'r> Publishing<'r> {
         loop {
             let ids = window::ids(database, &self.cursor.snapshot_a, &b, last, IDS).await?;
             let Some(&end) = ids.last() else { break };
-            crashpoint::reach!("r1");
+            crashpoint::reach!("relay.window_read");
             self.cursor.snapshot_b = Some(b.clone());
             for page in ids.chunks(self.relay.settings.page) {
                 for row in rows::by_ids(database, page).await? {
@@ -137,7 +137,7 @@ impl<'r> Publishing<'r> {
                 Err(error) => return Err(error.into()),
             }
         }
-        crashpoint::reach!("r2");
+        crashpoint::reach!("relay.message_sent");
         self.sent.push_back((row.id, false));
         let Letter { envelope, topic, .. } = &letter;
         tracing::info!(event_id = %envelope.id, kind = %envelope.kind, topic, "MessageRelayed");
@@ -181,7 +181,7 @@ impl<'r> Publishing<'r> {
 
     async fn checkpoint(&mut self) -> Result<(), Fault> {
         self.cursor.checkpoint(&self.relay.database, self.epoch).await?;
-        crashpoint::reach!("r4");
+        crashpoint::reach!("relay.after_checkpoint");
         self.written = Instant::now();
         self.dirty = false;
         Ok(())

@@ -106,7 +106,8 @@ fn a_variable_that_nothing_reads_is_a_fault() {
 
 #[test]
 fn variables_of_scripts_are_none_of_ours() {
-    let foreign: &[(&str, &str)] = &[("IDEM_PORT_BASE", "x"), ("IDEM_CRASH", "e4:1"), ("PATH__X", "y")];
+    let foreign: &[(&str, &str)] =
+        &[("IDEM_PORT_BASE", "x"), ("IDEM_CRASH", "execute.after_commit:1"), ("PATH__X", "y")];
     assert_eq!(faulty(Purpose::Ask, &[foreign]), Vec::<String>::new());
 }
 

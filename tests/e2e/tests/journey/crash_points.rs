@@ -29,7 +29,7 @@ fn the_programs_under_test_have_every_crash_point_and_the_provider_none() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_point_that_does_not_exist_is_refused_at_the_start() {
     let mut stack = Stack::prepared(Options::default()).await;
-    for wrong in ["e9", "e4:0", "e4:first"] {
+    for wrong in ["execute.nowhere", "execute.after_commit:0", "execute.after_commit:first"] {
         stack.launch("orders", &[("IDEM_CRASH", wrong)]);
         assert_eq!(stack.program("orders").ended().await.code(), Some(2), "{wrong}");
         let said = stack.program("orders").log();

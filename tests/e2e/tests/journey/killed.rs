@@ -32,7 +32,12 @@ async fn revive(stack: &mut Stack, name: &'static str, point: &str) {
 async fn orders_killed_around_its_commit_replays_exactly_what_was_committed() {
     let (mut stack, customer) = warm().await;
     let mut orders = 1;
-    for (point, committed) in [("e1", false), ("e2", false), ("e3", false), ("e4", true)] {
+    for (point, committed) in [
+        ("execute.key_claimed", false),
+        ("execute.command_done", false),
+        ("execute.before_commit", false),
+        ("execute.after_commit", true),
+    ] {
         arm(&mut stack, "orders", point).await;
         let key = key();
         let broken = customer.placing(&key, 2, "pm_card_visa").send().await;

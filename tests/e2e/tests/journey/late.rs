@@ -79,7 +79,7 @@ async fn a_capture_that_is_recorded_after_the_expiry_is_given_back() {
     let (mut stack, customer) = stack(3).await;
     stack.program("payments").terminate();
     stack.program("payments").ended().await;
-    stack.launch_ready("payments", &[("IDEM_CRASH", "p3:1")]).await;
+    stack.launch_ready("payments", &[("IDEM_CRASH", "charge.response_read:1")]).await;
     let order = customer.places(2, "pm_card_visa").await;
     stack.program("payments").ended().await;
     assert!(stack.program("payments").was_killed());

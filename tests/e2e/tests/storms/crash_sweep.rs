@@ -14,7 +14,7 @@ use testkit::eventually;
 
 use crate::turn;
 
-/// A program's turn: where it is to end, such as at `e4:2`, one after the other.
+/// A program's turn: where it is to end, such as at `execute.after_commit:2`, one after the other.
 type Turn = (&'static str, Vec<String>);
 
 /// In this order, because who dies is away from its consumer group for six seconds: until payments has died, the
@@ -25,12 +25,40 @@ fn each(points: &[&str], hits: RangeInclusive<u32>) -> Vec<String> {
     points.iter().flat_map(|point| hits.clone().map(move |hit| format!("{point}:{hit}"))).collect()
 }
 
-/// Every place at three hits. `d1` is reached once in a process's life: each program has its own.
+/// Every place at three hits. `shutdown.draining` is reached once in a process's life: each program has its own.
 fn rounds() -> Vec<Round> {
-    let with_d1 = |points: &[&str]| [each(points, 1..=3), each(&["d1"], 1..=1)].concat();
-    let payments = with_d1(&["p1", "p2", "p3", "p4", "c5", "k1", "k2", "k3", "w1", "w2", "w3"]);
-    let inventory = with_d1(&["c1", "c2", "c3", "c4", "c6"]);
-    let orders = with_d1(&["e1", "e2", "e3", "e4", "r1", "r2", "r3", "r4", "t1"]);
+    let with_draining = |points: &[&str]| [each(points, 1..=3), each(&["shutdown.draining"], 1..=1)].concat();
+    let payments = with_draining(&[
+        "charge.attempt_committed",
+        "charge.request_sent",
+        "charge.response_read",
+        "charge.outcome_recorded",
+        "consume.offset_stored",
+        "refund.attempt_committed",
+        "refund.request_sent",
+        "refund.outcome_recorded",
+        "webhook.event_verified",
+        "webhook.before_commit",
+        "webhook.after_commit",
+    ]);
+    let inventory = with_draining(&[
+        "consume.batch_received",
+        "consume.ids_entered",
+        "consume.before_commit",
+        "consume.after_commit",
+        "consume.partitions_revoked",
+    ]);
+    let orders = with_draining(&[
+        "execute.key_claimed",
+        "execute.command_done",
+        "execute.before_commit",
+        "execute.after_commit",
+        "relay.window_read",
+        "relay.message_sent",
+        "relay.before_checkpoint",
+        "relay.after_checkpoint",
+        "expire.order_picked",
+    ]);
     let mut rounds: Vec<Round> = Vec::new();
     for inventory in inventory {
         rounds.push([("payments", Vec::new()), ("inventory", vec![inventory]), ("orders", Vec::new())]);
@@ -97,7 +125,7 @@ async fn take_turn(stack: &mut Stack, program: &'static str, places: &[String]) 
         let crash = [("IDEM_CRASH", place.as_str())];
         // Orders wait while the other programs come back: with so little time they are due.
         let soon = [("IDEM_SAGA__EXPIRY_SECONDS", "1"), ("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "50")];
-        let more = if place.starts_with("t1") { &soon[..] } else { &[] };
+        let more = if place.starts_with("expire.order_picked") { &soon[..] } else { &[] };
         stack.launch(program, &[&crash, more].concat());
         if stack.ready_or_ended(program).await.is_none() {
             provoke(stack, program, place).await;
@@ -111,9 +139,9 @@ async fn take_turn(stack: &mut Stack, program: &'static str, places: &[String]) 
 
 /// Customers reach most places; for the others something is done.
 async fn provoke(stack: &mut Stack, program: &str, place: &str) {
-    if place.starts_with("d1") {
+    if place.starts_with("shutdown.draining") {
         stack.program(program).terminate();
-    } else if place.starts_with("c6") {
+    } else if place.starts_with("consume.partitions_revoked") {
         rebalance_until_dead(stack, program).await;
     }
 }

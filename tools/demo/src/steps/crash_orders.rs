@@ -11,7 +11,7 @@ use crate::trouble::Trouble;
 use crate::world::{TEA, VISA, World};
 
 /// After COMMIT, before the first byte of the answer.
-const POINT: &str = "e4:1";
+const POINT: &str = "execute.after_commit:1";
 const REFERENCE: &str = "orders-killed";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {

@@ -7,7 +7,7 @@ use crate::trouble::Trouble;
 use crate::world::{VISA, World};
 
 /// The processor's answer has been read; nothing of it is stored.
-const POINT: &str = "p3:1";
+const POINT: &str = "charge.response_read:1";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     step.doing("starting payments so that it will kill itself");

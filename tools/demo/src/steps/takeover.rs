@@ -10,7 +10,7 @@ use crate::trouble::Trouble;
 use crate::world::World;
 
 /// The broker has acknowledged messages; the cursor is about to be moved over them.
-const POINT: &str = "r3:1";
+const POINT: &str = "relay.before_checkpoint:1";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     let (_, epoch) = world.active_relay(Part::Orders).await?;
