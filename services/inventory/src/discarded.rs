@@ -3,12 +3,15 @@
 use contracts::OrderId;
 use contracts::events::OrderPlaced;
 use database::Tx;
-use inbox::{Discarded, Failure};
+use inbox::{DiscardedMessage, HandlerError};
 
 use crate::store::reservations;
 
 /// What will not end by itself.
-pub(crate) async fn what_stays_open(tx: &mut Tx, discarded: &Discarded) -> Result<Vec<String>, Failure> {
+pub(crate) async fn what_stays_open(
+    tx: &mut Tx,
+    discarded: &DiscardedMessage,
+) -> Result<Vec<String>, HandlerError> {
     let order = OrderId::from(discarded.aggregate);
     let warning = match reservations::holder(tx, order).await? {
         Some(holder) if holder.is_held => Some(format!(

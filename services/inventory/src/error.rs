@@ -1,22 +1,26 @@
 //! The problems that only `inventory` has, and how its rejections become answers.
 
-use edge::{Failure, Kind};
+use edge::{CommandError, ProblemType};
 
 use crate::domain::{Impossible, Rejection, Stock};
 
 /// Not enough is on hand, or what is there is held for orders.
-pub(crate) const STOCK_INSUFFICIENT: Kind =
-    Kind { code: "stock-insufficient", status: 409, title: "There is not enough stock", retryable: false };
+pub(crate) const STOCK_INSUFFICIENT: ProblemType = ProblemType {
+    code: "stock-insufficient",
+    status: 409,
+    title: "There is not enough stock",
+    retryable: false,
+};
 
 /// Above the limit.
-pub(crate) const STOCK_LIMIT: Kind =
-    Kind { code: "stock-limit", status: 422, title: "The stock would be too large", retryable: false };
+pub(crate) const STOCK_LIMIT: ProblemType =
+    ProblemType { code: "stock-limit", status: 422, title: "The stock would be too large", retryable: false };
 
 /// All of them.
 #[cfg(test)]
-const ALL: &[&Kind] = &[&STOCK_INSUFFICIENT, &STOCK_LIMIT];
+const ALL: &[&ProblemType] = &[&STOCK_INSUFFICIENT, &STOCK_LIMIT];
 
-impl From<Rejection> for Failure {
+impl From<Rejection> for CommandError {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Insufficient(stock) => {
@@ -36,7 +40,7 @@ impl From<Rejection> for Failure {
     }
 }
 
-impl From<Impossible> for inbox::Failure {
+impl From<Impossible> for inbox::HandlerError {
     fn from(impossible: Impossible) -> Self {
         Self::Refused(impossible.to_string())
     }

@@ -1,17 +1,17 @@
 #![doc = include_str!("../README.md")]
 
 mod api;
+mod consumers;
 mod discarded;
 pub mod domain;
 mod error;
-mod reactions;
 mod schema;
 mod store;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
-use inbox::Reactions;
+use inbox::Consumer;
 use runtime::{Context, Fields, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -59,7 +59,7 @@ impl Service for Inventory {
         api::routes(app);
     }
 
-    fn reactions(_: &Context<Self>) -> Option<Reactions> {
-        Some(reactions::reactions())
+    fn consumer(_: &Context<Self>) -> Option<Consumer> {
+        Some(consumers::consumer())
     }
 }

@@ -2,13 +2,16 @@
 
 use contracts::events::ItemChanged;
 use database::Tx;
-use inbox::{Discarded, Failure};
+use inbox::{DiscardedMessage, HandlerError};
 
 use crate::domain::State;
 use crate::store::orders;
 
 /// What will not end as it would have.
-pub(crate) async fn what_stays_open(tx: &mut Tx, discarded: &Discarded) -> Result<Vec<String>, Failure> {
+pub(crate) async fn what_stays_open(
+    tx: &mut Tx,
+    discarded: &DiscardedMessage,
+) -> Result<Vec<String>, HandlerError> {
     if discarded.is::<ItemChanged>() {
         let item = discarded.aggregate;
         return Ok(vec![format!(

@@ -1,10 +1,10 @@
 //! The problems that only `orders` has, and which of its rejections are kept.
 
-use edge::{Failure, kinds};
+use edge::{CommandError, problem_types};
 
 use crate::domain::{Conflict, Rejection};
 
-kinds! {
+problem_types! {
     /// The catalogue does not know an item (yet).
     ITEM_UNKNOWN = "item-unknown", 422, "An item is not in the catalogue", retryable: true;
     /// An order has one currency.
@@ -19,7 +19,7 @@ kinds! {
     ORDER_CANCELLED_OTHERWISE = "order-cancelled-otherwise", 409, "The order was cancelled with another reason", retryable: false;
 }
 
-impl From<Rejection> for Failure {
+impl From<Rejection> for CommandError {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             // The projection follows within moments: the same key may try again.
@@ -49,7 +49,7 @@ impl From<Rejection> for Failure {
     }
 }
 
-impl From<Conflict> for Failure {
+impl From<Conflict> for CommandError {
     fn from(conflict: Conflict) -> Self {
         match conflict {
             Conflict::TooLate | Conflict::Impossible => {

@@ -1,11 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 mod api;
+mod consumers;
 mod discarded;
 pub mod domain;
 mod error;
 mod expiry;
-mod reactions;
 mod saga;
 mod schema;
 mod settings;
@@ -15,7 +15,7 @@ mod timeline;
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
-use inbox::Reactions;
+use inbox::Consumer;
 use runtime::{Context, Fields, Job, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -67,8 +67,8 @@ impl Service for Orders {
         api::routes(app);
     }
 
-    fn reactions(_: &Context<Self>) -> Option<Reactions> {
-        Some(reactions::reactions())
+    fn consumer(_: &Context<Self>) -> Option<Consumer> {
+        Some(consumers::consumer())
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

@@ -99,7 +99,7 @@ fn order_cancelled(row: &OrderRow, reason: CancelReason) -> OrderCancelled {
     OrderCancelled { order: row.id(), reason }
 }
 
-impl From<Fault> for edge::Failure {
+impl From<Fault> for edge::CommandError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Database(error) => Self::Database(error),
@@ -110,7 +110,7 @@ impl From<Fault> for edge::Failure {
     }
 }
 
-impl From<Fault> for inbox::Failure {
+impl From<Fault> for inbox::HandlerError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Database(error) => Self::Database(error),

@@ -2,7 +2,7 @@
 //! for those that came too late to change anything.
 
 use contracts::Envelope;
-use edge::Wish;
+use edge::CommandRequest;
 use idempotency::Operation;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -58,7 +58,7 @@ impl What {
         }
     }
 
-    /// What is heard, if this input is news from another service; a wish is none, only what comes of it.
+    /// What is heard, if this input is news from another service; a request is none, only what comes of it.
     pub(crate) fn heard(input: &Input) -> Option<Self> {
         match input {
             Input::StockReserved => Some(Self::StockReserved),
@@ -120,9 +120,9 @@ pub(crate) struct Cause {
 
 impl Cause {
     /// The command that a handler carries out.
-    pub(crate) fn request<W>(wish: &Wish<W>) -> Self {
-        let by = wish.caller().client.to_string();
-        Self { kind: CauseKind::Request, id: wish.operation().uuid(), by }
+    pub(crate) fn request<W>(request: &CommandRequest<W>) -> Self {
+        let by = request.caller().client.to_string();
+        Self { kind: CauseKind::Request, id: request.operation().uuid(), by }
     }
 
     /// What another service said.

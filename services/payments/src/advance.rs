@@ -1,5 +1,5 @@
 //! The only place where a payment or a refund changes: the table decides, and this carries the decision out in the
-//! caller's transaction, with the payment locked. Reactions and worker come here; nobody else writes these rows.
+//! caller's transaction, with the payment locked. Consumer and worker come here; nobody else writes these rows.
 
 use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded};
 use contracts::{Event, EventId};
@@ -32,13 +32,13 @@ impl Fault {
     /// Whether waiting may help.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Self::Database(error) => error.class() != database::Class::Fault,
+            Self::Database(error) => error.class() != database::ErrorClass::Permanent,
             Self::Append(_) => false,
         }
     }
 }
 
-impl From<Fault> for inbox::Failure {
+impl From<Fault> for inbox::HandlerError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Database(error) => Self::Database(error),

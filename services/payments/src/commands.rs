@@ -5,7 +5,7 @@
 use std::mem::discriminant;
 
 use database::Tx;
-use edge::{Failure, Problem, Reply};
+use edge::{CommandError, Problem, Reply};
 use idempotency::{Conclusion, Operation, conclude};
 use uuid::Uuid;
 
@@ -134,7 +134,7 @@ pub(crate) async fn attempt_ended(tx: &mut Tx, payment: &PaymentRow, intent: Uui
 }
 
 /// The client asks again for a charge that rests: the same payment, under the same key of the processor.
-pub(crate) async fn try_again(tx: &mut Tx, operation: &Operation) -> Result<(), Failure> {
+pub(crate) async fn try_again(tx: &mut Tx, operation: &Operation) -> Result<(), CommandError> {
     if let Some(payment) = payments::lock_of_operation(tx, operation.id).await? {
         intents::hasten(tx, payment.id).await?;
     }
@@ -142,7 +142,7 @@ pub(crate) async fn try_again(tx: &mut Tx, operation: &Operation) -> Result<(), 
 }
 
 /// Refunds do not rest, so there is nothing to wake.
-pub(crate) async fn go_on(_: &mut Tx, _: &Operation) -> Result<(), Failure> {
+pub(crate) async fn go_on(_: &mut Tx, _: &Operation) -> Result<(), CommandError> {
     Ok(())
 }
 

@@ -3,13 +3,16 @@
 use contracts::OrderId;
 use contracts::events::{OrderConfirmed, PaymentRequested};
 use database::Tx;
-use inbox::{Discarded, Failure};
+use inbox::{DiscardedMessage, HandlerError};
 
 use crate::domain::payment::State;
 use crate::store::payments;
 
 /// What will not end by itself.
-pub(crate) async fn what_stays_open(tx: &mut Tx, discarded: &Discarded) -> Result<Vec<String>, Failure> {
+pub(crate) async fn what_stays_open(
+    tx: &mut Tx,
+    discarded: &DiscardedMessage,
+) -> Result<Vec<String>, HandlerError> {
     let order = OrderId::from(discarded.aggregate);
     let Some(payment) = payments::lock_of_order(tx, order).await? else {
         let never = format!("order {order} is not charged: it stays open until it expires");

@@ -1,8 +1,8 @@
 //! The problems that only `payments` has.
 
-use edge::kinds;
+use edge::problem_types;
 
-kinds! {
+problem_types! {
     /// The card's bank said no.
     CARD_DECLINED = "card-declined", 402, "The card was declined", retryable: false;
     /// The processor finds the charge wrong.

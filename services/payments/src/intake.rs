@@ -3,17 +3,17 @@
 
 use audit::Fact;
 use contracts::{Caller, OperationId, RefundId, TenantId};
-use database::{Result, Signal, Tx, UnitOfWork};
+use database::{Result, Tx, UnitOfWork, WakeUp};
 use serde_json::json;
 
-use crate::domain::Receipt;
+use crate::domain::ProcessorReference;
 use crate::processor::Forms;
 use crate::store::intents::{self, Kind, NewIntent};
 use crate::store::payments::{self, NewPayment, PaymentRow};
 use crate::store::refunds::{self, NewRefund};
 
 /// Rings in this process when an intent was accepted.
-pub(crate) const ACCEPTED: Signal = Signal("payments.intents");
+pub(crate) const ACCEPTED: WakeUp = WakeUp("payments.intents");
 
 /// Why money is given back.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ pub(crate) async fn refund(
     tx: &mut Tx,
     forms: &Forms,
     payment: &PaymentRow,
-    captured: &Receipt,
+    captured: &ProcessorReference,
     amount: i64,
     cause: Cause<'_>,
 ) -> Result<RefundId> {

@@ -6,6 +6,7 @@ compile_error!("a mutant must not leave the workshop: build without the features
 mod advance;
 mod api;
 mod commands;
+pub mod consumers;
 mod discarded;
 pub mod domain;
 mod error;
@@ -13,7 +14,6 @@ mod intake;
 mod ledger;
 mod operate;
 pub mod processor;
-pub mod reactions;
 mod reconcile;
 mod review;
 mod schema;
@@ -25,7 +25,7 @@ mod worker;
 use contracts::{LedgerSealed, Stream};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
-use inbox::Reactions;
+use inbox::Consumer;
 use runtime::{Context, Fields, Job, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -83,8 +83,8 @@ impl Service for Payments {
         api::routes(app);
     }
 
-    fn reactions(context: &Context<Self>) -> Option<Reactions> {
-        Some(reactions::reactions(context.settings.forms.clone()))
+    fn consumer(context: &Context<Self>) -> Option<Consumer> {
+        Some(consumers::consumer(context.settings.forms.clone()))
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

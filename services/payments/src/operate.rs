@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use clap::Subcommand;
-use runtime::{Answer, Context, OwnCommand};
+use runtime::{CommandOutput, Context, ServiceCommand};
 
 use crate::reconcile::Reconcile;
 use crate::{Payments, ledger, review};
@@ -21,7 +21,7 @@ pub enum Command {
     Ledger(ledger::Command),
 }
 
-impl OwnCommand<Payments> for Command {
+impl ServiceCommand<Payments> for Command {
     fn needs(&self) -> &'static [&'static str] {
         match self {
             Self::Review(_) | Self::Ledger(_) => &[],
@@ -29,7 +29,7 @@ impl OwnCommand<Payments> for Command {
         }
     }
 
-    async fn run(self, context: &Context<Payments>) -> Result<Answer, Box<dyn Error>> {
+    async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Box<dyn Error>> {
         match self {
             Self::Review(command) => Ok(command.run(context).await?),
             Self::Reconcile(command) => Ok(command.run(context).await?),

@@ -7,15 +7,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What to do about an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum ErrorClass {
     /// Nothing was done; try again later. A caller over HTTP gets 503.
     Unavailable,
     /// The whole unit of work was rolled back and may run again at once.
     Contention,
     /// Whether it was done is not known; reading the record tells.
-    Unknown,
+    CommitUnknown,
     /// A mistake in the program or its data: trying again will not help.
-    Fault,
+    Permanent,
 }
 
 /// A database error, by what it means.
@@ -51,12 +51,14 @@ pub enum Error {
 
 impl Error {
     /// What to do about it.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> ErrorClass {
         match self {
-            Self::Unavailable(_) => Class::Unavailable,
-            Self::Contention(_) => Class::Contention,
-            Self::CommitUnknown(_) => Class::Unknown,
-            Self::Constraint { .. } | Self::Poisoned | Self::Panicked | Self::Query(_) => Class::Fault,
+            Self::Unavailable(_) => ErrorClass::Unavailable,
+            Self::Contention(_) => ErrorClass::Contention,
+            Self::CommitUnknown(_) => ErrorClass::CommitUnknown,
+            Self::Constraint { .. } | Self::Poisoned | Self::Panicked | Self::Query(_) => {
+                ErrorClass::Permanent
+            }
         }
     }
 

@@ -18,14 +18,14 @@ mod tx_connection;
 mod work;
 
 pub use buffer::{Buffered, Insert};
-pub use draft::{Draft, Shared};
-pub use error::{Class, Error, Result};
+pub use draft::{AppendTx, SharedTx};
+pub use error::{Error, ErrorClass, Result};
 pub use insert_rows::InsertRows;
 pub use migrations::{MigrateError, RELIABILITY, migrate};
 pub use notes::UnitOfWork;
 pub use pool::{Connection, Database};
 pub use rows::Rows;
 pub use settings::Settings;
-pub use signals::Signal;
+pub use signals::WakeUp;
 pub use tx::{Mark, Tx};
 pub use work::Work;

@@ -1,20 +1,20 @@
 //! What a unit of work notes for its end: rows to write, and what to do once they are kept.
 
 use crate::buffer::{Buffered, Pending};
-use crate::{Database, Signal};
+use crate::{Database, WakeUp};
 
 /// What happens once the commit has succeeded.
 pub(crate) type Hook = Box<dyn FnOnce() + Send + Sync>;
 
 /// All that was noted. Nobody outside this crate can have one.
-pub struct Notes {
+pub struct PendingWrites {
     database: Database,
     pub(crate) pending: Vec<Pending>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) traceparent: Option<String>,
 }
 
-impl Notes {
+impl PendingWrites {
     pub(crate) fn of(database: Database) -> Self {
         Self { database, pending: Vec::new(), hooks: Vec::new(), traceparent: None }
     }
@@ -31,18 +31,18 @@ impl Notes {
 }
 
 /// Who has notes. It is implemented here alone.
-pub trait Noting {
+pub trait HasPendingWrites {
     /// What was noted so far.
-    fn notes(&self) -> &Notes;
+    fn notes(&self) -> &PendingWrites;
     /// To note more.
-    fn notes_mut(&mut self) -> &mut Notes;
+    fn notes_mut(&mut self) -> &mut PendingWrites;
 }
 
 /// A unit of work: all that is noted in it is kept together, or nothing is.
 ///
-/// [`Tx`](crate::Tx) is one that has a transaction of its own, [`Draft`](crate::Draft) one that shares a transaction with
+/// [`Tx`](crate::Tx) is one that has a transaction of its own, [`AppendTx`](crate::AppendTx) one that shares a transaction with
 /// others. A function that takes `&mut impl UnitOfWork` serves both.
-pub trait UnitOfWork: Noting {
+pub trait UnitOfWork: HasPendingWrites {
     /// Keeps a row until the end of the transaction. Check it before: here is too late to refuse it.
     fn buffer<R: Buffered>(&mut self, row: R) {
         self.notes_mut().pending.push(Pending::new(row));
@@ -54,7 +54,7 @@ pub trait UnitOfWork: Noting {
     }
 
     /// Wakes whoever waits for `signal` in this process, once the commit has succeeded.
-    fn wake_after_commit(&mut self, signal: Signal) {
+    fn wake_after_commit(&mut self, signal: WakeUp) {
         let notify = self.notes().database().signal(signal);
         self.after_commit(move || notify.notify_one());
     }
@@ -70,4 +70,4 @@ pub trait UnitOfWork: Noting {
     }
 }
 
-impl<T: Noting> UnitOfWork for T {}
+impl<T: HasPendingWrites> UnitOfWork for T {}

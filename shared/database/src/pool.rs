@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::signals::Signals;
-use crate::{Error, Result, Settings, Signal, Tx};
+use crate::{Error, Result, Settings, Tx, WakeUp};
 
 /// A connection outside any transaction: for reads of one statement. It is returned when dropped.
 pub type Connection = Object<AsyncPgConnection>;
@@ -108,7 +108,7 @@ impl Database {
     }
 
     /// The wake-up of this name, the same for all clones.
-    pub fn signal(&self, signal: Signal) -> Arc<Notify> {
+    pub fn signal(&self, signal: WakeUp) -> Arc<Notify> {
         self.inner.signals.get(signal)
     }
 

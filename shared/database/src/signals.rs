@@ -7,13 +7,13 @@ use tokio::sync::Notify;
 
 /// The name of a wake-up, for instance "the outbox has new rows".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Signal(pub &'static str);
+pub struct WakeUp(pub &'static str);
 
 #[derive(Default)]
-pub(crate) struct Signals(Mutex<HashMap<Signal, Arc<Notify>>>);
+pub(crate) struct Signals(Mutex<HashMap<WakeUp, Arc<Notify>>>);
 
 impl Signals {
-    pub(crate) fn get(&self, signal: Signal) -> Arc<Notify> {
+    pub(crate) fn get(&self, signal: WakeUp) -> Arc<Notify> {
         let mut signals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(signals.entry(signal).or_default())
     }

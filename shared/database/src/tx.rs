@@ -9,8 +9,8 @@ use futures_util::TryFutureExt;
 use futures_util::future::try_join;
 
 use crate::buffer;
-use crate::draft::Shared;
-use crate::notes::{Notes, Noting};
+use crate::draft::SharedTx;
+use crate::notes::{HasPendingWrites, PendingWrites};
 use crate::{Database, Error, Result};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -22,7 +22,7 @@ pub struct Tx {
     connection: Option<Object<AsyncPgConnection>>,
     /// Set by any statement that failed; see `tx_connection`.
     failed: Arc<AtomicBool>,
-    notes: Notes,
+    notes: PendingWrites,
 }
 
 impl Tx {
@@ -48,7 +48,7 @@ impl Tx {
         Ok(Self {
             connection: Some(database.connection().await?),
             failed: Arc::default(),
-            notes: Notes::of(database.clone()),
+            notes: PendingWrites::of(database.clone()),
         })
     }
 
@@ -128,8 +128,8 @@ impl Tx {
     }
 
     /// Opens the transaction for several units of work at once.
-    pub fn share(self) -> Shared {
-        Shared::new(self)
+    pub fn share(self) -> SharedTx {
+        SharedTx::new(self)
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
@@ -163,12 +163,12 @@ impl Tx {
     }
 }
 
-impl Noting for Tx {
-    fn notes(&self) -> &Notes {
+impl HasPendingWrites for Tx {
+    fn notes(&self) -> &PendingWrites {
         &self.notes
     }
 
-    fn notes_mut(&mut self) -> &mut Notes {
+    fn notes_mut(&mut self) -> &mut PendingWrites {
         &mut self.notes
     }
 }

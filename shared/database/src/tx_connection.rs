@@ -107,7 +107,7 @@ impl<'a> AsyncConnectionCore for &'a Tx {
     }
 }
 
-/// What a [`Draft`](crate::Draft) reads through. It owns its share of the transaction, so that a query's bounds need not
+/// What a [`AppendTx`](crate::AppendTx) reads through. It owns its share of the transaction, so that a query's bounds need not
 /// name a lifetime.
 pub struct Reader(pub(crate) Arc<Tx>);
 

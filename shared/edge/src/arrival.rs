@@ -4,17 +4,17 @@ use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderName;
 use actix_web::web::Bytes;
-use idempotency::{Fingerprint, FingerprintInput, Intent, Key, Scope};
+use idempotency::{Fingerprint, FingerprintInput, Key, KeyScope, KeyedRequest};
 
 use crate::body::read_json;
+use crate::command_request::Command;
 use crate::span::RequestSpan;
-use crate::wish::Command;
-use crate::{Edge, Principal, Problem, kind};
+use crate::{Edge, Principal, Problem, problem_types};
 
 /// A command whose caller, body and key are in order; not yet parsed, not yet looked up.
 pub(crate) struct Arrival {
     pub(crate) edge: Edge,
-    pub(crate) intent: Intent,
+    pub(crate) intent: KeyedRequest,
     pub(crate) body: Bytes,
 }
 
@@ -25,14 +25,14 @@ impl Arrival {
         principal.require(W::SCOPE)?;
         let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
         let key = key(&request, &edge)?;
-        let scope = Scope {
+        let scope = KeyScope {
             caller: principal.caller().clone(),
             method: request.method().to_string(),
             route: request.match_pattern().unwrap_or_else(|| request.path().to_owned()),
         };
         let fingerprint = fingerprint(&request, &scope, &canonical)?;
         let traceparent = RequestSpan::traceparent(&request);
-        let intent = Intent { scope, key, fingerprint, traceparent };
+        let intent = KeyedRequest { scope, key, fingerprint, traceparent };
         Ok(Self { edge, intent, body })
     }
 }
@@ -43,22 +43,22 @@ fn key(request: &HttpRequest, edge: &Edge) -> Result<Key, Problem> {
     let Some(line) = lines.next() else {
         let detail =
             "Send 'Idempotency-Key: KEY', a new UUID for each new intent and the same one for each retry.";
-        return Err(Problem::new(&kind::KEY_MISSING, detail));
+        return Err(Problem::new(&problem_types::KEY_MISSING, detail));
     };
     if lines.next().is_some() {
         return Err(Problem::new(
-            &kind::KEY_INVALID,
+            &problem_types::KEY_INVALID,
             "There is more than one Idempotency-Key header; send one.",
         ));
     }
     Key::parse(line.as_bytes(), edge.settings.key_policy)
-        .map_err(|error| Problem::new(&kind::KEY_INVALID, error.to_string()))
+        .map_err(|error| Problem::new(&problem_types::KEY_INVALID, error.to_string()))
 }
 
-fn fingerprint(request: &HttpRequest, scope: &Scope, canonical: &[u8]) -> Result<Fingerprint, Problem> {
+fn fingerprint(request: &HttpRequest, scope: &KeyScope, canonical: &[u8]) -> Result<Fingerprint, Problem> {
     let query: Vec<(String, String)> =
         serde_urlencoded::from_str(request.query_string()).map_err(|error| {
-            Problem::new(&kind::REQUEST_INVALID, format!("The query cannot be read: {error}."))
+            Problem::new(&problem_types::REQUEST_INVALID, format!("The query cannot be read: {error}."))
         })?;
     let query: Vec<(&str, &str)> =
         query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

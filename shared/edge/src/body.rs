@@ -10,8 +10,8 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use futures_util::StreamExt;
 use idempotency::{Limits, canonicalise};
 
-use crate::parse::{Invalid, invalid};
-use crate::{Edge, EdgeSettings, Problem, kind};
+use crate::parse::{ValidationError, invalid};
+use crate::{Edge, EdgeSettings, Problem, problem_types};
 
 /// The longest silence within a body.
 const IDLE: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ pub(crate) async fn read_json(
         let detail = format!("{} (line {}, column {})", fault.what, fault.line, fault.column);
         invalid(
             "The body is not JSON that is accepted here.",
-            vec![Invalid { pointer: fault.pointer, detail }],
+            vec![ValidationError { pointer: fault.pointer, detail }],
         )
     })?;
     Ok((body, canonical))
@@ -38,7 +38,7 @@ async fn read(
     payload: &mut Payload,
     settings: &EdgeSettings,
 ) -> Result<Bytes, Problem> {
-    let unsupported = |detail| Err(Problem::new(&kind::UNSUPPORTED_MEDIA_TYPE, detail));
+    let unsupported = |detail| Err(Problem::new(&problem_types::UNSUPPORTED_MEDIA_TYPE, detail));
     if !request.content_type().eq_ignore_ascii_case("application/json") {
         return unsupported(format!(
             "The content type is '{}'; send application/json.",
@@ -73,7 +73,7 @@ async fn collect(
                 Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
                 Ok(Some(Err(error))) => {
                     return Err(Problem::new(
-                        &kind::REQUEST_INVALID,
+                        &problem_types::REQUEST_INVALID,
                         format!("The body broke off: {error}."),
                     ));
                 }
@@ -86,11 +86,14 @@ async fn collect(
 }
 
 fn too_large(limit: usize) -> Problem {
-    Problem::new(&kind::REQUEST_TOO_LARGE, format!("The body may have {limit} bytes at most."))
+    Problem::new(&problem_types::REQUEST_TOO_LARGE, format!("The body may have {limit} bytes at most."))
 }
 
 fn too_slow() -> Problem {
-    Problem::new(&kind::REQUEST_TIMEOUT, "The body did not arrive in time; nothing was done. Send it again.")
+    Problem::new(
+        &problem_types::REQUEST_TIMEOUT,
+        "The body did not arrive in time; nothing was done. Send it again.",
+    )
 }
 
 /// The largest body that [`RawBody`] takes.

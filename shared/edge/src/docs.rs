@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_in_the_catalogue() {
-        for kind in crate::kind::ALL {
+        for kind in crate::problem_types::ALL {
             let text =
                 section(kind.code).unwrap_or_else(|| panic!("docs/problems.md has no '## {}'", kind.code));
             let retryable = if kind.retryable { "yes" } else { "no" };

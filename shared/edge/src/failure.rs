@@ -3,11 +3,11 @@
 use database::Error;
 use outbox::AppendError;
 
-use crate::{Kind, Problem, kind};
+use crate::{Problem, ProblemType, problem_types};
 
 /// Why a command did not succeed. Everything it did is undone.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandError {
     /// A business rule says no: the answer is stored and replayed like a success.
     Rejected(Problem),
     /// The answer is not kept: the same key may try again.
@@ -16,43 +16,43 @@ pub enum Failure {
     Database(Error),
 }
 
-impl Failure {
+impl CommandError {
     /// A rule says no, for good.
-    pub fn rejected(kind: &'static Kind, detail: impl Into<String>) -> Self {
+    pub fn rejected(kind: &'static ProblemType, detail: impl Into<String>) -> Self {
         Self::Rejected(Problem::new(kind, detail))
     }
 
     /// Not now, or not by this caller; not remembered.
-    pub fn refused(kind: &'static Kind, detail: impl Into<String>) -> Self {
+    pub fn refused(kind: &'static ProblemType, detail: impl Into<String>) -> Self {
         Self::Refused(Problem::new(kind, detail))
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         Self::Database(error)
     }
 }
 
-impl From<diesel::result::Error> for Failure {
+impl From<diesel::result::Error> for CommandError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
     }
 }
 
-impl From<AppendError> for Failure {
+impl From<AppendError> for CommandError {
     fn from(error: AppendError) -> Self {
         tracing::error!(%error, "an event cannot be published, so the change is refused");
-        Self::refused(&kind::INTERNAL, "The change cannot be published, so it was not made.")
+        Self::refused(&problem_types::INTERNAL, "The change cannot be published, so it was not made.")
     }
 }
 
-impl From<Failure> for idempotency::Failure {
-    fn from(failure: Failure) -> Self {
+impl From<CommandError> for idempotency::CommandError {
+    fn from(failure: CommandError) -> Self {
         match failure {
-            Failure::Rejected(problem) => Self::Rejected(problem.receipt()),
-            Failure::Refused(problem) => Self::Refused(problem.receipt()),
-            Failure::Database(error) => Self::Database(error),
+            CommandError::Rejected(problem) => Self::Rejected(problem.receipt()),
+            CommandError::Refused(problem) => Self::Refused(problem.receipt()),
+            CommandError::Database(error) => Self::Database(error),
         }
     }
 }

@@ -6,13 +6,13 @@ use std::pin::Pin;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use database::{Draft, Tx, Work};
-use idempotency::{Operation, Receipt};
+use database::{AppendTx, Tx, Work};
+use idempotency::{Operation, StoredResponse};
 
 use crate::answer::respond;
 use crate::arrival::Arrival;
-use crate::wish::{Command, Wish};
-use crate::{Failure, Problem, Reply};
+use crate::command_request::{Command, CommandRequest};
+use crate::{CommandError, Problem, Reply};
 
 /// A command whose caller, body and key are in order; not yet parsed, not yet looked up.
 pub struct Idempotent<W> {
@@ -27,43 +27,45 @@ impl<W: Command> Idempotent<W> {
     /// on contention it is run again from the start.
     pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
-        for<'t, 'w> F: AsyncFnOnce(&'t mut Tx, &'w Wish<W>) -> Result<Reply, Failure>
-            + Work<&'t mut Tx, &'w Wish<W>, Result<Reply, Failure>, Fut: Send>
+        for<'t, 'w> F: AsyncFnOnce(&'t mut Tx, &'w CommandRequest<W>) -> Result<Reply, CommandError>
+            + Work<&'t mut Tx, &'w CommandRequest<W>, Result<Reply, CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync
             + 'static,
     {
         let Arrival { edge, intent, body } = self.arrival;
-        let command =
-            async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, idempotency::Failure> {
-                let wish = Wish::<W>::read(&body, operation).map_err(Failure::Refused)?;
-                let reply = handler(tx, &wish).await?;
-                Ok(reply.into())
-            };
+        let command = async move |tx: &mut Tx,
+                                  operation: &Operation|
+                    -> Result<StoredResponse, idempotency::CommandError> {
+            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            let reply = handler(tx, &request).await?;
+            Ok(reply.into())
+        };
         let answer = idempotency::execute(&edge.database, edge.settings.retention, intent, command).await?;
         Ok(respond(answer, &edge.settings))
     }
 
     /// The same for a command that only adds rows: under load, many of them share one transaction.
     ///
-    /// The closure gets a [`Draft`]: it can read, and note what is to be written. It may be run again.
+    /// The closure gets a [`AppendTx`]: it can read, and note what is to be written. It may be run again.
     pub async fn execute_in_group<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
-        for<'d, 'w> F: AsyncFnOnce(&'d mut Draft, &'w Wish<W>) -> Result<Reply, Failure>
-            + Work<&'d mut Draft, &'w Wish<W>, Result<Reply, Failure>, Fut: Send>
+        for<'d, 'w> F: AsyncFnOnce(&'d mut AppendTx, &'w CommandRequest<W>) -> Result<Reply, CommandError>
+            + Work<&'d mut AppendTx, &'w CommandRequest<W>, Result<Reply, CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync
             + 'static,
     {
         let Arrival { edge, intent, body } = self.arrival;
-        let command =
-            async move |draft: &mut Draft, operation: &Operation| -> Result<Receipt, idempotency::Failure> {
-                let wish = Wish::<W>::read(&body, operation).map_err(Failure::Refused)?;
-                let reply = handler(draft, &wish).await?;
-                Ok(reply.into())
-            };
+        let command = async move |draft: &mut AppendTx,
+                                  operation: &Operation|
+                    -> Result<StoredResponse, idempotency::CommandError> {
+            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            let reply = handler(draft, &request).await?;
+            Ok(reply.into())
+        };
         let answer = edge.groups.execute(intent, command).await?;
         Ok(respond(answer, &edge.settings))
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{Edge, Principal, Problem, ReadProblems, kind};
+use crate::{Edge, Principal, Problem, ReadProblems, problem_types};
 
 /// Mounts `GET /v1/idempotency-keys/{key}`.
 pub fn idempotency_keys(app: &mut ServiceConfig<'_>) {
@@ -90,7 +90,7 @@ async fn idempotency_key(
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
     let key = Key::parse(key.as_bytes(), edge.settings.key_policy)
-        .map_err(|error| Problem::new(&kind::KEY_INVALID, error.to_string()))?;
+        .map_err(|error| Problem::new(&problem_types::KEY_INVALID, error.to_string()))?;
     let mut connection = edge.database().connection().await?;
     let records = records_of(&mut connection, who.caller(), &key).await?;
     if records.is_empty() {

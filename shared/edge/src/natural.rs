@@ -7,13 +7,13 @@ use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use database::{Tx, Work};
-use idempotency::{Operation, Receipt};
+use idempotency::{Operation, StoredResponse};
 
 use crate::answer::send;
 use crate::body::read_json;
+use crate::command_request::{Command, CommandRequest};
 use crate::span::RequestSpan;
-use crate::wish::{Command, Wish};
-use crate::{Edge, Failure, Principal, Problem, Reply};
+use crate::{CommandError, Edge, Principal, Problem, Reply};
 
 /// A command whose caller and body are in order.
 pub struct Natural<W> {
@@ -28,20 +28,21 @@ impl<W: Command> Natural<W> {
     /// Carries the command out in one transaction; on contention it is run again from the start.
     pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
-        for<'t, 'w> F: AsyncFnOnce(&'t mut Tx, &'w Wish<W>) -> Result<Reply, Failure>
-            + Work<&'t mut Tx, &'w Wish<W>, Result<Reply, Failure>, Fut: Send>
+        for<'t, 'w> F: AsyncFnOnce(&'t mut Tx, &'w CommandRequest<W>) -> Result<Reply, CommandError>
+            + Work<&'t mut Tx, &'w CommandRequest<W>, Result<Reply, CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync
             + 'static,
     {
         let Self { edge, principal, traceparent, body, .. } = self;
-        let command =
-            async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, idempotency::Failure> {
-                let wish = Wish::<W>::read(&body, operation).map_err(Failure::Refused)?;
-                let reply = handler(tx, &wish).await?;
-                Ok(reply.into())
-            };
+        let command = async move |tx: &mut Tx,
+                                  operation: &Operation|
+                    -> Result<StoredResponse, idempotency::CommandError> {
+            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            let reply = handler(tx, &request).await?;
+            Ok(reply.into())
+        };
         let caller = principal.caller().clone();
         let receipt = idempotency::execute_natural(&edge.database, caller, traceparent, command).await?;
         Ok(send(receipt, &[]))

@@ -6,7 +6,7 @@ use actix_web::http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::{OperationId, Timestamp};
-use idempotency::{OperationRecord, OperationState, Receipt};
+use idempotency::{OperationRecord, OperationState, StoredResponse};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -35,7 +35,7 @@ pub struct AcceptedOperation {
 }
 
 /// The receipt of an operation whose outcome is still to come.
-pub(crate) fn accepted(operation_id: OperationId) -> Receipt {
+pub(crate) fn accepted(operation_id: OperationId) -> StoredResponse {
     let location = format!("/v1/operations/{operation_id}");
     let headers = vec![
         (CONTENT_TYPE.to_string(), "application/json".to_owned()),
@@ -43,7 +43,7 @@ pub(crate) fn accepted(operation_id: OperationId) -> Receipt {
         (RETRY_AFTER.to_string(), LOOK_AGAIN.to_string()),
     ];
     let body = serde_json::to_vec(&AcceptedOperation { operation_id, location }).unwrap_or_default();
-    Receipt { status: 202, headers, body }
+    StoredResponse { status: 202, headers, body }
 }
 
 /// Where an operation is. A closed list: a new value is a new version of the API.
@@ -107,8 +107,8 @@ impl From<OperationRecord> for OperationView {
     }
 }
 
-impl From<Receipt> for OperationReply {
-    fn from(receipt: Receipt) -> Self {
+impl From<StoredResponse> for OperationReply {
+    fn from(receipt: StoredResponse) -> Self {
         Self {
             status: receipt.status,
             headers: receipt.headers.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect(),

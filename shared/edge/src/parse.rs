@@ -1,15 +1,15 @@
-//! From JSON to a typed wish, with every fault named by its place.
+//! From JSON to a typed request, with every fault named by its place.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use utoipa::ToSchema;
 
-use crate::{Problem, kind};
+use crate::{Problem, problem_types};
 
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Invalid {
+pub struct ValidationError {
     /// Where: a JSON Pointer (RFC 6901) into the body, or the name of a parameter or header.
     #[schema(examples("/lines/0/quantity"))]
     pub pointer: String,
@@ -17,15 +17,15 @@ pub struct Invalid {
     pub detail: String,
 }
 
-/// Collects what is wrong with a wish, so that a client learns everything at once.
+/// Collects what is wrong with a request, so that a client learns everything at once.
 #[derive(Debug, Default)]
-pub struct Faults(Vec<Invalid>);
+pub struct ValidationErrors(Vec<ValidationError>);
 
-impl Faults {
+impl ValidationErrors {
     /// Notes a fault unless the rule holds.
     pub fn require(&mut self, holds: bool, pointer: impl Into<String>, detail: impl Into<String>) {
         if !holds {
-            self.0.push(Invalid { pointer: pointer.into(), detail: detail.into() });
+            self.0.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
         }
     }
 
@@ -34,8 +34,8 @@ impl Faults {
     }
 }
 
-pub(crate) fn invalid(detail: impl Into<String>, errors: Vec<Invalid>) -> Problem {
-    Problem::new(&kind::REQUEST_INVALID, detail).with_errors(errors)
+pub(crate) fn invalid(detail: impl Into<String>, errors: Vec<ValidationError>) -> Problem {
+    Problem::new(&problem_types::REQUEST_INVALID, detail).with_errors(errors)
 }
 
 /// Reads a type from JSON; the fault says where.
@@ -46,7 +46,7 @@ pub(crate) fn parse<W: DeserializeOwned>(body: &[u8]) -> Result<W, Problem> {
         let detail = error.into_inner().to_string();
         // serde_json appends the position; the pointer says it better.
         let detail = detail.split(" at line ").next().unwrap_or_default().to_owned();
-        invalid("The body is not of the documented form.", vec![Invalid { pointer, detail }])
+        invalid("The body is not of the documented form.", vec![ValidationError { pointer, detail }])
     })
 }
 

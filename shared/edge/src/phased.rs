@@ -7,13 +7,13 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use database::{Tx, Work};
-use idempotency::{Operation, Patience};
+use idempotency::{Operation, WaitPolicy};
 
 use crate::answer::respond;
 use crate::arrival::Arrival;
+use crate::command_request::{Command, CommandRequest};
 use crate::operations::accepted;
-use crate::wish::{Command, Wish};
-use crate::{Failure, Problem};
+use crate::{CommandError, Problem};
 
 /// A command whose caller, body and key are in order; not yet parsed, not yet looked up. What it wants is done by
 /// others, after this request's transaction.
@@ -31,28 +31,30 @@ impl<W: Command> Phased<W> {
     /// out tells the outcome by [`idempotency::conclude`]. On contention both are run again from the start.
     pub async fn start<B, R>(self, begin: B, resume: R) -> Result<HttpResponse, Problem>
     where
-        for<'t, 'w> B: AsyncFnOnce(&'t mut Tx, &'w Wish<W>) -> Result<(), Failure>
-            + Work<&'t mut Tx, &'w Wish<W>, Result<(), Failure>, Fut: Send>
+        for<'t, 'w> B: AsyncFnOnce(&'t mut Tx, &'w CommandRequest<W>) -> Result<(), CommandError>
+            + Work<&'t mut Tx, &'w CommandRequest<W>, Result<(), CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync
             + 'static,
-        for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-            + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+        for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+            + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync
             + 'static,
     {
         let Arrival { edge, intent, body } = self.arrival;
-        let begin = async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::Failure> {
-            let wish = Wish::<W>::read(&body, operation).map_err(Failure::Refused)?;
-            Ok(begin(tx, &wish).await?)
-        };
-        let resume = async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::Failure> {
-            Ok(resume(tx, operation).await?)
-        };
-        let patience = Patience { limit: edge.settings.operation_wait, receipt: accepted };
+        let begin =
+            async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::CommandError> {
+                let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+                Ok(begin(tx, &request).await?)
+            };
+        let resume =
+            async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::CommandError> {
+                Ok(resume(tx, operation).await?)
+            };
+        let patience = WaitPolicy { limit: edge.settings.operation_wait, receipt: accepted };
         let retention = edge.settings.retention;
         let answer = idempotency::start(&edge.database, retention, patience, intent, begin, resume).await?;
         Ok(respond(answer, &edge.settings))

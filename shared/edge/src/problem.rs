@@ -6,16 +6,16 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use actix_web::{HttpResponse, ResponseError};
-use database::Class;
-use idempotency::Receipt;
+use database::ErrorClass;
+use idempotency::StoredResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::parse::Invalid;
+use crate::parse::ValidationError;
 
 /// One entry of the catalogue in `docs/problems.md`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct ProblemType {
     /// Stable; clients branch on it.
     pub code: &'static str,
     /// The HTTP status it comes with.
@@ -28,19 +28,19 @@ pub struct Kind {
 
 /// Declares entries of the catalogue, and `ALL` of them.
 #[macro_export]
-macro_rules! kinds {
+macro_rules! problem_types {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $status:literal, $title:literal, retryable: $retryable:literal;)*) => {
-        $($(#[$doc])* pub const $name: $crate::Kind =
-            $crate::Kind { code: $code, status: $status, title: $title, retryable: $retryable };)*
+        $($(#[$doc])* pub const $name: $crate::ProblemType =
+            $crate::ProblemType { code: $code, status: $status, title: $title, retryable: $retryable };)*
 
         /// All of them.
-        pub const ALL: &[&$crate::Kind] = &[$(&$name),*];
+        pub const ALL: &[&$crate::ProblemType] = &[$(&$name),*];
     };
 }
 
 /// The problems that every service has.
-pub mod kind {
-    crate::kinds! {
+pub mod problem_types {
+    crate::problem_types! {
         /// The body, a parameter or a header is not what the document says.
         REQUEST_INVALID = "request-invalid", 400, "The request is not valid", retryable: false;
         /// A command came without a key.
@@ -83,10 +83,10 @@ pub mod kind {
 /// An answer that says what is wrong, where, and how to go on.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    kind: &'static Kind,
+    kind: &'static ProblemType,
     status: u16,
     detail: String,
-    errors: Vec<Invalid>,
+    errors: Vec<ValidationError>,
     retry_after: Option<u32>,
     allow: Option<String>,
 }
@@ -112,12 +112,12 @@ pub struct ProblemBody {
     pub retryable: bool,
     /// What exactly is invalid, if the request was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<Invalid>,
+    pub errors: Vec<ValidationError>,
 }
 
 impl Problem {
     /// A problem of this kind; `detail` says what happened and what to do.
-    pub fn new(kind: &'static Kind, detail: impl Into<String>) -> Self {
+    pub fn new(kind: &'static ProblemType, detail: impl Into<String>) -> Self {
         let retry_after = match kind.status {
             500 => None,
             // Whoever was turned away together does not come back together.
@@ -137,7 +137,7 @@ impl Problem {
 
     /// What exactly is invalid.
     #[must_use]
-    pub fn with_errors(mut self, errors: Vec<Invalid>) -> Self {
+    pub fn with_errors(mut self, errors: Vec<ValidationError>) -> Self {
         self.errors = errors;
         self
     }
@@ -166,11 +166,11 @@ impl Problem {
 
     /// There is no such thing, or it is somebody else's: the same answer for both.
     pub fn not_found(what: &str) -> Self {
-        Self::new(&kind::NOT_FOUND, format!("There is no such {what}."))
+        Self::new(&problem_types::NOT_FOUND, format!("There is no such {what}."))
     }
 
     /// Its place in the catalogue.
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static ProblemType {
         self.kind
     }
 
@@ -187,11 +187,11 @@ impl Problem {
     }
 
     /// The bytes, for an answer that is stored and replayed.
-    pub fn receipt(&self) -> Receipt {
+    pub fn receipt(&self) -> StoredResponse {
         let mut headers = vec![(CONTENT_TYPE.to_string(), MEDIA_TYPE.to_owned())];
         headers.extend(self.retry_after.map(|seconds| (RETRY_AFTER.to_string(), seconds.to_string())));
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
-        Receipt { status: self.status, headers, body }
+        StoredResponse { status: self.status, headers, body }
     }
 }
 
@@ -216,7 +216,7 @@ impl ResponseError for Problem {
         if let Some(methods) = &self.allow {
             response.insert_header(("Allow", methods.as_str()));
         }
-        if self.kind == &kind::UNAUTHENTICATED {
+        if self.kind == &problem_types::UNAUTHENTICATED {
             response.insert_header(("WWW-Authenticate", "Bearer"));
         }
         response.content_type(MEDIA_TYPE).json(self.body())
@@ -226,30 +226,30 @@ impl ResponseError for Problem {
 impl From<database::Error> for Problem {
     fn from(error: database::Error) -> Self {
         match error.class() {
-            Class::Unavailable => {
+            ErrorClass::Unavailable => {
                 tracing::warn!(%error, "answered 503");
                 Self::new(
-                    &kind::UNAVAILABLE,
+                    &problem_types::UNAVAILABLE,
                     "The database cannot be reached; nothing was done. Send the same request again.",
                 )
             }
-            Class::Contention => {
+            ErrorClass::Contention => {
                 tracing::warn!(%error, "answered 503");
                 Self::new(
-                    &kind::UNAVAILABLE,
+                    &problem_types::UNAVAILABLE,
                     "Too many want the same thing at once; nothing was done. Send the same request again.",
                 )
             }
-            Class::Unknown => {
+            ErrorClass::CommitUnknown => {
                 tracing::warn!(%error, "answered 503");
                 let detail = "The connection was lost while the result was being stored. Send the same request with the same key: the answer tells.";
-                Self::new(&kind::COMMIT_UNKNOWN, detail)
+                Self::new(&problem_types::COMMIT_UNKNOWN, detail)
             }
             // The cause is for the log; a client learns nothing from it that it could act on.
-            Class::Fault => {
+            ErrorClass::Permanent => {
                 tracing::error!(%error, "answered 500");
                 Self::new(
-                    &kind::INTERNAL,
+                    &problem_types::INTERNAL,
                     "Nothing was done. The request may be sent again with the same key.",
                 )
             }

@@ -10,7 +10,7 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use crate::{Problem, kind};
+use crate::{Problem, problem_types};
 
 /// What each tenant may send to one process: `burst` requests at once, and `per_second` in the long run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Limiter {
         buckets.take(tenant).map_err(|wait| {
             let detail = "This tenant has sent too many requests; nothing was done. Wait as long as Retry-After says, \
                           then send the same request again.";
-            Problem::new(&kind::RATE_LIMITED, detail).retry_after(wait)
+            Problem::new(&problem_types::RATE_LIMITED, detail).retry_after(wait)
         })
     }
 }

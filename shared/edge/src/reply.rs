@@ -1,7 +1,7 @@
 //! The success of a command, as the bytes that are stored and sent.
 
 use actix_web::http::header::{CONTENT_TYPE, ETAG, LOCATION};
-use idempotency::Receipt;
+use idempotency::StoredResponse;
 use serde::Serialize;
 
 use crate::conditional::entity_tag;
@@ -9,7 +9,7 @@ use crate::conditional::entity_tag;
 /// What a command that succeeded answers.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Reply(Receipt);
+pub struct Reply(StoredResponse);
 
 impl Reply {
     /// 201, with where the new thing is.
@@ -31,7 +31,7 @@ impl Reply {
         // A view of our own always becomes JSON; if ever one does not, the answer says so instead of nothing.
         let (status, body) = serde_json::to_vec(body).map_or((500, Vec::new()), |body| (status, body));
         let headers = vec![(CONTENT_TYPE.to_string(), "application/json".to_owned())];
-        Self(Receipt { status, headers, body })
+        Self(StoredResponse { status, headers, body })
     }
 
     fn with(mut self, name: &str, value: String) -> Self {
@@ -40,7 +40,7 @@ impl Reply {
     }
 }
 
-impl From<Reply> for Receipt {
+impl From<Reply> for StoredResponse {
     fn from(reply: Reply) -> Self {
         reply.0
     }

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 
 use crate::list::CursorKey;
 use crate::rate::Limiter;
-use crate::{Authenticator, Problem, RateLimit, kind};
+use crate::{Authenticator, Problem, RateLimit, problem_types};
 
 /// How strict, how large, how long.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl Edge {
         let edge = request.app_data::<web::Data<Self>>();
         edge.map(|edge| edge.get_ref().clone()).ok_or_else(|| {
             tracing::error!("the application was built without web::Data<Edge>");
-            Problem::new(&kind::INTERNAL, "Nothing was done.")
+            Problem::new(&problem_types::INTERNAL, "Nothing was done.")
         })
     }
 }

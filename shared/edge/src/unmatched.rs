@@ -4,7 +4,7 @@ use actix_web::dev::ResourceDef;
 use actix_web::{HttpRequest, HttpResponse, ResponseError, Route, web};
 use utoipa::openapi::OpenApi;
 
-use crate::{Problem, kind};
+use crate::{Problem, problem_types};
 
 /// The default service of an application with this document.
 pub fn unmatched(document: &OpenApi) -> Route {
@@ -35,9 +35,14 @@ fn answer(routes: &[(ResourceDef, String)], request: &HttpRequest) -> HttpRespon
     match routes.iter().find(|(path, _)| path.is_match(request.path())) {
         Some((_, methods)) => {
             let detail = format!("{} is not a method of this path; allowed: {methods}.", request.method());
-            Problem::new(&kind::METHOD_NOT_ALLOWED, detail).allowing(methods.clone()).error_response()
+            Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail)
+                .allowing(methods.clone())
+                .error_response()
         }
-        None => Problem::new(&kind::NOT_FOUND, "There is nothing at this path; /docs lists what there is.")
-            .error_response(),
+        None => Problem::new(
+            &problem_types::NOT_FOUND,
+            "There is nothing at this path; /docs lists what there is.",
+        )
+        .error_response(),
     }
 }

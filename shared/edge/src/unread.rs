@@ -27,7 +27,7 @@ impl Unread {
 
     /// Until the answer has been sent: what is still to come of the body then ends the connection.
     pub(crate) fn until_sent(self, answer: BoxBody) -> impl MessageBody {
-        Answer { body: answer, _unread: self }
+        Outcome { body: answer, _unread: self }
     }
 }
 
@@ -40,12 +40,12 @@ impl Stream for Unread {
 }
 
 /// A response's body that holds the request's.
-struct Answer {
+struct Outcome {
     body: BoxBody,
     _unread: Unread,
 }
 
-impl MessageBody for Answer {
+impl MessageBody for Outcome {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {

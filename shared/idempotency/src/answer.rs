@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The answer to keep: every retry gets these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct StoredResponse {
     /// HTTP status.
     pub status: u16,
     /// The headers that belong to the answer, in order.
@@ -14,7 +14,7 @@ pub struct Receipt {
     pub body: Vec<u8>,
 }
 
-impl Receipt {
+impl StoredResponse {
     /// From its columns; `None` if it is not there, or not any more.
     pub(crate) fn from_columns(
         status: Option<i16>,
@@ -33,22 +33,22 @@ impl Receipt {
 
 /// How a command ends when it does not succeed.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandError {
     /// A business rule says no: undone, but stored and replayed like a success.
-    Rejected(Receipt),
+    Rejected(StoredResponse),
     /// Undone and not stored: the same key may try again (the caller may not, or something is not there yet).
-    Refused(Receipt),
+    Refused(StoredResponse),
     /// The infrastructure failed: undone and not stored.
     Database(database::Error),
 }
 
-impl From<database::Error> for Failure {
+impl From<database::Error> for CommandError {
     fn from(error: database::Error) -> Self {
         Self::Database(error)
     }
 }
 
-impl From<diesel::result::Error> for Failure {
+impl From<diesel::result::Error> for CommandError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
     }
@@ -56,18 +56,18 @@ impl From<diesel::result::Error> for Failure {
 
 /// What a request gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum Outcome {
     /// It was carried out now; the receipt is committed.
-    Executed(Receipt),
+    Executed(StoredResponse),
     /// It was carried out before: the first answer again.
     Replayed {
         /// As it was given the first time.
-        receipt: Receipt,
+        receipt: StoredResponse,
         /// When that was.
         first: DateTime<Utc>,
     },
     /// Not carried out, and not remembered.
-    Refused(Receipt),
+    Refused(StoredResponse),
     /// The same key is being carried out right now.
     InProgress,
     /// The key was used for another request.

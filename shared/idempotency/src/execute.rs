@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 
 use contracts::{Caller, OperationId};
 use database::functions::clock_timestamp;
-use database::{Class, Database, Error, Tx, UnitOfWork, Work};
+use database::{Database, Error, ErrorClass, Tx, UnitOfWork, Work};
 use diesel_async::RunQueryDsl;
 use tracing::Instrument;
 
 use crate::record::Completed;
 use crate::sight::{Sight, lock_and_find_one};
-use crate::{Answer, Failure, Intent, Operation, Receipt, Retention};
+use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// How often a unit of work that lost to others is run before the caller is told to come back later.
 pub(crate) const ATTEMPTS: u32 = 4;
@@ -20,19 +20,19 @@ pub(crate) const ATTEMPTS: u32 = 4;
 /// Carries an intent out, unless that was done before.
 ///
 /// `command` runs in the transaction that also stores its answer. Its error undoes all that it did; whether the answer
-/// is kept depends on the [`Failure`]. On contention the whole unit is run again, so `command` must not remember.
+/// is kept depends on the [`CommandError`]. On contention the whole unit is run again, so `command` must not remember.
 ///
 /// # Errors
 /// Database errors, with nothing done; [`Error::CommitUnknown`] when only a retry with the same key can tell.
 pub async fn execute<F>(
     database: &Database,
     retention: Retention,
-    intent: Intent,
+    intent: KeyedRequest,
     command: F,
-) -> Result<Answer, Error>
+) -> Result<Outcome, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<Receipt, Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
         + Clone
         + Send
         + Sync
@@ -58,13 +58,13 @@ where
 
 /// Contention undid everything; a record that appeared in between will be found by the next look.
 pub(crate) fn again(error: &Error) -> bool {
-    error.class() == Class::Contention || error.is_constraint("idempotency_record_pkey")
+    error.class() == ErrorClass::Contention || error.is_constraint("idempotency_record_pkey")
 }
 
 /// How a unit of work begins: the key is new and its lock is held, or there is an answer and nothing to do.
-type Entry = ControlFlow<Answer, (Tx, Operation)>;
+type Entry = ControlFlow<Outcome, (Tx, Operation)>;
 
-async fn enter(database: &Database, intent: &Intent) -> Result<Entry, Error> {
+async fn enter(database: &Database, intent: &KeyedRequest) -> Result<Entry, Error> {
     let (tx, Sight { locked, at, found }) =
         database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
     let answer = match found {
@@ -74,7 +74,7 @@ async fn enter(database: &Database, intent: &Intent) -> Result<Entry, Error> {
             let caller = intent.scope.caller.clone();
             return Ok(Entry::Continue((tx, Operation { id: OperationId::generate(), caller, at })));
         }
-        None => Answer::InProgress,
+        None => Outcome::InProgress,
     };
     tx.rollback().await?;
     Ok(Entry::Break(answer))
@@ -83,12 +83,12 @@ async fn enter(database: &Database, intent: &Intent) -> Result<Entry, Error> {
 async fn once<F>(
     database: &Database,
     retention: Retention,
-    intent: &Intent,
+    intent: &KeyedRequest,
     command: F,
-) -> Result<Answer, Error>
+) -> Result<Outcome, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<Receipt, Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
         + Send,
 {
     let (mut tx, operation) = match enter(database, intent).await? {
@@ -101,7 +101,7 @@ where
     tx.set_traceparent(intent.traceparent.clone());
     let receipt = match command(&mut tx, &operation).await {
         Ok(receipt) => receipt,
-        Err(Failure::Rejected(receipt)) => {
+        Err(CommandError::Rejected(receipt)) => {
             // Undone as a whole, and kept by a transaction of its own: a savepoint would cost every success a round
             // trip. In between the key is free; whoever takes it then has the say.
             tx.rollback().await?;
@@ -111,11 +111,11 @@ where
             };
             receipt
         }
-        Err(Failure::Refused(receipt)) => {
+        Err(CommandError::Refused(receipt)) => {
             tx.rollback().await?;
-            return Ok(Answer::Refused(receipt));
+            return Ok(Outcome::Refused(receipt));
         }
-        Err(Failure::Database(error)) => return Err(give_up(tx, error).await),
+        Err(CommandError::Database(error)) => return Err(give_up(tx, error).await),
     };
     crashpoint::reach!("execute.command_done");
 
@@ -127,7 +127,7 @@ where
     crashpoint::reach!("execute.before_commit");
     tx.commit().await?;
     crashpoint::reach!("execute.after_commit");
-    Ok(Answer::Executed(receipt))
+    Ok(Outcome::Executed(receipt))
 }
 
 /// Ends the transaction at the server before the error is told. Dropped instead, it would end moments later, and
@@ -139,8 +139,8 @@ pub(crate) async fn give_up(tx: Tx, error: Error) -> Error {
     error
 }
 
-pub(crate) fn said(answer: Answer, intent: &Intent) -> Answer {
-    if matches!(answer, Answer::Replayed { .. }) {
+pub(crate) fn said(answer: Outcome, intent: &KeyedRequest) -> Outcome {
+    if matches!(answer, Outcome::Replayed { .. }) {
         tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "CachedResponseReturned");
     }
     answer
@@ -155,10 +155,10 @@ pub async fn execute_natural<F>(
     caller: Caller,
     traceparent: Option<String>,
     command: F,
-) -> Result<Receipt, Error>
+) -> Result<StoredResponse, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<Receipt, Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
         + Clone
         + Send
         + Sync
@@ -170,7 +170,7 @@ where
         let mut attempt = 1;
         loop {
             match once_naturally(&worker, id, &caller, traceparent.clone(), command.clone()).await {
-                Err(error) if attempt < ATTEMPTS && error.class() == Class::Contention => attempt += 1,
+                Err(error) if attempt < ATTEMPTS && error.class() == ErrorClass::Contention => attempt += 1,
                 done => return done,
             }
         }
@@ -184,10 +184,10 @@ async fn once_naturally<F>(
     caller: &Caller,
     traceparent: Option<String>,
     command: F,
-) -> Result<Receipt, Error>
+) -> Result<StoredResponse, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<Receipt, Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
         + Send,
 {
     let now = diesel::select(clock_timestamp());
@@ -198,10 +198,10 @@ where
             tx.commit().await?;
             Ok(receipt)
         }
-        Err(Failure::Rejected(receipt) | Failure::Refused(receipt)) => {
+        Err(CommandError::Rejected(receipt) | CommandError::Refused(receipt)) => {
             tx.rollback().await?;
             Ok(receipt)
         }
-        Err(Failure::Database(error)) => Err(give_up(tx, error).await),
+        Err(CommandError::Database(error)) => Err(give_up(tx, error).await),
     }
 }

@@ -8,7 +8,7 @@ use crate::{Fingerprint, Key};
 
 /// Where a key counts: the same key of another tenant, client, method or route is another operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Scope {
+pub struct KeyScope {
     /// From the token alone, never from the request.
     pub caller: Caller,
     /// `POST`
@@ -19,9 +19,9 @@ pub struct Scope {
 
 /// One client's wish to have one thing done once.
 #[derive(Debug, Clone)]
-pub struct Intent {
+pub struct KeyedRequest {
     /// Where the key counts.
-    pub scope: Scope,
+    pub scope: KeyScope,
     /// The client's name for this intent.
     pub key: Key,
     /// What exactly is asked.
@@ -30,7 +30,7 @@ pub struct Intent {
     pub traceparent: Option<String>,
 }
 
-impl Intent {
+impl KeyedRequest {
     /// The number of this key's advisory lock. Two keys that share a number cost one of them a retry, nothing more.
     pub(crate) fn lock_number(&self) -> i64 {
         let mut hash = Sha256::new();

@@ -16,13 +16,13 @@ mod record;
 mod retention;
 mod sight;
 
-pub use answer::{Answer, Failure, Receipt};
-pub use canonical::{JsonFault, JsonFaultKind, Limits, canonicalise};
+pub use answer::{CommandError, Outcome, StoredResponse};
+pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
 pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};
 pub use group::{GroupCommit, GroupSettings};
-pub use intent::{Intent, Operation, Scope};
+pub use intent::{KeyScope, KeyedRequest, Operation};
 pub use key::{Key, KeyError, KeyPolicy};
 pub use lookup::{KeyRecord, records_of};
-pub use phased::{Conclusion, OperationRecord, OperationState, Patience, conclude, operation, start};
+pub use phased::{Conclusion, OperationRecord, OperationState, WaitPolicy, conclude, operation, start};
 pub use retention::Retention;

@@ -11,7 +11,7 @@ use diesel::sql_types::Text;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{Answer, Intent, Operation, Receipt, Retention};
+use crate::{KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 diesel::table! {
     idempotency_record (tenant_id, client_id, method, route, key) {
@@ -65,31 +65,31 @@ impl Found {
     }
 
     /// What the same key gets now.
-    pub(crate) fn answer(self, intent: &Intent) -> Answer {
+    pub(crate) fn answer(self, intent: &KeyedRequest) -> Outcome {
         let same = self.fingerprint == intent.fingerprint.digest();
         // The mutant answers another request with the receipt of the first.
         if !same && !cfg!(feature = "mutant-no-fingerprint") {
-            return Answer::Reused;
+            return Outcome::Reused;
         }
         match self.state.as_str() {
             "completed" | "unknown" | "failed_terminal" | "expired" => {}
-            _ => return Answer::InProgress,
+            _ => return Outcome::InProgress,
         }
         if self.expired != Some(false) {
-            return Answer::Expired;
+            return Outcome::Expired;
         }
         // A missing snapshot has been erased: never carried out again.
-        let Some(receipt) = Receipt::from_columns(self.status, self.headers, self.body) else {
-            return Answer::Expired;
+        let Some(receipt) = StoredResponse::from_columns(self.status, self.headers, self.body) else {
+            return Outcome::Expired;
         };
-        Answer::Replayed { receipt, first: self.created_at }
+        Outcome::Replayed { receipt, first: self.created_at }
     }
 }
 
 /// Completed records with their answers, waiting for the end of their transaction.
 pub(crate) struct Completed {
     pub(crate) retention: Retention,
-    pub(crate) all: Vec<(Intent, Operation, Receipt)>,
+    pub(crate) all: Vec<(KeyedRequest, Operation, StoredResponse)>,
 }
 
 impl Completed {

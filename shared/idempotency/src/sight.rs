@@ -11,7 +11,7 @@ use diesel::sql_types::{
 use diesel_async::RunQueryDsl;
 use futures_util::future::try_join;
 
-use crate::Intent;
+use crate::KeyedRequest;
 use crate::record::Found;
 
 /// One key, at the beginning.
@@ -28,7 +28,7 @@ pub(crate) struct Sight {
 /// order of the intents.
 ///
 /// In one statement the snapshot would be older than the lock, and the winner's record invisible to the loser.
-pub(crate) async fn lock_and_find(tx: &Tx, intents: &[&Intent]) -> Result<Vec<Sight>> {
+pub(crate) async fn lock_and_find(tx: &Tx, intents: &[&KeyedRequest]) -> Result<Vec<Sight>> {
     let (lock, find) = (Lock::of(intents), Find::of(intents));
     let (mut first, mut second) = (tx, tx);
     let (lock, find) = (lock.load::<(i32, bool, _)>(&mut first), find.load::<(i32, Found)>(&mut second));
@@ -44,12 +44,12 @@ pub(crate) async fn lock_and_find(tx: &Tx, intents: &[&Intent]) -> Result<Vec<Si
 }
 
 /// The same for one key.
-pub(crate) async fn lock_and_find_one(tx: &Tx, intent: &Intent) -> Result<Sight> {
+pub(crate) async fn lock_and_find_one(tx: &Tx, intent: &KeyedRequest) -> Result<Sight> {
     let sight = lock_and_find(tx, &[intent]).await?.pop();
     sight.ok_or(Error::Query(diesel::result::Error::NotFound))
 }
 
-fn places(intents: &[&Intent]) -> impl Iterator<Item = i32> + use<> {
+fn places(intents: &[&KeyedRequest]) -> impl Iterator<Item = i32> + use<> {
     (0..).take(intents.len())
 }
 
@@ -57,7 +57,7 @@ fn places(intents: &[&Intent]) -> impl Iterator<Item = i32> + use<> {
 struct Lock(Rows);
 
 impl Lock {
-    fn of(intents: &[&Intent]) -> Self {
+    fn of(intents: &[&KeyedRequest]) -> Self {
         let rows = Rows::default()
             .column::<Integer, _>("place", places(intents))
             .column::<BigInt, _>("number", intents.iter().map(|intent| intent.lock_number()));
@@ -87,8 +87,9 @@ impl Query for Lock {
 struct Find(Rows);
 
 impl Find {
-    fn of(intents: &[&Intent]) -> Self {
-        let texts = |part: fn(&Intent) -> &str| intents.iter().map(move |intent| part(intent).to_owned());
+    fn of(intents: &[&KeyedRequest]) -> Self {
+        let texts =
+            |part: fn(&KeyedRequest) -> &str| intents.iter().map(move |intent| part(intent).to_owned());
         let rows = Rows::default()
             .column::<Integer, _>("place", places(intents))
             .column::<Text, _>("tenant_id", texts(|intent| intent.scope.caller.tenant.as_str()))

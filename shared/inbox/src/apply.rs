@@ -3,20 +3,20 @@
 use database::{Database, Tx, UnitOfWork};
 use messaging::Received;
 
+use crate::consumer::{Consumer, Reaction};
 use crate::failure::{Stopped, caught};
 use crate::incoming::{Entry, Incoming, Origin, UNKNOWN};
-use crate::reactions::{Reaction, Reactions};
 use crate::sequence::{Place, Sequences};
 use crate::waiting::Waiting;
-use crate::{Failure, ledger, park};
+use crate::{HandlerError, ledger, park};
 
 /// Applies the messages, all or none. Returns how many took effect.
 pub(crate) async fn apply(
     database: &Database,
-    reactions: &Reactions,
+    reactions: &Consumer,
     batch: &[Incoming],
 ) -> Result<usize, Stopped> {
-    let consumer = reactions.consumer();
+    let consumer = reactions.name();
     let mut tx = database.begin().await?;
     let entries: Vec<Entry> = batch.iter().map(Incoming::entry).collect();
     let mut new = ledger::enter(&mut tx, consumer, &entries).await?;
@@ -55,7 +55,7 @@ pub(crate) async fn apply(
 
 /// The new messages of one transaction, under the locks of their aggregates.
 struct Batch<'r> {
-    reactions: &'r Reactions,
+    reactions: &'r Consumer,
     sequences: Sequences,
     waiting: Waiting,
     applied: usize,
@@ -64,7 +64,7 @@ struct Batch<'r> {
 impl Batch<'_> {
     /// Does with one new message what its place in the aggregate's history says.
     async fn take(&mut self, tx: &mut Tx, incoming: Incoming) -> Result<(), Stopped> {
-        let consumer = self.reactions.consumer();
+        let consumer = self.reactions.name();
         let Entry { line, sequence, .. } = incoming.entry();
         let last = self.sequences.last(&line);
         match self.sequences.place(&line, sequence) {
@@ -91,7 +91,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    async fn react(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), Failure> {
+    async fn react(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), HandlerError> {
         react(tx, self.reactions, &mut self.sequences, incoming).await?;
         self.applied += 1;
         Ok(())
@@ -101,15 +101,15 @@ impl Batch<'_> {
 /// Lets a message whose turn it is take effect, and moves its aggregate's sequence.
 pub(crate) async fn react(
     tx: &mut Tx,
-    reactions: &Reactions,
+    reactions: &Consumer,
     sequences: &mut Sequences,
     incoming: &Incoming,
-) -> Result<(), Failure> {
+) -> Result<(), HandlerError> {
     let envelope = &incoming.envelope;
     tx.set_traceparent(envelope.traceparent.clone());
     if let Reaction::Next(react) | Reaction::Newest(react) = reactions.to(&envelope.kind)? {
         caught(react(tx, incoming)).await?;
-        let consumer = reactions.consumer();
+        let consumer = reactions.name();
         tracing::info!(consumer, message_id = %envelope.id, kind = %envelope.kind, "MessageConsumed");
     }
     sequences.advance(&incoming.entry().line, envelope.sequence);
@@ -119,11 +119,11 @@ pub(crate) async fn react(
 /// Puts a message aside that cannot be applied. Later ones of its aggregate are held behind it.
 pub(crate) async fn put_aside(
     database: &Database,
-    reactions: &Reactions,
+    reactions: &Consumer,
     received: &Received,
-    failure: &Failure,
-) -> Result<(), Failure> {
-    let consumer = reactions.consumer();
+    failure: &HandlerError,
+) -> Result<(), HandlerError> {
+    let consumer = reactions.name();
     let entry = Incoming::read_envelope(received)
         .map_or_else(|_| Entry::of_unreadable(received), |incoming| incoming.entry());
     let mut tx = database.begin().await?;
@@ -150,11 +150,11 @@ pub(crate) async fn put_aside(
 /// Parks a held message, whose turn has come and which cannot be applied: the one that came before it is not to blame.
 pub(crate) async fn park_held(
     database: &Database,
-    reactions: &Reactions,
+    reactions: &Consumer,
     held: &Entry,
-    failure: &Failure,
-) -> Result<(), Failure> {
-    let consumer = reactions.consumer();
+    failure: &HandlerError,
+) -> Result<(), HandlerError> {
+    let consumer = reactions.name();
     let mut tx = database.begin().await?;
     Sequences::lock(&mut tx, consumer, [held.line.clone()]).await?;
     if !park::park_held(&mut tx, consumer, held, failure).await? {

@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use contracts::EnvelopeError;
-use database::Class;
+use database::ErrorClass;
 use futures_util::FutureExt;
 use thiserror::Error;
 
@@ -11,7 +11,7 @@ use crate::incoming::Entry;
 
 /// A reaction did not succeed; everything it did is rolled back.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum HandlerError {
     /// The infrastructure failed, or a constraint refused a row.
     #[error(transparent)]
     Database(#[from] database::Error),
@@ -29,11 +29,11 @@ pub enum Failure {
     Panicked,
 }
 
-impl Failure {
+impl HandlerError {
     /// Whether waiting may help. Everything else is the message's own fault, and counted against its attempts.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Self::Database(error) => error.class() != Class::Fault,
+            Self::Database(error) => error.class() != ErrorClass::Permanent,
             Self::Unreadable(_) | Self::UnknownType(_) | Self::Refused(_) | Self::Panicked => false,
         }
     }
@@ -44,13 +44,13 @@ impl Failure {
     }
 }
 
-impl From<diesel::result::Error> for Failure {
+impl From<diesel::result::Error> for HandlerError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
     }
 }
 
-impl From<EnvelopeError> for Failure {
+impl From<EnvelopeError> for HandlerError {
     fn from(error: EnvelopeError) -> Self {
         Self::Unreadable(error.to_string())
     }
@@ -59,18 +59,18 @@ impl From<EnvelopeError> for Failure {
 /// A transaction was rolled back, because of one message.
 #[derive(Debug)]
 pub(crate) struct Stopped {
-    pub(crate) failure: Failure,
+    pub(crate) failure: HandlerError,
     /// That message, if it is not one that came, but one that had waited for it.
     pub(crate) held: Option<Entry>,
 }
 
-impl<F: Into<Failure>> From<F> for Stopped {
+impl<F: Into<HandlerError>> From<F> for Stopped {
     fn from(failure: F) -> Self {
         Self { failure: failure.into(), held: None }
     }
 }
 
 /// A panic is the message's fault, not the consumer's end: the transaction is dropped, and with it all it did.
-pub(crate) async fn caught(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or(Err(Failure::Panicked))
+pub(crate) async fn caught(work: impl Future<Output = Result<(), HandlerError>>) -> Result<(), HandlerError> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or(Err(HandlerError::Panicked))
 }

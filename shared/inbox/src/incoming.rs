@@ -4,7 +4,7 @@ use contracts::{Envelope, Event, Message, header};
 use messaging::Received;
 use uuid::Uuid;
 
-use crate::Failure;
+use crate::HandlerError;
 
 /// A message with a readable envelope.
 #[derive(Debug, Clone)]
@@ -47,11 +47,11 @@ pub(crate) fn storable(text: &str) -> String {
 }
 
 impl Incoming {
-    pub(crate) fn read_envelope(received: &Received) -> Result<Self, Failure> {
+    pub(crate) fn read_envelope(received: &Received) -> Result<Self, HandlerError> {
         Self::from_parts(Origin::of(received), received.payload.clone().unwrap_or_default())
     }
 
-    pub(crate) fn from_parts(origin: Origin, payload: Vec<u8>) -> Result<Self, Failure> {
+    pub(crate) fn from_parts(origin: Origin, payload: Vec<u8>) -> Result<Self, HandlerError> {
         let envelope = Envelope::from_headers(|name| origin.header(name).map(str::as_bytes))?;
         Ok(Self { envelope, payload, origin })
     }
@@ -69,9 +69,9 @@ impl Incoming {
         serde_json::from_slice(&self.payload).ok()
     }
 
-    pub(crate) fn message<E: Event>(&self) -> Result<Message<E>, Failure> {
+    pub(crate) fn message<E: Event>(&self) -> Result<Message<E>, HandlerError> {
         let data = serde_json::from_slice(&self.payload)
-            .map_err(|error| Failure::Unreadable(format!("{}: {error}", self.envelope.kind)))?;
+            .map_err(|error| HandlerError::Unreadable(format!("{}: {error}", self.envelope.kind)))?;
         Ok(Message { envelope: self.envelope.clone(), data })
     }
 

@@ -5,19 +5,19 @@ compile_error!("a mutant must not leave the workshop: build without the features
 
 mod apply;
 mod bytes;
+mod consumer;
 mod dead_letter;
 mod failure;
 mod incoming;
 mod ledger;
-pub mod operate;
+pub mod operator;
 mod park;
-mod reactions;
 mod runner;
 mod sequence;
 mod stored;
 mod waiting;
 
-pub use failure::Failure;
+pub use consumer::{Consumer, DiscardedMessage};
+pub use failure::HandlerError;
 pub use incoming::Incoming;
-pub use reactions::{Discarded, Reactions};
 pub use runner::{Runner, RunnerSettings};

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::incoming::{Entry, Incoming, Origin, storable};
 use crate::stored::Stored;
-use crate::{Failure, dead_letter};
+use crate::{HandlerError, dead_letter};
 
 diesel::table! {
     inbox_parked (consumer, message_id) {
@@ -86,7 +86,7 @@ pub(crate) async fn park(
     entry: &Entry,
     origin: &Origin,
     payload: &[u8],
-    failure: &Failure,
+    failure: &HandlerError,
 ) -> database::Result<()> {
     let error = storable(&failure.to_string());
     let row =
@@ -101,7 +101,7 @@ pub(crate) async fn park_held(
     tx: &mut Tx,
     consumer: &'static str,
     held: &Entry,
-    failure: &Failure,
+    failure: &HandlerError,
 ) -> database::Result<bool> {
     let row = inbox_parked::table.find((consumer, held.id)).filter(inbox_parked::state.eq(HELD));
     let error = storable(&failure.to_string());

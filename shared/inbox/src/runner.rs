@@ -9,11 +9,11 @@ use messaging::{Batch, Brokers, Received, Subscription, SubscriptionSettings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Failure;
+use crate::HandlerError;
 use crate::apply::{apply, park_held, put_aside};
+use crate::consumer::Consumer;
 use crate::failure::Stopped;
 use crate::incoming::Incoming;
-use crate::reactions::Reactions;
 
 /// How the runner behaves.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct Runner {
     database: Database,
     brokers: Brokers,
     topics: Topics,
-    reactions: Reactions,
+    reactions: Consumer,
     settings: RunnerSettings,
 }
 
@@ -47,7 +47,7 @@ impl Runner {
         database: Database,
         brokers: Brokers,
         topics: Topics,
-        reactions: Reactions,
+        reactions: Consumer,
         settings: RunnerSettings,
     ) -> Self {
         Self { database, brokers, topics, reactions, settings }
@@ -58,7 +58,7 @@ impl Runner {
     pub async fn run(self, stop: CancellationToken) -> Result<(), messaging::Error> {
         let topics: Vec<String> =
             self.reactions.streams().iter().map(|stream| self.topics.events(*stream)).collect();
-        let group = self.topics.group(self.reactions.consumer());
+        let group = self.topics.group(self.reactions.name());
         let mut subscription = Subscription::start(&self.brokers, SubscriptionSettings::new(group, topics))?;
         let batches = TaskTracker::new();
         while let Some(Some(batch)) = stop.run_until_cancelled(subscription.next()).await {
@@ -80,7 +80,7 @@ impl Runner {
 
 struct Worker {
     database: Database,
-    reactions: Reactions,
+    reactions: Consumer,
     settings: RunnerSettings,
     stop: CancellationToken,
 }
@@ -97,13 +97,13 @@ impl Worker {
     }
 
     async fn all_of(&self, batch: &Batch) -> ControlFlow<()> {
-        let readable: Result<Vec<Incoming>, Failure> =
+        let readable: Result<Vec<Incoming>, HandlerError> =
             batch.messages().iter().map(Incoming::read_envelope).collect();
         if let Ok(messages) = readable {
             match apply(&self.database, &self.reactions, &messages).await {
                 Ok(_) => return ControlFlow::Continue(()),
                 Err(Stopped { failure, .. }) => {
-                    let consumer = self.reactions.consumer();
+                    let consumer = self.reactions.name();
                     tracing::warn!(consumer, %failure, "a batch was rolled back; its messages go one by one");
                 }
             }
@@ -136,7 +136,7 @@ impl Worker {
                     Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
                 }
             } else {
-                let consumer = self.reactions.consumer();
+                let consumer = self.reactions.name();
                 let (partition, offset) = (received.partition, received.offset);
                 tracing::warn!(consumer, partition, offset, attempts, %failure, "a message was not applied; trying again");
             }
@@ -156,7 +156,7 @@ impl Worker {
         &self,
         received: &Received,
         Stopped { failure, held }: &Stopped,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), HandlerError> {
         match held {
             Some(held) => park_held(&self.database, &self.reactions, held, failure).await,
             None => put_aside(&self.database, &self.reactions, received, failure).await,

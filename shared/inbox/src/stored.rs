@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::Failure;
+use crate::HandlerError;
 use crate::incoming::{Entry, Incoming, Line, Origin};
 use crate::park::{HELD, PARKED, inbox_parked};
 
@@ -79,13 +79,13 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// Reads it again: what nobody understood may be understood by now.
-    pub(crate) fn incoming(&self) -> Result<Incoming, Failure> {
+    pub(crate) fn incoming(&self) -> Result<Incoming, HandlerError> {
         let incoming = Incoming::from_parts(self.about.origin(), self.payload.clone())?;
         if incoming.entry() == self.about.entry() {
             return Ok(incoming);
         }
         let Entry { line, sequence, .. } = incoming.entry();
-        Err(Failure::Unreadable(format!(
+        Err(HandlerError::Unreadable(format!(
             "its headers say number {sequence} of {} {}, but it was entered under another place; discard it, and \
              have it published again",
             line.source, line.aggregate

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::incoming::{Entry, Incoming, Line, Origin};
-use crate::{Failure, park};
+use crate::{HandlerError, park};
 
 /// Those that one transaction knows of: what follows its messages, and what came too early among them.
 pub(crate) struct Waiting {
@@ -29,12 +29,16 @@ struct Held {
 impl Waiting {
     /// Reads what follows these messages without a gap: nothing at all, as a rule, and then it is one round trip.
     /// Call it under the locks of their aggregates.
-    pub(crate) async fn behind(tx: &mut Tx, consumer: &str, batch: &[Incoming]) -> Result<Self, Failure> {
+    pub(crate) async fn behind(
+        tx: &mut Tx,
+        consumer: &str,
+        batch: &[Incoming],
+    ) -> Result<Self, HandlerError> {
         let mut waiting = Self { messages: BTreeMap::new(), over: Vec::new() };
         let mut entries: Vec<Entry> = batch.iter().map(Incoming::entry).collect();
         while !entries.is_empty() {
             let rows: Vec<Row> = Followers::of(consumer, &entries).get_results(tx).await?;
-            let followers: Result<Vec<Incoming>, Failure> = rows.into_iter().map(incoming).collect();
+            let followers: Result<Vec<Incoming>, HandlerError> = rows.into_iter().map(incoming).collect();
             entries.clear();
             for incoming in followers? {
                 let entry = incoming.entry();
@@ -81,8 +85,9 @@ impl Waiting {
 
 type Row = (String, i32, i64, Value, Vec<u8>);
 
-fn incoming((topic, partition, offset, headers, payload): Row) -> Result<Incoming, Failure> {
-    let headers = serde_json::from_value(headers).map_err(|error| Failure::Unreadable(error.to_string()))?;
+fn incoming((topic, partition, offset, headers, payload): Row) -> Result<Incoming, HandlerError> {
+    let headers =
+        serde_json::from_value(headers).map_err(|error| HandlerError::Unreadable(error.to_string()))?;
     Incoming::from_parts(Origin { topic, partition, offset, headers }, payload)
 }
 

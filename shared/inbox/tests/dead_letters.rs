@@ -20,7 +20,7 @@ use contracts::{Envelope, Message, MessageParked, OrderId, header};
 use database::Tx;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use inbox::{Failure, Reactions};
+use inbox::{Consumer, HandlerError};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Received, admin};
 use outbox::{MAX_PAYLOAD, Relay, RelaySettings};
@@ -33,10 +33,10 @@ const SAME: &str = "the same partition";
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 /// Confirmed orders take effect; cancelled ones are refused with as many words as there are.
-fn wordy() -> Reactions {
-    Reactions::of(CONSUMER).on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await).on(
+fn wordy() -> Consumer {
+    Consumer::of(CONSUMER).on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await).on(
         async |_: &mut Tx, _: &Message<OrderCancelled>| {
-            Err(Failure::Refused("no\0 \u{1} é ".repeat(200_000)))
+            Err(HandlerError::Refused("no\0 \u{1} é ".repeat(200_000)))
         },
     )
 }

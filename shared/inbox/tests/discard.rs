@@ -16,20 +16,20 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
-use inbox::{Discarded, Failure, Reactions};
+use inbox::{Consumer, DiscardedMessage, HandlerError};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics};
 use uuid::Uuid;
 
 /// Confirmed orders take effect, cancelled ones are refused for ever; and each discard is warned of.
-fn picky() -> Reactions {
-    Reactions::of(CONSUMER)
+fn picky() -> Consumer {
+    Consumer::of(CONSUMER)
         .on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
         .on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
             note(tx, "one", m).await?;
-            Err(Failure::Refused("not with me".to_owned()))
+            Err(HandlerError::Refused("not with me".to_owned()))
         })
-        .warning(async |tx: &mut Tx, discarded: &Discarded| {
+        .warning(async |tx: &mut Tx, discarded: &DiscardedMessage| {
             let (id, kind) = (discarded.aggregate, discarded.is::<OrderCancelled>());
             let done = common::effects_of(tx, id).await;
             Ok(vec![format!("{id} stays open, cancelled: {kind}, effects: {done}")])

@@ -21,7 +21,7 @@ use contracts::{Message, OrderId};
 use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use inbox::{Incoming, Reactions};
+use inbox::{Consumer, Incoming};
 use testkit::TestTopics;
 
 diesel::table! {
@@ -59,9 +59,9 @@ impl Meeting {
 }
 
 /// Takes from the shelf that the message's place names, or from the opposite one if the order is `falling`.
-fn taking(meeting: &Arc<Meeting>, falling: OrderId) -> Reactions {
+fn taking(meeting: &Arc<Meeting>, falling: OrderId) -> Consumer {
     let meeting = Arc::clone(meeting);
-    Reactions::of(CONSUMER)
+    Consumer::of(CONSUMER)
         .on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             let shelf = shelf::table.find(shelf_of(falling, m.order, m.envelope.sequence));
             diesel::update(shelf).set(shelf::taken.eq(shelf::taken + 1)).execute(tx).await?;
@@ -132,7 +132,7 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let [order, other] = two_orders_apart(&topics).await;
     let aggregate = OrderId::generate();
     let third_is_there = database.clone();
-    let reactions = Reactions::of(CONSUMER).ignoring::<OrderCancelled>().on(
+    let reactions = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             let patience = Instant::now() + Duration::from_secs(30);
             while m.envelope.sequence == 2

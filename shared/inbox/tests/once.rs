@@ -20,7 +20,7 @@ use contracts::events::{OrderConfirmed, StockReserved};
 use contracts::{Message, OrderId, header};
 use database::Tx;
 use diesel_async::SimpleAsyncConnection;
-use inbox::{Failure, Reactions};
+use inbox::{Consumer, HandlerError};
 use testkit::TestTopics;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,13 +69,14 @@ async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
 }
 
 /// Notes the effect, tells an event, and fails as long as `fails` says so.
-fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Reactions {
-    Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Consumer {
+    Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         note(tx, "one", m).await?;
         let event = StockReserved { order: m.order };
-        outbox::append(tx, m.tenant(), 1, &event).map_err(|error| Failure::Refused(error.to_string()))?;
+        outbox::append(tx, m.tenant(), 1, &event)
+            .map_err(|error| HandlerError::Refused(error.to_string()))?;
         tx.flush().await?; // so that the row is there when the reaction fails
-        if fails() { Err(Failure::Refused("not yet".to_owned())) } else { Ok(()) }
+        if fails() { Err(HandlerError::Refused("not yet".to_owned())) } else { Ok(()) }
     })
 }
 

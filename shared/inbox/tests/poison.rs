@@ -18,7 +18,7 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
-use inbox::{Failure, Reactions};
+use inbox::{Consumer, HandlerError};
 use testkit::TestTopics;
 use uuid::Uuid;
 
@@ -26,12 +26,12 @@ use uuid::Uuid;
 const SAME: &str = "the same partition";
 
 /// Confirmed orders take effect, cancelled ones are refused, and a placed one makes the reaction panic.
-fn picky() -> Reactions {
-    Reactions::of(CONSUMER)
+fn picky() -> Consumer {
+    Consumer::of(CONSUMER)
         .on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
         .on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
             note(tx, "one", m).await?;
-            Err(Failure::Refused("not with me".to_owned()))
+            Err(HandlerError::Refused("not with me".to_owned()))
         })
         .on(async |tx: &mut Tx, m: &Message<OrderPlaced>| {
             note(tx, "one", m).await?;

@@ -20,7 +20,7 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
-use inbox::{Failure, Reactions};
+use inbox::{Consumer, HandlerError};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics};
 
@@ -33,7 +33,7 @@ async fn stuck(sequences: std::ops::RangeInclusive<i64>) -> (TestDatabase, TestT
     let (order, fix) = (OrderId::generate(), Fix::default());
     let letters: Vec<_> = sequences.map(|sequence| letter(&topics, sequence, &confirmed(order))).collect();
     post(&topics, &letters).await;
-    let runner = run(&database, &topics, fix.reactions());
+    let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, []);
@@ -54,7 +54,7 @@ async fn a_redrive_applies_a_parked_message_and_all_that_waits_behind_it_in_orde
     let (database, topics, order, fix) = stuck(1..=4).await;
     let id = the_parked(&database).await;
     fix.come();
-    let operator = Operator::new(&database, &topics, fix.reactions());
+    let operator = Operator::new(&database, &topics, fix.consumer());
     let (done, report) = operator.does(&format!("redrive {id}")).await;
     assert!(done, "{report:#}");
     let numbers: Vec<i64> = report["aggregates"][0]["applied"]
@@ -68,7 +68,7 @@ async fn a_redrive_applies_a_parked_message_and_all_that_waits_behind_it_in_orde
     assert!(parked(&database).await.is_empty());
 
     // The aggregate goes on as if nothing had been.
-    let runner = run(&database, &topics, fix.reactions());
+    let runner = run(&database, &topics, fix.consumer());
     post(&topics, &[letter(&topics, 5, &confirmed(order))]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
@@ -81,7 +81,7 @@ async fn a_redrive_leaves_one_fact_with_who_and_why_and_its_repetition_none() {
     let (database, topics, order, fix) = stuck(1..=2).await;
     let id = the_parked(&database).await;
     fix.come();
-    let operator = Operator::new(&database, &topics, fix.reactions());
+    let operator = Operator::new(&database, &topics, fix.consumer());
     operator.does(&format!("redrive {id}")).await;
     let first = facts(&database).await;
     let [fact] = &first[..] else { panic!("{first:#?}") };
@@ -108,9 +108,9 @@ async fn a_redrive_that_fails_changes_nothing_and_names_the_message() {
     letters.push(letter(&topics, 3, &cancelled(order)));
     post(&topics, &letters).await;
     let refusing = || {
-        fix.reactions().on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+        fix.consumer().on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
             note(tx, "one", m).await?;
-            Err(Failure::Refused("too late".to_owned()))
+            Err(HandlerError::Refused("too late".to_owned()))
         })
     };
     let runner = run(&database, &topics, refusing());
@@ -139,11 +139,11 @@ async fn one_aggregate_that_fails_does_not_stop_the_others() {
         &[letter(&topics, 1, &confirmed(fine)), letter(&topics, 1, &confirmed(hopeless)).saying("not JSON")],
     )
     .await;
-    let runner = run(&database, &topics, fix.reactions());
+    let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
     fix.come();
-    let (done, report) = Operator::new(&database, &topics, fix.reactions()).does("redrive --all").await;
+    let (done, report) = Operator::new(&database, &topics, fix.consumer()).does("redrive --all").await;
     assert!(!done, "{report:#}");
     assert_eq!(effects(&database).await, [(fine.uuid(), 1)]);
     assert_eq!(facts(&database).await.len(), 1);
@@ -182,11 +182,11 @@ async fn parked_messages_of_one_aggregate_are_redriven_in_turn() {
         letter(&topics, 3, &confirmed(order)),
     ];
     post(&topics, &letters).await;
-    let runner = run(&database, &topics, fix.reactions());
+    let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
     fix.come();
-    let operator = Operator::new(&database, &topics, fix.reactions());
+    let operator = Operator::new(&database, &topics, fix.consumer());
     let (done, report) = operator.does("redrive --all").await;
     assert!(!done, "{report:#}");
     let failed = &report["aggregates"][0]["failed"];
@@ -199,7 +199,7 @@ async fn parked_messages_of_one_aggregate_are_redriven_in_turn() {
 async fn a_dry_run_of_a_redrive_says_what_would_be_and_changes_nothing() {
     let (database, topics, _, fix) = stuck(1..=3).await;
     fix.come();
-    let operator = Operator::new(&database, &topics, fix.reactions());
+    let operator = Operator::new(&database, &topics, fix.consumer());
     let before = format!("{:?}", parked(&database).await);
     let (done, report) = operator.does("redrive --all --dry-run").await;
     assert!(done, "{report:#}");
@@ -212,9 +212,9 @@ async fn a_dry_run_of_a_redrive_says_what_would_be_and_changes_nothing() {
 }
 
 /// Notes the effect once another redrive of the same aggregate stands in the queue, or is as far.
-fn meeting(database: &Database) -> Reactions {
+fn meeting(database: &Database) -> Consumer {
     let (database, arrived) = (database.clone(), Arc::new(AtomicI64::new(0)));
-    Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+    Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         arrived.fetch_add(1, Ordering::SeqCst);
         let patience = Instant::now() + Duration::from_secs(30);
         while arrived.load(Ordering::SeqCst) < 2 && count(&database, WAITING).await == 0 {
@@ -241,7 +241,7 @@ async fn two_redrives_at_the_same_moment_apply_everything_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
     let (database, topics, order, fix) = stuck(1..=3).await;
-    let runner = run(&database, &topics, fix.reactions());
+    let runner = run(&database, &topics, fix.consumer());
     let stop = AtomicBool::new(false);
     let posting = async {
         let mut sequence = 4;
@@ -251,7 +251,7 @@ async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
         }
         sequence - 1
     };
-    let operator = Operator::new(&database, &topics, fix.reactions());
+    let operator = Operator::new(&database, &topics, fix.consumer());
     let redriving = async {
         fix.come();
         let answer = operator.does("redrive --all").await;

@@ -5,7 +5,7 @@ compile_error!("a mutant must not leave the workshop: build without the features
 
 mod append;
 mod letter;
-pub mod operate;
+pub mod operator;
 mod partitions;
 mod relay;
 mod rows;
@@ -15,4 +15,4 @@ pub use partitions::make_partitions;
 pub use relay::{Relay, RelaySettings};
 
 /// Rings in this process when a transaction with events has committed.
-pub const COMMITTED: database::Signal = database::Signal("outbox");
+pub const COMMITTED: database::WakeUp = database::WakeUp("outbox");

@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use common::{
-    HalfDone, Line, confirmed, count, desk, first_occurrences, history, operate, relay, reserved, settings,
-    tell, text, told, wait_for,
+    HalfDone, Line, confirmed, context, count, first_occurrences, history, operate, relay, reserved,
+    settings, tell, text, told, wait_for,
 };
 use contracts::{OrderId, Stream, header};
 use database::Database;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use messaging::{Received, admin};
-use outbox::operate::OperateError;
+use outbox::operator::OperatorError;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics};
 
@@ -61,7 +61,7 @@ async fn what_is_published_again_has_the_same_key_headers_and_bytes_in_the_same_
     published(&database, &topics, 120).await;
     let before = topics.messages(Stream::Orders).await;
 
-    let report = told(&desk(&database, &topics), ALL).await;
+    let report = told(&context(&database, &topics), ALL).await;
     assert_eq!((&report["messages"], &report["dry_run"]), (&json!(120), &json!(false)));
     assert_eq!((&report["first"]["id"], &report["last_id"]), (&json!(1), &json!(120)));
     let mut after: BTreeMap<i32, Vec<_>> = BTreeMap::new();
@@ -84,7 +84,7 @@ async fn what_the_relay_has_not_published_is_not_published_ahead_of_it() {
     for sequence in 2..=5 {
         tell(&database, sequence, &confirmed(order)).await;
     }
-    let report = told(&desk(&database, &topics), ALL).await;
+    let report = told(&context(&database, &topics), ALL).await;
     assert_eq!(report["messages"], 1);
     let sequences: Vec<String> =
         topics.messages(Stream::Orders).await.iter().map(|m| text(m, header::SEQUENCE)).collect();
@@ -100,12 +100,12 @@ async fn of_a_window_that_is_half_done_only_what_was_published_is_published_agai
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let HalfDone { late, sent, stuck } = HalfDone::prepare(&database, &topics).await;
     topics.make(&[Stream::Inventory]).await;
-    let desk = desk(&database, &topics);
-    assert_eq!(told(&desk, ALL).await["messages"], 1);
+    let context = context(&database, &topics);
+    assert_eq!(told(&context, ALL).await["messages"], 1);
     for (order, messages) in [(late, 0), (sent, 1), (stuck, 0)] {
         let order = order.to_string();
         let words = ["republish", "--aggregate", &order, "--by", "ada", "--reason", "why not", "--dry-run"];
-        assert_eq!(told(&desk, &words).await["messages"], messages, "{order}");
+        assert_eq!(told(&context, &words).await["messages"], messages, "{order}");
     }
     let published = first_occurrences(&topics.messages(Stream::Orders).await);
     assert_eq!(published.into_keys().collect::<Vec<_>>(), [sent.uuid()]);
@@ -116,22 +116,22 @@ async fn of_a_window_that_is_half_done_only_what_was_published_is_published_agai
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_publishes_leaves_one_fact_and_a_dry_run_leaves_nothing() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    let desk = desk(&database, &topics);
+    let context = context(&database, &topics);
     let order = OrderId::generate();
-    assert_eq!(told(&desk, ALL).await["messages"], 0);
+    assert_eq!(told(&context, ALL).await["messages"], 0);
     for sequence in 1..=3 {
         tell(&database, sequence, &confirmed(order)).await;
     }
     published(&database, &topics, 3).await;
     assert_eq!(facts(&database).await, 0, "nothing was published again yet");
 
-    assert_eq!(told(&desk, &but(ALL, &["--dry-run"])).await["messages"], 3);
-    let text = operate(&desk, &but(ALL, &["--dry-run"])).await.unwrap().text;
+    assert_eq!(told(&context, &but(ALL, &["--dry-run"])).await["messages"], 3);
+    let text = operate(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
     assert!(text.starts_with("3 messages would be published again: rows 1 to 3\n"), "{text}");
     assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (0, 3));
 
     for (runs, published) in [(1, 6), (2, 9)] {
-        assert_eq!(told(&desk, ALL).await["messages"], 3);
+        assert_eq!(told(&context, ALL).await["messages"], 3);
         assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (runs, published));
     }
     let expected = "SELECT count(*) AS count FROM audit_fact WHERE action = 'outbox.republish' \
@@ -152,7 +152,7 @@ async fn an_aggregate_is_published_again_alone() {
     published(&database, &topics, 6).await;
     let id = one.to_string();
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
-    assert_eq!(told(&desk(&database, &topics), &words).await["messages"], 3);
+    assert_eq!(told(&context(&database, &topics), &words).await["messages"], 3);
     let messages = topics.messages(Stream::Orders).await;
     let of = |order: OrderId| {
         messages
@@ -176,12 +176,12 @@ async fn it_says_from_when_the_outbox_has_rows() {
     published(&database, &topics, 2).await;
     let mut owner = database.owner().await;
     owner.batch_execute("DELETE FROM outbox_event WHERE id = 1").await.unwrap(); // as retention does with days
-    let desk = desk(&database, &topics);
-    let report = told(&desk, &but(ALL, &["--dry-run"])).await;
+    let context = context(&database, &topics);
+    let report = told(&context, &but(ALL, &["--dry-run"])).await;
     let written = "SELECT count(*) AS count FROM outbox_event WHERE id = 2 AND created_at = ";
     let since = report["rows_since"].as_str().unwrap();
     assert_eq!(count(&database, &format!("{written}'{since}'")).await, 1, "{report}");
-    let text = operate(&desk, &but(ALL, &["--dry-run"])).await.unwrap().text;
+    let text = operate(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
     assert!(text.contains("the first is number 2 of its aggregate\n"), "{text}");
     assert!(text.contains(&format!("the outbox has rows since {since}")), "{text}");
 }
@@ -200,7 +200,7 @@ async fn what_was_told_before_the_moment_is_left_alone() {
     owner.batch_execute(age).await.unwrap();
     let mut words = ALL.to_vec();
     words[2] = "2026-01-04T01:00:00+01:00"; // the third row's moment, in another zone
-    let report = told(&desk(&database, &topics), &words).await;
+    let report = told(&context(&database, &topics), &words).await;
     assert_eq!((&report["messages"], &report["first"]["id"]), (&json!(2), &json!(3)));
 }
 
@@ -209,13 +209,13 @@ async fn without_kafka_nothing_is_done_and_no_fact_is_left() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     tell(&database, 1, &confirmed(OrderId::generate())).await;
     published(&database, &topics, 1).await;
-    let mut desk = desk(&database, &topics);
-    desk.brokers = Some("127.0.0.1:1".parse().unwrap());
-    let refused = operate(&desk, ALL).await.unwrap_err();
-    assert!(matches!(refused, OperateError::Kafka(messaging::Error::Unreachable { .. })), "{refused}");
+    let mut context = context(&database, &topics);
+    context.brokers = Some("127.0.0.1:1".parse().unwrap());
+    let refused = operate(&context, ALL).await.unwrap_err();
+    assert!(matches!(refused, OperatorError::Kafka(messaging::Error::Unreachable { .. })), "{refused}");
     assert_eq!(facts(&database).await, 0);
-    desk.brokers = None;
-    assert_eq!(told(&desk, &but(ALL, &["--dry-run"])).await["messages"], 1, "a dry run needs no Kafka");
+    context.brokers = None;
+    assert_eq!(told(&context, &but(ALL, &["--dry-run"])).await["messages"], 1, "a dry run needs no Kafka");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -230,8 +230,8 @@ async fn a_run_that_stops_half_way_says_how_far_it_came_and_what_stopped_it() {
     relay.stop().await;
     let gone = topics.events(Stream::Inventory);
     admin::delete_topics(&topics.brokers(), &[&gone]).await.unwrap();
-    let stopped = operate(&desk(&database, &topics), ALL).await.unwrap_err();
-    let OperateError::Stopped { messages: 2, why, .. } = &stopped else { panic!("{stopped}") };
+    let stopped = operate(&context(&database, &topics), ALL).await.unwrap_err();
+    let OperatorError::Stopped { messages: 2, why, .. } = &stopped else { panic!("{stopped}") };
     assert!(why.contains(&gone), "{why}");
     assert_eq!(facts(&database).await, 1, "what was begun is known");
 }
@@ -256,7 +256,7 @@ async fn a_long_log_is_published_again_in_order() {
     // As if a relay had published all of them.
     let passed = "UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()";
     owner.batch_execute(passed).await.unwrap();
-    assert_eq!(told(&desk(&database, &topics), ALL).await["messages"], rows);
+    assert_eq!(told(&context(&database, &topics), ALL).await["messages"], rows);
     let published = topics.messages(Stream::Orders).await;
     assert_eq!(i64::try_from(published.len()), Ok(rows), "none twice");
     assert!(first_occurrences(&published) == BTreeMap::from([(order.uuid(), history(rows))]), "out of order");

@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Builder;
 
 use crate::config::{Config, Faults, Purpose, defaults, environment};
-use crate::{RunError, Service, ask, document, operate, schema, serve, telemetry};
+use crate::{RunError, Service, ask, document, operator, schema, serve, telemetry};
 
 /// The configuration is wrong; clap uses it for a wrong command line, too.
 const MISCONFIGURED: u8 = 2;
@@ -29,10 +29,10 @@ enum Command<Own: Subcommand> {
     Migrate,
     /// See messages that wait, and decide what becomes of them
     #[command(subcommand)]
-    Inbox(inbox::operate::Command),
+    Inbox(inbox::operator::Command),
     /// See how far the relay is, and publish again what was published before
     #[command(subcommand)]
-    Outbox(outbox::operate::Command),
+    Outbox(outbox::operator::Command),
     #[command(flatten)]
     Own(Own),
     /// Ask the running instance whether it is ready; the exit code is 0 if it is, else 1
@@ -60,9 +60,9 @@ pub fn main<S: Service>() -> ExitCode {
         Command::Serve => with_log::<S>(Purpose::Serve, serve::serve),
         Command::Relay => with_log::<S>(Purpose::Relay, serve::relay),
         Command::Migrate => with_log::<S>(Purpose::Migrate, migrate),
-        Command::Inbox(command) => operate::inbox::<S>(command),
-        Command::Outbox(command) => operate::outbox::<S>(command),
-        Command::Own(command) => operate::own::<S>(command),
+        Command::Inbox(command) => operator::inbox::<S>(command),
+        Command::Outbox(command) => operator::outbox::<S>(command),
+        Command::Own(command) => operator::own::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),
         Command::Defaults => Ok(print(&defaults::<S>())),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use actix_web::http::Method;
 use actix_web::{HttpResponse, Resource, ResponseError, Route, web};
 use database::Database;
-use edge::{Problem, kind};
+use edge::{Problem, problem_types};
 use serde::Serialize;
 
 /// What is known about this instance and the servers that it needs.
@@ -111,7 +111,9 @@ pub(crate) fn routes(app: &mut web::ServiceConfig) {
 fn asked(path: &str, answer: fn() -> Route) -> Resource {
     let other = || async {
         let detail = "Only GET and HEAD are methods of this path.";
-        Problem::new(&kind::METHOD_NOT_ALLOWED, detail).allowing("GET, HEAD".to_owned()).error_response()
+        Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail)
+            .allowing("GET, HEAD".to_owned())
+            .error_response()
     };
     web::resource(path)
         .route(answer().method(Method::GET))

@@ -8,7 +8,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, Error, HttpServer, web};
-use edge::{Edge, Problem, kind};
+use edge::{Edge, Problem, problem_types};
 use thiserror::Error as ThisError;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::AppExt;
@@ -131,5 +131,5 @@ async fn once_open(
         return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
     }
     let detail = "The service is starting; nothing was done. /health/ready says what it waits for.";
-    Ok(request.error_response(Problem::new(&kind::UNAVAILABLE, detail)))
+    Ok(request.error_response(Problem::new(&problem_types::UNAVAILABLE, detail)))
 }

@@ -4,26 +4,26 @@ use std::error::Error;
 
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 
-use crate::{Answer, Context, Service};
+use crate::{CommandOutput, Context, Service};
 
 /// What stands below `SERVICE` on the command line and is the service's own. It runs in a process of its own, beside
 /// the instances that serve.
-pub trait OwnCommand<S: Service>: Subcommand {
+pub trait ServiceCommand<S: Service>: Subcommand {
     /// The settings that it needs beside the database's, such as `processor.secret_key`.
     fn needs(&self) -> &'static [&'static str] {
         &[]
     }
 
     /// Does what it says. The exit code is 0 if the answer is `done`, else 1; an error is printed and is 1, too.
-    fn run(self, context: &Context<S>) -> impl Future<Output = Result<Answer, Box<dyn Error>>>;
+    fn run(self, context: &Context<S>) -> impl Future<Output = Result<CommandOutput, Box<dyn Error>>>;
 }
 
 /// Of a service that has no command of its own.
 #[derive(Debug, Clone, Copy)]
 pub enum NoCommand {}
 
-impl<S: Service> OwnCommand<S> for NoCommand {
-    async fn run(self, _: &Context<S>) -> Result<Answer, Box<dyn Error>> {
+impl<S: Service> ServiceCommand<S> for NoCommand {
+    async fn run(self, _: &Context<S>) -> Result<CommandOutput, Box<dyn Error>> {
         match self {}
     }
 }

@@ -75,7 +75,7 @@ async fn start_service<S: Service>(
     process.open_edge(&edge).await?;
     // Jobs need no broker: what they have to tell waits in the outbox.
     process.start_jobs(S::jobs(&context));
-    let reactions = S::reactions(&context);
+    let reactions = S::consumer(&context);
     process.open_topics::<S>(reactions.as_ref()).await?;
     if let Some(reactions) = reactions {
         process.start_inbox(reactions, config.inbox);

@@ -3,11 +3,11 @@
 use contracts::{Stream, Topics};
 use database::Database;
 use diesel_migrations::EmbeddedMigrations;
-use inbox::Reactions;
+use inbox::Consumer;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{Fields, Job, OwnCommand};
+use crate::{Fields, Job, ServiceCommand};
 
 /// A service, as [`main`](crate::main) turns it into a process.
 pub trait Service: Sized + Send + Sync + 'static {
@@ -25,7 +25,7 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// Its own operators' commands: they stand on the command line beside those that every service has, get the same
     /// configuration, and end with the same exit codes. [`NoCommand`](crate::NoCommand) if it has none.
-    type Command: OwnCommand<Self>;
+    type Command: ServiceCommand<Self>;
 
     /// Reads its own settings, each through one of [`Fields`]' methods, which collect what is wrong.
     fn settings(fields: &mut Fields) -> Self::Settings;
@@ -41,7 +41,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn routes(app: &mut ServiceConfig<'_>);
 
     /// What it does about which message; `None` if it listens to nobody.
-    fn reactions(context: &Context<Self>) -> Option<Reactions> {
+    fn consumer(context: &Context<Self>) -> Option<Consumer> {
         let _ = context;
         None
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use contracts::{Stream, Topics};
 use database::MigrateError;
 use edge::{Authenticator, Edge, JwksError};
-use inbox::{Reactions, Runner, RunnerSettings};
+use inbox::{Consumer, Runner, RunnerSettings};
 use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
 use secrecy::SecretString;
@@ -83,7 +83,7 @@ impl Process {
     }
 
     /// Waits until the broker answers and has the topics that this service writes and reads.
-    pub(crate) async fn open_topics<S: Service>(&self, reactions: Option<&Reactions>) -> Result<(), String> {
+    pub(crate) async fn open_topics<S: Service>(&self, reactions: Option<&Consumer>) -> Result<(), String> {
         let topics = needed_topics(&self.topics, S::STREAM, S::SIDE_TOPICS, reactions);
         until_done("Kafka", || async {
             // First the short question: who waits for an answer that never comes should hear of it soon.
@@ -110,7 +110,7 @@ impl Process {
         Ok(())
     }
 
-    pub(crate) fn start_inbox(&self, reactions: Reactions, settings: RunnerSettings) {
+    pub(crate) fn start_inbox(&self, reactions: Consumer, settings: RunnerSettings) {
         let (database, brokers) = (self.database.clone(), self.brokers.clone());
         let runner = Runner::new(database, brokers, self.topics.clone(), reactions, settings);
         let stop = self.work.stop_token();
@@ -153,16 +153,16 @@ fn needed_topics(
     topics: &Topics,
     own: Stream,
     beside: &[&str],
-    reactions: Option<&Reactions>,
+    reactions: Option<&Consumer>,
 ) -> Vec<TopicSpec> {
     let mut streams = vec![own];
-    streams.extend(reactions.into_iter().flat_map(Reactions::streams));
+    streams.extend(reactions.into_iter().flat_map(Consumer::streams));
     streams.sort_unstable();
     streams.dedup();
     let mut needed: Vec<TopicSpec> =
         streams.into_iter().map(|stream| TopicSpec::new(topics.events(stream), Topics::PARTITIONS)).collect();
     needed.extend(beside.iter().map(|topic| TopicSpec::new(topics.prefixed(topic), 1)));
-    needed.extend(reactions.map(|reactions| TopicSpec::new(topics.dead_letters(reactions.consumer()), 1)));
+    needed.extend(reactions.map(|reactions| TopicSpec::new(topics.dead_letters(reactions.name()), 1)));
     needed
 }
 
@@ -180,7 +180,7 @@ mod tests {
         let silent = needed_topics(&topics, Stream::Payments, &["payments.ledger"], None);
         let own = [("t.payments.events".to_owned(), Topics::PARTITIONS), ("t.payments.ledger".to_owned(), 1)];
         assert_eq!(names(silent), own);
-        let reactions = Reactions::of("orders").ignoring::<StockReserved>();
+        let reactions = Consumer::of("orders").ignoring::<StockReserved>();
         let listening = names(needed_topics(&topics, Stream::Orders, &[], Some(&reactions)));
         assert_eq!(
             listening,

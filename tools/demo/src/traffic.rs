@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join;
 use uuid::Uuid;
 
-use crate::api::{Answer, Order, Wish};
+use crate::api::{Answer, CommandRequest, Order};
 use crate::report::Step;
 use crate::trouble::Trouble;
 use crate::wait::until;
@@ -124,7 +124,7 @@ impl<'w> Traffic<'w> {
 
     /// One order, under one key, until there is an answer that is about the order.
     async fn insist(&self) -> Result<Answer, Trouble> {
-        let wish = Wish { lines: &[(TEA, 1)], card: VISA, reference: self.reference };
+        let wish = CommandRequest { lines: &[(TEA, 1)], card: VISA, reference: self.reference };
         let (key, body, start) = (Uuid::new_v4(), wish.body(), Instant::now());
         loop {
             let answer = self.world.api.place(key, &body).await;

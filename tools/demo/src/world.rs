@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::{Api, Order, Wish};
+use crate::api::{Api, CommandRequest, Order};
 use crate::books::{Asked, Books};
 use crate::kafka::Kafka;
 use crate::part::{Instance, Part};
@@ -57,7 +57,7 @@ impl<'s> World<'s> {
 
     /// Places one order of one tea, as every step may.
     pub(crate) async fn order_tea(&self, card: &str, reference: &str) -> Result<Order, Trouble> {
-        let wish = Wish { lines: &[(TEA, 1)], card, reference };
+        let wish = CommandRequest { lines: &[(TEA, 1)], card, reference };
         self.api.place(Uuid::new_v4(), &wish.body()).await?.read(201)
     }
 

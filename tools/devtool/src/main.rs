@@ -36,7 +36,7 @@ enum Command {
         #[arg(long, env = "IDEM_KEYS")]
         keys: PathBuf,
         #[command(flatten)]
-        wish: token::Wish,
+        wish: token::CommandRequest,
     },
     /// Make databases with their owner and service roles, unless they are there
     Databases {

@@ -11,7 +11,7 @@ const ALL_SCOPES: &str =
 
 /// What the token shall say.
 #[derive(Args)]
-pub(crate) struct Wish {
+pub(crate) struct CommandRequest {
     /// Whose data
     #[arg(long, default_value = "demo", value_parser = name)]
     tenant: String,
@@ -40,7 +40,7 @@ struct Claims<'a> {
 
 impl SigningKey {
     /// Signs a token with the claims wished for.
-    pub(crate) fn sign(&self, wish: &Wish) -> Result<String> {
+    pub(crate) fn sign(&self, wish: &CommandRequest) -> Result<String> {
         let now = i64::try_from(jsonwebtoken::get_current_timestamp()).unwrap_or(i64::MAX);
         let exp = now.saturating_add(wish.ttl);
         let issued = now.min(exp); // an expired token was valid once
@@ -81,7 +81,7 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        wish: Wish,
+        wish: CommandRequest,
     }
 
     /// Signs as the command line would, and verifies as a service does: with the JWKS file alone.

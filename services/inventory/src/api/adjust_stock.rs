@@ -3,7 +3,8 @@
 use actix_web::{HttpResponse, post};
 use contracts::Sku;
 use edge::{
-    Command, CommandProblems, Failure, Faults, IdempotencyKey, Idempotent, Problem, Reply, Segment, kind,
+    Command, CommandError, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, Segment,
+    ValidationErrors, problem_types,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -32,10 +33,10 @@ pub(crate) struct AdjustStock {
 impl Command for AdjustStock {
     const SCOPE: &'static str = "inventory:write";
 
-    fn check(&self, faults: &mut Faults) {
+    fn validate(&self, errors: &mut ValidationErrors) {
         let delta = self.delta != 0 && (-FURTHEST..=FURTHEST).contains(&self.delta);
-        faults.require(delta, "/delta", "a delta is -1000000000 to 1000000000, and not 0");
-        faults.require(
+        errors.require(delta, "/delta", "a delta is -1000000000 to 1000000000, and not 0");
+        errors.require(
             is_text(&self.reason),
             "/reason",
             "a reason has 1 to 200 characters, no control characters",
@@ -80,32 +81,36 @@ pub(crate) struct AdjustmentView {
 )]
 #[post("/v1/items/{sku}/adjustments")]
 pub(crate) async fn adjust_stock(
-    wish: Idempotent<AdjustStock>,
+    request: Idempotent<AdjustStock>,
     Segment(sku): Segment<Sku>,
 ) -> Result<HttpResponse, Problem> {
-    wish.execute(async move |tx, wish| {
-        let row = items::lock(tx, wish.tenant(), &sku).await?.ok_or_else(|| unknown(&sku))?;
-        let stock = row.stock().adjust(wish.delta)?;
-        items::set_stock(tx, &Stocks::from([(row.id(), stock)])).await?;
-        let id = movements::record_adjustment(tx, wish.tenant(), row.id(), wish.delta, &wish.reason).await?;
-        let details = json!({"adjustment": id, "sku": sku, "delta": wish.delta, "reason": wish.reason});
-        audit::record(tx, wish.fact("stock.adjust", "item", row.id()).with(details));
-        let view = AdjustmentView {
-            id,
-            sku: sku.clone(),
-            delta: wish.delta,
-            reason: wish.reason.clone(),
-            on_hand: stock.on_hand,
-            reserved: stock.reserved,
-        };
-        Ok(Reply::created(format!("/v1/items/{sku}"), &view))
-    })
-    .await
+    request
+        .execute(async move |tx, request| {
+            let row = items::lock(tx, request.tenant(), &sku).await?.ok_or_else(|| unknown(&sku))?;
+            let stock = row.stock().adjust(request.delta)?;
+            items::set_stock(tx, &Stocks::from([(row.id(), stock)])).await?;
+            let id =
+                movements::record_adjustment(tx, request.tenant(), row.id(), request.delta, &request.reason)
+                    .await?;
+            let details =
+                json!({"adjustment": id, "sku": sku, "delta": request.delta, "reason": request.reason});
+            audit::record(tx, request.fact("stock.adjust", "item", row.id()).with(details));
+            let view = AdjustmentView {
+                id,
+                sku: sku.clone(),
+                delta: request.delta,
+                reason: request.reason.clone(),
+                on_hand: stock.on_hand,
+                reserved: stock.reserved,
+            };
+            Ok(Reply::created(format!("/v1/items/{sku}"), &view))
+        })
+        .await
 }
 
-fn unknown(sku: &Sku) -> Failure {
-    Failure::rejected(
-        &kind::NOT_FOUND,
+fn unknown(sku: &Sku) -> CommandError {
+    CommandError::rejected(
+        &problem_types::NOT_FOUND,
         format!("There is no item {sku}. Put it first, then adjust with a new key."),
     )
 }

@@ -4,7 +4,10 @@ use actix_web::{HttpResponse, put};
 use contracts::events::ItemChanged;
 use contracts::{Money, Sku};
 use database::Tx;
-use edge::{Command, CommandProblems, Failure, Faults, IfMatch, Natural, Problem, Reply, Segment, Wish};
+use edge::{
+    Command, CommandError, CommandProblems, CommandRequest, IfMatch, Natural, Problem, Reply, Segment,
+    ValidationErrors,
+};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -28,10 +31,10 @@ pub(crate) struct PutItem {
 impl Command for PutItem {
     const SCOPE: &'static str = "inventory:write";
 
-    fn check(&self, faults: &mut Faults) {
-        faults.require(is_text(&self.name), "/name", "a name has 1 to 200 characters, no control characters");
+    fn validate(&self, errors: &mut ValidationErrors) {
+        errors.require(is_text(&self.name), "/name", "a name has 1 to 200 characters, no control characters");
         let price = (1..=Money::MAX).contains(&self.unit_price.amount);
-        faults.require(price, "/unit_price/amount", "a price is 1 to 1000000000000 minor units");
+        errors.require(price, "/unit_price/amount", "a price is 1 to 1000000000000 minor units");
     }
 }
 
@@ -39,7 +42,7 @@ impl Command for PutItem {
 ///
 /// New orders pay the new price within moments. A new item has no stock. With `If-Match`, an item is changed only from
 /// the version that is named there. The same content again changes nothing and succeeds, whatever version is named: a
-/// retry whose first answer was lost finds its wish fulfilled.
+/// retry whose first answer was lost finds its request fulfilled.
 #[utoipa::path(
     operation_id = "putItem",
     tag = "items",
@@ -60,41 +63,42 @@ impl Command for PutItem {
 )]
 #[put("/v1/items/{sku}")]
 pub(crate) async fn put_item(
-    wish: Natural<PutItem>,
+    request: Natural<PutItem>,
     Segment(sku): Segment<Sku>,
     expected: IfMatch,
 ) -> Result<HttpResponse, Problem> {
-    wish.execute(async move |tx, wish| {
-        let wished = Entry { name: wish.name.clone(), unit_price: wish.unit_price };
-        if let Some(row) = items::create(tx, wish.tenant(), &sku, &wished).await? {
-            expected.require(None)?;
-            tell(tx, wish, &row)?;
-            let location = format!("/v1/items/{sku}");
-            return Ok(Reply::created(location, &ItemView::try_from(row)?).version(1));
-        }
-        // There is one, and items never go away.
-        let mut row = items::lock(tx, wish.tenant(), &sku).await?.ok_or_else(gone)?;
-        if let Some(version) = row.entry()?.revised(row.version, &wished) {
-            expected.require(Some(row.version))?;
-            row = items::revise(tx, row.id(), &wished, version).await?;
-            tell(tx, wish, &row)?;
-        }
-        let version = row.version;
-        Ok(Reply::ok(&ItemView::try_from(row)?).version(version))
-    })
-    .await
+    request
+        .execute(async move |tx, request| {
+            let wished = Entry { name: request.name.clone(), unit_price: request.unit_price };
+            if let Some(row) = items::create(tx, request.tenant(), &sku, &wished).await? {
+                expected.require(None)?;
+                tell(tx, request, &row)?;
+                let location = format!("/v1/items/{sku}");
+                return Ok(Reply::created(location, &ItemView::try_from(row)?).version(1));
+            }
+            // There is one, and items never go away.
+            let mut row = items::lock(tx, request.tenant(), &sku).await?.ok_or_else(gone)?;
+            if let Some(version) = row.entry()?.revised(row.version, &wished) {
+                expected.require(Some(row.version))?;
+                row = items::revise(tx, row.id(), &wished, version).await?;
+                tell(tx, request, &row)?;
+            }
+            let version = row.version;
+            Ok(Reply::ok(&ItemView::try_from(row)?).version(version))
+        })
+        .await
 }
 
-fn gone() -> Failure {
-    Failure::Refused(Problem::not_found("item"))
+fn gone() -> CommandError {
+    CommandError::Refused(Problem::not_found("item"))
 }
 
 /// A change is told with the whole item, so that the newest message says it all.
-fn tell(tx: &mut Tx, wish: &Wish<PutItem>, row: &ItemRow) -> Result<(), Failure> {
+fn tell(tx: &mut Tx, request: &CommandRequest<PutItem>, row: &ItemRow) -> Result<(), CommandError> {
     let (item, sku, version) = (row.id(), row.sku()?, row.version);
     let Entry { name, unit_price } = row.entry()?;
     let details = json!({"sku": sku, "name": name, "unit_price": unit_price, "version": version});
-    outbox::append(tx, wish.tenant(), version, &ItemChanged { item, sku, name, unit_price, version })?;
-    audit::record(tx, wish.fact("item.put", "item", item).with(details));
+    outbox::append(tx, request.tenant(), version, &ItemChanged { item, sku, name, unit_price, version })?;
+    audit::record(tx, request.fact("item.put", "item", item).with(details));
     Ok(())
 }

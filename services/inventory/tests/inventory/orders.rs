@@ -112,7 +112,7 @@ impl Orders {
 
     /// An instance of the service begins to listen.
     pub(crate) fn listen(&self, stage: &Stage) -> Listener {
-        let reactions = Inventory::reactions(&stage.context()).unwrap();
+        let reactions = Inventory::consumer(&stage.context()).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
         let runner = Runner::new(
             stage.instance.clone(),

@@ -3,7 +3,7 @@
 use clap::Parser;
 use contracts::events::{CancelReason, OrderCancelled};
 use contracts::{OrderId, Topics};
-use inbox::operate::{Answer, Command, Desk, operate};
+use inbox::operator::{Command, CommandOutput, OperatorContext, run};
 use inventory::Inventory;
 use runtime::Service;
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ use crate::stage::Stage;
 /// What `inventory inbox WORDS --json` prints.
 async fn answer(stage: &Stage, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
-    let desk = Desk {
+    let context = OperatorContext {
         database: stage.instance.clone(),
         topics: Topics::with_prefix(""),
-        reactions: Inventory::reactions(&stage.context()).unwrap(),
+        consumer: Inventory::consumer(&stage.context()).unwrap(),
         brokers: None,
     };
-    let Answer { text, done } = operate(Command::try_parse_from(words).unwrap(), &desk).await.unwrap();
+    let CommandOutput { text, done } = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
     assert!(done, "{text}");
     serde_json::from_str(&text).unwrap()
 }

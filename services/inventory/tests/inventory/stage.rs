@@ -25,13 +25,13 @@ pub(crate) const TENANT: &str = "acme";
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Outcome {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl Outcome {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-type Call = Box<dyn Fn(TestRequest) -> LocalBoxFuture<'static, Answer>>;
+type Call = Box<dyn Fn(TestRequest) -> LocalBoxFuture<'static, Outcome>>;
 
 pub(crate) struct Stage {
     call: Call,
@@ -76,7 +76,7 @@ impl Stage {
                 let bytes = to_bytes(response.into_body()).await.unwrap();
                 let body =
                     if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-                Answer { status, headers, body }
+                Outcome { status, headers, body }
             }
             .boxed_local()
         };
@@ -175,31 +175,31 @@ pub(crate) struct Client<'s> {
 }
 
 impl Client<'_> {
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Outcome {
         self.send(self.request(Method::GET, path)).await
     }
 
-    pub(crate) async fn put_item(&self, sku: &str, body: Value) -> Answer {
+    pub(crate) async fn put_item(&self, sku: &str, body: Value) -> Outcome {
         self.send(self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body)).await
     }
 
     /// Only if it still is of this version.
-    pub(crate) async fn put_item_if(&self, versions: &str, sku: &str, body: Value) -> Answer {
+    pub(crate) async fn put_item_if(&self, versions: &str, sku: &str, body: Value) -> Outcome {
         let request = self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body);
         self.send(request.insert_header(("If-Match", versions))).await
     }
 
     /// Only if it is no longer of this version.
-    pub(crate) async fn get_unless(&self, versions: &str, path: &str) -> Answer {
+    pub(crate) async fn get_unless(&self, versions: &str, path: &str) -> Outcome {
         self.send(self.request(Method::GET, path).insert_header(("If-None-Match", versions))).await
     }
 
     /// With a new key.
-    pub(crate) async fn adjust(&self, sku: &str, body: Value) -> Answer {
+    pub(crate) async fn adjust(&self, sku: &str, body: Value) -> Outcome {
         self.adjust_as(Uuid::new_v4(), sku, body).await
     }
 
-    pub(crate) async fn adjust_as(&self, key: Uuid, sku: &str, body: Value) -> Answer {
+    pub(crate) async fn adjust_as(&self, key: Uuid, sku: &str, body: Value) -> Outcome {
         let request = self.request(Method::POST, &format!("/v1/items/{sku}/adjustments"));
         self.send(request.insert_header(("Idempotency-Key", key.to_string())).set_json(body)).await
     }
@@ -226,7 +226,7 @@ impl Client<'_> {
         TestRequest::with_uri(path).method(method).insert_header(("Authorization", bearer))
     }
 
-    async fn send(&self, request: TestRequest) -> Answer {
+    async fn send(&self, request: TestRequest) -> Outcome {
         (self.stage.call)(request).await
     }
 }

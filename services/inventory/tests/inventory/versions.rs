@@ -46,7 +46,7 @@ async fn a_retry_with_the_old_version_after_a_lost_answer_finds_its_wish_fulfill
         assert_eq!(again.body, first.body);
     }
     assert_eq!(changes(&stage).await, (2, 2));
-    // Somebody has changed it in between: the retry does not bring the old wish back.
+    // Somebody has changed it in between: the retry does not bring the old request back.
     client.put_item("TEA-1", tea_at(600)).await;
     let late = client.put_item_if("\"1\"", "TEA-1", tea_at(500)).await;
     assert_eq!((late.status, late.code()), (412, "precondition-failed"));

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, post};
 use contracts::OrderId;
-use edge::{Command, CommandProblems, Faults, IdempotencyKey, Idempotent, Problem, Reply, Segment};
+use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, Segment, ValidationErrors};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,7 +11,7 @@ use crate::domain::Input;
 use crate::saga;
 use crate::timeline::Cause;
 
-/// A wish to cancel.
+/// A request to cancel.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CancelOrder {
@@ -23,9 +23,9 @@ pub(crate) struct CancelOrder {
 impl Command for CancelOrder {
     const SCOPE: &'static str = "orders:write";
 
-    fn check(&self, faults: &mut Faults) {
+    fn validate(&self, errors: &mut ValidationErrors) {
         let length = (1..=200).contains(&self.reason.chars().count());
-        faults.require(length, "/reason", "a reason has 1 to 200 characters");
+        errors.require(length, "/reason", "a reason has 1 to 200 characters");
     }
 }
 
@@ -43,15 +43,16 @@ impl Command for CancelOrder {
 )]
 #[post("/v1/orders/{id}/cancel")]
 pub(crate) async fn cancel(
-    wish: Idempotent<CancelOrder>,
+    request: Idempotent<CancelOrder>,
     order: Segment<OrderId>,
 ) -> Result<HttpResponse, Problem> {
     let Segment(id) = order;
-    wish.execute(async move |tx, wish| {
-        let input = Input::Cancel(wish.reason.clone());
-        let moved = saga::advance(tx, wish.tenant(), id, input, &Cause::request(wish)).await?;
-        audit::record(tx, wish.fact("order.cancel", "order", id));
-        Ok(Reply::ok(&OrderView::try_from(moved.order)?))
-    })
-    .await
+    request
+        .execute(async move |tx, request| {
+            let input = Input::Cancel(request.reason.clone());
+            let moved = saga::advance(tx, request.tenant(), id, input, &Cause::request(request)).await?;
+            audit::record(tx, request.fact("order.cancel", "order", id));
+            Ok(Reply::ok(&OrderView::try_from(moved.order)?))
+        })
+        .await
 }

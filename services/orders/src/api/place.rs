@@ -5,7 +5,7 @@ use actix_web::{HttpResponse, post};
 use contracts::Money;
 use contracts::events::{OrderLine, OrderPlaced};
 use database::UnitOfWork;
-use edge::{Command, CommandProblems, Faults, IdempotencyKey, Idempotent, Problem, Reply};
+use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, ValidationErrors};
 use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -40,13 +40,13 @@ pub(crate) struct PlaceOrder {
 impl Command for PlaceOrder {
     const SCOPE: &'static str = "orders:write";
 
-    fn check(&self, faults: &mut Faults) {
-        faults.require((1..=100).contains(&self.lines.len()), "/lines", "an order has 1 to 100 lines");
+    fn validate(&self, errors: &mut ValidationErrors) {
+        errors.require((1..=100).contains(&self.lines.len()), "/lines", "an order has 1 to 100 lines");
         for (i, line) in self.lines.iter().enumerate() {
             let quantity = (1..=10_000).contains(&line.quantity);
-            faults.require(quantity, format!("/lines/{i}/quantity"), "a quantity is 1 to 10000");
+            errors.require(quantity, format!("/lines/{i}/quantity"), "a quantity is 1 to 10000");
             let first = self.lines.iter().take(i).all(|earlier| earlier.sku != line.sku);
-            faults.require(
+            errors.require(
                 first,
                 format!("/lines/{i}/sku"),
                 "each SKU stands on one line; add the quantities up",
@@ -55,13 +55,13 @@ impl Command for PlaceOrder {
         let token = self.payment_method.strip_prefix("pm_").is_some_and(|rest| {
             (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         });
-        faults.require(
+        errors.require(
             token,
             "/payment_method",
             "a token of the processor: pm_ and 1 to 100 of A-Z a-z 0-9 _",
         );
         let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
-        faults.require(reference, "/reference", "a reference has 1 to 200 characters");
+        errors.require(reference, "/reference", "a reference has 1 to 200 characters");
     }
 }
 
@@ -90,23 +90,23 @@ pub(crate) async fn place(
 ) -> Result<HttpResponse, Problem> {
     let expires_in = context.settings.expires_in();
     order
-        .execute_in_group(async move |draft, wish| {
+        .execute_in_group(async move |tx, request| {
             let prices =
-                catalogue::prices(draft, wish.tenant(), wish.lines.iter().map(|line| &line.sku)).await?;
-            let place = Place { lines: &wish.lines, expected_total: wish.expected_total };
+                catalogue::prices(tx, request.tenant(), request.lines.iter().map(|line| &line.sku)).await?;
+            let place = Place { lines: &request.lines, expected_total: request.expected_total };
             let placed = domain::place(place, &prices)?;
             let terms = Terms {
-                caller: wish.caller(),
-                payment_method: &wish.payment_method,
-                reference: wish.reference.as_deref(),
-                at: wish.at(),
+                caller: request.caller(),
+                payment_method: &request.payment_method,
+                reference: request.reference.as_deref(),
+                at: request.at(),
                 expires_in,
             };
-            let row = orders::insert(draft, &placed, &terms)?;
-            let event = OrderPlaced { order: placed.id, lines: wish.lines.clone(), total: placed.total };
-            outbox::append(draft, wish.tenant(), row.sequence, &event)?;
-            draft.buffer(NewEntry::of_change(&row, What::OrderPlaced, &Cause::request(wish))?);
-            audit::record(draft, wish.fact("order.place", "order", placed.id));
+            let row = orders::insert(tx, &placed, &terms)?;
+            let event = OrderPlaced { order: placed.id, lines: request.lines.clone(), total: placed.total };
+            outbox::append(tx, request.tenant(), row.sequence, &event)?;
+            tx.buffer(NewEntry::of_change(&row, What::OrderPlaced, &Cause::request(request))?);
+            audit::record(tx, request.fact("order.place", "order", placed.id));
             Ok(Reply::created(format!("/v1/orders/{}", placed.id), &OrderView::try_from(row)?))
         })
         .await

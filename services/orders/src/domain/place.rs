@@ -1,4 +1,4 @@
-//! Pricing: from a wish and the catalogue to an order that has a total.
+//! Pricing: from a request and the catalogue to an order that has a total.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct PlacedLine {
 pub struct Placed {
     /// Its id, made here.
     pub id: OrderId,
-    /// Its lines, in the order of the wish.
+    /// Its lines, in the order of the request.
     pub lines: Vec<PlacedLine>,
     /// What it costs: between 1 and [`Money::MAX`].
     pub total: Money,
@@ -58,14 +58,19 @@ pub enum Rejection {
     TotalTooLarge,
 }
 
-/// Prices a wish.
-pub fn place(wish: Place<'_>, prices: &BTreeMap<Sku, Price>) -> Result<Placed, Rejection> {
-    let unknown: Vec<Sku> =
-        wish.lines.iter().map(|line| &line.sku).filter(|sku| !prices.contains_key(*sku)).cloned().collect();
+/// Prices a request.
+pub fn place(request: Place<'_>, prices: &BTreeMap<Sku, Price>) -> Result<Placed, Rejection> {
+    let unknown: Vec<Sku> = request
+        .lines
+        .iter()
+        .map(|line| &line.sku)
+        .filter(|sku| !prices.contains_key(*sku))
+        .cloned()
+        .collect();
     if !unknown.is_empty() {
         return Err(Rejection::ItemUnknown(unknown));
     }
-    let lines: Vec<PlacedLine> = wish
+    let lines: Vec<PlacedLine> = request
         .lines
         .iter()
         .filter_map(|line| {
@@ -74,7 +79,7 @@ pub fn place(wish: Place<'_>, prices: &BTreeMap<Sku, Price>) -> Result<Placed, R
         })
         .collect();
     let total = total(&lines)?;
-    match wish.expected_total {
+    match request.expected_total {
         Some(expected) if expected != total => Err(Rejection::PriceChanged { total }),
         _ => Ok(Placed { id: OrderId::generate(), lines, total }),
     }

@@ -1,8 +1,10 @@
 //! Orders that are not confirmed in time are cancelled, by a job that may run twice or on two instances at once.
 
 use contracts::{Caller, OrderId, TenantId};
-use database::{Class, Database, Tx};
-use idempotency::{Fingerprint, FingerprintInput, Intent, Key, Operation, Receipt, Retention, Scope};
+use database::{Database, ErrorClass, Tx};
+use idempotency::{
+    Fingerprint, FingerprintInput, Key, KeyScope, KeyedRequest, Operation, Retention, StoredResponse,
+};
 
 use crate::domain::Input;
 use crate::saga;
@@ -20,7 +22,7 @@ pub(crate) async fn expire_due(database: Database) -> database::Result<()> {
     for (tenant, id) in due {
         crashpoint::reach!("expire.order_picked");
         match expire(&database, tenant, id).await {
-            Err(error) if error.class() == Class::Unavailable => return Err(error),
+            Err(error) if error.class() == ErrorClass::Unavailable => return Err(error),
             Err(error) => tracing::warn!(order = %id, %error, "not expired; the next round tries again"),
             Ok(()) => {}
         }
@@ -35,7 +37,8 @@ async fn expire(database: &Database, tenant: TenantId, id: OrderId) -> database:
     let Ok(key) = Key::from_server(format!("expire-{id}")) else {
         unreachable!("a UUID is of a key's characters")
     };
-    let scope = Scope { caller: caller.clone(), method: "JOB".to_owned(), route: "expire-order".to_owned() };
+    let scope =
+        KeyScope { caller: caller.clone(), method: "JOB".to_owned(), route: "expire-order".to_owned() };
     let fingerprint = Fingerprint::of(&FingerprintInput {
         method: "JOB",
         route_template: "expire-order",
@@ -45,15 +48,17 @@ async fn expire(database: &Database, tenant: TenantId, id: OrderId) -> database:
         actor: caller.client.as_str(),
         body: b"",
     });
-    let intent = Intent { scope, key, fingerprint, traceparent: None };
-    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, idempotency::Failure> {
-        let receipt = Receipt { status: 200, headers: Vec::new(), body: Vec::new() };
+    let intent = KeyedRequest { scope, key, fingerprint, traceparent: None };
+    let command = async move |tx: &mut Tx,
+                              operation: &Operation|
+                -> Result<StoredResponse, idempotency::CommandError> {
+        let receipt = StoredResponse { status: 200, headers: Vec::new(), body: Vec::new() };
         if !orders::is_due(tx, id).await? {
-            return Err(idempotency::Failure::Refused(receipt));
+            return Err(idempotency::CommandError::Refused(receipt));
         }
         let moved = saga::advance(tx, &caller.tenant, id, Input::Expire, &Cause::job(operation)).await;
-        if !moved.map_err(edge::Failure::from)?.changed {
-            return Err(idempotency::Failure::Refused(receipt));
+        if !moved.map_err(edge::CommandError::from)?.changed {
+            return Err(idempotency::CommandError::Refused(receipt));
         }
         audit::record(tx, audit::Fact::new(&caller, operation.id, "order.expire", "order", id));
         Ok(receipt)

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use contracts::events::ItemChanged;
 use contracts::{Money, Sku, TenantId};
 use database::functions::clock_timestamp;
-use database::{Connection, Draft, Result, Tx};
+use database::{AppendTx, Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
@@ -57,7 +57,7 @@ pub(crate) async fn find(
 
 /// The prices of these SKUs; those that the catalogue does not know are not in the answer.
 pub(crate) async fn prices(
-    draft: &Draft,
+    tx: &AppendTx,
     tenant: &TenantId,
     skus: impl Iterator<Item = &Sku>,
 ) -> Result<BTreeMap<Sku, Price>> {
@@ -66,7 +66,7 @@ pub(crate) async fn prices(
         .filter(item::tenant_id.eq(tenant.as_str()))
         .filter(item::sku.eq_any(skus))
         .select((item::sku, item::unit_price, item::currency));
-    let rows: Vec<(String, i64, String)> = draft.read(query).await?;
+    let rows: Vec<(String, i64, String)> = tx.read(query).await?;
     let priced = rows.into_iter().filter_map(|(sku, amount, currency)| {
         let price = Price(Money::new(amount, currency.parse().ok()?));
         Some((sku.parse().ok()?, price))

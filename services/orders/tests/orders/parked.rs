@@ -3,7 +3,7 @@
 use clap::Parser;
 use contracts::events::{ItemChanged, StockReserved};
 use contracts::{Currency, ItemId, Money, OrderId, Topics};
-use inbox::operate::{Command, Desk, operate};
+use inbox::operator::{Command, OperatorContext, run};
 use orders::Orders;
 use runtime::Service;
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ use crate::peers::Peers;
 async fn answer(bench: &Bench, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let database = bench.database.second_instance();
-    let reactions = Orders::reactions(&context(database.clone())).unwrap();
-    let desk = Desk { database, topics: Topics::with_prefix(""), reactions, brokers: None };
-    let answer = operate(Command::try_parse_from(words).unwrap(), &desk).await.unwrap();
+    let consumer = Orders::consumer(&context(database.clone())).unwrap();
+    let context = OperatorContext { database, topics: Topics::with_prefix(""), consumer, brokers: None };
+    let answer = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
     assert!(answer.done, "{}", answer.text);
     serde_json::from_str(&answer.text).unwrap()
 }

@@ -26,7 +26,7 @@ impl Peers {
     pub(crate) async fn of(bench: &Bench) -> Self {
         let topics = TestTopics::create().await;
         let database = bench.database.second_instance();
-        let reactions = Orders::reactions(&context(database.clone())).unwrap();
+        let reactions = Orders::consumer(&context(database.clone())).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
         let runner = Runner::new(database, topics.brokers(), (*topics).clone(), reactions, settings);
         let consumer = Background::run(|stop| async move { runner.run(stop).await.unwrap() });

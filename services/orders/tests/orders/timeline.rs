@@ -136,7 +136,7 @@ async fn stock_that_is_reserved_after_the_cancellation_stands_in_the_timeline() 
     let order = id_of(&bench.placed("acme").await);
     let path = format!("/v1/orders/{order}/cancel");
     let reason = json!({"reason": "changed my mind"});
-    // The second one is a wish that is fulfilled already: nothing happens, so nothing stands there.
+    // The second one is a request that is fulfilled already: nothing happens, so nothing stands there.
     for _ in 0..2 {
         assert_eq!(bench.post("acme", &path, &key(), &reason).send().await.unwrap().status(), 200);
     }

@@ -4,7 +4,8 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId};
 use edge::{
-    Accepted, Command, CommandProblems, Failure, Faults, IdempotencyKey, Phased, Problem, ProblemBody, kind,
+    Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, ProblemBody,
+    ValidationErrors, problem_types,
 };
 use runtime::Context;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use super::views::PaymentView;
 use crate::store::payments::NewPayment;
 use crate::{Payments, commands, intake};
 
-/// A wish to take money.
+/// A request to take money.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreatePayment {
@@ -32,11 +33,11 @@ pub(crate) struct CreatePayment {
 impl Command for CreatePayment {
     const SCOPE: &'static str = "payments:write";
 
-    fn check(&self, faults: &mut Faults) {
-        rules::amount(faults, self.amount);
-        rules::payment_method(faults, &self.payment_method);
+    fn validate(&self, errors: &mut ValidationErrors) {
+        rules::amount(errors, self.amount);
+        rules::payment_method(errors, &self.payment_method);
         let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
-        faults.require(reference, "/reference", "a reference has 1 to 200 characters");
+        errors.require(reference, "/reference", "a reference has 1 to 200 characters");
     }
 }
 
@@ -70,19 +71,21 @@ pub(crate) async fn create_payment(
     let (forms, life) = (context.settings.forms.clone(), context.settings.payment_life);
     payment
         .start(
-            async move |tx, wish| {
+            async move |tx, request| {
                 let new = NewPayment {
                     id: PaymentId::generate(),
-                    tenant: wish.tenant(),
+                    tenant: request.tenant(),
                     order: None,
-                    operation: Some(wish.operation()),
-                    reference: wish.reference.as_deref(),
-                    amount: wish.amount,
-                    payment_method: &wish.payment_method,
-                    expires_at: wish.at() + life,
+                    operation: Some(request.operation()),
+                    reference: request.reference.as_deref(),
+                    amount: request.amount,
+                    payment_method: &request.payment_method,
+                    expires_at: request.at() + life,
                 };
-                let is_new = intake::charge(tx, &forms, &new, wish.caller()).await?;
-                is_new.then_some(()).ok_or_else(|| Failure::refused(&kind::INTERNAL, "Nothing was done."))
+                let is_new = intake::charge(tx, &forms, &new, request.caller()).await?;
+                is_new
+                    .then_some(())
+                    .ok_or_else(|| CommandError::refused(&problem_types::INTERNAL, "Nothing was done."))
             },
             commands::try_again,
         )

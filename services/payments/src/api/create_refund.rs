@@ -3,14 +3,17 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId};
-use edge::{Accepted, Command, CommandProblems, Failure, Faults, IdempotencyKey, Phased, Problem, Segment};
+use edge::{
+    Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, Segment,
+    ValidationErrors,
+};
 use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::rules;
 use super::views::RefundView;
-use crate::domain::Receipt;
+use crate::domain::ProcessorReference;
 use crate::domain::payment::State;
 use crate::error::{
     PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
@@ -19,7 +22,7 @@ use crate::intake::Cause;
 use crate::store::payments::{self, PaymentRow};
 use crate::{Payments, commands, intake};
 
-/// A wish to give money back.
+/// A request to give money back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateRefund {
@@ -33,12 +36,12 @@ pub(crate) struct CreateRefund {
 impl Command for CreateRefund {
     const SCOPE: &'static str = "payments:refund";
 
-    fn check(&self, faults: &mut Faults) {
+    fn validate(&self, errors: &mut ValidationErrors) {
         if let Some(amount) = self.amount {
-            rules::amount(faults, amount);
+            rules::amount(errors, amount);
         }
         let reason = (1..=200).contains(&self.reason.chars().count());
-        faults.require(reason, "/reason", "a reason has 1 to 200 characters");
+        errors.require(reason, "/reason", "a reason has 1 to 200 characters");
     }
 }
 
@@ -71,14 +74,17 @@ pub(crate) async fn create_refund(
     let (forms, Segment(id)) = (context.settings.forms.clone(), payment);
     refund
         .start(
-            async move |tx, wish| {
+            async move |tx, request| {
                 // Whoever wants a part of this payment's money comes after the other.
-                let payment = payments::lock_of_tenant(tx, wish.tenant(), id).await?;
-                let payment = payment.ok_or_else(|| Failure::Rejected(Problem::not_found("payment")))?;
-                let (captured, amount) = claim(&payment, wish.amount)?;
+                let payment = payments::lock_of_tenant(tx, request.tenant(), id).await?;
+                let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
+                let (captured, amount) = claim(&payment, request.amount)?;
                 payments::reserve(tx, id, amount).await?;
-                let cause =
-                    Cause::Requested { by: wish.caller(), operation: wish.operation(), reason: &wish.reason };
+                let cause = Cause::Requested {
+                    by: request.caller(),
+                    operation: request.operation(),
+                    reason: &request.reason,
+                };
                 intake::refund(tx, &forms, &payment, &captured, amount, cause).await?;
                 Ok(())
             },
@@ -88,30 +94,30 @@ pub(crate) async fn create_refund(
 }
 
 /// What of this payment's money may be given back now; it is locked.
-fn claim(payment: &PaymentRow, wanted: Option<Money>) -> Result<(Receipt, i64), Failure> {
+fn claim(payment: &PaymentRow, wanted: Option<Money>) -> Result<(ProcessorReference, i64), CommandError> {
     let current = payment.payment()?;
     if current.cancel_requested {
         let detail = "Its order is cancelled: whatever was taken for it is given back in full, by itself.";
-        return Err(Failure::rejected(&PAYMENT_CANCELLED, detail));
+        return Err(CommandError::rejected(&PAYMENT_CANCELLED, detail));
     }
     let State::Captured(captured) = current.state else {
         let detail = "Nothing was taken for this payment so far, so nothing can be given back.";
-        return Err(Failure::rejected(&PAYMENT_NOT_CAPTURED, detail));
+        return Err(CommandError::rejected(&PAYMENT_NOT_CAPTURED, detail));
     };
     if payment.order().is_some() && !payment.confirmed {
         let detail = "Its order is not confirmed yet; that takes moments. Send the same request again.";
-        return Err(Failure::refused(&PAYMENT_UNCONFIRMED, detail));
+        return Err(CommandError::refused(&PAYMENT_UNCONFIRMED, detail));
     }
     let total = payment.amount()?;
     if wanted.is_some_and(|wanted| wanted.currency != total.currency) {
         let detail = format!("The payment is in {}; money is given back in that currency.", total.currency);
-        return Err(Failure::rejected(&REFUND_CURRENCY, detail));
+        return Err(CommandError::rejected(&REFUND_CURRENCY, detail));
     }
     let left = total.amount - payment.refund_reserved;
     let amount = wanted.map_or(left, |wanted| wanted.amount);
     if amount < 1 || amount > left {
         let detail = format!("Of {total}, {left} minor units are left to be given back.");
-        return Err(Failure::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
+        return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
     }
     Ok((captured, amount))
 }

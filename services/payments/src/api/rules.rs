@@ -1,15 +1,15 @@
 //! Rules of form that several requests share.
 
 use contracts::Money;
-use edge::Faults;
+use edge::ValidationErrors;
 
 /// Digits in a row from which on a text may hold a card's number: the shortest have twelve.
 const CARD_DIGITS: usize = 12;
 
 /// An amount of money that can be moved.
-pub(super) fn amount(faults: &mut Faults, money: Money) {
+pub(super) fn amount(errors: &mut ValidationErrors, money: Money) {
     let most = Money::MAX;
-    faults.require(
+    errors.require(
         (1..=most).contains(&money.amount),
         "/amount/amount",
         format!("an amount is 1 to {most} minor units"),
@@ -17,12 +17,12 @@ pub(super) fn amount(faults: &mut Faults, money: Money) {
 }
 
 /// A processor's token of a card. What looks like a card's number is refused before anything of it is kept.
-pub(super) fn payment_method(faults: &mut Faults, text: &str) {
+pub(super) fn payment_method(errors: &mut ValidationErrors, text: &str) {
     let rest = text.strip_prefix("pm_").or_else(|| text.strip_prefix("card_"));
     let is_token = rest.is_some_and(|rest| {
         (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     });
-    faults.require(
+    errors.require(
         is_token && !has_card_number(text),
         "/payment_method",
         "a token of the processor, never a card's number: pm_ or card_ and 1 to 100 of A-Z a-z 0-9 _",
@@ -38,9 +38,9 @@ mod tests {
     use super::*;
 
     fn is_accepted(method: &str) -> bool {
-        let mut faults = Faults::default();
-        payment_method(&mut faults, method);
-        format!("{faults:?}") == format!("{:?}", Faults::default())
+        let mut errors = ValidationErrors::default();
+        payment_method(&mut errors, method);
+        format!("{errors:?}") == format!("{:?}", ValidationErrors::default())
     }
 
     #[test]

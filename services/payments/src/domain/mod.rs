@@ -12,7 +12,7 @@ pub mod review;
 mod tables;
 
 pub use finding::Finding;
-pub use outcome::{Doubt, Fee, Outcome, Receipt};
+pub use outcome::{Doubt, Fee, Outcome, ProcessorReference};
 
 /// What an intent asks when it comes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::review::Reason;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It is done, by this attempt or by an earlier one under the same key.
-    Succeeded(Receipt),
+    Succeeded(ProcessorReference),
     /// The card's bank, or the processor, said no; nothing is taken or given under this key any more.
     Declined {
         /// The reason, for instance `generic_decline`.
@@ -51,7 +51,7 @@ pub enum Outcome {
 
 /// The processor's own names of what it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct ProcessorReference {
     /// Of the payment intent or the refund.
     pub id: String,
     /// Of the charge that was made or refunded, if it was named.

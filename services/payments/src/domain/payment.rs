@@ -5,7 +5,7 @@
 //! or what is found in the processor's books.
 
 use super::review::Reason;
-use super::{Deadlines, Exhausted, Finding, Next, Outcome, Receipt, Rejection};
+use super::{Deadlines, Exhausted, Finding, Next, Outcome, ProcessorReference, Rejection};
 
 /// Where a payment is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum State {
     /// The first attempt that may reach the processor is under way.
     Capturing,
     /// The money was taken, once.
-    Captured(Receipt),
+    Captured(ProcessorReference),
     /// The processor refused; nothing was taken.
     Declined {
         /// Why.
@@ -226,7 +226,7 @@ fn looked_up(payment: &Payment, finding: Finding, deadlines: Deadlines) -> Decis
 /// What is heard of a capture that was told before: only its fee is news.
 fn after_capture(
     payment: &Payment,
-    receipt: &Receipt,
+    receipt: &ProcessorReference,
     outcome: &Outcome,
     superseded: bool,
 ) -> Result<Decision, Rejection> {
@@ -241,7 +241,7 @@ fn after_capture(
     }
     match (&receipt.fee, outcome.fee()) {
         (None, Some(fee)) => {
-            let receipt = Receipt { fee: Some(fee.clone()), ..receipt.clone() };
+            let receipt = ProcessorReference { fee: Some(fee.clone()), ..receipt.clone() };
             Ok(to(payment, State::Captured(receipt), Next::Rest))
         }
         (None, None) => Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false })),
@@ -275,7 +275,7 @@ fn cancel_requested(payment: &Payment) -> Decision {
     Decision { payment: Payment { cancel_requested: true, ..unchanged.payment }, ..unchanged }
 }
 
-fn captured(payment: &Payment, receipt: Receipt) -> Decision {
+fn captured(payment: &Payment, receipt: ProcessorReference) -> Decision {
     let refund = payment.cancel_requested;
     // The money is told of at once; what it cost is looked up until it is known.
     let next = if receipt.fee.is_some() { Next::Rest } else { Next::LookLater { in_vain: false } };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use contracts::{PaymentId, RefundId};
 
-use super::{Outcome, Receipt, payment, refund};
+use super::{Outcome, ProcessorReference, payment, refund};
 
 /// What it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,7 +182,7 @@ pub fn effect(
     use Standing as S;
 
     let done = || {
-        let receipt = |id: &str| Receipt { id: id.to_owned(), charge: None, fee: None };
+        let receipt = |id: &str| ProcessorReference { id: id.to_owned(), charge: None, fee: None };
         let found = processor_id.map(|id| Effect::Settle(Outcome::Succeeded(receipt(id))));
         found
             .ok_or("name what you found at the processor: --processor-id pi_… of a payment, re_… of a refund")

@@ -4,7 +4,7 @@ use contracts::Currency;
 
 use super::payment::{Input, Payment, State, decide};
 use super::review::Reason;
-use super::{Doubt, Fee, Next, Outcome, Receipt, Rejection};
+use super::{Doubt, Fee, Next, Outcome, ProcessorReference, Rejection};
 
 fn fee() -> Fee {
     Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: Currency::Eur }
@@ -53,8 +53,11 @@ fn what_no_retry_can_clear_up_is_looked_up_or_left_to_people() {
 
 #[test]
 fn an_answer_that_denies_what_was_told_is_noticed() {
-    let taken = |id: &str| Outcome::Succeeded(Receipt { id: id.to_owned(), charge: None, fee: Some(fee()) });
-    let captured = State::Captured(Receipt { id: "pi_1".to_owned(), charge: None, fee: Some(fee()) });
+    let taken = |id: &str| {
+        Outcome::Succeeded(ProcessorReference { id: id.to_owned(), charge: None, fee: Some(fee()) })
+    };
+    let captured =
+        State::Captured(ProcessorReference { id: "pi_1".to_owned(), charge: None, fee: Some(fee()) });
     let declined = Outcome::Declined { code: "no".to_owned() };
     for (state, outcome, rejection) in [
         (captured.clone(), taken("pi_1"), Rejection::Ended),

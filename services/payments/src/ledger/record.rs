@@ -4,7 +4,7 @@ use contracts::{OrderId, RefundId};
 use database::{Result, Tx};
 
 use crate::domain::ledger::{Kind, Posting, Purpose};
-use crate::domain::{Receipt, payment, refund};
+use crate::domain::{ProcessorReference, payment, refund};
 use crate::store::ledger::{self, NewPosting};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds::RefundRow;
@@ -24,7 +24,7 @@ pub(crate) async fn payment_moved(
     for posting in Posting::of_payment(amount, purpose(payment), from, to) {
         // What a fee was for, the processor's own movement says; for all else it is the payment.
         let cause = match (posting.kind(), to) {
-            (Kind::Fee, payment::State::Captured(Receipt { fee: Some(fee), .. })) => {
+            (Kind::Fee, payment::State::Captured(ProcessorReference { fee: Some(fee), .. })) => {
                 fee.balance_transaction.clone()
             }
             _ => payment.id().to_string(),

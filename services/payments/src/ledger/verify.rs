@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use database::{Database, Result, Tx};
-use runtime::{Answer, table};
+use runtime::{CommandOutput, table};
 use serde::Serialize;
 
 use super::chain::{self, GENESIS, hexadecimal};
@@ -21,7 +21,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub(crate) async fn run(self, database: &Database) -> Result<Answer> {
+    pub(crate) async fn run(self, database: &Database) -> Result<CommandOutput> {
         match self {
             Self::Verify(verify) => verify.run(database).await,
         }
@@ -79,7 +79,7 @@ struct Check {
 }
 
 impl Verify {
-    async fn run(self, database: &Database) -> Result<Answer> {
+    async fn run(self, database: &Database) -> Result<CommandOutput> {
         let mut tx = ledger_checks::moment(database).await?;
         let size = ledger_checks::size(&mut tx).await?;
         let mut checks = Vec::new();
@@ -99,7 +99,7 @@ impl Verify {
             agrees: checks.iter().all(|check| check.differences.is_empty()),
             checks,
         };
-        Ok(Answer::new(self.json, report.agrees, &report, Report::text))
+        Ok(CommandOutput::new(self.json, report.agrees, &report, Report::text))
     }
 }
 

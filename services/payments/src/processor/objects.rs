@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::classify::{Answer, Asked, classify_other};
-use crate::domain::{Doubt, Fee, Outcome, Receipt};
+use crate::domain::{Doubt, Fee, Outcome, ProcessorReference};
 
 /// As much of a payment intent or a refund as tells its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -80,7 +80,7 @@ impl Object {
             "succeeded" => {
                 let charge = self.latest_charge.as_ref().and_then(id_of);
                 let fee = self.latest_charge.as_ref().and_then(fee_of);
-                Some(Outcome::Succeeded(Receipt { id: self.id, charge, fee }))
+                Some(Outcome::Succeeded(ProcessorReference { id: self.id, charge, fee }))
             }
             "processing" => Some(Outcome::Processing { object: Some(self.id) }),
             // Nobody is there to act or to confirm, whatever it waits for.
@@ -100,7 +100,7 @@ impl Object {
         match self.status.as_str() {
             "succeeded" => {
                 let charge = self.charge.as_ref().and_then(id_of);
-                Some(Outcome::Succeeded(Receipt { id: self.id, charge, fee: None }))
+                Some(Outcome::Succeeded(ProcessorReference { id: self.id, charge, fee: None }))
             }
             "pending" | "requires_action" => Some(Outcome::Processing { object: Some(self.id) }),
             "failed" | "canceled" => {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::classify::classify_found;
 use super::objects::read_page;
 use super::{Answer, Asked, Page, classify};
-use crate::domain::{Doubt, Fee, Finding, Outcome, Receipt};
+use crate::domain::{Doubt, Fee, Finding, Outcome, ProcessorReference};
 
 const CHARGE: Asked = Asked::Charge(Money::new(1999, Currency::Eur));
 const REFUND: Asked = Asked::Refund(Money::new(1999, Currency::Eur));
@@ -52,7 +52,7 @@ fn rejected(code: &str, replayed: bool) -> Outcome {
 }
 
 fn done(id: &str) -> Outcome {
-    Outcome::Succeeded(Receipt { id: id.to_owned(), charge: Some("ch_1".to_owned()), fee: None })
+    Outcome::Succeeded(ProcessorReference { id: id.to_owned(), charge: Some("ch_1".to_owned()), fee: None })
 }
 
 fn check(asked: Asked, table: Vec<(Answer, Outcome)>) {

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use clap::Args;
-use runtime::{Answer, Context};
+use runtime::{CommandOutput, Context};
 
 use super::gather::Unread;
 use super::round::{Round, Since};
@@ -20,11 +20,11 @@ pub struct Reconcile {
 }
 
 impl Reconcile {
-    pub(crate) async fn run(self, context: &Context<Payments>) -> Result<Answer, Unread> {
+    pub(crate) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Unread> {
         let round = Round { database: &context.database, settings: &context.settings };
         let since = self.since.unwrap_or_else(|| Since::Back(context.settings.reconcile.look_back()));
         let report = round.run(since).await?;
-        Ok(Answer::new(self.json, report.agrees, &report, super::report::Report::text))
+        Ok(CommandOutput::new(self.json, report.agrees, &report, super::report::Report::text))
     }
 }
 

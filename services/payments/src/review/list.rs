@@ -2,7 +2,7 @@
 
 use clap::Args;
 use database::{Database, Result};
-use runtime::{Answer, table};
+use runtime::{CommandOutput, table};
 use serde::Serialize;
 
 use super::view::View;
@@ -28,11 +28,11 @@ struct Report {
 }
 
 impl List {
-    pub(super) async fn run(self, database: &Database) -> Result<Answer> {
+    pub(super) async fn run(self, database: &Database) -> Result<CommandOutput> {
         let mut connection = database.connection().await?;
         let rows = reviews::list(&mut connection, self.all, self.limit.into()).await?;
         let report = Report { reviews: rows.iter().map(View::of).collect::<Result<_>>()? };
-        Ok(Answer::new(self.json, true, &report, Report::text))
+        Ok(CommandOutput::new(self.json, true, &report, Report::text))
     }
 }
 

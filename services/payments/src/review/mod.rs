@@ -8,7 +8,7 @@ mod view;
 
 use clap::Subcommand;
 use database::{Tx, UnitOfWork};
-use runtime::{Answer, Context};
+use runtime::{CommandOutput, Context};
 use uuid::Uuid;
 
 use crate::Payments;
@@ -39,7 +39,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub(crate) async fn run(self, context: &Context<Payments>) -> Result<Answer, Fault> {
+    pub(crate) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Fault> {
         match self {
             Self::List(list) => Ok(list.run(&context.database).await?),
             Self::Show(show) => Ok(show.run(&context.database).await?),
@@ -48,6 +48,6 @@ impl Command {
     }
 }
 
-fn there_is_none(review: Uuid) -> Answer {
-    Answer { text: format!("there is no review {review}\n"), done: false }
+fn there_is_none(review: Uuid) -> CommandOutput {
+    CommandOutput { text: format!("there is no review {review}\n"), done: false }
 }

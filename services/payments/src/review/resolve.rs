@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use contracts::ClientId;
 use database::{Database, Tx};
-use runtime::{Answer, Context};
+use runtime::{CommandOutput, Context};
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -73,7 +73,7 @@ struct Report {
 }
 
 impl Resolve {
-    pub(super) async fn run(self, context: &Context<Payments>) -> Result<Answer, Fault> {
+    pub(super) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Fault> {
         let mut connection = context.database.connection().await?;
         let found = reviews::find(&mut connection, self.review_id).await?;
         drop(connection);
@@ -84,7 +84,7 @@ impl Resolve {
             )),
             resolved => resolved?,
         };
-        Ok(Answer::new(self.json, report.refused.is_none(), &report, Report::text))
+        Ok(CommandOutput::new(self.json, report.refused.is_none(), &report, Report::text))
     }
 
     async fn resolve(

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use database::{Database, Result};
-use runtime::{Answer, table};
+use runtime::{CommandOutput, table};
 use uuid::Uuid;
 
 use super::view::View;
@@ -19,13 +19,13 @@ pub struct Show {
 }
 
 impl Show {
-    pub(super) async fn run(self, database: &Database) -> Result<Answer> {
+    pub(super) async fn run(self, database: &Database) -> Result<CommandOutput> {
         let mut connection = database.connection().await?;
         let Some(row) = reviews::find(&mut connection, self.review_id).await? else {
             return Ok(super::there_is_none(self.review_id));
         };
         let view = View::of(&row)?;
-        Ok(Answer::new(self.json, true, &view, |view| {
+        Ok(CommandOutput::new(self.json, true, &view, |view| {
             let rows = view.more_facts().into_iter().map(|(name, value)| vec![name.to_owned(), value]);
             table::table(&[], &rows.collect::<Vec<_>>())
         }))

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::unreadable;
 use crate::domain::payment::{Payment, State};
-use crate::domain::{Fee, Receipt};
+use crate::domain::{Fee, ProcessorReference};
 use crate::schema::payment;
 
 /// A payment as it is stored.
@@ -93,7 +93,11 @@ impl PaymentRow {
             "captured" => {
                 let id =
                     self.processor_intent.clone().ok_or_else(|| unreadable("payment.processor_intent"))?;
-                Ok(State::Captured(Receipt { id, charge: self.processor_charge.clone(), fee: self.fee()? }))
+                Ok(State::Captured(ProcessorReference {
+                    id,
+                    charge: self.processor_charge.clone(),
+                    fee: self.fee()?,
+                }))
             }
             "declined" => {
                 let code = self.decline_code.clone().ok_or_else(|| unreadable("payment.decline_code"))?;
@@ -243,7 +247,7 @@ pub(crate) async fn confirm(tx: &mut Tx, id: PaymentId) -> Result<()> {
     Ok(())
 }
 
-fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&Receipt>) {
+fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&ProcessorReference>) {
     match state {
         State::Requested => ("requested", None, None),
         State::Capturing => ("capturing", None, None),

@@ -41,8 +41,8 @@ mod tests {
 
     #[test]
     fn the_processors_wish_is_granted_within_the_longest() {
-        let wish = Duration::from_secs(7);
-        assert_eq!(PACE.pause(1, Some(wish)), wish);
+        let request = Duration::from_secs(7);
+        assert_eq!(PACE.pause(1, Some(request)), request);
         assert_eq!(PACE.pause(1, Some(Duration::from_hours(1))), PACE.longest);
     }
 }

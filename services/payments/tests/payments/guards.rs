@@ -3,7 +3,7 @@
 use database::Error;
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
-use inbox::Failure;
+use inbox::HandlerError;
 
 use crate::stage::{LATER, Order, Stage, VISA, brisk, requested};
 
@@ -71,7 +71,7 @@ async fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     ];
     for message in nonsense {
         let answer = stage.ask(&message).await;
-        assert!(matches!(answer, Err(Failure::Refused(_))), "{message:?}: {answer:?}");
+        assert!(matches!(answer, Err(HandlerError::Refused(_))), "{message:?}: {answer:?}");
     }
     assert_eq!(stage.count("SELECT count(*) FROM payment").await, 1);
     assert_eq!(stage.facts().await, ["payment.charge"]);

@@ -5,8 +5,8 @@ use contracts::{Message, PaymentId};
 use database::{Database, Error};
 use diesel::sql_query;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use inbox::Failure;
-use payments::reactions;
+use inbox::HandlerError;
+use payments::consumers;
 use serde_json::json;
 
 use crate::ledger_seal::payment;
@@ -19,9 +19,9 @@ pub(crate) fn confirmed(order: Order) -> Message<OrderConfirmed> {
 
 impl Stage {
     /// `orders` has confirmed.
-    pub(crate) async fn confirm(&self, confirmed: &Message<OrderConfirmed>) -> Result<(), Failure> {
+    pub(crate) async fn confirm(&self, confirmed: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
-        reactions::confirm(&mut tx, confirmed).await?;
+        consumers::confirm(&mut tx, confirmed).await?;
         Ok(tx.commit().await?)
     }
 
@@ -77,7 +77,7 @@ async fn what_is_given_back_for_a_cancelled_order_leaves_clearing_empty() {
     let all = [capture, fee, "refund: clearing > receivable 1999"];
     assert_eq!(stage.posted(order.payment).await, all);
     // `orders` never says both. If it did, people would see it, and nothing would be earned.
-    assert!(matches!(stage.confirm(&confirmed(order)).await, Err(Failure::Refused(_))));
+    assert!(matches!(stage.confirm(&confirmed(order)).await, Err(HandlerError::Refused(_))));
     assert_eq!(stage.posted(order.payment).await, all);
 }
 
@@ -94,11 +94,11 @@ async fn a_confirmation_of_what_was_not_captured_is_refused_and_earns_nothing() 
     let another_payment = Order { payment: declined.payment, ..captured };
     for order in [never_asked, declined, not_asked_yet, another_payment] {
         let answer = stage.confirm(&confirmed(order)).await;
-        assert!(matches!(answer, Err(Failure::Refused(_))), "{order:?}: {answer:?}");
+        assert!(matches!(answer, Err(HandlerError::Refused(_))), "{order:?}: {answer:?}");
     }
     let mut another_tenants = confirmed(captured);
     another_tenants.envelope.tenant = "other".parse().unwrap();
-    assert!(matches!(stage.confirm(&another_tenants).await, Err(Failure::Refused(_))));
+    assert!(matches!(stage.confirm(&another_tenants).await, Err(HandlerError::Refused(_))));
     assert_eq!(stage.count("SELECT count(*) FROM payment WHERE confirmed").await, 0);
     assert_eq!(stage.count("SELECT count(*) FROM ledger_transaction WHERE kind <> 'fee'").await, 1);
 }

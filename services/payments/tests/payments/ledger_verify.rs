@@ -6,7 +6,7 @@ use clap::Parser;
 use contracts::Topics;
 use database::Database;
 use payments::{Payments, Settings};
-use runtime::{Context, OwnCommand, Service};
+use runtime::{Context, Service, ServiceCommand};
 use serde_json::Value;
 
 use crate::ledger::confirmed;

@@ -4,7 +4,7 @@ use clap::Parser;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced};
 use contracts::{Currency, Envelope, Event, EventId, Money, Stream, Timestamp, Topics};
 use database::Database;
-use inbox::operate::{Command, Desk, operate};
+use inbox::operator::{Command, OperatorContext, run};
 use inbox::{Runner, RunnerSettings};
 use messaging::{Publisher, PublisherSettings, Record};
 use payments::{Payments, Settings};
@@ -78,8 +78,8 @@ fn listen(stage: &Stage, topics: &TestTopics) -> Background {
     let names = Topics::clone(topics);
     let settings = Settings::new(stage.processor.client(), forms(), brisk());
     let context = Context::<Payments> { database: database.clone(), topics: names.clone(), settings };
-    let reactions = Payments::reactions(&context).unwrap();
-    let runner = Runner::new(database, topics.brokers(), names, reactions, RunnerSettings::default());
+    let consumer = Payments::consumer(&context).unwrap();
+    let runner = Runner::new(database, topics.brokers(), names, consumer, RunnerSettings::default());
     Background::run(|stop| async move { runner.run(stop).await.unwrap() })
 }
 
@@ -140,9 +140,9 @@ async fn answer(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
     let settings = Settings::new(stage.processor.client(), forms(), brisk());
     let (database, topics) = (Database::clone(&stage.database), Topics::clone(topics));
     let context = Context::<Payments> { database: database.clone(), topics: topics.clone(), settings };
-    let reactions = Payments::reactions(&context).unwrap();
-    let desk = Desk { database, topics, reactions, brokers: None };
-    let answer = operate(Command::try_parse_from(words).unwrap(), &desk).await.unwrap();
+    let consumer = Payments::consumer(&context).unwrap();
+    let context = OperatorContext { database, topics, consumer, brokers: None };
+    let answer = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
     assert!(answer.done, "{}", answer.text);
     serde_json::from_str(&answer.text).unwrap()
 }

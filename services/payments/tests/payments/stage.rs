@@ -10,9 +10,9 @@ use database::Database;
 use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
-use inbox::Failure;
+use inbox::HandlerError;
 use payments::processor::Forms;
-use payments::{Limits, Pace, Payments, Worker, reactions};
+use payments::{Limits, Pace, Payments, Worker, consumers};
 use runtime::Service;
 use serde_json::Value;
 use testkit::{Background, TestDatabase, eventually};
@@ -56,9 +56,9 @@ impl Stage {
     }
 
     /// `orders` has asked for a payment.
-    pub(crate) async fn ask(&self, wanted: &Message<PaymentRequested>) -> Result<(), Failure> {
+    pub(crate) async fn ask(&self, wanted: &Message<PaymentRequested>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
-        reactions::charge(&mut tx, &forms(), wanted).await?;
+        consumers::charge(&mut tx, &forms(), wanted).await?;
         Ok(tx.commit().await?)
     }
 
@@ -66,7 +66,7 @@ impl Stage {
     pub(crate) async fn cancel(&self, order: Order) {
         let mut tx = self.database.begin().await.unwrap();
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
-        reactions::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
+        consumers::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
         tx.commit().await.unwrap();
     }
 

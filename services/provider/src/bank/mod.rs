@@ -6,14 +6,14 @@ mod carry_out;
 
 use std::sync::Arc;
 
-use database::Signal;
+use database::WakeUp;
 
 use crate::processor::Processor;
 use crate::protocol::Failure;
 use crate::store::decisions;
 
 /// A decision was noted.
-pub(crate) const NOTED: Signal = Signal("a bank will decide");
+pub(crate) const NOTED: WakeUp = WakeUp("a bank will decide");
 
 /// What a bank decides later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,10 +33,12 @@ impl ResponseError for Failure {
             Self::Books(error) => {
                 tracing::error!(%error, "the books could not be used");
                 let status = match error.class() {
-                    database::Class::Unavailable | database::Class::Contention => {
+                    database::ErrorClass::Unavailable | database::ErrorClass::Contention => {
                         StatusCode::SERVICE_UNAVAILABLE
                     }
-                    database::Class::Unknown | database::Class::Fault => StatusCode::INTERNAL_SERVER_ERROR,
+                    database::ErrorClass::CommitUnknown | database::ErrorClass::Permanent => {
+                        StatusCode::INTERNAL_SERVER_ERROR
+                    }
                 };
                 let message = "The books could not be used, so nothing is known about this request. Send it again \
                                with the same Idempotency-Key.";

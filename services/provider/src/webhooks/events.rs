@@ -1,6 +1,6 @@
 //! An event is written in the transaction of its cause: neither is there without the other.
 
-use database::{Signal, Tx, UnitOfWork};
+use database::{Tx, UnitOfWork, WakeUp};
 use serde_json::Value;
 
 use crate::processor::Occasion;
@@ -9,7 +9,7 @@ use crate::store::events::{self, NewEvent};
 use crate::store::new_id;
 
 /// There are events to deliver.
-pub(crate) const EMITTED: Signal = Signal("events were emitted");
+pub(crate) const EMITTED: WakeUp = WakeUp("events were emitted");
 
 /// Notes what has happened to the object, as it is now.
 pub(crate) async fn emit(

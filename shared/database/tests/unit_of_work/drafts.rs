@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use database::{Database, Draft, Error, Settings, UnitOfWork};
+use database::{AppendTx, Database, Error, Settings, UnitOfWork};
 use diesel::prelude::*;
 use diesel_async::SimpleAsyncConnection;
 use futures_util::future::{join_all, try_join_all};
@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use crate::bench::{Note, note, notebook, notes, open_transactions};
 
-async fn read(draft: &Draft, id: i64) -> Result<Vec<i64>, Error> {
+async fn read(draft: &AppendTx, id: i64) -> Result<Vec<i64>, Error> {
     draft.read(note::table.filter(note::id.eq(id)).select(note::id)).await
 }
 
@@ -26,7 +26,7 @@ async fn what_drafts_read_at_the_same_time_is_one_round_trip() {
     let mut counts = Vec::new();
     for _ in 0..4 {
         let shared = distant.begin().await.unwrap().share();
-        let drafts: Vec<Draft> = (0..20).map(|_| shared.draft(None)).collect();
+        let drafts: Vec<AppendTx> = (0..20).map(|_| shared.draft(None)).collect();
         let reads = drafts.iter().zip(1..).map(|(draft, id)| read(draft, id));
         let (found, count) = counter.of(try_join_all(reads)).await;
         assert!(found.unwrap().concat().into_iter().eq(1..=20));
@@ -41,7 +41,7 @@ async fn drafts_are_kept_together_and_one_that_is_dropped_leaves_nothing() {
     let database = notebook().await;
     let rung = Arc::new(AtomicUsize::new(0));
     let shared = database.begin().await.unwrap().share();
-    let mut drafts: Vec<Draft> =
+    let mut drafts: Vec<AppendTx> =
         (1..=3).map(|number| shared.draft(Some(format!("trace {number}")))).collect();
     for (draft, id) in drafts.iter_mut().zip(1..) {
         assert_eq!(draft.traceparent(), Some(format!("trace {id}").as_str()));
@@ -77,7 +77,7 @@ async fn a_shared_transaction_is_not_kept_while_somebody_drafts() {
 async fn a_read_that_failed_in_one_draft_refuses_the_commit_of_all() {
     let database = notebook().await;
     let shared = database.begin().await.unwrap().share();
-    let mut drafts: Vec<Draft> = (1..=2).map(|_| shared.draft(None)).collect();
+    let mut drafts: Vec<AppendTx> = (1..=2).map(|_| shared.draft(None)).collect();
     drafts[0].buffer(Note(1));
     let fault = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
     assert!(drafts[1].read::<i32, _>(fault).await.is_err());

@@ -100,7 +100,7 @@ async fn a_statement_that_takes_too_long_is_a_server_that_is_away() {
     let hasty = Database::new(&settings, Handle::current()).unwrap();
     let mut tx = hasty.begin().await.unwrap();
     let error: Error = tx.batch_execute("SELECT pg_sleep(5)").await.unwrap_err().into();
-    assert_eq!(error.class(), database::Class::Unavailable, "{error}");
+    assert_eq!(error.class(), database::ErrorClass::Unavailable, "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,5 +119,5 @@ async fn a_deadlock_is_contention() {
     let (first, second) = tokio::join!(lock(&mut one, 2), lock(&mut two, 1));
     let errors: Vec<Error> = [first, second].into_iter().filter_map(Result::err).map(Error::from).collect();
     assert!(!errors.is_empty(), "one of the two must lose");
-    assert!(errors.iter().all(|e| e.class() == database::Class::Contention), "{errors:?}");
+    assert!(errors.iter().all(|e| e.class() == database::ErrorClass::Contention), "{errors:?}");
 }

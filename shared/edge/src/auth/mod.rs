@@ -14,7 +14,7 @@ use actix_web::http::header::AUTHORIZATION;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use contracts::{Caller, TenantId};
 
-use crate::{Edge, Problem, kind};
+use crate::{Edge, Problem, problem_types};
 use keys::Refusal;
 
 pub use authenticator::Authenticator;
@@ -44,7 +44,7 @@ impl Principal {
             return Ok(());
         }
         Err(Problem::new(
-            &kind::FORBIDDEN,
+            &problem_types::FORBIDDEN,
             format!("This needs the scope {scope}; the token does not have it."),
         ))
     }
@@ -90,7 +90,7 @@ fn token(request: &HttpRequest) -> Result<&str, &'static str> {
 
 fn refused(why: &str) -> Problem {
     Problem::new(
-        &kind::UNAUTHENTICATED,
+        &problem_types::UNAUTHENTICATED,
         format!("Send 'Authorization: Bearer TOKEN'. The token is refused: {why}."),
     )
 }

@@ -17,8 +17,8 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Required, ResponseBuilder};
 use utoipa::{IntoParams, IntoResponses};
 
-use crate::parse::{Invalid, invalid};
-use crate::{Failure, Problem, kind};
+use crate::parse::{ValidationError, invalid};
+use crate::{CommandError, Problem, problem_types};
 use tags::Tags;
 
 /// The versions that the client of a read has already.
@@ -49,9 +49,9 @@ pub struct IfMatch(Option<Tags>);
 impl IfMatch {
     /// 412 unless this is a version that the client wants to find; `None` if there is no such thing yet.
     ///
-    /// Asked inside the transaction, with the row locked. A command that finds its wish fulfilled already need not
+    /// Asked inside the transaction, with the row locked. A command that finds its request fulfilled already need not
     /// ask: a retry whose first answer was lost then succeeds, as RFC 9110 (section 13.1.1) allows.
-    pub fn require(&self, current: Option<i64>) -> Result<(), Failure> {
+    pub fn require(&self, current: Option<i64>) -> Result<(), CommandError> {
         let Some(wanted) = &self.0 else { return Ok(()) };
         let detail = match current {
             Some(version) if wanted.name(version) => return Ok(()),
@@ -63,7 +63,7 @@ impl IfMatch {
             }
             None => "There is no such thing yet, and If-Match wants one.".to_owned(),
         };
-        Err(Failure::rejected(&kind::PRECONDITION_FAILED, detail))
+        Err(CommandError::rejected(&problem_types::PRECONDITION_FAILED, detail))
     }
 }
 
@@ -76,7 +76,7 @@ pub fn entity_tag(version: i64) -> String {
 fn read(request: &HttpRequest, name: &HeaderName) -> Result<Option<Tags>, Problem> {
     let lines = request.headers().get_all(name).map(HeaderValue::as_bytes);
     Tags::read(lines).map_err(|detail| {
-        let errors = vec![Invalid { pointer: name.to_string(), detail: detail.to_owned() }];
+        let errors = vec![ValidationError { pointer: name.to_string(), detail: detail.to_owned() }];
         invalid("A header is not valid.", errors)
     })
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::parse::{Invalid, invalid};
+use crate::parse::{ValidationError, invalid};
 use crate::{Edge, Principal, Problem};
 use cursor::Sealer;
 
@@ -69,7 +69,7 @@ impl Page {
 
     fn read(query: &str, sealer: Sealer) -> Result<Self, Problem> {
         let fault = |pointer: &str, detail: String| {
-            let errors = vec![Invalid { pointer: pointer.to_owned(), detail }];
+            let errors = vec![ValidationError { pointer: pointer.to_owned(), detail }];
             invalid("The query is not valid.", errors)
         };
         let query: PageQuery =

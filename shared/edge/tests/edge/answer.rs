@@ -5,7 +5,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct Outcome {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
@@ -20,7 +20,7 @@ pub(crate) struct Told {
     pub(crate) pointers: Vec<String>,
 }
 
-impl Answer {
+impl Outcome {
     pub(crate) async fn read(response: Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Self { status, headers, body: response.bytes().await.unwrap().to_vec() }

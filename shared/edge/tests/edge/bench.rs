@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use utoipa_actix_web::service_config::ServiceConfig;
 use uuid::Uuid;
 
-use crate::answer::Answer;
+use crate::answer::Outcome;
 use crate::shop;
 
 pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
@@ -100,16 +100,16 @@ impl Bench {
         json_body(self.request(Method::POST, path), body).header("Idempotency-Key", key)
     }
 
-    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> Answer {
+    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> Outcome {
         send(self.command("/v1/orders", key, body)).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Outcome {
         send(self.request(Method::GET, path)).await
     }
 
     /// Sends these bytes on a connection of their own, and reads until the server ends it.
-    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> Answer {
+    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> Outcome {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         socket.write_all(request.as_ref()).await.unwrap();
         read(&mut socket).await
@@ -214,12 +214,12 @@ fn serve(edge: Edge) -> (SocketAddr, ServerHandle) {
     (address, handle)
 }
 
-pub(crate) async fn send(request: RequestBuilder) -> Answer {
-    Answer::read(request.send().await.unwrap()).await
+pub(crate) async fn send(request: RequestBuilder) -> Outcome {
+    Outcome::read(request.send().await.unwrap()).await
 }
 
 /// The answer on a connection that the server ends after it.
-pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Answer {
+pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Outcome {
     let mut bytes = Vec::new();
     let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut bytes)).await;
     let ended = ended.unwrap_or_else(|_| {
@@ -227,7 +227,7 @@ pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Answer {
     });
     // It may be reset behind an answer to a request that was not read to its end.
     assert!(ended.is_ok() || !bytes.is_empty(), "{ended:?}");
-    Answer::parse(&bytes)
+    Outcome::parse(&bytes)
 }
 
 pub(crate) fn json_body(request: RequestBuilder, body: impl Into<String>) -> RequestBuilder {

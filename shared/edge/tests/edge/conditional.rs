@@ -4,23 +4,23 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::Outcome;
 use crate::bench::{Bench, Table, json_body, send};
 
 const ITEM: &str = "/v1/items/TEA";
 
-async fn put(bench: &Bench, price: i64, conditions: &[&str]) -> Answer {
+async fn put(bench: &Bench, price: i64, conditions: &[&str]) -> Outcome {
     let request = json_body(bench.request(Method::PUT, ITEM), json!({ "price": price }).to_string());
     send(conditions.iter().fold(request, |request, line| request.header("If-Match", *line))).await
 }
 
-async fn read(bench: &Bench, conditions: &[&str]) -> Answer {
+async fn read(bench: &Bench, conditions: &[&str]) -> Outcome {
     let request = bench.request(Method::GET, ITEM);
     send(conditions.iter().fold(request, |request, line| request.header("If-None-Match", *line))).await
 }
 
 #[track_caller]
-fn assert_put(answer: &Answer, version: &str) {
+fn assert_put(answer: &Outcome, version: &str) {
     assert_eq!((answer.status, answer.header("etag")), (200, Some(version)), "{answer:?}");
 }
 
@@ -69,7 +69,7 @@ async fn a_put_replaces_only_a_version_that_it_names() {
     assert_eq!((read(&bench, &[]).await.json(), bench.count(Table::Facts).await), (json!({ "price": 2 }), 2));
     assert_put(&put(&bench, 3, &["\"1\", \"2\""]).await, "\"3\"");
     assert_put(&put(&bench, 4, &["*"]).await, "\"4\"");
-    // The retry of a request whose answer was lost: its wish is fulfilled.
+    // The retry of a request whose answer was lost: its request is fulfilled.
     assert_put(&put(&bench, 4, &["\"3\""]).await, "\"4\"");
     assert_eq!(bench.count(Table::Facts).await, 4);
 }

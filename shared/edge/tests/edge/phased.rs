@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use contracts::OperationId;
 use diesel_async::SimpleAsyncConnection;
-use idempotency::{Conclusion, Receipt};
+use idempotency::{Conclusion, StoredResponse};
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{eventually, identity};
 use uuid::Uuid;
 
-use crate::answer::Answer;
+use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, Table, json_body, key, send};
 use crate::shop::{done, not_now};
 
@@ -21,7 +21,7 @@ async fn bench(wait: Duration) -> Bench {
     Bench::with(|settings| settings.operation_wait = wait).await
 }
 
-async fn transfer(bench: &Bench, key: &str, amount: i64) -> Answer {
+async fn transfer(bench: &Bench, key: &str, amount: i64) -> Outcome {
     send(bench.command("/v1/transfers", key, json!({ "amount": amount }).to_string())).await
 }
 
@@ -40,7 +40,7 @@ async fn conclude(bench: &Bench, id: OperationId, conclusion: Conclusion) {
 }
 
 /// A transfer whose handler sees this conclusion.
-async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, Answer) {
+async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, Outcome) {
     let (answer, id) = tokio::join!(transfer(bench, KEY, 1), async {
         let id = under_way(bench).await;
         conclude(bench, id, conclusion).await;
@@ -50,7 +50,7 @@ async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, Answe
 }
 
 /// A transfer that was answered with 202, and where to look.
-async fn accepted(bench: &Bench) -> (OperationId, Answer) {
+async fn accepted(bench: &Bench) -> (OperationId, Outcome) {
     let answer = transfer(bench, KEY, 1).await;
     assert_eq!(answer.status, 202, "{answer:?}");
     let id = answer.json()["operation_id"].as_str().unwrap().parse::<Uuid>().unwrap();
@@ -63,7 +63,7 @@ async fn accepted(bench: &Bench) -> (OperationId, Answer) {
     (id.into(), answer)
 }
 
-async fn operation(bench: &Bench, id: OperationId) -> Answer {
+async fn operation(bench: &Bench, id: OperationId) -> Outcome {
     bench.get(&format!("/v1/operations/{id}")).await
 }
 
@@ -139,7 +139,7 @@ async fn a_retry_of_what_had_no_effect_is_carried_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_can_never_be_carried_out_is_replayed() {
     let bench = bench(LONG).await;
-    let broken = Receipt { status: 500, ..done() };
+    let broken = StoredResponse { status: 500, ..done() };
     let (_, answer) = concluded(&bench, Conclusion::Terminal(broken)).await;
     assert_eq!((answer.status, state(&bench).await), (500, json!("failed_terminal")));
     transfer(&bench, KEY, 1).await.assert_replays(&answer);

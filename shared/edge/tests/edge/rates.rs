@@ -8,7 +8,7 @@ use edge::RateLimit;
 use reqwest::Method;
 use testkit::{eventually, identity};
 
-use crate::answer::Answer;
+use crate::answer::Outcome;
 use crate::bench::{Bench, SCOPES, Table, json_body, key, order, send};
 
 /// A shop with so small a limit that a test reaches it.
@@ -17,13 +17,13 @@ async fn limited(per_second: u32, burst: u32) -> Bench {
     Bench::with(|settings| settings.rate_limit = Some(RateLimit { per_second, burst })).await
 }
 
-async fn read_as(bench: &Bench, tenant: &str, client: &str) -> Answer {
+async fn read_as(bench: &Bench, tenant: &str, client: &str) -> Outcome {
     let token = identity::token(tenant, client, SCOPES);
     send(bench.request_as(&token, Method::GET, "/v1/orders")).await
 }
 
 /// Reads until the tenant is refused.
-async fn exhaust(bench: &Bench, tenant: &str) -> Answer {
+async fn exhaust(bench: &Bench, tenant: &str) -> Outcome {
     for _ in 0..1_000 {
         let answer = read_as(bench, tenant, "web-shop").await;
         if answer.status == 429 {

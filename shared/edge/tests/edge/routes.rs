@@ -144,7 +144,7 @@ async fn the_document_is_served_and_tells_of_every_command() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_problem_is_explained_where_its_type_points() {
     let bench = Bench::start().await;
-    for kind in edge::kind::ALL {
+    for kind in edge::problem_types::ALL {
         let page = send(bench.plain(Method::GET, &format!("/problems/{}", kind.code))).await;
         assert_eq!((page.status, page.header("content-type")), (200, Some("text/markdown; charset=utf-8")));
         let page = text(&page);
@@ -158,7 +158,7 @@ async fn every_problem_is_explained_where_its_type_points() {
     send(request).await.refuses(404, "not-found");
 }
 
-fn text(answer: &crate::answer::Answer) -> String {
+fn text(answer: &crate::answer::Outcome) -> String {
     assert_eq!(answer.status, 200);
     String::from_utf8(answer.body.clone()).unwrap()
 }

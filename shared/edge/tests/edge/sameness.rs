@@ -105,9 +105,9 @@ async fn query_and_path_belong_to_the_request() {
         send(bench.command(other, KEY, order(1))).await.refuses(409, "idempotency-key-reused");
     }
 
-    // Two orders on one route: the same key is the same wish about one of them only.
+    // Two orders on one route: the same key is the same request about one of them only.
     let (one, two) = (bench.place(&key(), order(1)).await, bench.place(&key(), order(1)).await);
-    let cancel = |order: &crate::answer::Answer| format!("{}/cancel", order.header("location").unwrap());
+    let cancel = |order: &crate::answer::Outcome| format!("{}/cancel", order.header("location").unwrap());
     let cancelled = send(bench.command(&cancel(&one), KEY, "{}")).await;
     assert_eq!((cancelled.status, cancelled.header("idempotency-status")), (200, Some("executed")));
     send(bench.command(&cancel(&two), KEY, "{}")).await.refuses(409, "idempotency-key-reused");

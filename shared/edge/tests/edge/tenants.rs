@@ -4,17 +4,17 @@ use reqwest::Method;
 use serde_json::Value;
 use testkit::identity;
 
-use crate::answer::Answer;
+use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, json_body, noted, order, send};
 use diesel_async::SimpleAsyncConnection;
 
-async fn place_as(bench: &Bench, tenant: &str, client: &str, body: String) -> Answer {
+async fn place_as(bench: &Bench, tenant: &str, client: &str, body: String) -> Outcome {
     let token = identity::token(tenant, client, SCOPES);
     let request = bench.request_as(&token, Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
     send(json_body(request, body)).await
 }
 
-async fn as_tenant(bench: &Bench, tenant: &str, method: Method, path: &str) -> Answer {
+async fn as_tenant(bench: &Bench, tenant: &str, method: Method, path: &str) -> Outcome {
     let token = identity::token(tenant, "web-shop", SCOPES);
     let request = bench.request_as(&token, method, path).header("Idempotency-Key", KEY);
     send(json_body(request, "{}")).await

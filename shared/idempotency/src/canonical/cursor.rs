@@ -1,6 +1,6 @@
 //! A place in the document: the few moves that the grammar needs, none of which can leave the input.
 
-use super::fault::{Fault, JsonFaultKind};
+use super::fault::{Fault, JsonErrorKind};
 
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
@@ -53,15 +53,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// A fault at this place.
-    pub(super) fn fault(&self, what: JsonFaultKind) -> Fault {
+    pub(super) fn fault(&self, what: JsonErrorKind) -> Fault {
         Fault::at(self.at, what)
     }
 
     /// The fault of a byte, or an end, that the grammar does not allow here.
     pub(super) fn expected(&self, what: &'static str) -> Fault {
         self.fault(match self.peek() {
-            Some(_) => JsonFaultKind::Expected(what),
-            None => JsonFaultKind::Ended(what),
+            Some(_) => JsonErrorKind::Expected(what),
+            None => JsonErrorKind::Ended(what),
         })
     }
 }

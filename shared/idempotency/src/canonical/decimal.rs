@@ -1,7 +1,7 @@
 //! Numbers as what they say, digit for digit: no floating point, so that no two amounts are ever one.
 
 use super::cursor::Cursor;
-use super::fault::{Fault, JsonFaultKind};
+use super::fault::{Fault, JsonErrorKind};
 
 /// How many significant digits a number may have, zeros at both ends not counted.
 pub(super) const MAX_DIGITS: usize = 64;
@@ -22,19 +22,19 @@ impl Decimal {
         let negative = cursor.eat(b"-");
         let integer = read_digits(cursor)?;
         if integer.len() > 1 && integer.starts_with(b"0") {
-            return Err(Fault::at(start, JsonFaultKind::LeadingZero));
+            return Err(Fault::at(start, JsonErrorKind::LeadingZero));
         }
         let fraction = if cursor.eat(b".") { read_digits(cursor)? } else { b"" };
         let exponent = read_exponent(cursor)?;
 
         let (digits, point) =
-            significant(integer, fraction).ok_or_else(|| Fault::at(start, JsonFaultKind::TooManyDigits))?;
+            significant(integer, fraction).ok_or_else(|| Fault::at(start, JsonErrorKind::TooManyDigits))?;
         if digits.is_empty() {
             return Ok(Self { negative: false, digits, point: 0 });
         }
         let point = point + exponent;
         if (point - 1).abs() > MAX_EXPONENT {
-            return Err(Fault::at(start, JsonFaultKind::ExponentOutOfRange));
+            return Err(Fault::at(start, JsonErrorKind::ExponentOutOfRange));
         }
         Ok(Self { negative, digits, point })
     }

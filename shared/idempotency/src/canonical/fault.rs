@@ -5,7 +5,7 @@ use super::decimal::{MAX_DIGITS, MAX_EXPONENT};
 /// The first fault of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
-pub struct JsonFault {
+pub struct JsonError {
     /// RFC 6901 pointer to the innermost value that was being read, or to the member that is a duplicate; "" is the
     /// whole document. It repeats names from the document.
     pub pointer: String,
@@ -16,12 +16,12 @@ pub struct JsonFault {
     /// Column in characters, from 1.
     pub column: usize,
     /// What is wrong.
-    pub what: JsonFaultKind,
+    pub what: JsonErrorKind,
 }
 
 /// What can be wrong with a document; the text says how to mend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum JsonFaultKind {
+pub enum JsonErrorKind {
     /// No value at all.
     #[error("the document is empty; send one JSON value")]
     Empty,
@@ -78,13 +78,13 @@ pub enum JsonFaultKind {
 /// so that a document without faults pays nothing for it.
 #[derive(Debug)]
 pub(super) struct Fault {
-    what: JsonFaultKind,
+    what: JsonErrorKind,
     offset: usize,
     pointer: String,
 }
 
 impl Fault {
-    pub(super) fn at(offset: usize, what: JsonFaultKind) -> Self {
+    pub(super) fn at(offset: usize, what: JsonErrorKind) -> Self {
         Self { what, offset, pointer: String::new() }
     }
 
@@ -101,12 +101,12 @@ impl Fault {
         self
     }
 
-    pub(super) fn locate(self, document: &[u8]) -> JsonFault {
+    pub(super) fn locate(self, document: &[u8]) -> JsonError {
         let before = &document[..self.offset.min(document.len())];
         let lines = before.split(|&byte| byte == b'\n');
         let starts_character = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
         let last_line = lines.clone().next_back().unwrap_or_default();
-        JsonFault {
+        JsonError {
             pointer: self.pointer,
             offset: self.offset,
             line: lines.count(),

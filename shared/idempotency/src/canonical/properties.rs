@@ -4,7 +4,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Number, Value};
 
-use super::{JsonFaultKind, Limits, canonicalise};
+use super::{JsonErrorKind, Limits, canonicalise};
 
 fn canonical(document: &str) -> Result<String, TestCaseError> {
     let bytes = canonicalise(document.as_bytes(), Limits::default())
@@ -189,14 +189,14 @@ fn bytes_of_json() -> impl Strategy<Value = u8> {
 }
 
 /// Where we refuse what JSON allows, as the module's documentation says.
-fn is_extra_strictness(kind: JsonFaultKind) -> bool {
+fn is_extra_strictness(kind: JsonErrorKind) -> bool {
     matches!(
         kind,
-        JsonFaultKind::DuplicateMember
-            | JsonFaultKind::NullCharacter
-            | JsonFaultKind::TooDeep { .. }
-            | JsonFaultKind::TooManyDigits
-            | JsonFaultKind::ExponentOutOfRange
+        JsonErrorKind::DuplicateMember
+            | JsonErrorKind::NullCharacter
+            | JsonErrorKind::TooDeep { .. }
+            | JsonErrorKind::TooManyDigits
+            | JsonErrorKind::ExponentOutOfRange
     )
 }
 

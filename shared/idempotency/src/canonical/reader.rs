@@ -5,23 +5,23 @@ use std::collections::btree_map::Entry;
 
 use super::cursor::Cursor;
 use super::decimal::Decimal;
-use super::fault::{Fault, JsonFaultKind};
+use super::fault::{Fault, JsonErrorKind};
 use super::members::{Members, Name};
 use super::{Limits, members, string};
 
 pub(super) fn read_document(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, Fault> {
     let mut reader = Reader { cursor: Cursor::new(bytes), out: Vec::with_capacity(bytes.len()), limits };
     if bytes.starts_with("\u{feff}".as_bytes()) {
-        return Err(reader.cursor.fault(JsonFaultKind::ByteOrderMark));
+        return Err(reader.cursor.fault(JsonErrorKind::ByteOrderMark));
     }
     reader.cursor.skip_white_space();
     if reader.cursor.peek().is_none() {
-        return Err(reader.cursor.fault(JsonFaultKind::Empty));
+        return Err(reader.cursor.fault(JsonErrorKind::Empty));
     }
     reader.value(limits.max_depth)?;
     reader.cursor.skip_white_space();
     match reader.cursor.peek() {
-        Some(_) => Err(reader.cursor.fault(JsonFaultKind::TrailingBytes)),
+        Some(_) => Err(reader.cursor.fault(JsonErrorKind::TrailingBytes)),
         None => Ok(reader.out),
     }
 }
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         let name_at = self.cursor.offset();
         match members.entry(Name(string::read(&mut self.cursor)?)) {
             Entry::Occupied(first) => {
-                Err(Fault::at(name_at, JsonFaultKind::DuplicateMember).in_member(&first.key().0))
+                Err(Fault::at(name_at, JsonErrorKind::DuplicateMember).in_member(&first.key().0))
             }
             Entry::Vacant(place) => {
                 let Name(name) = place.key();
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
     /// the levels that are left inside.
     fn enter(&mut self, levels: u8) -> Result<u8, Fault> {
         let Some(left) = levels.checked_sub(1) else {
-            return Err(self.cursor.fault(JsonFaultKind::TooDeep { limit: self.limits.max_depth }));
+            return Err(self.cursor.fault(JsonErrorKind::TooDeep { limit: self.limits.max_depth }));
         };
         self.cursor.next();
         self.cursor.skip_white_space();

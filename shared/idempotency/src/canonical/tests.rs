@@ -1,10 +1,10 @@
-use super::{JsonFault, JsonFaultKind as Kind, Limits, canonicalise};
+use super::{JsonError, JsonErrorKind as Kind, Limits, canonicalise};
 
 fn canonical(document: impl AsRef<[u8]>) -> String {
     String::from_utf8(canonicalise(document.as_ref(), Limits::default()).unwrap()).unwrap()
 }
 
-fn fault(document: impl AsRef<[u8]>) -> JsonFault {
+fn fault(document: impl AsRef<[u8]>) -> JsonError {
     canonicalise(document.as_ref(), Limits::default()).unwrap_err()
 }
 

@@ -2,36 +2,39 @@
 
 use std::panic::AssertUnwindSafe;
 
-use database::{Draft, Error, Shared, Work};
+use database::{AppendTx, Error, SharedTx, Work};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tracing::{Instrument, Span};
 
-use crate::{Answer, Failure, Intent, Operation, Receipt};
+use crate::{CommandError, KeyedRequest, Operation, Outcome, StoredResponse};
 
 /// A command that waits for its turn.
 pub(super) struct Member {
-    pub(super) intent: Intent,
+    pub(super) intent: KeyedRequest,
     command: Box<dyn Command>,
     /// The request's: what is logged for this member leads to its request, whoever carries it out.
     pub(super) span: Span,
-    answer: oneshot::Sender<Result<Answer, Error>>,
+    answer: oneshot::Sender<Result<Outcome, Error>>,
 }
 
 /// What came of a member's command, with what it has noted.
 pub(super) struct Drafted {
-    pub(super) draft: Draft,
+    pub(super) draft: AppendTx,
     pub(super) operation: Operation,
-    pub(super) result: Result<Receipt, Failure>,
+    pub(super) result: Result<StoredResponse, CommandError>,
 }
 
 impl Member {
     /// A member, and where its answer will come.
-    pub(super) fn new<F>(intent: Intent, command: F) -> (Self, oneshot::Receiver<Result<Answer, Error>>)
+    pub(super) fn new<F>(
+        intent: KeyedRequest,
+        command: F,
+    ) -> (Self, oneshot::Receiver<Result<Outcome, Error>>)
     where
-        for<'d, 'o> F: AsyncFnOnce(&'d mut Draft, &'o Operation) -> Result<Receipt, Failure>
-            + Work<&'d mut Draft, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+        for<'d, 'o> F: AsyncFnOnce(&'d mut AppendTx, &'o Operation) -> Result<StoredResponse, CommandError>
+            + Work<&'d mut AppendTx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync
@@ -42,7 +45,7 @@ impl Member {
     }
 
     /// Runs the command on a part of this transaction. `None`: it panicked.
-    pub(super) async fn draft(&self, shared: &Shared, operation: Operation) -> Option<Drafted> {
+    pub(super) async fn draft(&self, shared: &SharedTx, operation: Operation) -> Option<Drafted> {
         let intent = &self.intent;
         let run = async {
             tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
@@ -54,26 +57,26 @@ impl Member {
     }
 
     /// Nobody may be waiting any more; what was done stays done.
-    pub(super) fn tell(self, answer: Result<Answer, Error>) {
+    pub(super) fn tell(self, answer: Result<Outcome, Error>) {
         let _ = self.answer.send(answer);
     }
 }
 
 /// Commands of all types, in one queue. They can be run again.
 trait Command: Send + Sync {
-    fn run(&self, draft: Draft, operation: Operation) -> BoxFuture<'static, Drafted>;
+    fn run(&self, draft: AppendTx, operation: Operation) -> BoxFuture<'static, Drafted>;
 }
 
 impl<F> Command for F
 where
-    for<'d, 'o> F: AsyncFnOnce(&'d mut Draft, &'o Operation) -> Result<Receipt, Failure>
-        + Work<&'d mut Draft, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+    for<'d, 'o> F: AsyncFnOnce(&'d mut AppendTx, &'o Operation) -> Result<StoredResponse, CommandError>
+        + Work<&'d mut AppendTx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
         + Clone
         + Send
         + Sync
         + 'static,
 {
-    fn run(&self, mut draft: Draft, operation: Operation) -> BoxFuture<'static, Drafted> {
+    fn run(&self, mut draft: AppendTx, operation: Operation) -> BoxFuture<'static, Drafted> {
         let command = self.clone();
         async move {
             let result = command(&mut draft, &operation).await;

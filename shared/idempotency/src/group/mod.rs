@@ -4,7 +4,7 @@
 //! one; the others wait until one has ended, and go together. So an idle service answers as fast as it can, and a busy
 //! one does more with each commit.
 //!
-//! Each command keeps what it was promised alone: it gets a [`Draft`], with which it can read and note rows but not
+//! Each command keeps what it was promised alone: it gets a [`AppendTx`], with which it can read and note rows but not
 //! write. Whoever is rejected, refused or panics is left out, and has touched nothing of the others. If the group itself
 //! fails, it is undone as a whole and each of its commands is carried out by itself, so that one bad row is the fault of
 //! one.
@@ -18,11 +18,11 @@ mod unit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Draft, Error, Work};
+use database::{AppendTx, Database, Error, Work};
 
 use self::member::Member;
 use self::queue::Queue;
-use crate::{Answer, Failure, Intent, Operation, Receipt, Retention};
+use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// How large, how many, how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,16 +56,16 @@ impl GroupCommit {
     }
 
     /// Carries an intent out, unless that was done before: what [`execute`](crate::execute) promises, for a command that
-    /// needs no more than a [`Draft`].
+    /// needs no more than a [`AppendTx`].
     ///
     /// `command` may run more than once, and must not remember.
     ///
     /// # Errors
     /// As [`execute`](crate::execute); [`Error::Unavailable`] at once if too many wait already.
-    pub async fn execute<F>(&self, intent: Intent, command: F) -> Result<Answer, Error>
+    pub async fn execute<F>(&self, intent: KeyedRequest, command: F) -> Result<Outcome, Error>
     where
-        for<'d, 'o> F: AsyncFnOnce(&'d mut Draft, &'o Operation) -> Result<Receipt, Failure>
-            + Work<&'d mut Draft, &'o Operation, Result<Receipt, Failure>, Fut: Send>
+        for<'d, 'o> F: AsyncFnOnce(&'d mut AppendTx, &'o Operation) -> Result<StoredResponse, CommandError>
+            + Work<&'d mut AppendTx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
             + Clone
             + Send
             + Sync

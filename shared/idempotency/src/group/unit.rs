@@ -12,7 +12,7 @@ use super::member::{Drafted, Member};
 use crate::execute::{ATTEMPTS, again, give_up, said};
 use crate::record::Completed;
 use crate::sight::{Sight, lock_and_find};
-use crate::{Answer, Failure, Intent, Operation, Receipt, Retention};
+use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// What a group is carried out with.
 #[derive(Clone, Copy)]
@@ -100,7 +100,7 @@ impl Unit<'_> {
 
     /// The transaction, and what is known of each member's key.
     async fn begin(self, members: &[Member]) -> Result<(Tx, Vec<Sight>), Error> {
-        let intents: Vec<&Intent> = members.iter().map(|member| &member.intent).collect();
+        let intents: Vec<&KeyedRequest> = members.iter().map(|member| &member.intent).collect();
         let (since, mut attempt) = (Instant::now(), 1);
         loop {
             match self.database.begin_reading(async |tx| lock_and_find(tx, &intents).await).await {
@@ -128,7 +128,7 @@ impl Unit<'_> {
         }
         crashpoint::reach!("execute.after_commit");
         for Kept { member, receipt, .. } in kept {
-            member.tell(Ok(Answer::Executed(receipt)));
+            member.tell(Ok(Outcome::Executed(receipt)));
         }
         Ok(())
     }
@@ -138,11 +138,11 @@ impl Unit<'_> {
 struct Kept {
     member: Member,
     operation: Operation,
-    receipt: Receipt,
+    receipt: StoredResponse,
 }
 
 /// A command whose answer is not stored, and that answer.
-type LeftOut = (Member, Result<Answer, Error>);
+type LeftOut = (Member, Result<Outcome, Error>);
 
 fn undone(kept: Vec<Kept>, error: Error) -> Undone {
     Undone { members: kept.into_iter().map(|Kept { member, .. }| member).collect(), error }
@@ -175,7 +175,7 @@ fn answer_the_known(members: Vec<Member>, sights: Vec<Sight>) -> Vec<(Member, Op
                 begun.push((member, Operation { id: OperationId::generate(), caller, at }));
                 continue;
             }
-            None => Answer::InProgress,
+            None => Outcome::InProgress,
         };
         member.tell(Ok(answer));
     }
@@ -203,9 +203,9 @@ async fn draft(
                 kept.push(Kept { member, operation, receipt });
             }
             // What it has noted is dropped with its draft.
-            Err(Failure::Rejected(receipt)) => kept.push(Kept { member, operation, receipt }),
-            Err(Failure::Refused(receipt)) => left_out.push((member, Ok(Answer::Refused(receipt)))),
-            Err(Failure::Database(error)) => {
+            Err(CommandError::Rejected(receipt)) => kept.push(Kept { member, operation, receipt }),
+            Err(CommandError::Refused(receipt)) => left_out.push((member, Ok(Outcome::Refused(receipt)))),
+            Err(CommandError::Database(error)) => {
                 failed.push(member);
                 fault = Some(error);
             }

@@ -9,21 +9,21 @@ use super::rows::{
     move_record, retention,
 };
 use super::wait;
-use crate::Receipt;
+use crate::StoredResponse;
 
 /// What came of a phased command, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Conclusion {
     /// It took effect: the final reply.
-    Succeeded(Receipt),
+    Succeeded(StoredResponse),
     /// It took no effect and never will: the final reply.
-    Failed(Receipt),
+    Failed(StoredResponse),
     /// Whether it took effect is not known. Nothing ends by that.
     Unknown,
     /// This try proved to be without effect. Whoever waits is told so; it is no receipt, and the same key may try again.
-    Retryable(Receipt),
+    Retryable(StoredResponse),
     /// It can never be carried out, by a fault of ours: the final reply.
-    Terminal(Receipt),
+    Terminal(StoredResponse),
 }
 
 /// Concludes an operation. Returns whether the record has moved by it: a receipt that was given stays, and what ended
@@ -65,7 +65,7 @@ async fn end(
     operation: OperationId,
     to: OperationState,
     record: &str,
-    reply: &Receipt,
+    reply: &StoredResponse,
 ) -> Result<bool> {
     let kept = retention(tx, operation).await?;
     let moved = give_receipt(tx, operation, &[STARTED, FAILED_RETRYABLE], record, reply, kept).await?

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use contracts::OperationId;
 
-use crate::Receipt;
+use crate::StoredResponse;
 
 pub use conclude::{Conclusion, conclude};
 pub use operation::{OperationRecord, OperationState, operation};
@@ -39,9 +39,9 @@ pub use start::start;
 
 /// How long a caller waits for the outcome of a phased command, and what it gets if there is none by then.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct WaitPolicy {
     /// Counted from the beginning of the try, on the database's clock where another process asks.
     pub limit: Duration,
     /// The receipt of an operation whose outcome is still to come: 202, and where to look.
-    pub receipt: fn(OperationId) -> Receipt,
+    pub receipt: fn(OperationId) -> StoredResponse,
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::rows::idempotency_operation as row;
-use crate::Receipt;
+use crate::StoredResponse;
 
 /// Where an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct OperationRecord {
     /// Where it is.
     pub state: OperationState,
     /// The final reply, once it has ended.
-    pub reply: Option<Receipt>,
+    pub reply: Option<StoredResponse>,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
     /// When it last changed.
@@ -93,7 +93,7 @@ impl TryFrom<Row> for OperationRecord {
         })?;
         // Until it has ended, the columns hold what its latest try came to.
         let ended = matches!(state, OperationState::Succeeded | OperationState::Failed);
-        let reply = Receipt::from_columns(row.status, row.headers, row.body).filter(|_| ended);
+        let reply = StoredResponse::from_columns(row.status, row.headers, row.body).filter(|_| ended);
         Ok(Self {
             id: row.operation_id.into(),
             state,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::operation::OperationState;
 use crate::record::{idempotency_record, idempotency_snapshot};
-use crate::{Intent, Operation, Receipt, Retention};
+use crate::{KeyedRequest, Operation, Retention, StoredResponse};
 
 diesel::table! {
     idempotency_operation (operation_id) {
@@ -41,7 +41,7 @@ pub(super) const FAILED_TERMINAL: &str = "failed_terminal";
 /// The record, `started`, and its operation, `running`.
 pub(super) async fn insert(
     tx: &mut Tx,
-    intent: &Intent,
+    intent: &KeyedRequest,
     operation: &Operation,
     retention: Retention,
 ) -> Result<()> {
@@ -85,7 +85,7 @@ pub(super) async fn give_receipt(
     id: OperationId,
     from: &[&str],
     to: &str,
-    receipt: &Receipt,
+    receipt: &StoredResponse,
     retention: Retention,
 ) -> Result<bool> {
     use idempotency_record as record;
@@ -117,14 +117,14 @@ pub(super) async fn move_operation(
     tx: &mut Tx,
     id: OperationId,
     to: OperationState,
-    reply: Option<&Receipt>,
+    reply: Option<&StoredResponse>,
 ) -> Result<()> {
     use idempotency_operation as row;
     let open = row::table.find(id.uuid()).filter(row::state.eq_any(["running", "unknown"]));
     let columns = (
         row::state.eq(to.name()),
         row::status.eq(reply.map(|reply| i16::try_from(reply.status).unwrap_or(500))),
-        row::headers.eq(reply.map(Receipt::headers_as_json)),
+        row::headers.eq(reply.map(StoredResponse::headers_as_json)),
         row::body.eq(reply.map(|reply| &reply.body)),
         row::updated_at.eq(clock_timestamp()),
     );
@@ -162,9 +162,9 @@ pub(super) enum Standing {
     /// No receipt yet.
     Started,
     /// Its receipt.
-    Receipt(Receipt),
+    StoredResponse(StoredResponse),
     /// No receipt: the try proved to be without effect, and this says so.
-    Retryable(Receipt),
+    Retryable(StoredResponse),
     /// It had one, and it is gone.
     Erased,
 }
@@ -189,10 +189,10 @@ pub(super) async fn standing(connection: &mut Connection, id: OperationId) -> Re
     Ok(match state.as_str() {
         STARTED => Standing::Started,
         FAILED_RETRYABLE => read(latest).map_or(Standing::Started, Standing::Retryable),
-        _ => read(receipt).map_or(Standing::Erased, Standing::Receipt),
+        _ => read(receipt).map_or(Standing::Erased, Standing::StoredResponse),
     })
 }
 
-fn read((status, headers, body): (Option<i16>, Option<Value>, Option<Vec<u8>>)) -> Option<Receipt> {
-    Receipt::from_columns(status, headers, body)
+fn read((status, headers, body): (Option<i16>, Option<Value>, Option<Vec<u8>>)) -> Option<StoredResponse> {
+    StoredResponse::from_columns(status, headers, body)
 }

@@ -8,13 +8,13 @@ use contracts::OperationId;
 use database::{Database, Tx, UnitOfWork, Work};
 use tracing::Instrument;
 
-use super::Patience;
+use super::WaitPolicy;
 use super::rows::{self, FAILED_RETRYABLE, STARTED, UNKNOWN};
 use super::wait::Waiter;
 use crate::execute::{ATTEMPTS, again, give_up, said};
 use crate::record::Completed;
 use crate::sight::{Sight, lock_and_find_one};
-use crate::{Answer, Failure, Intent, Operation, Retention};
+use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention};
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
 
@@ -29,20 +29,20 @@ type Result<T, E = database::Error> = std::result::Result<T, E>;
 pub async fn start<B, R>(
     database: &Database,
     retention: Retention,
-    patience: Patience,
-    intent: Intent,
+    patience: WaitPolicy,
+    intent: KeyedRequest,
     begin: B,
     resume: R,
-) -> Result<Answer>
+) -> Result<Outcome>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Clone
         + Send
         + Sync
         + 'static,
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Clone
         + Send
         + Sync
@@ -64,14 +64,14 @@ where
         Opened::Answered(answer) => Ok(answer),
         Opened::Started(waiter) => waiter.outcome(database, patience).await,
         // It changes faster than anybody can look.
-        Opened::Moved => Ok(Answer::InProgress),
+        Opened::Moved => Ok(Outcome::InProgress),
     }
 }
 
 /// What transaction one comes to.
 enum Opened {
     /// There is an answer already.
-    Answered(Answer),
+    Answered(Outcome),
     /// It is under way from now on.
     Started(Waiter),
     /// The record moved after it was read; nothing was done.
@@ -87,17 +87,17 @@ enum End {
 async fn once<B, R>(
     database: &Database,
     retention: Retention,
-    patience: Patience,
-    intent: &Intent,
+    patience: WaitPolicy,
+    intent: &KeyedRequest,
     begin: B,
     resume: R,
 ) -> Result<Opened>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Send,
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Send,
 {
     let (mut tx, sight) = database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
@@ -120,24 +120,24 @@ async fn open<B, R>(
     tx: &mut Tx,
     sight: Sight,
     retention: Retention,
-    patience: Patience,
-    intent: &Intent,
+    patience: WaitPolicy,
+    intent: &KeyedRequest,
     begin: B,
     resume: R,
 ) -> Result<End>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Send,
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Send,
 {
     let Sight { locked, at, found } = sight;
     let answered = |answer| Ok(End::Rollback(Opened::Answered(said(answer, intent))));
     let Some(found) = found else {
         if !locked {
-            return answered(Answer::InProgress);
+            return answered(Outcome::InProgress);
         }
         let operation = Operation { id: OperationId::generate(), caller: intent.scope.caller.clone(), at };
         return begin_now(tx, retention, intent, operation, begin).await;
@@ -145,7 +145,7 @@ where
     let (id, state) = (found.operation(), found.state().to_owned());
     match found.answer(intent) {
         // Of one that is under way there is more to say.
-        Answer::InProgress => {}
+        Outcome::InProgress => {}
         answer => return answered(answer),
     }
     match state.as_str() {
@@ -154,7 +154,7 @@ where
             let caller = intent.scope.caller.clone();
             resume_now(tx, Operation { id, caller, at }, resume).await
         }
-        _ => answered(Answer::InProgress),
+        _ => answered(Outcome::InProgress),
     }
 }
 
@@ -162,13 +162,13 @@ where
 async fn begin_now<B>(
     tx: &mut Tx,
     retention: Retention,
-    intent: &Intent,
+    intent: &KeyedRequest,
     operation: Operation,
     begin: B,
 ) -> Result<End>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Send,
 {
     crashpoint::reach!("execute.key_claimed");
@@ -182,16 +182,16 @@ where
             // Made before the commit, so that nothing can be told too early.
             Opened::Started(Waiter::new(operation.id))
         }
-        Err(Failure::Rejected(receipt)) => {
+        Err(CommandError::Rejected(receipt)) => {
             tx.undo(mark).await?;
             let answered = (intent.clone(), operation, receipt.clone());
             tx.buffer(Completed { retention, all: vec![answered] });
-            Opened::Answered(Answer::Executed(receipt))
+            Opened::Answered(Outcome::Executed(receipt))
         }
-        Err(Failure::Refused(receipt)) => {
-            return Ok(End::Rollback(Opened::Answered(Answer::Refused(receipt))));
+        Err(CommandError::Refused(receipt)) => {
+            return Ok(End::Rollback(Opened::Answered(Outcome::Refused(receipt))));
         }
-        Err(Failure::Database(error)) => return Err(error),
+        Err(CommandError::Database(error)) => return Err(error),
     };
     tx.flush().await?;
     crashpoint::reach!("execute.before_commit");
@@ -201,17 +201,17 @@ where
 /// Its last try proved to be without effect: the next one, under the same operation.
 async fn resume_now<R>(tx: &mut Tx, operation: Operation, resume: R) -> Result<End>
 where
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'o Operation, Result<(), Failure>, Fut: Send>
+    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
+        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
         + Send,
 {
     let id = operation.id;
     match resume(tx, &operation).await {
         Ok(()) => {}
-        Err(Failure::Rejected(receipt) | Failure::Refused(receipt)) => {
-            return Ok(End::Rollback(Opened::Answered(Answer::Refused(receipt))));
+        Err(CommandError::Rejected(receipt) | CommandError::Refused(receipt)) => {
+            return Ok(End::Rollback(Opened::Answered(Outcome::Refused(receipt))));
         }
-        Err(Failure::Database(error)) => return Err(error),
+        Err(CommandError::Database(error)) => return Err(error),
     }
     if !rows::move_record(tx, id, FAILED_RETRYABLE, STARTED).await? {
         return Ok(End::Rollback(Opened::Moved));
@@ -225,14 +225,14 @@ async fn promise_if_overdue(
     tx: &mut Tx,
     id: OperationId,
     retention: Retention,
-    patience: Patience,
+    patience: WaitPolicy,
 ) -> Result<End> {
     if !rows::is_overdue(tx, id, span(patience.limit)).await? {
-        return Ok(End::Rollback(Opened::Answered(Answer::InProgress)));
+        return Ok(End::Rollback(Opened::Answered(Outcome::InProgress)));
     }
     let receipt = (patience.receipt)(id);
     if rows::give_receipt(tx, id, &[STARTED], UNKNOWN, &receipt, retention).await? {
-        Ok(End::Commit(Opened::Answered(Answer::Executed(receipt))))
+        Ok(End::Commit(Opened::Answered(Outcome::Executed(receipt))))
     } else {
         Ok(End::Rollback(Opened::Moved))
     }

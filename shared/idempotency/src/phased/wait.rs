@@ -10,9 +10,9 @@ use database::{Database, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Patience;
+use super::WaitPolicy;
 use super::rows::{STARTED, Standing, UNKNOWN, give_receipt, retention, standing};
-use crate::{Answer, Receipt};
+use crate::{Outcome, StoredResponse};
 
 /// Between two looks; the pause doubles from the first to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -45,7 +45,7 @@ impl Waiter {
     }
 
     /// The operation's receipt, at the limit of patience at the latest: then one is made.
-    pub(super) async fn outcome(mut self, database: &Database, patience: Patience) -> Result<Answer> {
+    pub(super) async fn outcome(mut self, database: &Database, patience: WaitPolicy) -> Result<Outcome> {
         let end = Instant::now() + patience.limit;
         let mut pause = FIRST_PAUSE;
         while Instant::now() < end {
@@ -58,10 +58,10 @@ impl Waiter {
             pause = LONGEST_PAUSE.min(pause * 2);
         }
         if let Some(receipt) = promise(database, self.operation, patience).await? {
-            return Ok(Answer::Executed(receipt));
+            return Ok(Outcome::Executed(receipt));
         }
         // Somebody else was faster: the outcome, or a retry.
-        Ok(look(database, self.operation).await?.unwrap_or(Answer::InProgress))
+        Ok(look(database, self.operation).await?.unwrap_or(Outcome::InProgress))
     }
 }
 
@@ -77,7 +77,7 @@ impl Drop for Waiter {
 
 /// What there is to say by now, if anything. A database that does not answer for a moment is no reason to give up: the
 /// limit is.
-async fn look(database: &Database, operation: OperationId) -> Result<Option<Answer>> {
+async fn look(database: &Database, operation: OperationId) -> Result<Option<Outcome>> {
     let mut connection = match database.connection().await {
         Ok(connection) => connection,
         Err(error) => {
@@ -87,14 +87,18 @@ async fn look(database: &Database, operation: OperationId) -> Result<Option<Answ
     };
     Ok(match standing(&mut connection, operation).await? {
         Standing::Started => None,
-        Standing::Receipt(receipt) => Some(Answer::Executed(receipt)),
-        Standing::Retryable(told) => Some(Answer::Refused(told)),
-        Standing::Erased => Some(Answer::Expired),
+        Standing::StoredResponse(receipt) => Some(Outcome::Executed(receipt)),
+        Standing::Retryable(told) => Some(Outcome::Refused(told)),
+        Standing::Erased => Some(Outcome::Expired),
     })
 }
 
 /// Makes the receipt of an operation whose outcome is still to come, unless it has one or needs none.
-async fn promise(database: &Database, operation: OperationId, patience: Patience) -> Result<Option<Receipt>> {
+async fn promise(
+    database: &Database,
+    operation: OperationId,
+    patience: WaitPolicy,
+) -> Result<Option<StoredResponse>> {
     let mut tx = database.begin().await?;
     let receipt = (patience.receipt)(operation);
     let kept = retention(&mut tx, operation).await?;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use database::{Class, Database, Error, Settings};
+use database::{Database, Error, ErrorClass, Settings};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use idempotency::Answer;
+use idempotency::Outcome;
 use testkit::{Proxy, TestDatabase, eventually};
 use tokio::runtime::Handle;
 
@@ -50,7 +50,7 @@ impl Lost {
         });
         let error = answer.unwrap_err();
         assert!(matches!(error, Error::CommitUnknown(_)), "{error:?}");
-        assert_eq!(error.class(), Class::Unknown);
+        assert_eq!(error.class(), ErrorClass::CommitUnknown);
         proxy.mend();
         // The proxy ends with this function; from here on the instance is given a direct way.
         let instance = {
@@ -79,22 +79,22 @@ pub(crate) async fn waiting(database: &TestDatabase) -> i64 {
 async fn a_commit_of_unknown_outcome_that_was_kept_is_replayed() {
     let mut lost = Lost::in_commit("").await;
     // Not decided yet: whoever asks is told to wait, and does not run beside it.
-    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
     lost.go_on().await;
-    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::Replayed { .. }));
-    assert_eq!(send(&lost.instance, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
+    assert_eq!(send(&lost.instance, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_unknown_outcome_that_failed_is_carried_out_afresh() {
     let mut lost = Lost::in_commit("RAISE EXCEPTION 'no';").await;
-    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
     lost.go_on().await;
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (0, 0));
 
     lost.holder.batch_execute("DROP TRIGGER wait_in_commit ON effect").await.unwrap();
-    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Answer::Executed(_)));
+    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Class, Settings, Tx};
+use database::{ErrorClass, Settings, Tx};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use idempotency::{Answer, Failure, Operation, Receipt, Retention};
+use idempotency::{CommandError, Operation, Outcome, Retention, StoredResponse};
 use tokio::sync::Barrier;
 
 use crate::shop::{self, KEY, Runs, assert_untouched, effects, instance, intent, receipt};
@@ -25,23 +25,24 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
     let (runs, both) = (Runs::default(), Arc::new(Barrier::new(2)));
     let send = |key: &'static str, order: [i64; 2]| {
         let (runs, both) = (runs.clone(), Arc::clone(&both));
-        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
-            let run = runs.add();
-            shop::leave(tx, operation, key).await?;
-            lock(tx, order[0]).await?;
-            if run < 2 {
-                both.wait().await;
-            }
-            lock(tx, order[1]).await?;
-            Ok(receipt(201, key))
-        };
+        let command =
+            async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
+                let run = runs.add();
+                shop::leave(tx, operation, key).await?;
+                lock(tx, order[0]).await?;
+                if run < 2 {
+                    both.wait().await;
+                }
+                lock(tx, order[1]).await?;
+                Ok(receipt(201, key))
+            };
         idempotency::execute(&database, Retention::default(), intent(key, "a"), command)
     };
     let (one, two) = tokio::join!(
         send("00000000-0000-4000-8000-000000000001", [1, 2]),
         send("00000000-0000-4000-8000-000000000002", [2, 1]),
     );
-    assert!(matches!((one.unwrap(), two.unwrap()), (Answer::Executed(_), Answer::Executed(_))));
+    assert!(matches!((one.unwrap(), two.unwrap()), (Outcome::Executed(_), Outcome::Executed(_))));
     // One of the two lost and ran again, from the start: its first effect was undone, or the second would have met it.
     // Again it may come before the other one that was waiting, and lose once more.
     assert!(runs.number() > 2, "nobody lost");
@@ -57,7 +58,7 @@ async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
     other.batch_execute("BEGIN; SELECT * FROM shelf WHERE id = 1 FOR UPDATE").await.unwrap();
     let (runs, busy) = (Runs::default(), Arc::new(tokio::sync::Mutex::new(other)));
     let counter = runs.clone();
-    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         if counter.add() == 2 {
             // Whoever was in the way ends before the third run.
             busy.lock().await.batch_execute("COMMIT").await?;
@@ -67,7 +68,7 @@ async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
         Ok(receipt(201, "had it"))
     };
     let answer = idempotency::execute(&hasty, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-    assert_eq!(answer, Answer::Executed(receipt(201, "had it")));
+    assert_eq!(answer, Outcome::Executed(receipt(201, "had it")));
     assert_eq!((runs.number(), effects(&database).await), (3, 1));
 }
 
@@ -76,7 +77,7 @@ async fn contention_that_does_not_end_is_told_and_stores_nothing() {
     let database = shop::open().await;
     let runs = Runs::default();
     let counter = runs.clone();
-    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+    let command = async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         counter.add();
         shop::order(tx, operation).await?;
         tx.batch_execute("DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$")
@@ -85,7 +86,7 @@ async fn contention_that_does_not_end_is_told_and_stores_nothing() {
     };
     let error =
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
-    assert_eq!(error.class(), Class::Contention);
+    assert_eq!(error.class(), ErrorClass::Contention);
     assert_eq!(runs.number(), 4);
     assert_untouched(&database).await;
 }

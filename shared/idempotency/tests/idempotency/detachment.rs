@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use idempotency::{Answer, Failure, Operation, Receipt, Retention};
+use idempotency::{CommandError, Operation, Outcome, Retention, StoredResponse};
 use testkit::eventually;
 
 use database::Tx;
@@ -27,13 +27,13 @@ async fn a_dropped_request_is_carried_out_all_the_same() {
     let gate = Gate::closed();
     abandon(gate.send(&database, intent(KEY, "a")), gate.reached()).await;
     assert_eq!((effects(&database).await, open_transactions(&database).await), (0, 1));
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
 
     gate.open();
     let receipt = eventually("the abandoned request is carried out", async || {
         match send(&database, intent(KEY, "a")).await.unwrap() {
-            Answer::Replayed { receipt, .. } => Some(receipt),
-            Answer::InProgress => None,
+            Outcome::Replayed { receipt, .. } => Some(receipt),
+            Outcome::InProgress => None,
             other => panic!("{other:?}"),
         }
     })
@@ -55,10 +55,10 @@ async fn requests_dropped_at_any_moment_take_effect_once_and_leave_no_transactio
         drop(dropped);
         let answer = eventually("the key is settled", async || {
             Some(send(&database, intent(&key, "a")).await.unwrap())
-                .filter(|answer| *answer != Answer::InProgress)
+                .filter(|answer| *answer != Outcome::InProgress)
         })
         .await;
-        assert!(matches!(answer, Answer::Executed(_) | Answer::Replayed { .. }), "{answer:?}");
+        assert!(matches!(answer, Outcome::Executed(_) | Outcome::Replayed { .. }), "{answer:?}");
     }
     assert_eq!((effects(&database).await, records(&database).await), (60, 60));
     eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
@@ -83,16 +83,16 @@ async fn a_dropped_request_that_is_rejected_is_remembered_as_rejected() {
     let database = shop::open().await;
     let gate = Gate::closed();
     let stop = gate.clone();
-    let reject = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+    let reject = async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         shop::order(tx, operation).await?;
         stop.pass().await;
-        Err(Failure::Rejected(receipt(409, "too late")))
+        Err(CommandError::Rejected(receipt(409, "too late")))
     };
     let request = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), reject);
     abandon(request, gate.reached()).await;
     gate.open();
     database.drained().await;
     let answer = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(answer, Answer::Replayed { receipt: told, .. } if told == receipt(409, "too late")));
+    assert!(matches!(answer, Outcome::Replayed { receipt: told, .. } if told == receipt(409, "too late")));
     assert_eq!(effects(&database).await, 0);
 }

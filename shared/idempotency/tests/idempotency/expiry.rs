@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use diesel_async::SimpleAsyncConnection;
-use idempotency::{Answer, Retention};
+use idempotency::{Outcome, Retention};
 use testkit::TestDatabase;
 
 use crate::shop::{self, KEY, effects, intent, send};
@@ -20,10 +20,10 @@ async fn an_expired_key_is_refused_and_never_carried_out_again() {
     let database =
         after("UPDATE idempotency_record SET expires_at = clock_timestamp() - interval '1 ms'").await;
     for _ in 0..3 {
-        assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+        assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
     }
     // Another request is told apart as long as the fingerprint is kept.
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -34,14 +34,14 @@ async fn a_key_whose_answer_was_erased_has_expired() {
          UPDATE idempotency_record SET state = 'expired', expires_at = clock_timestamp()",
     )
     .await;
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_whose_answer_is_missing_has_expired() {
     let database = after("DELETE FROM idempotency_snapshot").await;
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -50,7 +50,7 @@ async fn answers_are_kept_for_as_long_as_the_retention_says() {
     let database = shop::open().await;
     let none = Retention { reply: TimeDelta::zero(), ..Retention::default() };
     idempotency::execute(&database, none, intent(KEY, "a"), shop::order).await.unwrap();
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Expired);
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 
     // A day and thirty days, on the database's clock.
@@ -73,7 +73,7 @@ async fn answers_are_kept_for_as_long_as_the_retention_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_started_record_is_in_progress() {
     let database = after("UPDATE idempotency_record SET state = 'started', expires_at = NULL").await;
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
+    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!(effects(&database).await, 1);
 }

@@ -1,8 +1,8 @@
 //! What is not a business answer stores nothing, so that the retry runs afresh.
 
-use database::{Class, Database, Error, Settings, Tx, UnitOfWork};
+use database::{Database, Error, ErrorClass, Settings, Tx, UnitOfWork};
 use diesel_async::SimpleAsyncConnection;
-use idempotency::{Answer, Failure, Operation, Receipt, Retention};
+use idempotency::{CommandError, Operation, Outcome, Retention, StoredResponse};
 use testkit::{Proxy, TestDatabase, eventually};
 use tokio::runtime::Handle;
 
@@ -10,14 +10,14 @@ use crate::shop::{self, Gate, KEY, Runs, assert_untouched, effects, intent, rece
 
 async fn assert_free(database: &TestDatabase) {
     assert_untouched(database).await;
-    assert!(matches!(send(database, intent(KEY, "a")).await.unwrap(), Answer::Executed(_)));
+    assert!(matches!(send(database, intent(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
     assert_eq!(effects(database).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_infrastructure_error_stores_nothing() {
     let database = shop::open().await;
-    let command = async |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+    let command = async |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         shop::order(tx, operation).await?;
         tx.buffer(shop::Later(operation.clone()));
         tx.batch_execute("SELECT 1 / 0").await?;
@@ -25,7 +25,7 @@ async fn an_infrastructure_error_stores_nothing() {
     };
     let error =
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
-    assert_eq!(error.class(), Class::Fault);
+    assert_eq!(error.class(), ErrorClass::Permanent);
     assert_free(&database).await;
 }
 
@@ -34,23 +34,24 @@ async fn a_swallowed_database_error_never_becomes_a_stored_success() {
     let database = shop::open().await;
     // The error is swallowed as the last statement, before others, and in what is written at the end.
     for way in 0..3 {
-        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
-            shop::leave(tx, operation, "note").await?;
-            if way < 2 {
-                assert!(shop::leave(tx, operation, "note").await.is_err());
-            } else {
-                tx.buffer(shop::Later(operation.clone()));
-                tx.buffer(shop::Later(operation.clone()));
-            }
-            if way == 1 {
-                let _ = shop::leave(tx, operation, "another note").await;
-            }
-            Ok(receipt(201, "never"))
-        };
+        let command =
+            async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
+                shop::leave(tx, operation, "note").await?;
+                if way < 2 {
+                    assert!(shop::leave(tx, operation, "note").await.is_err());
+                } else {
+                    tx.buffer(shop::Later(operation.clone()));
+                    tx.buffer(shop::Later(operation.clone()));
+                }
+                if way == 1 {
+                    let _ = shop::leave(tx, operation, "another note").await;
+                }
+                Ok(receipt(201, "never"))
+            };
         let error = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command)
             .await
             .unwrap_err();
-        assert_eq!(error.class(), Class::Fault, "way {way}: {error}");
+        assert_eq!(error.class(), ErrorClass::Permanent, "way {way}: {error}");
         assert_untouched(&database).await;
     }
     assert_free(&database).await;
@@ -59,7 +60,7 @@ async fn a_swallowed_database_error_never_becomes_a_stored_success() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panicking_command_stores_nothing_and_frees_its_key() {
     let database = shop::open().await;
-    let command = async |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+    let command = async |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         shop::order(tx, operation).await?;
         panic!("as a mistake in a handler would")
     };
@@ -96,7 +97,7 @@ async fn without_a_database_nothing_is_carried_out() {
     for _ in 0..3 {
         let answer =
             idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await;
-        assert_eq!(answer.unwrap_err().class(), Class::Unavailable);
+        assert_eq!(answer.unwrap_err().class(), ErrorClass::Unavailable);
     }
     assert_eq!(runs.number(), 0);
     assert_untouched(&database).await;
@@ -106,7 +107,7 @@ async fn without_a_database_nothing_is_carried_out() {
         idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await.ok()
     })
     .await;
-    assert!(matches!(healed, Answer::Executed(_)));
+    assert!(matches!(healed, Outcome::Executed(_)));
     assert_eq!((runs.number(), effects(&database).await), (1, 1));
 }
 
@@ -120,7 +121,7 @@ async fn a_connection_lost_in_the_middle_of_a_command_stores_nothing() {
         proxy.cut().await;
         gate.open();
     });
-    assert_eq!(answer.unwrap_err().class(), Class::Unavailable);
+    assert_eq!(answer.unwrap_err().class(), ErrorClass::Unavailable);
     eventually("the transaction ends", async || {
         (shop::open_transactions(&database).await == 0).then_some(())
     })

@@ -1,8 +1,8 @@
 //! Commands that are idempotent by themselves: the same executor, without a key and a record.
 
-use database::{Class, Error, Tx, UnitOfWork};
+use database::{Error, ErrorClass, Tx, UnitOfWork};
 use diesel_async::SimpleAsyncConnection;
-use idempotency::{Failure, Operation, Receipt, execute_natural};
+use idempotency::{CommandError, Operation, StoredResponse, execute_natural};
 use testkit::eventually;
 
 use crate::shop::{self, Gate, Runs, assert_untouched, caller, effects, open_transactions, receipt, records};
@@ -27,12 +27,13 @@ async fn a_natural_command_runs_each_time_and_leaves_no_record() {
 async fn a_natural_command_that_says_no_is_undone() {
     let database = shop::open().await;
     for kept in [true, false] {
-        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
-            shop::order(tx, operation).await?;
-            tx.buffer(shop::Later(operation.clone()));
-            let answer = receipt(422, "no");
-            Err(if kept { Failure::Rejected(answer) } else { Failure::Refused(answer) })
-        };
+        let command =
+            async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
+                shop::order(tx, operation).await?;
+                tx.buffer(shop::Later(operation.clone()));
+                let answer = receipt(422, "no");
+                Err(if kept { CommandError::Rejected(answer) } else { CommandError::Refused(answer) })
+            };
         let told = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
         assert_eq!(told.unwrap(), receipt(422, "no"));
         assert_untouched(&database).await;
@@ -42,7 +43,7 @@ async fn a_natural_command_that_says_no_is_undone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_natural_command_that_swallows_an_error_is_not_committed() {
     let database = shop::open().await;
-    let command = async |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
+    let command = async |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         shop::leave(tx, operation, "note").await?;
         assert!(shop::leave(tx, operation, "note").await.is_err());
         Ok(receipt(201, "never"))
@@ -58,20 +59,21 @@ async fn a_natural_command_runs_again_after_contention() {
     for (failures, ran) in [(2, 3), (usize::MAX, 4)] {
         let runs = Runs::default();
         let counter = runs.clone();
-        let command = async move |tx: &mut Tx, operation: &Operation| -> Result<Receipt, Failure> {
-            let run = counter.add();
-            shop::order(tx, operation).await?;
-            if run < failures {
-                let lose =
-                    "DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$";
-                tx.batch_execute(lose).await?;
-            }
-            Ok(receipt(200, "done"))
-        };
+        let command =
+            async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
+                let run = counter.add();
+                shop::order(tx, operation).await?;
+                if run < failures {
+                    let lose =
+                        "DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$";
+                    tx.batch_execute(lose).await?;
+                }
+                Ok(receipt(200, "done"))
+            };
         let answer = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
         assert_eq!(
             answer.map_err(|error| error.class()),
-            if failures == 2 { Ok(receipt(200, "done")) } else { Err(Class::Contention) }
+            if failures == 2 { Ok(receipt(200, "done")) } else { Err(ErrorClass::Contention) }
         );
         assert_eq!((runs.number(), effects(&database).await), (ran, 1));
     }

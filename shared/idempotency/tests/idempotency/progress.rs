@@ -2,7 +2,7 @@
 
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::join_all;
-use idempotency::Answer;
+use idempotency::Outcome;
 use testkit::eventually;
 
 use crate::shop::{self, Gate, KEY, Number, effects, instance, intent, open_transactions, send};
@@ -17,20 +17,20 @@ async fn a_duplicate_in_flight_is_told_at_once_and_holds_no_connection() {
         // All of these are answered while the first one cannot go on, through a single connection: nobody waits.
         let duplicates = join_all((0..30).map(|_| send(&narrow, intent(KEY, "a")))).await;
         for duplicate in duplicates {
-            assert_eq!(duplicate.unwrap(), Answer::InProgress);
+            assert_eq!(duplicate.unwrap(), Outcome::InProgress);
         }
         // In one transaction the other request's content is not yet visible.
-        assert_eq!(send(&narrow, intent(KEY, "b")).await.unwrap(), Answer::InProgress);
+        assert_eq!(send(&narrow, intent(KEY, "b")).await.unwrap(), Outcome::InProgress);
         assert_eq!(open_transactions(&database).await, 1);
         // The one connection is free for other work.
         let other = "00000000-0000-4000-8000-000000000000";
-        assert!(matches!(send(&narrow, intent(other, "a")).await.unwrap(), Answer::Executed(_)));
+        assert!(matches!(send(&narrow, intent(other, "a")).await.unwrap(), Outcome::Executed(_)));
         gate.open();
     });
-    let Answer::Executed(first) = first.unwrap() else { panic!("the first one was not carried out") };
+    let Outcome::Executed(first) = first.unwrap() else { panic!("the first one was not carried out") };
     let again = send(&narrow, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(again, Answer::Replayed { receipt, .. } if receipt == first));
-    assert_eq!(send(&narrow, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
+    assert_eq!(send(&narrow, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!((effects(&database).await, gate.runs()), (2, 1));
     eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
         .await;
@@ -47,11 +47,11 @@ async fn duplicates_do_not_keep_other_keys_waiting() {
         let fresh = join_all(fresh.map(async |key| send(&narrow, intent(&key, "a")).await));
         let duplicates = join_all((0..100).map(|_| send(&narrow, intent(KEY, "a"))));
         let (fresh, duplicates) = tokio::join!(fresh, duplicates);
-        assert!(fresh.into_iter().all(|answer| matches!(answer, Ok(Answer::Executed(_)))));
-        assert!(duplicates.into_iter().all(|answer| matches!(answer, Ok(Answer::InProgress))));
+        assert!(fresh.into_iter().all(|answer| matches!(answer, Ok(Outcome::Executed(_)))));
+        assert!(duplicates.into_iter().all(|answer| matches!(answer, Ok(Outcome::InProgress))));
         gate.open();
     });
-    assert!(matches!(first.unwrap(), Answer::Executed(_)));
+    assert!(matches!(first.unwrap(), Outcome::Executed(_)));
     assert_eq!(effects(&database).await, 21);
 }
 
@@ -73,16 +73,16 @@ async fn a_finished_key_is_replayed_whoever_holds_its_lock() {
         gate.open();
         held.number
     });
-    let Answer::Executed(first) = first.unwrap() else { panic!("not carried out") };
+    let Outcome::Executed(first) = first.unwrap() else { panic!("not carried out") };
 
     // As another replay would, for as long as it reads.
     owner.batch_execute(&format!("SELECT pg_advisory_lock({lock})")).await.unwrap();
     let again = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(again, Answer::Replayed { receipt, .. } if receipt == first));
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
+    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
 
     // The same lock without a record is a first request under way.
     owner.batch_execute("DELETE FROM idempotency_record").await.unwrap();
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::InProgress);
+    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
     assert_eq!((effects(&database).await, gate.runs()), (1, 1));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use database::{Database, Tx};
 use futures_util::future::join_all;
-use idempotency::{Answer, Intent, Operation, Receipt, Retention};
+use idempotency::{KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 use testkit::{TestDatabase, eventually};
 use tokio::sync::Barrier;
 
@@ -28,7 +28,7 @@ impl Race {
     }
 
     /// Sends both at the same moment, each over its own connection.
-    async fn run(&self, intents: [Intent; 2]) -> [Answer; 2] {
+    async fn run(&self, intents: [KeyedRequest; 2]) -> [Outcome; 2] {
         let start = Arc::new(Barrier::new(2));
         let sent = self.instances.iter().zip(intents).map(|(instance, intent)| {
             let (start, runs, database) = (Arc::clone(&start), self.runs.clone(), instance.clone());
@@ -41,7 +41,7 @@ impl Race {
                 idempotency::execute(&database, Retention::default(), intent, command).await.unwrap()
             })
         });
-        let answers: Vec<Answer> = join_all(sent).await.into_iter().map(Result::unwrap).collect();
+        let answers: Vec<Outcome> = join_all(sent).await.into_iter().map(Result::unwrap).collect();
         answers.try_into().unwrap()
     }
 }
@@ -51,9 +51,9 @@ fn key(round: usize) -> String {
 }
 
 /// What was carried out, of two answers of which one at least was.
-fn executed(answers: &[Answer]) -> Receipt {
+fn executed(answers: &[Outcome]) -> StoredResponse {
     let mut executed = answers.iter().filter_map(|answer| match answer {
-        Answer::Executed(receipt) => Some(receipt.clone()),
+        Outcome::Executed(receipt) => Some(receipt.clone()),
         _ => None,
     });
     let first = executed.next().unwrap_or_else(|| panic!("nobody was carried out: {answers:?}"));
@@ -62,9 +62,9 @@ fn executed(answers: &[Answer]) -> Receipt {
 }
 
 /// Whoever is told "in progress" waits and sends again.
-async fn insist(database: &Database, intent: &Intent) -> Answer {
+async fn insist(database: &Database, intent: &KeyedRequest) -> Outcome {
     eventually("the request in progress ends", async || match send(database, intent.clone()).await.unwrap() {
-        Answer::InProgress => None,
+        Outcome::InProgress => None,
         answer => Some(answer),
     })
     .await
@@ -80,13 +80,13 @@ async fn of_parallel_requests_one_is_carried_out_and_the_others_wait_or_replay()
         let first = executed(&answers);
         for answer in answers {
             match answer {
-                Answer::Executed(_) | Answer::InProgress => {}
-                Answer::Replayed { receipt, .. } => assert_eq!(receipt, first),
+                Outcome::Executed(_) | Outcome::InProgress => {}
+                Outcome::Replayed { receipt, .. } => assert_eq!(receipt, first),
                 other => panic!("round {round}: {other:?}"),
             }
         }
         let again = insist(&database, &intent).await;
-        assert!(matches!(again, Answer::Replayed { receipt, .. } if receipt == first), "round {round}");
+        assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first), "round {round}");
     }
     let rounds = i64::try_from(ROUNDS).unwrap();
     assert_eq!((effects(&database).await, records(&database).await), (rounds, rounds));
@@ -104,12 +104,12 @@ async fn of_two_requests_with_one_key_one_wins_and_the_other_is_refused() {
         let first = executed(&answers);
         for (answer, intent) in answers.into_iter().zip(intents) {
             match answer {
-                Answer::Executed(_) => {
+                Outcome::Executed(_) => {
                     let again = send(&database, intent).await.unwrap();
-                    assert!(matches!(again, Answer::Replayed { receipt, .. } if receipt == first));
+                    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
                 }
-                Answer::InProgress | Answer::Reused => {
-                    assert_eq!(insist(&database, &intent).await, Answer::Reused, "round {round}");
+                Outcome::InProgress | Outcome::Reused => {
+                    assert_eq!(insist(&database, &intent).await, Outcome::Reused, "round {round}");
                 }
                 other => panic!("round {round}: {other:?}"),
             }
@@ -125,7 +125,7 @@ async fn fifty_keys_with_the_same_request_are_fifty_intents() {
     let database = shop::open().await;
     let sent = (0..50).map(async |number| send(&database, intent(&key(number), "a")).await);
     let answers = join_all(sent).await;
-    assert!(answers.iter().all(|answer| matches!(answer, Ok(Answer::Executed(_)))), "{answers:?}");
+    assert!(answers.iter().all(|answer| matches!(answer, Ok(Outcome::Executed(_)))), "{answers:?}");
     assert_eq!(effects(&database).await, 50);
 }
 
@@ -133,12 +133,12 @@ async fn fifty_keys_with_the_same_request_are_fifty_intents() {
 async fn fifty_requests_with_the_same_key_have_one_effect() {
     let database = shop::open().await;
     let answers = join_all((0..50).map(|_| send(&database, intent(&key(0), "a")))).await;
-    let answers: Vec<Answer> = answers.into_iter().map(Result::unwrap).collect();
+    let answers: Vec<Outcome> = answers.into_iter().map(Result::unwrap).collect();
     let first = executed(&answers);
     for answer in answers {
-        assert!(!matches!(answer, Answer::Reused | Answer::Expired | Answer::Refused(_)), "{answer:?}");
+        assert!(!matches!(answer, Outcome::Reused | Outcome::Expired | Outcome::Refused(_)), "{answer:?}");
     }
     let again = send(&database, intent(&key(0), "a")).await.unwrap();
-    assert!(matches!(again, Answer::Replayed { receipt, .. } if receipt == first));
+    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
     assert_eq!(effects(&database).await, 1);
 }

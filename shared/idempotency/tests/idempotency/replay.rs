@@ -2,17 +2,17 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use idempotency::{Answer, Failure, Operation, Receipt, Retention, Scope};
+use idempotency::{CommandError, KeyScope, Operation, Outcome, Retention, StoredResponse};
 
 use database::{Tx, UnitOfWork};
 
 use crate::shop::{self, KEY, assert_untouched, caller, effects, intent, intent_in, receipt, records, send};
 
 /// What no careless store survives: order, repeated names, every byte.
-fn intricate() -> Receipt {
+fn intricate() -> StoredResponse {
     let headers =
         [("link", "</b>; rel=next"), ("content-type", "application/octet-stream"), ("link", "</a>")];
-    Receipt {
+    StoredResponse {
         status: 207,
         headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         body: (0..=u8::MAX).cycle().take(300_000).collect(),
@@ -28,13 +28,13 @@ async fn a_retry_gets_the_first_answer_again() {
     };
     let first =
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-    assert_eq!(first, Answer::Executed(intricate()));
+    assert_eq!(first, Outcome::Executed(intricate()));
 
     let elsewhere = database.second_instance();
     for instance in [&*database, &elsewhere, &database] {
         let again =
             idempotency::execute(instance, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-        let Answer::Replayed { receipt, .. } = again else { panic!("{again:?}") };
+        let Outcome::Replayed { receipt, .. } = again else { panic!("{again:?}") };
         assert_eq!(receipt, intricate());
     }
     assert_eq!((effects(&database).await, records(&database).await), (1, 1));
@@ -43,23 +43,23 @@ async fn a_retry_gets_the_first_answer_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_answer_stays_empty() {
     let database = shop::open().await;
-    let empty = Receipt { status: 204, headers: Vec::new(), body: Vec::new() };
+    let empty = StoredResponse { status: 204, headers: Vec::new(), body: Vec::new() };
     let answer = empty.clone();
     let command = async move |_: &mut Tx, _: &Operation| Ok(answer);
     let first =
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command.clone()).await;
-    assert_eq!(first.unwrap(), Answer::Executed(empty.clone()));
+    assert_eq!(first.unwrap(), Outcome::Executed(empty.clone()));
     let again = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await;
-    assert!(matches!(again.unwrap(), Answer::Replayed { receipt, .. } if receipt == empty));
+    assert!(matches!(again.unwrap(), Outcome::Replayed { receipt, .. } if receipt == empty));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_request_with_the_same_key_is_refused() {
     let database = shop::open().await;
     send(&database, intent(KEY, "a")).await.unwrap();
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Answer::Reused);
+    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     // The first one is untouched by that.
-    assert!(matches!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Replayed { .. }));
+    assert!(matches!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -68,14 +68,14 @@ async fn another_key_with_the_same_request_is_another_intent() {
     let database = shop::open().await;
     send(&database, intent(KEY, "a")).await.unwrap();
     let other = send(&database, intent("00000000-0000-4000-8000-000000000000", "a")).await.unwrap();
-    assert!(matches!(other, Answer::Executed(_)));
+    assert!(matches!(other, Outcome::Executed(_)));
     assert_eq!(effects(&database).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_of_another_client_is_another_intent() {
     let database = shop::open().await;
-    let scope = |tenant: &str, client: &str, method: &str, route: &str| Scope {
+    let scope = |tenant: &str, client: &str, method: &str, route: &str| KeyScope {
         caller: caller(tenant, client),
         method: method.to_owned(),
         route: route.to_owned(),
@@ -92,12 +92,12 @@ async fn the_same_key_of_another_client_is_another_intent() {
     let mut firsts = Vec::new();
     for scope in &scopes {
         let answer = send(&database, intent_in(scope.clone(), KEY, "a")).await.unwrap();
-        let Answer::Executed(receipt) = answer else { panic!("{scope:?}: {answer:?}") };
+        let Outcome::Executed(receipt) = answer else { panic!("{scope:?}: {answer:?}") };
         firsts.push(receipt);
     }
     for (scope, first) in scopes.into_iter().zip(firsts) {
         let answer = send(&database, intent_in(scope.clone(), KEY, "a")).await.unwrap();
-        assert!(matches!(answer, Answer::Replayed { receipt, .. } if receipt == first), "{scope:?}");
+        assert!(matches!(answer, Outcome::Replayed { receipt, .. } if receipt == first), "{scope:?}");
     }
     assert_eq!(effects(&database).await, 6);
 }
@@ -108,16 +108,16 @@ async fn a_rejection_is_undone_stored_and_replayed() {
     let reject = async |tx: &mut Tx, operation: &Operation| {
         shop::order(tx, operation).await?;
         tx.buffer(shop::Later(operation.clone()));
-        Err(Failure::Rejected(receipt(422, "out of stock")))
+        Err(CommandError::Rejected(receipt(422, "out of stock")))
     };
     let first =
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), reject).await.unwrap();
-    assert_eq!(first, Answer::Executed(receipt(422, "out of stock")));
+    assert_eq!(first, Outcome::Executed(receipt(422, "out of stock")));
     assert_eq!((effects(&database).await, records(&database).await), (0, 1));
 
     // The cause has gone, the answer has not: who wants to try again takes a new key.
     let again = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(again, Answer::Replayed { receipt: told, .. } if told == receipt(422, "out of stock")));
+    assert!(matches!(again, Outcome::Replayed { receipt: told, .. } if told == receipt(422, "out of stock")));
     assert_eq!(effects(&database).await, 0);
 }
 
@@ -128,7 +128,7 @@ async fn a_broken_constraint_may_become_a_rejection() {
         shop::leave(tx, operation, "the only one").await.map_err(|error| {
             let error = database::Error::from(error);
             if error.is_constraint("effect_note_key") {
-                Failure::Rejected(receipt(409, "taken"))
+                CommandError::Rejected(receipt(409, "taken"))
             } else {
                 error.into()
             }
@@ -138,10 +138,10 @@ async fn a_broken_constraint_may_become_a_rejection() {
     let other = "00000000-0000-4000-8000-000000000000";
     idempotency::execute(&database, Retention::default(), intent(KEY, "a"), once_only).await.unwrap();
     let refused = idempotency::execute(&database, Retention::default(), intent(other, "a"), once_only).await;
-    assert_eq!(refused.unwrap(), Answer::Executed(receipt(409, "taken")));
+    assert_eq!(refused.unwrap(), Outcome::Executed(receipt(409, "taken")));
     let again = idempotency::execute(&database, Retention::default(), intent(other, "a"), once_only).await;
     assert!(
-        matches!(again.unwrap(), Answer::Replayed { receipt: told, .. } if told == receipt(409, "taken"))
+        matches!(again.unwrap(), Outcome::Replayed { receipt: told, .. } if told == receipt(409, "taken"))
     );
     assert_eq!((effects(&database).await, records(&database).await), (1, 2));
 }
@@ -152,13 +152,13 @@ async fn a_refusal_is_undone_and_not_stored() {
     let refuse = async |tx: &mut Tx, operation: &Operation| {
         shop::order(tx, operation).await?;
         tx.buffer(shop::Later(operation.clone()));
-        Err(Failure::Refused(receipt(422, "not yet")))
+        Err(CommandError::Refused(receipt(422, "not yet")))
     };
     let refused =
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), refuse).await.unwrap();
-    assert_eq!(refused, Answer::Refused(receipt(422, "not yet")));
+    assert_eq!(refused, Outcome::Refused(receipt(422, "not yet")));
     assert_untouched(&database).await;
-    assert!(matches!(send(&database, intent(KEY, "a")).await.unwrap(), Answer::Executed(_)));
+    assert!(matches!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contracts::Caller;
-use database::{Buffered, Database, Draft, Error, Insert, InsertRows, Settings, Tx};
+use database::{AppendTx, Buffered, Database, Error, Insert, InsertRows, Settings, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use idempotency::{
-    Answer, Failure, Fingerprint, FingerprintInput, GroupCommit, Intent, Key, Operation, Receipt, Retention,
-    Scope,
+    CommandError, Fingerprint, FingerprintInput, GroupCommit, Key, KeyScope, KeyedRequest, Operation,
+    Outcome, Retention, StoredResponse,
 };
 use testkit::TestDatabase;
 use tokio::runtime::Handle;
@@ -55,14 +55,14 @@ pub(crate) fn caller(tenant: &str, client: &str) -> Caller {
 }
 
 /// A request of the web shop: `body` is what makes it this request.
-pub(crate) fn intent(key: &str, body: &str) -> Intent {
+pub(crate) fn intent(key: &str, body: &str) -> KeyedRequest {
     let scope =
-        Scope { caller: caller("acme", "web-shop"), method: "POST".into(), route: "/v1/orders".into() };
+        KeyScope { caller: caller("acme", "web-shop"), method: "POST".into(), route: "/v1/orders".into() };
     intent_in(scope, key, body)
 }
 
 /// The same request, wherever its key counts.
-pub(crate) fn intent_in(scope: Scope, key: &str, body: &str) -> Intent {
+pub(crate) fn intent_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest {
     let fingerprint = Fingerprint::of(&FingerprintInput {
         method: "POST",
         route_template: "/v1/orders",
@@ -73,11 +73,11 @@ pub(crate) fn intent_in(scope: Scope, key: &str, body: &str) -> Intent {
         body: body.as_bytes(),
     });
     let key = Key::parse(key.as_bytes(), idempotency::KeyPolicy::Uuid).unwrap();
-    Intent { scope, key, fingerprint, traceparent: None }
+    KeyedRequest { scope, key, fingerprint, traceparent: None }
 }
 
-pub(crate) fn receipt(status: u16, body: &str) -> Receipt {
-    Receipt {
+pub(crate) fn receipt(status: u16, body: &str) -> StoredResponse {
+    StoredResponse {
         status,
         headers: vec![("content-type".into(), "text/plain".into())],
         body: body.as_bytes().to_vec(),
@@ -91,7 +91,7 @@ pub(crate) async fn leave(tx: &mut Tx, operation: &Operation, note: &str) -> Que
 }
 
 /// The plainest command: one effect, named after its operation.
-pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> Result<Receipt, Failure> {
+pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> Result<StoredResponse, CommandError> {
     leave(tx, operation, &operation.id.to_string()).await?;
     Ok(receipt(201, &operation.id.to_string()))
 }
@@ -121,7 +121,7 @@ impl Buffered for Later {
 }
 
 /// Sends the plainest command.
-pub(crate) async fn send(database: &Database, intent: Intent) -> Result<Answer, Error> {
+pub(crate) async fn send(database: &Database, intent: KeyedRequest) -> Result<Outcome, Error> {
     idempotency::execute(database, Retention::default(), intent, order).await
 }
 
@@ -154,7 +154,7 @@ impl Gate {
     }
 
     /// Sends a command that stops at the gate with its effect written.
-    pub(crate) async fn send(&self, database: &Database, intent: Intent) -> Result<Answer, Error> {
+    pub(crate) async fn send(&self, database: &Database, intent: KeyedRequest) -> Result<Outcome, Error> {
         let gate = self.clone();
         let command = async move |tx: &mut Tx, operation: &Operation| {
             let receipt = order(tx, operation).await?;
@@ -168,14 +168,15 @@ impl Gate {
     pub(crate) fn hold(
         &self,
         groups: &GroupCommit,
-        intent: Intent,
-    ) -> BoxFuture<'static, Result<Answer, Error>> {
+        intent: KeyedRequest,
+    ) -> BoxFuture<'static, Result<Outcome, Error>> {
         let (gate, groups) = (self.clone(), groups.clone());
         async move {
-            let command = async move |_: &mut Draft, _: &Operation| -> Result<Receipt, Failure> {
-                gate.pass().await;
-                Err(Failure::Refused(receipt(403, "only to hold the place")))
-            };
+            let command =
+                async move |_: &mut AppendTx, _: &Operation| -> Result<StoredResponse, CommandError> {
+                    gate.pass().await;
+                    Err(CommandError::Refused(receipt(403, "only to hold the place")))
+                };
             GroupCommit::execute(&groups, intent, command).await
         }
         .boxed()

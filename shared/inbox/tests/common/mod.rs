@@ -15,7 +15,7 @@ use diesel::QueryableByName;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use inbox::{Failure, Reactions, Runner, RunnerSettings};
+use inbox::{Consumer, HandlerError, Runner, RunnerSettings};
 use messaging::admin;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
@@ -83,14 +83,14 @@ pub(crate) fn settings() -> RunnerSettings {
     }
 }
 
-pub(crate) fn run(database: &Database, topics: &TestTopics, reactions: Reactions) -> Background {
+pub(crate) fn run(database: &Database, topics: &TestTopics, reactions: Consumer) -> Background {
     let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), reactions, settings());
     Background::run(|stop| async move { runner.run(stop).await.unwrap() })
 }
 
 /// Notes the effect of each confirmed order, and the newest of each item; nothing follows from a cancelled order.
-pub(crate) fn noting(instance: &'static str) -> Reactions {
-    Reactions::of(CONSUMER)
+pub(crate) fn noting(instance: &'static str) -> Consumer {
+    Consumer::of(CONSUMER)
         .on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, instance, m).await)
         .newest(async move |tx: &mut Tx, m: &Message<ItemChanged>| note(tx, instance, m).await)
         .ignoring::<OrderCancelled>()
@@ -106,20 +106,24 @@ impl Fix {
     }
 
     /// Refuses every confirmed order, and then notes its effect.
-    pub(crate) fn reactions(&self) -> Reactions {
+    pub(crate) fn consumer(&self) -> Consumer {
         let fixed = Arc::clone(&self.0);
-        Reactions::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             note(tx, "one", m).await?;
             if AtomicBool::load(&fixed, Ordering::SeqCst) {
                 return Ok(());
             }
-            Err(Failure::Refused("a bug".to_owned()))
+            Err(HandlerError::Refused("a bug".to_owned()))
         })
     }
 }
 
 /// Lets a message take effect.
-pub(crate) async fn note<E: Event>(tx: &mut Tx, instance: &str, message: &Message<E>) -> Result<(), Failure> {
+pub(crate) async fn note<E: Event>(
+    tx: &mut Tx,
+    instance: &str,
+    message: &Message<E>,
+) -> Result<(), HandlerError> {
     let envelope = &message.envelope;
     diesel::insert_into(effect::table)
         .values((

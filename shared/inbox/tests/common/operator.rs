@@ -5,8 +5,8 @@ use database::Database;
 use diesel::prelude::*;
 use diesel::sql_types::{Jsonb, Text};
 use diesel_async::RunQueryDsl;
-use inbox::Reactions;
-use inbox::operate::{Answer, Command, Desk, OperateError, operate};
+use inbox::Consumer;
+use inbox::operator::{Command, CommandOutput, OperatorContext, OperatorError, run};
 use serde_json::Value;
 use testkit::TestTopics;
 
@@ -18,25 +18,25 @@ struct CommandLine {
 
 /// A service's command line, with these reactions.
 pub(crate) struct Operator {
-    desk: Desk,
+    context: OperatorContext,
 }
 
 impl Operator {
-    pub(crate) fn new(database: &Database, topics: &TestTopics, reactions: Reactions) -> Self {
+    pub(crate) fn new(database: &Database, topics: &TestTopics, consumer: Consumer) -> Self {
         let (database, brokers) = (database.clone(), Some(topics.brokers()));
-        Self { desk: Desk { database, topics: (**topics).clone(), reactions, brokers } }
+        Self { context: OperatorContext { database, topics: (**topics).clone(), consumer, brokers } }
     }
 
     /// What `SERVICE inbox LINE` prints, for people.
-    pub(crate) async fn types(&self, line: &str) -> Answer {
+    pub(crate) async fn types(&self, line: &str) -> CommandOutput {
         self.tries(line).await.unwrap()
     }
 
     /// The same, if the command can do its work at all.
-    pub(crate) async fn tries(&self, line: &str) -> Result<Answer, OperateError> {
+    pub(crate) async fn tries(&self, line: &str) -> Result<CommandOutput, OperatorError> {
         let words = std::iter::once("inbox").chain(line.split_whitespace());
         let command = CommandLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command;
-        operate(command, &self.desk).await
+        run(command, &self.context).await
     }
 
     /// The same of a command that has an effect; for machines.
@@ -46,7 +46,7 @@ impl Operator {
 
     /// The same of one that has none.
     pub(crate) async fn asks(&self, line: &str) -> (bool, Value) {
-        let Answer { text, done } = self.types(&format!("{line} --json")).await;
+        let CommandOutput { text, done } = self.types(&format!("{line} --json")).await;
         (done, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 }

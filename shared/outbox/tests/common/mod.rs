@@ -12,7 +12,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use messaging::Received;
-use outbox::operate::{Answer, Command, Desk, OperateError};
+use outbox::operator::{Command, CommandOutput, OperatorContext, OperatorError};
 use outbox::{Relay, RelaySettings};
 use serde_json::Value;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
@@ -153,14 +153,17 @@ pub(crate) fn is_at_the_start(progress: &Progress) -> bool {
 }
 
 /// Gives an operator's command, as it is typed.
-pub(crate) async fn operate(desk: &Desk, words: &[&str]) -> Result<Answer, OperateError> {
+pub(crate) async fn operate(
+    context: &OperatorContext,
+    words: &[&str],
+) -> Result<CommandOutput, OperatorError> {
     let line = Line::try_parse_from(["outbox"].iter().chain(words)).unwrap();
-    outbox::operate::operate(line.command, desk, &mut |_| {}).await
+    outbox::operator::run(line.command, context, &mut |_| {}).await
 }
 
 /// What a command says to a machine.
-pub(crate) async fn told(desk: &Desk, words: &[&str]) -> Value {
-    let answer = operate(desk, &[words, &["--json"]].concat()).await.unwrap();
+pub(crate) async fn told(context: &OperatorContext, words: &[&str]) -> Value {
+    let answer = operate(context, &[words, &["--json"]].concat()).await.unwrap();
     serde_json::from_str(&answer.text).unwrap()
 }
 
@@ -170,8 +173,12 @@ pub(crate) struct Line {
     command: Command,
 }
 
-pub(crate) fn desk(database: &Database, topics: &TestTopics) -> Desk {
-    Desk { database: database.clone(), topics: (**topics).clone(), brokers: Some(topics.brokers()) }
+pub(crate) fn context(database: &Database, topics: &TestTopics) -> OperatorContext {
+    OperatorContext {
+        database: database.clone(),
+        topics: (**topics).clone(),
+        brokers: Some(topics.brokers()),
+    }
 }
 
 /// Orders of a window in whose middle its relay died.

@@ -14,7 +14,7 @@ use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Problem;
-use inbox::{Failure, Reactions};
+use inbox::{Consumer, HandlerError};
 use runtime::{Context, Fields, Job, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -77,13 +77,13 @@ impl Service for Greeter {
         app.service(greet);
     }
 
-    fn reactions(context: &Context<Self>) -> Option<Reactions> {
+    fn consumer(context: &Context<Self>) -> Option<Consumer> {
         let shy = context.settings.shy;
         Some(
-            Reactions::of("greeter")
+            Consumer::of("greeter")
                 .on(async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
                     if shy {
-                        return Err(Failure::Refused("too shy to greet".to_owned()));
+                        return Err(HandlerError::Refused("too shy to greet".to_owned()));
                     }
                     let (id, number) = (order.order.uuid(), order.envelope.sequence);
                     let row = (greeted::order_id.eq(id), greeted::number.eq(number));

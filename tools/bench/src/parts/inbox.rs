@@ -7,7 +7,7 @@ use contracts::{Event, Message, OrderId, PaymentId, TenantId};
 use database::{Database, Settings, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use inbox::{Failure, Reactions, Runner, RunnerSettings};
+use inbox::{Consumer, HandlerError, Runner, RunnerSettings};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +49,7 @@ pub(crate) async fn measure(ground: &Ground, effort: &Effort) -> Result<Part, Tr
 
     let pool = Database::new(&Settings::new(database.service_url.clone()), Handle::current())
         .doing("make a pool")?;
-    let runner = Runner::new(pool, ground.brokers.clone(), topics, reactions(), RunnerSettings::default());
+    let runner = Runner::new(pool, ground.brokers.clone(), topics, consumer(), RunnerSettings::default());
     let stop = CancellationToken::new();
     let mut running = JoinSet::new();
     running.spawn(runner.run(stop.clone()));
@@ -61,12 +61,12 @@ pub(crate) async fn measure(ground: &Ground, effort: &Effort) -> Result<Part, Tr
     Ok(report(effort, took))
 }
 
-fn reactions() -> Reactions {
-    Reactions::of(CONSUMER)
+fn consumer() -> Consumer {
+    Consumer::of(CONSUMER)
         .on(async |tx: &mut Tx, message: &Message<OrderConfirmed>| effect(tx, message).await)
 }
 
-async fn effect(tx: &mut Tx, message: &Message<OrderConfirmed>) -> Result<(), Failure> {
+async fn effect(tx: &mut Tx, message: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
     let row = bench_effect::message_id.eq(message.envelope.id.uuid());
     diesel::insert_into(bench_effect::table).values(row).execute(tx).await?;
     Ok(())

@@ -17,7 +17,7 @@ use crate::stack::Stack;
 use crate::trouble::Trouble;
 pub(crate) use answer::Answer;
 pub(crate) use money::Payment;
-pub(crate) use shop::{Order, Wish};
+pub(crate) use shop::{CommandRequest, Order};
 
 /// What is asked of a part, whichever of its instances it reaches; the same bytes for each of them.
 struct Request<'a> {

@@ -47,13 +47,13 @@ pub(crate) struct Stock {
 }
 
 /// What one order shall be.
-pub(crate) struct Wish<'a> {
+pub(crate) struct CommandRequest<'a> {
     pub(crate) lines: &'a [(&'a str, i64)],
     pub(crate) card: &'a str,
     pub(crate) reference: &'a str,
 }
 
-impl Wish<'_> {
+impl CommandRequest<'_> {
     /// The body; the same bytes for each retry.
     pub(crate) fn body(&self) -> String {
         let lines: Vec<Value> =

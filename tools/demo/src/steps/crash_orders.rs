@@ -4,7 +4,7 @@ use std::error::Error;
 
 use uuid::Uuid;
 
-use crate::api::{Order, Wish};
+use crate::api::{CommandRequest, Order};
 use crate::part::Part;
 use crate::report::Step;
 use crate::trouble::Trouble;
@@ -18,7 +18,7 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     step.doing("starting orders so that it will kill itself");
     let victim = Part::Orders.instance(1);
     world.stack.arm(victim, POINT).await?;
-    let wish = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE };
+    let wish = CommandRequest { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE };
     let (key, body) = (Uuid::new_v4(), wish.body());
 
     let first = world.api.try_place_at(victim, key, &body).await;

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::api::{Order, Wish};
+use crate::api::{CommandRequest, Order};
 use crate::report::Step;
 use crate::trouble::Trouble;
 use crate::world::{TEA, TRUFFLE, VISA, World};
@@ -11,7 +11,7 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
     let before = (world.api.stock(TEA).await?, world.api.stock(TRUFFLE).await?);
     let wanted = before.1.on_hand + 1;
     // All or nothing: there is tea enough, and it must not be held either.
-    let wish = Wish { lines: &[(TEA, 1), (TRUFFLE, wanted)], card: VISA, reference: "no-stock" };
+    let wish = CommandRequest { lines: &[(TEA, 1), (TRUFFLE, wanted)], card: VISA, reference: "no-stock" };
     let placed: Order = world.api.place(Uuid::new_v4(), &wish.body()).await?.read(201)?;
     let order = world.ends(placed.id).await?;
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::api::{Order, Wish};
+use crate::api::{CommandRequest, Order};
 use crate::part::Part;
 use crate::report::{Step, euros, span};
 use crate::trouble::Trouble;
@@ -72,7 +72,7 @@ async fn late_capture(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trou
 
 /// Places an order, and waits until its card is charged without anybody here knowing.
 async fn charged(world: &World<'_>, step: &Step<'_>) -> Result<Order, Trouble> {
-    let wish = Wish { lines: &[(TEA, 1)], card: VISA, reference: "outlived" };
+    let wish = CommandRequest { lines: &[(TEA, 1)], card: VISA, reference: "outlived" };
     let (start, shop) = (Instant::now(), Part::Orders.instance(1));
     loop {
         step.doing("waiting until the card is charged");

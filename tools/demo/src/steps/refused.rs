@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::api::{Order, Wish};
+use crate::api::{CommandRequest, Order};
 use crate::report::{Step, span};
 use crate::trouble::Trouble;
 use crate::world::{TEA, VISA, World};
@@ -12,12 +12,12 @@ const LOOK: &str = "./dev logs orders";
 /// A key that was used before, with another content.
 pub(crate) async fn reused_key(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     const REFERENCE: &str = "reused-key";
-    let wish = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE };
+    let wish = CommandRequest { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE };
     let (key, body) = (Uuid::new_v4(), wish.body());
     let first = world.api.place(key, &body).await?;
     step.equal("the first request", 201, first.status, LOOK);
 
-    let other = Wish { lines: &[(TEA, 2)], ..wish }.body();
+    let other = CommandRequest { lines: &[(TEA, 2)], ..wish }.body();
     let refused = world.api.place(key, &other).await?;
     step.equal(
         "the other body",
@@ -48,7 +48,7 @@ pub(crate) async fn reused_key(world: &World<'_>, step: &mut Step<'_>) -> Result
 /// A command without a key.
 pub(crate) async fn missing_key(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     const REFERENCE: &str = "no-key";
-    let body = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE }.body();
+    let body = CommandRequest { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE }.body();
     let refused = world.api.try_place(None, &body).await;
     let refused =
         refused.map_err(|source| Trouble::NoAnswer { request: "POST /v1/orders".to_owned(), source })?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use crate::api::{Answer, Order, Wish};
+use crate::api::{Answer, CommandRequest, Order};
 use crate::crowd::at_once;
 use crate::part::{Instance, Part};
 use crate::report::{Step, span};
@@ -15,7 +15,7 @@ const TIMES: usize = 20;
 const REFERENCE: &str = "twenty-at-once";
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    let body = Wish { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE }.body();
+    let body = CommandRequest { lines: &[(TEA, 1)], card: VISA, reference: REFERENCE }.body();
     let key = Uuid::new_v4();
     let api = world.api.with_connections(TIMES, Part::Orders, "/v1/orders?limit=1").await?;
     let answers = at_once(TIMES, async |_| api.place(key, &body).await).await?;

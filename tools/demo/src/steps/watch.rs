@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::{Order, Wish};
+use crate::api::{CommandRequest, Order};
 use crate::report::{Step, euros, span};
 use crate::trouble::Trouble;
 use crate::wait::until;
@@ -28,7 +28,7 @@ type Sight = (String, Duration);
 
 pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
     let before = (world.api.stock(TEA).await?.on_hand, world.api.stock(POT).await?.on_hand);
-    let wish = Wish { lines: &[(TEA, 2), (POT, 1)], card: VISA, reference: "watched" };
+    let wish = CommandRequest { lines: &[(TEA, 2), (POT, 1)], card: VISA, reference: "watched" };
 
     let (order, sights) = follow(world, &wish).await?;
     let last = sights.last().map(|(status, _)| status.clone()).unwrap_or_default();
@@ -60,7 +60,7 @@ pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Tr
 }
 
 /// Places the order and looks at it all the time until it has ended.
-async fn follow(world: &World<'_>, wish: &Wish<'_>) -> Result<(Order, Vec<Sight>), Trouble> {
+async fn follow(world: &World<'_>, wish: &CommandRequest<'_>) -> Result<(Order, Vec<Sight>), Trouble> {
     let start = Instant::now();
     let mut order: Order = world.api.place(Uuid::new_v4(), &wish.body()).await?.read(201)?;
     let mut sights = vec![(order.status.clone(), start.elapsed())];

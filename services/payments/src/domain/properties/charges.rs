@@ -1,4 +1,4 @@
-//! A charge, from the wish to the end of all faults.
+//! A charge, from the request to the end of all faults.
 
 use proptest::prelude::*;
 

@@ -10,13 +10,13 @@ mod row;
 use proptest::prelude::*;
 
 use super::payment::{Input, Payment, State, Tell, decide};
-use super::{Asks, Deadlines, Doubt, Finding, Next, Outcome, Receipt, refund};
+use super::{Asks, Deadlines, Doubt, Finding, Next, Outcome, ProcessorReference, refund};
 
 fn requested() -> Payment {
     Payment { state: State::Requested, cancel_requested: false }
 }
 
-fn receipt(with_fee: bool) -> Receipt {
+fn receipt(with_fee: bool) -> ProcessorReference {
     model::receipt(with_fee)
 }
 

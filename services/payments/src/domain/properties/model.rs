@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::domain::{Doubt, Fee, Finding, Outcome, Receipt};
+use crate::domain::{Doubt, Fee, Finding, Outcome, ProcessorReference};
 
 /// What the processor keeps of a charge, in cents.
 pub(super) const FEE: i64 = 59;
@@ -191,8 +191,12 @@ impl Books {
     }
 }
 
-pub(super) fn receipt(with_fee: bool) -> Receipt {
+pub(super) fn receipt(with_fee: bool) -> ProcessorReference {
     let currency = contracts::Currency::Eur;
     let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: FEE, currency };
-    Receipt { id: OBJECT.to_owned(), charge: Some("ch_1".to_owned()), fee: with_fee.then_some(fee) }
+    ProcessorReference {
+        id: OBJECT.to_owned(),
+        charge: Some("ch_1".to_owned()),
+        fee: with_fee.then_some(fee),
+    }
 }

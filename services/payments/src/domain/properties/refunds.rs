@@ -1,4 +1,4 @@
-//! A refund, from the wish to the end of all faults, with a bank that may return it.
+//! A refund, from the request to the end of all faults, with a bank that may return it.
 
 use proptest::prelude::*;
 

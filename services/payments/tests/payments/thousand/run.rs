@@ -8,7 +8,7 @@ use contracts::Money;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, PaymentRequested};
 use database::Database;
 use futures_util::{StreamExt, stream};
-use payments::{Limits, Pace, Sealer, reactions};
+use payments::{Limits, Pace, Sealer, consumers};
 use serde_json::{Value, json};
 use testkit::{Background, identity};
 
@@ -126,10 +126,10 @@ async fn wanted(stage: &Stage, plan: Plan) {
     let mut wanted = requested(order, plan.card(), LATER);
     wanted.data = PaymentRequested { amount: Money::new(plan.amount(), Currency::Eur), ..wanted.data };
     let mut tx = stage.database.begin().await.unwrap();
-    reactions::charge(&mut tx, &forms(), &wanted).await.unwrap();
+    consumers::charge(&mut tx, &forms(), &wanted).await.unwrap();
     if plan.is_called_off() {
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
-        reactions::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
+        consumers::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
     }
     tx.commit().await.unwrap();
 }
@@ -142,7 +142,7 @@ async fn follow(stage: &Stage, shop: &Shop, plan: Plan) {
     }
     let mut tx = stage.database.begin().await.unwrap();
     let confirmed = OrderConfirmed { order: order.order, payment: order.payment };
-    reactions::confirm(&mut tx, &message(confirmed)).await.unwrap();
+    consumers::confirm(&mut tx, &message(confirmed)).await.unwrap();
     tx.commit().await.unwrap();
     if let After::Refunded(amount) = plan.after() {
         let wish = json!({ "amount": amount, "reason": "broken" });

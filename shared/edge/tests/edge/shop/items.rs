@@ -6,8 +6,8 @@ use contracts::Sku;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use edge::{
-    Command, CommandProblems, Edge, Faults, IfMatch, IfNoneMatch, Listing, Natural, Page, PageQuery,
-    Principal, Problem, ReadProblems, Reply, Segment,
+    Command, CommandProblems, Edge, IfMatch, IfNoneMatch, Listing, Natural, Page, PageQuery, Principal,
+    Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -24,8 +24,8 @@ struct PutItem {
 impl Command for PutItem {
     const SCOPE: &'static str = "inventory:write";
 
-    fn check(&self, faults: &mut Faults) {
-        faults.require(self.price >= 1, "/price", "a price is at least 1");
+    fn validate(&self, errors: &mut ValidationErrors) {
+        errors.require(self.price >= 1, "/price", "a price is at least 1");
     }
 }
 
@@ -46,30 +46,34 @@ struct Item {
 )]
 #[put("/v1/items/{sku}")]
 pub(super) async fn put(
-    wish: Natural<PutItem>,
+    request: Natural<PutItem>,
     Segment(sku): Segment<Sku>,
     expected: IfMatch,
 ) -> Result<HttpResponse, Problem> {
-    wish.execute(async move |tx, wish| {
-        let found = item::table.find((wish.tenant().as_str(), sku.as_str())).for_update();
-        let found: Option<Item> = found.select(Item::as_select()).first(tx).await.optional()?;
-        if let Some(same) = found.as_ref().filter(|item| item.price == wish.price) {
-            return Ok(Reply::ok(same).version(same.version));
-        }
-        expected.require(found.as_ref().map(|item| item.version))?;
-        let version = found.map_or(1, |item| item.version + 1);
-        let row = (
-            item::tenant_id.eq(wish.tenant().as_str()),
-            item::sku.eq(sku.as_str()),
-            item::price.eq(wish.price),
-            item::version.eq(version),
-        );
-        let put = diesel::insert_into(item::table).values(row).on_conflict((item::tenant_id, item::sku));
-        put.do_update().set((item::price.eq(wish.price), item::version.eq(version))).execute(tx).await?;
-        audit::record(tx, wish.fact("item.put", "item", sku.as_str()));
-        Ok(Reply::ok(&Item { price: wish.price, version }).version(version))
-    })
-    .await
+    request
+        .execute(async move |tx, request| {
+            let found = item::table.find((request.tenant().as_str(), sku.as_str())).for_update();
+            let found: Option<Item> = found.select(Item::as_select()).first(tx).await.optional()?;
+            if let Some(same) = found.as_ref().filter(|item| item.price == request.price) {
+                return Ok(Reply::ok(same).version(same.version));
+            }
+            expected.require(found.as_ref().map(|item| item.version))?;
+            let version = found.map_or(1, |item| item.version + 1);
+            let row = (
+                item::tenant_id.eq(request.tenant().as_str()),
+                item::sku.eq(sku.as_str()),
+                item::price.eq(request.price),
+                item::version.eq(version),
+            );
+            let put = diesel::insert_into(item::table).values(row).on_conflict((item::tenant_id, item::sku));
+            put.do_update()
+                .set((item::price.eq(request.price), item::version.eq(version)))
+                .execute(tx)
+                .await?;
+            audit::record(tx, request.fact("item.put", "item", sku.as_str()));
+            Ok(Reply::ok(&Item { price: request.price, version }).version(version))
+        })
+        .await
 }
 
 #[utoipa::path(

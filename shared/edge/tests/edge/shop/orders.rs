@@ -6,8 +6,8 @@ use contracts::{OrderId, Sku};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use edge::{
-    Command, CommandProblems, Edge, Failure, Faults, IdempotencyKey, Idempotent, Listing, Page, PageQuery,
-    Principal, Problem, ReadProblems, Reply, Segment,
+    Command, CommandError, CommandProblems, Edge, IdempotencyKey, Idempotent, Listing, Page, PageQuery,
+    Principal, Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::placed;
 
 pub(super) mod problem {
-    edge::kinds! {
+    edge::problem_types! {
         /// A rule says no.
         TOO_MUCH = "too-much", 422, "The amount is too large", retryable: false;
         /// Not there yet.
@@ -44,13 +44,13 @@ struct Line {
 impl Command for PlaceOrder {
     const SCOPE: &'static str = "orders:write";
 
-    fn check(&self, faults: &mut Faults) {
-        faults.require(self.lines.len() == 1, "/lines", "an order has one line");
+    fn validate(&self, errors: &mut ValidationErrors) {
+        errors.require(self.lines.len() == 1, "/lines", "an order has one line");
         for (i, line) in self.lines.iter().enumerate() {
-            faults.require(line.amount >= 1, format!("/lines/{i}/amount"), "an amount is at least 1");
+            errors.require(line.amount >= 1, format!("/lines/{i}/amount"), "an amount is at least 1");
         }
-        faults.require(self.note.as_ref().is_none_or(|note| note.len() < 100), "/note", "a note is short");
-        faults.require(self.weight.is_none_or(|weight| weight > 0.0), "/weight", "a weight is positive");
+        errors.require(self.note.as_ref().is_none_or(|note| note.len() < 100), "/note", "a note is short");
+        errors.require(self.weight.is_none_or(|weight| weight > 0.0), "/weight", "a weight is positive");
     }
 }
 
@@ -74,34 +74,35 @@ pub(super) struct Order {
     security(("bearer" = []))
 )]
 #[post("/v1/orders")]
-pub(super) async fn place(wish: Idempotent<PlaceOrder>) -> Result<HttpResponse, Problem> {
-    wish.execute(async |tx, wish| {
-        let line = &wish.lines[0];
-        let order = Order {
-            id: Uuid::now_v7(),
-            tenant_id: wish.tenant().to_string(),
-            sku: line.sku.to_string(),
-            amount: line.amount,
-            cancelled: false,
-        };
-        diesel::insert_into(placed::table).values(&order).execute(tx).await?;
-        match wish.note.as_deref() {
-            // Until the test lets go of the lock.
-            Some("wait") => tx.batch_execute("SELECT pg_advisory_xact_lock_shared(1)").await?,
-            Some("too much") => return Err(Failure::rejected(&problem::TOO_MUCH, "Order less.")),
-            Some("not yet") => return Err(Failure::refused(&problem::NOT_YET, "Send it again.")),
-            Some("fail") => tx.batch_execute("SELECT canary_in_a_statement FROM nowhere").await?,
-            Some("contend") => {
-                let lose = "DO $$ BEGIN RAISE EXCEPTION 'canary' USING ERRCODE = '40001'; END $$";
-                tx.batch_execute(lose).await?;
+pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpResponse, Problem> {
+    request
+        .execute(async |tx, request| {
+            let line = &request.lines[0];
+            let order = Order {
+                id: Uuid::now_v7(),
+                tenant_id: request.tenant().to_string(),
+                sku: line.sku.to_string(),
+                amount: line.amount,
+                cancelled: false,
+            };
+            diesel::insert_into(placed::table).values(&order).execute(tx).await?;
+            match request.note.as_deref() {
+                // Until the test lets go of the lock.
+                Some("wait") => tx.batch_execute("SELECT pg_advisory_xact_lock_shared(1)").await?,
+                Some("too much") => return Err(CommandError::rejected(&problem::TOO_MUCH, "Order less.")),
+                Some("not yet") => return Err(CommandError::refused(&problem::NOT_YET, "Send it again.")),
+                Some("fail") => tx.batch_execute("SELECT canary_in_a_statement FROM nowhere").await?,
+                Some("contend") => {
+                    let lose = "DO $$ BEGIN RAISE EXCEPTION 'canary' USING ERRCODE = '40001'; END $$";
+                    tx.batch_execute(lose).await?;
+                }
+                Some("panic") => panic!("canary in a panic"),
+                _ => {}
             }
-            Some("panic") => panic!("canary in a panic"),
-            _ => {}
-        }
-        audit::record(tx, wish.fact("order.place", "order", order.id));
-        Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
-    })
-    .await
+            audit::record(tx, request.fact("order.place", "order", order.id));
+            Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
+        })
+        .await
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -122,16 +123,18 @@ impl Command for CancelOrder {
 #[post("/v1/orders/{id}/cancel")]
 pub(super) async fn cancel(
     order: Segment<OrderId>,
-    wish: Idempotent<CancelOrder>,
+    request: Idempotent<CancelOrder>,
 ) -> Result<HttpResponse, Problem> {
     let id = order.0.uuid();
-    wish.execute(async move |tx, wish| {
-        let order = placed::table.find(id).filter(placed::tenant_id.eq(wish.tenant().as_str()));
-        let cancelled = diesel::update(order).set(placed::cancelled.eq(true)).returning(Order::as_select());
-        let order: Option<Order> = cancelled.get_result(tx).await.optional()?;
-        Ok(Reply::ok(&order.ok_or_else(|| Failure::Rejected(Problem::not_found("order")))?))
-    })
-    .await
+    request
+        .execute(async move |tx, request| {
+            let order = placed::table.find(id).filter(placed::tenant_id.eq(request.tenant().as_str()));
+            let cancelled =
+                diesel::update(order).set(placed::cancelled.eq(true)).returning(Order::as_select());
+            let order: Option<Order> = cancelled.get_result(tx).await.optional()?;
+            Ok(Reply::ok(&order.ok_or_else(|| CommandError::Rejected(Problem::not_found("order")))?))
+        })
+        .await
 }
 
 #[utoipa::path(

@@ -3,9 +3,10 @@
 use actix_web::{HttpResponse, post};
 use database::Tx;
 use edge::{
-    Accepted, Command, CommandProblems, Failure, Faults, IdempotencyKey, Phased, Problem, Reply, kind,
+    Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, Reply,
+    ValidationErrors, problem_types,
 };
-use idempotency::{Operation, Receipt};
+use idempotency::{Operation, StoredResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,8 +19,8 @@ pub(super) struct StartTransfer {
 impl Command for StartTransfer {
     const SCOPE: &'static str = "orders:write";
 
-    fn check(&self, faults: &mut Faults) {
-        faults.require(self.amount >= 1, "/amount", "an amount is at least 1");
+    fn validate(&self, errors: &mut ValidationErrors) {
+        errors.require(self.amount >= 1, "/amount", "an amount is at least 1");
     }
 }
 
@@ -29,13 +30,13 @@ struct Transfer {
 }
 
 /// What whoever carries a transfer out answers.
-pub(crate) fn done() -> Receipt {
+pub(crate) fn done() -> StoredResponse {
     Reply::created("/v1/transfers/1", &Transfer { done: true }).into()
 }
 
 /// What they answer if it had no effect this time.
-pub(crate) fn not_now() -> Receipt {
-    Problem::new(&kind::UNAVAILABLE, "Nothing was transferred.").receipt()
+pub(crate) fn not_now() -> StoredResponse {
+    Problem::new(&problem_types::UNAVAILABLE, "Nothing was transferred.").receipt()
 }
 
 /// Transfers of 13 are refused.
@@ -48,10 +49,10 @@ pub(crate) fn not_now() -> Receipt {
 )]
 #[post("/v1/transfers")]
 pub(super) async fn start(transfer: Phased<StartTransfer>) -> Result<HttpResponse, Problem> {
-    let begin = async |tx: &mut Tx, wish: &edge::Wish<StartTransfer>| {
-        audit::record(tx, wish.fact("transfer.start", "transfer", "1"));
-        match wish.amount {
-            13 => Err(Failure::rejected(&super::orders::problem::TOO_MUCH, "An unlucky number.")),
+    let begin = async |tx: &mut Tx, request: &edge::CommandRequest<StartTransfer>| {
+        audit::record(tx, request.fact("transfer.start", "transfer", "1"));
+        match request.amount {
+            13 => Err(CommandError::rejected(&super::orders::problem::TOO_MUCH, "An unlucky number.")),
             _ => Ok(()),
         }
     };

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use database::{Class, Database, Error, Settings};
+use database::{Database, Error, ErrorClass, Settings};
 use diesel_async::SimpleAsyncConnection;
 use futures_util::FutureExt;
-use idempotency::Answer;
+use idempotency::Outcome;
 use testkit::{Proxy, eventually};
 use tokio::runtime::Handle;
 
@@ -23,11 +23,11 @@ async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
         .enumerate()
         .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
     let answers = together(&groups, commands).await;
-    assert!(matches!(&answers[0], Ok(Answer::Executed(receipt)) if receipt.status == 201), "{answers:?}");
-    assert!(matches!(&answers[1], Ok(Answer::Executed(receipt)) if receipt.status == 422), "{answers:?}");
-    assert!(matches!(&answers[2], Ok(Answer::Refused(receipt)) if receipt.status == 403), "{answers:?}");
+    assert!(matches!(&answers[0], Ok(Outcome::Executed(receipt)) if receipt.status == 201), "{answers:?}");
+    assert!(matches!(&answers[1], Ok(Outcome::Executed(receipt)) if receipt.status == 422), "{answers:?}");
+    assert!(matches!(&answers[2], Ok(Outcome::Refused(receipt)) if receipt.status == 403), "{answers:?}");
     assert!(matches!(&answers[3], Err(Error::Panicked)), "{answers:?}");
-    assert!(matches!(&answers[4], Ok(Answer::Executed(receipt)) if receipt.status == 201), "{answers:?}");
+    assert!(matches!(&answers[4], Ok(Outcome::Executed(receipt)) if receipt.status == 201), "{answers:?}");
     // The others did not have to run again, and what was noted by those left out was not written.
     assert_eq!((shop.runs.number(), transactions(&database).await), (5, 1));
     assert_eq!((effects(&database).await, records(&database).await), (2, 3));
@@ -35,7 +35,7 @@ async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
     // A rejection is kept; the keys of the others are free.
     for (place, stored) in [(1, true), (2, false), (3, false)] {
         let again = shop.send(&groups, intent(&key(place), "a"), Ending::Done).await.unwrap();
-        assert_eq!(matches!(again, Answer::Replayed { .. }), stored, "{place}: {again:?}");
+        assert_eq!(matches!(again, Outcome::Replayed { .. }), stored, "{place}: {again:?}");
     }
 }
 
@@ -52,7 +52,7 @@ async fn who_is_left_out_of_a_group_can_try_again_at_once() {
         };
         let commands = [again.boxed(), shop.send(&groups, intent(&kept, "a"), Ending::Done)];
         for answer in futures_util::future::join_all(commands).await {
-            assert!(matches!(answer, Ok(Answer::Executed(_))), "round {round}: {answer:?}");
+            assert!(matches!(answer, Ok(Outcome::Executed(_))), "round {round}: {answer:?}");
         }
     }
 }
@@ -68,7 +68,7 @@ async fn a_row_that_cannot_be_written_is_the_fault_of_one() {
         .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
     let answers = together(&groups, commands).await;
     for place in [0, 2, 4] {
-        assert!(matches!(&answers[place], Ok(Answer::Executed(_))), "{answers:?}");
+        assert!(matches!(&answers[place], Ok(Outcome::Executed(_))), "{answers:?}");
     }
     // Of two that want the same, one has it.
     let told = [&answers[1], &answers[3]].into_iter().filter_map(|answer| answer.as_ref().err());
@@ -92,15 +92,15 @@ async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told
         endings.iter().enumerate().map(send).collect::<Vec<_>>()
     };
     let answers = together(&groups, commands()).await;
-    assert!(matches!(&answers[0], Ok(Answer::Executed(_))), "{answers:?}");
-    assert_eq!(answers[1].as_ref().unwrap_err().class(), Class::Contention, "{answers:?}");
-    assert!(matches!(&answers[2], Ok(Answer::Executed(_))), "{answers:?}");
+    assert!(matches!(&answers[0], Ok(Outcome::Executed(_))), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap_err().class(), ErrorClass::Contention, "{answers:?}");
+    assert!(matches!(&answers[2], Ok(Outcome::Executed(_))), "{answers:?}");
     assert_eq!((effects(&database).await, records(&database).await), (2, 2));
 
     somebody.batch_execute("ROLLBACK").await.unwrap();
     let answers = together(&groups, commands()).await;
-    assert!(matches!(&answers[0], Ok(Answer::Replayed { .. })), "{answers:?}");
-    assert!(matches!(&answers[1], Ok(Answer::Executed(_))), "{answers:?}");
+    assert!(matches!(&answers[0], Ok(Outcome::Replayed { .. })), "{answers:?}");
+    assert!(matches!(&answers[1], Ok(Outcome::Executed(_))), "{answers:?}");
     assert_eq!((effects(&database).await, records(&database).await), (3, 3));
 }
 
@@ -114,9 +114,9 @@ async fn an_error_that_one_command_swallows_is_its_own() {
         .enumerate()
         .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
     let answers = together(&groups, commands).await;
-    assert!(matches!(&answers[0], Ok(Answer::Executed(_))), "{answers:?}");
-    assert_eq!(answers[1].as_ref().unwrap_err().class(), Class::Fault, "{answers:?}");
-    assert!(matches!(&answers[2], Ok(Answer::Executed(_))), "{answers:?}");
+    assert!(matches!(&answers[0], Ok(Outcome::Executed(_))), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap_err().class(), ErrorClass::Permanent, "{answers:?}");
+    assert!(matches!(&answers[2], Ok(Outcome::Executed(_))), "{answers:?}");
     assert_eq!((effects(&database).await, records(&database).await), (2, 2));
 }
 
@@ -135,7 +135,7 @@ async fn a_connection_that_broke_while_idle_costs_a_group_nothing() {
         let keys = (3 * round..3 * round + 3).map(key);
         let commands = keys.map(|key| shop.send(&groups, intent(&key, "a"), Ending::Done));
         for answer in futures_util::future::join_all(commands).await {
-            assert!(matches!(answer, Ok(Answer::Executed(_))), "round {round}: {answer:?}");
+            assert!(matches!(answer, Ok(Outcome::Executed(_))), "round {round}: {answer:?}");
         }
     }
     assert_eq!(effects(&database).await, 30);
@@ -151,7 +151,7 @@ async fn without_a_database_a_whole_group_is_told_so() {
     proxy.cut().await;
     let commands = (0..3).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
     for answer in futures_util::future::join_all(commands).await {
-        assert_eq!(answer.unwrap_err().class(), Class::Unavailable);
+        assert_eq!(answer.unwrap_err().class(), ErrorClass::Unavailable);
     }
     assert_eq!((shop.runs.number(), effects(&database).await), (0, 0));
 }
@@ -183,7 +183,7 @@ async fn a_lost_commit_is_unknown_to_its_whole_group_until_the_retries_read_the_
     let direct = groups(&database, ONE_AT_A_TIME);
     for number in 0..3 {
         let again = shop.send(&direct, intent(&key(number), "a"), Ending::Done).await.unwrap();
-        assert!(matches!(again, Answer::Replayed { .. }), "{again:?}");
+        assert!(matches!(again, Outcome::Replayed { .. }), "{again:?}");
     }
     assert_eq!((shop.runs.number(), effects(&database).await, records(&database).await), (3, 3, 3));
 }

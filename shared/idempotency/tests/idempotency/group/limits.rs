@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use database::Class;
-use idempotency::{Answer, GroupSettings};
+use database::ErrorClass;
+use idempotency::{GroupSettings, Outcome};
 
 use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, together};
 use crate::shop::{self, Gate, effects, intent};
@@ -16,9 +16,9 @@ async fn more_commands_than_may_wait_are_turned_away_at_once() {
     let commands = (0..5).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
     let answers = together(&groups, commands).await;
     let (served, turned_away) = answers.split_at(3);
-    assert!(served.iter().all(|answer| matches!(answer, Ok(Answer::Executed(_)))), "{answers:?}");
+    assert!(served.iter().all(|answer| matches!(answer, Ok(Outcome::Executed(_)))), "{answers:?}");
     for answer in turned_away {
-        assert_eq!(answer.as_ref().unwrap_err().class(), Class::Unavailable, "{answer:?}");
+        assert_eq!(answer.as_ref().unwrap_err().class(), ErrorClass::Unavailable, "{answer:?}");
     }
     assert_eq!((shop.runs.number(), effects(&database).await), (3, 3));
 }
@@ -37,11 +37,11 @@ async fn a_command_that_waits_too_long_is_turned_away() {
     // Its time is what is tested, so it has to pass.
     tokio::time::sleep(2 * wait).await;
     gate.open();
-    assert!(matches!(first.await, Ok(Answer::Refused(_))));
-    assert_eq!(late.await.unwrap_err().class(), Class::Unavailable);
+    assert!(matches!(first.await, Ok(Outcome::Refused(_))));
+    assert_eq!(late.await.unwrap_err().class(), ErrorClass::Unavailable);
     assert_eq!(shop.runs.number(), 0);
     // The next one is served.
     let next = shop.send(&groups, intent(&key(1), "a"), Ending::Done).await;
-    assert!(matches!(next, Ok(Answer::Executed(_))), "{next:?}");
+    assert!(matches!(next, Ok(Outcome::Executed(_))), "{next:?}");
     assert_eq!(effects(&database).await, 1);
 }

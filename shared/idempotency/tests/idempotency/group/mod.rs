@@ -6,10 +6,12 @@ mod together;
 
 use std::sync::Arc;
 
-use database::{Database, Draft, Error, UnitOfWork};
+use database::{AppendTx, Database, Error, UnitOfWork};
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, poll};
-use idempotency::{Answer, Failure, GroupCommit, GroupSettings, Intent, Operation, Receipt, Retention};
+use idempotency::{
+    CommandError, GroupCommit, GroupSettings, KeyedRequest, Operation, Outcome, Retention, StoredResponse,
+};
 use testkit::TestDatabase;
 
 use crate::shop::{Gate, Noted, Runs, intent, receipt};
@@ -48,18 +50,18 @@ struct Shop {
 impl Shop {
     async fn run(
         &self,
-        draft: &mut Draft,
+        draft: &mut AppendTx,
         operation: &Operation,
         ending: Ending,
-    ) -> Result<Receipt, Failure> {
+    ) -> Result<StoredResponse, CommandError> {
         self.runs.add();
         let id = operation.id.to_string();
         let note = if matches!(ending, Ending::Clashes) { "the same" } else { &id };
         draft.buffer(Noted(operation.clone(), note.to_owned()));
         match ending {
             Ending::Done | Ending::Clashes => Ok(receipt(201, &id)),
-            Ending::Rejected => Err(Failure::Rejected(receipt(422, &id))),
-            Ending::Refused => Err(Failure::Refused(receipt(403, &id))),
+            Ending::Rejected => Err(CommandError::Rejected(receipt(422, &id))),
+            Ending::Refused => Err(CommandError::Refused(receipt(403, &id))),
             Ending::Panics => panic!("as a mistake in a handler would"),
             Ending::Swallows => {
                 let fault = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
@@ -73,12 +75,12 @@ impl Shop {
     fn send(
         &self,
         groups: &GroupCommit,
-        intent: Intent,
+        intent: KeyedRequest,
         ending: Ending,
-    ) -> BoxFuture<'static, Result<Answer, Error>> {
+    ) -> BoxFuture<'static, Result<Outcome, Error>> {
         let (shop, groups) = (self.clone(), groups.clone());
         async move {
-            let command = async move |draft: &mut Draft, operation: &Operation| {
+            let command = async move |draft: &mut AppendTx, operation: &Operation| {
                 shop.run(draft, operation, ending).await
             };
             groups.execute(intent, command).await
@@ -90,8 +92,8 @@ impl Shop {
 /// Sends all of these while another command is under way, so that they are one group. Their answers.
 async fn together(
     groups: &GroupCommit,
-    commands: impl IntoIterator<Item = BoxFuture<'static, Result<Answer, Error>>>,
-) -> Vec<Result<Answer, Error>> {
+    commands: impl IntoIterator<Item = BoxFuture<'static, Result<Outcome, Error>>>,
+) -> Vec<Result<Outcome, Error>> {
     let gate = Gate::closed();
     let mut holder = gate.hold(groups, intent(&key(999_999), "hold"));
     assert!(poll!(&mut holder).is_pending());

@@ -2,7 +2,7 @@
 
 use database::{Database, Settings};
 use futures_util::future::join_all;
-use idempotency::{Answer, GroupSettings};
+use idempotency::{GroupSettings, Outcome};
 use testkit::{RoundTrips, eventually};
 use tokio::runtime::Handle;
 
@@ -15,14 +15,14 @@ async fn commands_that_wait_at_the_same_time_share_one_transaction() {
     let (groups, shop) = shared(&database);
     let commands = (0..20).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
     for answer in together(&groups, commands).await {
-        assert!(matches!(answer, Ok(Answer::Executed(_))), "{answer:?}");
+        assert!(matches!(answer, Ok(Outcome::Executed(_))), "{answer:?}");
     }
     assert_eq!((effects(&database).await, records(&database).await), (20, 20));
     assert_eq!(transactions(&database).await, 1);
     // Each with its own answer, whether it is asked for alone or together with others.
     let again = (0..20).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
     for answer in together(&groups, again).await {
-        assert!(matches!(answer, Ok(Answer::Replayed { .. })), "{answer:?}");
+        assert!(matches!(answer, Ok(Outcome::Replayed { .. })), "{answer:?}");
     }
     assert_eq!(shop.runs.number(), 20);
 }
@@ -51,7 +51,7 @@ async fn a_group_needs_no_more_round_trips_than_one_command() {
             let commands: Vec<_> =
                 keys.map(|key| shop.send(&groups, intent(&key, "a"), Ending::Done)).collect();
             let (answers, count) = counter.of(together(&groups, commands)).await;
-            assert!(answers.iter().all(|answer| matches!(answer, Ok(Answer::Executed(_)))), "{answers:?}");
+            assert!(answers.iter().all(|answer| matches!(answer, Ok(Outcome::Executed(_)))), "{answers:?}");
             counts.push(count);
         }
     }
@@ -65,15 +65,15 @@ async fn one_key_several_times_in_a_group_takes_effect_once() {
     let (groups, shop) = shared(&database);
     let send = |body| shop.send(&groups, intent(&key(0), body), Ending::Done);
     let answers = together(&groups, [send("a"), send("a"), send("b")]).await;
-    assert!(matches!(answers[0], Ok(Answer::Executed(_))), "{answers:?}");
-    assert_eq!(answers[1].as_ref().unwrap(), &Answer::InProgress);
-    assert_eq!(answers[2].as_ref().unwrap(), &Answer::InProgress);
+    assert!(matches!(answers[0], Ok(Outcome::Executed(_))), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap(), &Outcome::InProgress);
+    assert_eq!(answers[2].as_ref().unwrap(), &Outcome::InProgress);
     assert_eq!((effects(&database).await, shop.runs.number()), (1, 1));
 
     let answers = together(&groups, [send("a"), send("b"), send("a")]).await;
-    assert!(matches!(answers[0], Ok(Answer::Replayed { .. })), "{answers:?}");
-    assert_eq!(answers[1].as_ref().unwrap(), &Answer::Reused);
-    assert!(matches!(answers[2], Ok(Answer::Replayed { .. })), "{answers:?}");
+    assert!(matches!(answers[0], Ok(Outcome::Replayed { .. })), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap(), &Outcome::Reused);
+    assert!(matches!(answers[2], Ok(Outcome::Replayed { .. })), "{answers:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,7 +88,7 @@ async fn groups_of_two_instances_carry_each_key_out_once() {
         let there = keys.iter().map(|key| shop.send(&instances[0], intent(key, "a"), Ending::Done));
         let back = keys.iter().rev().map(|key| shop.send(&instances[1], intent(key, "a"), Ending::Done));
         let answers = join_all(there.chain(back).map(|sent| database.spawn(sent))).await;
-        let executed = answers.iter().filter(|answer| matches!(answer, Ok(Ok(Answer::Executed(_))))).count();
+        let executed = answers.iter().filter(|answer| matches!(answer, Ok(Ok(Outcome::Executed(_))))).count();
         assert_eq!(executed, 6, "round {round}: {answers:?}");
     }
     assert_eq!((effects(&database).await, shop.runs.number()), (180, 180));
@@ -102,10 +102,10 @@ async fn a_caller_that_goes_away_stops_no_group() {
     let leave = async move {
         assert!(futures_util::poll!(&mut dropped).is_pending());
         drop(dropped);
-        Ok(Answer::InProgress)
+        Ok(Outcome::InProgress)
     };
     let stays = shop.send(&groups, intent(&key(1), "a"), Ending::Done);
     let answers = together(&groups, [Box::pin(leave) as _, stays]).await;
-    assert!(matches!(answers[1], Ok(Answer::Executed(_))), "{answers:?}");
+    assert!(matches!(answers[1], Ok(Outcome::Executed(_))), "{answers:?}");
     eventually("both are carried out", async || (effects(&database).await == 2).then_some(())).await;
 }

@@ -1,6 +1,6 @@
 //! What may become of an operation, state by state.
 
-use idempotency::{Answer, Conclusion, OperationState};
+use idempotency::{Conclusion, OperationState, Outcome};
 
 use super::{
     LONG, assert_replayed, conclude, concluded, created, declined, not_executed, operation, promised, send,
@@ -12,11 +12,11 @@ use crate::shop::{self, KEY, intent, receipt};
 async fn a_try_without_effect_is_told_and_leaves_no_receipt() {
     let database = shop::open().await;
     let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
-    assert_eq!(answer, Answer::Refused(not_executed()));
+    assert_eq!(answer, Outcome::Refused(not_executed()));
     assert_eq!(state(&database, id).await, "failed_retryable");
     let operation = operation(&database, id).await;
     assert_eq!((operation.state, operation.reply), (OperationState::Running, None));
-    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Answer::Reused);
+    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Outcome::Reused);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +34,7 @@ async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
     let database = shop::open().await;
     let broken = receipt(500, "broken");
     let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Terminal(broken.clone())).await;
-    assert_eq!(answer, Answer::Executed(broken.clone()));
+    assert_eq!(answer, Outcome::Executed(broken.clone()));
     assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &broken);
     assert_eq!(state(&database, id).await, "failed_terminal");
     // What comes after the end changes nothing.
@@ -53,7 +53,7 @@ async fn once_promised_a_try_without_effect_is_ours_to_repeat() {
     assert!(conclude(&database, id, Conclusion::Terminal(receipt(500, "broken"))).await);
     assert_eq!(state(&database, id).await, "failed_terminal");
     assert!(
-        matches!(send(&database, LONG, intent(KEY, "a")).await, Answer::Replayed { receipt, .. } if receipt.status == 202)
+        matches!(send(&database, LONG, intent(KEY, "a")).await, Outcome::Replayed { receipt, .. } if receipt.status == 202)
     );
 }
 
@@ -68,6 +68,6 @@ async fn a_doubt_is_shown_and_ends_nothing() {
         conclude(&database, id, Conclusion::Succeeded(created())).await;
         id
     });
-    assert_eq!(answer, Answer::Executed(created()));
+    assert_eq!(answer, Outcome::Executed(created()));
     assert_eq!(operation(&database, id).await.state, OperationState::Succeeded);
 }

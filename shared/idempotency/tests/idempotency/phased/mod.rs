@@ -12,7 +12,8 @@ use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use idempotency::{
-    Answer, Conclusion, Failure, Intent, Operation, OperationRecord, Patience, Receipt, Retention,
+    CommandError, Conclusion, KeyedRequest, Operation, OperationRecord, Outcome, Retention, StoredResponse,
+    WaitPolicy,
 };
 use testkit::{TestDatabase, eventually};
 use uuid::Uuid;
@@ -24,19 +25,19 @@ const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Duration::from_millis(30);
 const NONE: Duration = Duration::ZERO;
 
-fn accepted(id: OperationId) -> Receipt {
+fn accepted(id: OperationId) -> StoredResponse {
     receipt(202, &format!("look at {id}"))
 }
 
-fn created() -> Receipt {
+fn created() -> StoredResponse {
     receipt(201, "created")
 }
 
-fn declined() -> Receipt {
+fn declined() -> StoredResponse {
     receipt(402, "declined")
 }
 
-fn not_executed() -> Receipt {
+fn not_executed() -> StoredResponse {
     receipt(503, "not executed")
 }
 
@@ -48,25 +49,30 @@ struct Shop {
 }
 
 impl Shop {
-    async fn send(&self, database: &Database, limit: Duration, intent: Intent) -> database::Result<Answer> {
+    async fn send(
+        &self,
+        database: &Database,
+        limit: Duration,
+        intent: KeyedRequest,
+    ) -> database::Result<Outcome> {
         let (begun, resumed) = (self.begun.clone(), self.resumed.clone());
-        let begin = async move |tx: &mut Tx, operation: &Operation| -> Result<(), Failure> {
+        let begin = async move |tx: &mut Tx, operation: &Operation| -> Result<(), CommandError> {
             begun.add();
             leave(tx, operation, &operation.id.to_string()).await?;
             Ok(())
         };
-        let resume = async move |tx: &mut Tx, operation: &Operation| -> Result<(), Failure> {
+        let resume = async move |tx: &mut Tx, operation: &Operation| -> Result<(), CommandError> {
             let number = resumed.add();
             leave(tx, operation, &format!("{} again {number}", operation.id)).await?;
             Ok(())
         };
-        let patience = Patience { limit, receipt: accepted };
+        let patience = WaitPolicy { limit, receipt: accepted };
         idempotency::start(database, Retention::default(), patience, intent, begin, resume).await
     }
 }
 
 /// The plainest one, whoever counts.
-async fn send(database: &Database, limit: Duration, intent: Intent) -> Answer {
+async fn send(database: &Database, limit: Duration, intent: KeyedRequest) -> Outcome {
     Shop::default().send(database, limit, intent).await.unwrap()
 }
 
@@ -91,7 +97,11 @@ async fn conclude(database: &Database, id: OperationId, conclusion: Conclusion) 
 }
 
 /// A command whose handler was given this conclusion.
-async fn concluded(database: &TestDatabase, intent: Intent, conclusion: Conclusion) -> (OperationId, Answer) {
+async fn concluded(
+    database: &TestDatabase,
+    intent: KeyedRequest,
+    conclusion: Conclusion,
+) -> (OperationId, Outcome) {
     let worker = async {
         let id = under_way(database).await;
         assert!(conclude(database, id, conclusion).await);
@@ -102,8 +112,8 @@ async fn concluded(database: &TestDatabase, intent: Intent, conclusion: Conclusi
 }
 
 /// A command that was promised an outcome.
-async fn promised(database: &Database, intent: Intent) -> OperationId {
-    let Answer::Executed(promise) = send(database, NONE, intent).await else { panic!("no promise") };
+async fn promised(database: &Database, intent: KeyedRequest) -> OperationId {
+    let Outcome::Executed(promise) = send(database, NONE, intent).await else { panic!("no promise") };
     let id = operation_ids(database).await[0];
     assert_eq!(promise, accepted(id));
     id
@@ -129,6 +139,6 @@ async fn operation(database: &Database, id: OperationId) -> OperationRecord {
 }
 
 #[track_caller]
-fn assert_replayed(answer: &Answer, first: &Receipt) {
-    assert!(matches!(answer, Answer::Replayed { receipt, .. } if receipt == first), "{answer:?}");
+fn assert_replayed(answer: &Outcome, first: &StoredResponse) {
+    assert!(matches!(answer, Outcome::Replayed { receipt, .. } if receipt == first), "{answer:?}");
 }

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::sql_query;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
 use futures_util::future::join_all;
-use idempotency::{Answer, Conclusion, OperationState};
+use idempotency::{Conclusion, OperationState, Outcome};
 use testkit::{TestDatabase, eventually};
 use uuid::Uuid;
 
@@ -51,13 +51,13 @@ async fn of_parallel_starts_one_begins() {
         let id = under_way(&database).await;
         conclude(&database, id, Conclusion::Succeeded(created())).await;
     });
-    let answers: Vec<Answer> = answers.into_iter().map(Result::unwrap).collect();
-    let first = answers.iter().filter(|answer| matches!(answer, Answer::Executed(_))).count();
+    let answers: Vec<Outcome> = answers.into_iter().map(Result::unwrap).collect();
+    let first = answers.iter().filter(|answer| matches!(answer, Outcome::Executed(_))).count();
     assert_eq!((first, effects(&database).await), (1, 1), "{answers:?}");
     for answer in answers {
         match answer {
-            Answer::InProgress => {}
-            Answer::Executed(receipt) | Answer::Replayed { receipt, .. } => assert_eq!(receipt, created()),
+            Outcome::InProgress => {}
+            Outcome::Executed(receipt) | Outcome::Replayed { receipt, .. } => assert_eq!(receipt, created()),
             answer => panic!("{answer:?}"),
         }
     }
@@ -74,7 +74,7 @@ async fn an_outcome_that_commits_at_the_limit_is_the_receipt_of_everybody() {
         waits_for_a_lock(&database).await;
         tx.commit().await.unwrap();
     });
-    assert_eq!(answer, Answer::Executed(created()));
+    assert_eq!(answer, Outcome::Executed(created()));
     assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &created());
 }
 
@@ -89,7 +89,7 @@ async fn an_outcome_that_was_undone_is_no_receipt() {
         tx.rollback().await.unwrap();
         id
     });
-    assert_eq!(answer, Answer::Executed(accepted(id)));
+    assert_eq!(answer, Outcome::Executed(accepted(id)));
     assert_eq!(operation(&database, id).await.state, OperationState::Running);
 }
 
@@ -104,7 +104,7 @@ async fn whoever_is_first_at_the_limit_the_retry_gets_what_the_handler_got() {
             conclude(&database, id, Conclusion::Succeeded(created())).await;
             id
         });
-        let Answer::Executed(first) = answer else { panic!("{answer:?}") };
+        let Outcome::Executed(first) = answer else { panic!("{answer:?}") };
         assert!(first == created() || first == accepted(id), "{first:?}");
         assert_replayed(&send(&database, LONG, intent(&key, "a")).await, &first);
         assert_eq!(operation(&database, id).await.reply, Some(created()));

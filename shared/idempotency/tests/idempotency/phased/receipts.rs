@@ -1,7 +1,7 @@
 //! The receipt: written once, whoever is first, and the same for every retry.
 
 use diesel_async::SimpleAsyncConnection;
-use idempotency::{Answer, Conclusion, OperationState};
+use idempotency::{Conclusion, OperationState, Outcome};
 use testkit::eventually;
 use tokio::time::timeout;
 
@@ -15,7 +15,7 @@ use crate::shop::{self, KEY, effects, intent, records};
 async fn an_outcome_in_time_is_the_receipt() {
     let database = shop::open().await;
     let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Succeeded(created())).await;
-    assert_eq!(answer, Answer::Executed(created()));
+    assert_eq!(answer, Outcome::Executed(created()));
     assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &created());
     assert_eq!(state(&database, id).await, "completed");
     let operation = operation(&database, id).await;
@@ -27,7 +27,7 @@ async fn an_outcome_in_time_is_the_receipt() {
 async fn a_failure_in_time_is_the_receipt_as_well() {
     let database = shop::open().await;
     let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Failed(declined())).await;
-    assert_eq!(answer, Answer::Executed(declined()));
+    assert_eq!(answer, Outcome::Executed(declined()));
     assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &declined());
     assert_eq!(operation(&database, id).await.state, OperationState::Failed);
 }
@@ -46,7 +46,7 @@ async fn an_outcome_that_another_process_records_is_found() {
         );
         database.owner().await.batch_execute(&elsewhere).await.unwrap();
     });
-    assert_eq!(answer.expect("the outcome is found long before the limit"), Answer::Executed(created()));
+    assert_eq!(answer.expect("the outcome is found long before the limit"), Outcome::Executed(created()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,7 +54,7 @@ async fn past_the_limit_the_receipt_is_202_and_stays_so_when_the_outcome_is_know
     let database = shop::open().await;
     let answer = send(&database, SHORT, intent(KEY, "a")).await;
     let id = super::operation_ids(&database).await[0];
-    assert_eq!(answer, Answer::Executed(accepted(id)));
+    assert_eq!(answer, Outcome::Executed(accepted(id)));
     assert_eq!(
         (state(&database, id).await.as_str(), operation(&database, id).await.reply),
         ("unknown", None)
@@ -63,7 +63,7 @@ async fn past_the_limit_the_receipt_is_202_and_stays_so_when_the_outcome_is_know
 
     assert!(conclude(&database, id, Conclusion::Succeeded(created())).await);
     assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &accepted(id));
-    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Answer::Reused);
+    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Outcome::Reused);
     assert_eq!(state(&database, id).await, "completed");
     let operation = operation(&database, id).await;
     assert_eq!((operation.state, operation.reply), (OperationState::Succeeded, Some(created())));
@@ -75,17 +75,17 @@ async fn a_refusal_of_the_command_is_stored_and_starts_nothing() {
     let database = shop::open().await;
     let refuse = async |tx: &mut database::Tx, operation: &idempotency::Operation| {
         shop::leave(tx, operation, "undone").await?;
-        Err(idempotency::Failure::Rejected(declined()))
+        Err(idempotency::CommandError::Rejected(declined()))
     };
     let never = async |_: &mut database::Tx, _: &idempotency::Operation| panic!("nothing to resume");
     for attempt in 0..2 {
-        let patience = idempotency::Patience { limit: LONG, receipt: accepted };
+        let patience = idempotency::WaitPolicy { limit: LONG, receipt: accepted };
         let retention = idempotency::Retention::default();
         let answer = idempotency::start(&database, retention, patience, intent(KEY, "a"), refuse, never)
             .await
             .unwrap();
         match attempt {
-            0 => assert_eq!(answer, Answer::Executed(declined())),
+            0 => assert_eq!(answer, Outcome::Executed(declined())),
             _ => assert_replayed(&answer, &declined()),
         }
     }
@@ -103,7 +103,7 @@ async fn what_is_under_way_never_expires_and_every_receipt_does() {
             conclude(&database, id, conclusion).await;
         }
         owner.batch_execute(age).await.unwrap();
-        assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Answer::Expired);
+        assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Outcome::Expired);
     }
     assert_eq!(operation(&database, id).await.state, OperationState::Succeeded);
 
@@ -117,7 +117,7 @@ async fn what_is_under_way_never_expires_and_every_receipt_does() {
         .batch_execute(&format!("{age}; UPDATE idempotency_operation SET started_at = '2020-01-01'"))
         .await
         .unwrap();
-    assert_eq!(send(database, LONG, intent(KEY, "a")).await, Answer::Executed(accepted(id)));
+    assert_eq!(send(database, LONG, intent(KEY, "a")).await, Outcome::Executed(accepted(id)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,10 +160,10 @@ async fn whoever_waits_holds_no_connection() {
         })
         .await;
         // The one connection serves others as well.
-        assert!(matches!(send(&narrow, NONE, intent(KEY, "a")).await, Answer::Executed(_)));
+        assert!(matches!(send(&narrow, NONE, intent(KEY, "a")).await, Outcome::Executed(_)));
         for id in super::operation_ids(&database).await {
             conclude(&database, id, Conclusion::Succeeded(created())).await;
         }
     });
-    assert!(answers.into_iter().all(|answer| answer.unwrap() == Answer::Executed(created())));
+    assert!(answers.into_iter().all(|answer| answer.unwrap() == Outcome::Executed(created())));
 }

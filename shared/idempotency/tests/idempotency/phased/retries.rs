@@ -2,7 +2,7 @@
 
 use diesel_async::SimpleAsyncConnection;
 use futures_util::future::join_all;
-use idempotency::{Answer, Conclusion};
+use idempotency::{Conclusion, Outcome};
 
 use super::{
     LONG, NONE, SHORT, Shop, accepted, assert_replayed, conclude, concluded, created, not_executed, send,
@@ -17,12 +17,12 @@ async fn one_under_way_is_in_progress_for_the_same_request_and_reused_for_anothe
         let id = under_way(&database).await;
         let other = database.second_instance();
         for instance in [&*database, &other] {
-            assert_eq!(send(instance, LONG, intent(KEY, "a")).await, Answer::InProgress);
-            assert_eq!(send(instance, LONG, intent(KEY, "b")).await, Answer::Reused);
+            assert_eq!(send(instance, LONG, intent(KEY, "a")).await, Outcome::InProgress);
+            assert_eq!(send(instance, LONG, intent(KEY, "b")).await, Outcome::Reused);
         }
         conclude(&database, id, Conclusion::Succeeded(created())).await;
     });
-    assert_eq!(answer, Answer::Executed(created()));
+    assert_eq!(answer, Outcome::Executed(created()));
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -34,10 +34,10 @@ async fn nobody_waits_for_a_dead_handler() {
     assert!(died.is_err());
     let id = under_way(&database).await;
     let other = database.second_instance();
-    assert_eq!(send(&other, LONG, intent(KEY, "a")).await, Answer::InProgress);
+    assert_eq!(send(&other, LONG, intent(KEY, "a")).await, Outcome::InProgress);
     let age = "UPDATE idempotency_operation SET started_at = started_at - interval '1 hour'";
     database.owner().await.batch_execute(age).await.unwrap();
-    assert_eq!(send(&other, LONG, intent(KEY, "a")).await, Answer::Executed(accepted(id)));
+    assert_eq!(send(&other, LONG, intent(KEY, "a")).await, Outcome::Executed(accepted(id)));
     assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &accepted(id));
     assert!(conclude(&database, id, Conclusion::Succeeded(created())).await);
     assert_replayed(&send(&other, LONG, intent(KEY, "a")).await, &accepted(id));
@@ -51,10 +51,10 @@ async fn a_try_without_effect_is_repeated_by_the_next_retry_under_the_same_opera
     let (shop, other) = (Shop::default(), database.second_instance());
     let (answer, ()) = tokio::join!(shop.send(&other, LONG, intent(KEY, "a")), async {
         assert_eq!(under_way(&database).await, id);
-        assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Answer::InProgress);
+        assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Outcome::InProgress);
         conclude(&database, id, Conclusion::Succeeded(created())).await;
     });
-    assert_eq!(answer.unwrap(), Answer::Executed(created()));
+    assert_eq!(answer.unwrap(), Outcome::Executed(created()));
     assert_eq!((shop.begun.number(), shop.resumed.number(), effects(&database).await), (0, 1, 2));
     assert_eq!(state(&database, id).await, "completed");
 }
@@ -69,7 +69,7 @@ async fn a_try_is_as_old_as_its_own_beginning() {
     let died = tokio::time::timeout(SHORT * 10, send(&database, LONG, intent(KEY, "a"))).await;
     assert!(died.is_err());
     assert_eq!(under_way(&database).await, id);
-    assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Answer::InProgress);
+    assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Outcome::InProgress);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,8 +83,10 @@ async fn of_parallel_retries_of_a_try_without_effect_one_repeats_it() {
     });
     for answer in join_all(retries).await {
         match answer.unwrap() {
-            Answer::InProgress => {}
-            Answer::Executed(receipt) | Answer::Replayed { receipt, .. } => assert_eq!(receipt, accepted(id)),
+            Outcome::InProgress => {}
+            Outcome::Executed(receipt) | Outcome::Replayed { receipt, .. } => {
+                assert_eq!(receipt, accepted(id))
+            }
             answer => panic!("{answer:?}"),
         }
     }
@@ -100,9 +102,9 @@ async fn what_cannot_be_resumed_stays_as_it_is() {
     let begin = async |_: &mut database::Tx, _: &idempotency::Operation| panic!("it was begun before");
     let resume = async move |_: &mut database::Tx, _: &idempotency::Operation| {
         counted.add();
-        Err(idempotency::Failure::Database(database::Error::Unavailable("away".to_owned())))
+        Err(idempotency::CommandError::Database(database::Error::Unavailable("away".to_owned())))
     };
-    let patience = idempotency::Patience { limit: LONG, receipt: accepted };
+    let patience = idempotency::WaitPolicy { limit: LONG, receipt: accepted };
     let answer = idempotency::start(
         &database,
         idempotency::Retention::default(),

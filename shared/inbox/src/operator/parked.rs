@@ -10,7 +10,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::table::{shown, table};
-use super::{Answer, Desk, OperateError};
+use super::{CommandOutput, OperatorContext, OperatorError};
 use crate::incoming::{Line, Origin, UNKNOWN};
 use crate::park::inbox_parked;
 use crate::stored::About;
@@ -90,18 +90,18 @@ impl Message {
 }
 
 impl Parked {
-    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
+    pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
         let mut waiting = inbox_parked::table
-            .filter(inbox_parked::consumer.eq(desk.reactions.consumer()))
+            .filter(inbox_parked::consumer.eq(context.consumer.name()))
             .order((inbox_parked::source, inbox_parked::aggregate_id, inbox_parked::sequence))
             .select(About::as_select())
             .into_boxed();
         if let Some(aggregate) = self.aggregate {
             waiting = waiting.filter(inbox_parked::aggregate_id.eq(aggregate));
         }
-        let rows: Vec<About> = waiting.load(&mut desk.database.connection().await?).await?;
+        let rows: Vec<About> = waiting.load(&mut context.database.connection().await?).await?;
         let report = Report { messages: with_followers(rows) };
-        Ok(Answer::new(self.json, true, &report, |report| {
+        Ok(CommandOutput::new(self.json, true, &report, |report| {
             if report.messages.is_empty() {
                 return "no message waits\n".to_owned();
             }

@@ -10,7 +10,7 @@ use idempotency::Operation;
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
-use crate::parse::{Faults, parse};
+use crate::parse::{ValidationErrors, parse};
 
 /// A request body that is a command.
 pub trait Command: DeserializeOwned + Send + Sync + 'static {
@@ -18,31 +18,31 @@ pub trait Command: DeserializeOwned + Send + Sync + 'static {
     const SCOPE: &'static str;
 
     /// Notes every rule of form that the command breaks. Rules of business belong to the domain.
-    fn check(&self, faults: &mut Faults) {
-        let _ = faults;
+    fn validate(&self, errors: &mut ValidationErrors) {
+        let _ = errors;
     }
 }
 
 /// A command with its caller: what a handler is given. Derefs to the command.
 #[derive(Debug, Clone)]
-pub struct Wish<W> {
+pub struct CommandRequest<W> {
     command: W,
     operation: Operation,
 }
 
-impl<W: Command> Wish<W> {
+impl<W: Command> CommandRequest<W> {
     pub(crate) fn read(body: &[u8], operation: &Operation) -> Result<Self, Problem> {
         let command: W = parse(body)?;
-        let mut faults = Faults::default();
-        command.check(&mut faults);
-        match faults.into_problem() {
+        let mut errors = ValidationErrors::default();
+        command.validate(&mut errors);
+        match errors.into_problem() {
             Some(problem) => Err(problem),
             None => Ok(Self { command, operation: operation.clone() }),
         }
     }
 }
 
-impl<W> Wish<W> {
+impl<W> CommandRequest<W> {
     /// Whose data it is about.
     pub fn tenant(&self) -> &TenantId {
         &self.operation.caller.tenant
@@ -69,7 +69,7 @@ impl<W> Wish<W> {
     }
 }
 
-impl<W> Deref for Wish<W> {
+impl<W> Deref for CommandRequest<W> {
     type Target = W;
     fn deref(&self) -> &W {
         &self.command

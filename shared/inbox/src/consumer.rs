@@ -12,14 +12,16 @@ use uuid::Uuid;
 use crate::failure::caught;
 use crate::incoming::Line;
 use crate::stored::About;
-use crate::{Failure, Incoming};
+use crate::{HandlerError, Incoming};
 
 type React =
-    Arc<dyn for<'a> Fn(&'a mut Tx, &'a Incoming) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync>;
+    Arc<dyn for<'a> Fn(&'a mut Tx, &'a Incoming) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync>;
 type Lock =
-    Arc<dyn for<'a> Fn(&'a mut Tx, &'a [Incoming]) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync>;
+    Arc<dyn for<'a> Fn(&'a mut Tx, &'a [Incoming]) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync>;
 type Warn = Arc<
-    dyn for<'a> Fn(&'a mut Tx, &'a Discarded) -> BoxFuture<'a, Result<Vec<String>, Failure>> + Send + Sync,
+    dyn for<'a> Fn(&'a mut Tx, &'a DiscardedMessage) -> BoxFuture<'a, Result<Vec<String>, HandlerError>>
+        + Send
+        + Sync,
 >;
 
 /// What to do about one type of message.
@@ -36,7 +38,7 @@ pub(crate) enum Reaction {
 /// The reactions of one consumer. A message's transaction is handed to its reaction only after the message was
 /// entered in the inbox, so a reaction cannot run twice.
 #[derive(Clone)]
-pub struct Reactions {
+pub struct Consumer {
     consumer: &'static str,
     streams: Vec<Stream>,
     by_type: HashMap<&'static str, Reaction>,
@@ -46,7 +48,7 @@ pub struct Reactions {
 
 /// A message that somebody has decided to give up. It may be one that nobody can read.
 #[derive(Debug, Clone)]
-pub struct Discarded {
+pub struct DiscardedMessage {
     /// Who said it.
     pub source: String,
     /// Whose history it belongs to.
@@ -54,7 +56,7 @@ pub struct Discarded {
     kind: Option<String>,
 }
 
-impl Discarded {
+impl DiscardedMessage {
     pub(crate) fn of(about: &About) -> Self {
         let Line { source, aggregate } = about.line();
         Self { source, aggregate, kind: about.kind() }
@@ -66,7 +68,7 @@ impl Discarded {
     }
 }
 
-impl Reactions {
+impl Consumer {
     /// The reactions of the consumer with this name; the name is its memory, so it must never change.
     pub fn of(consumer: &'static str) -> Self {
         Self { consumer, streams: Vec::new(), by_type: HashMap::new(), lock: None, warn: None }
@@ -76,8 +78,8 @@ impl Reactions {
     #[must_use]
     pub fn on<E: Event, F>(self, react: F) -> Self
     where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), Failure>
-            + Work<&'t mut Tx, &'m Message<E>, Result<(), Failure>, Fut: Send>
+        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
+            + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
             + Clone
             + Send
             + Sync
@@ -90,8 +92,8 @@ impl Reactions {
     #[must_use]
     pub fn newest<E: Event, F>(self, react: F) -> Self
     where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), Failure>
-            + Work<&'t mut Tx, &'m Message<E>, Result<(), Failure>, Fut: Send>
+        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
+            + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
             + Clone
             + Send
             + Sync
@@ -110,8 +112,8 @@ impl Reactions {
     #[must_use]
     pub fn locking<F>(mut self, lock: F) -> Self
     where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m [Incoming]) -> Result<(), Failure>
-            + Work<&'t mut Tx, &'m [Incoming], Result<(), Failure>, Fut: Send>
+        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m [Incoming]) -> Result<(), HandlerError>
+            + Work<&'t mut Tx, &'m [Incoming], Result<(), HandlerError>, Fut: Send>
             + Clone
             + Send
             + Sync
@@ -129,8 +131,8 @@ impl Reactions {
     #[must_use]
     pub fn warning<F>(mut self, warn: F) -> Self
     where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Discarded) -> Result<Vec<String>, Failure>
-            + Work<&'t mut Tx, &'m Discarded, Result<Vec<String>, Failure>, Fut: Send>
+        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m DiscardedMessage) -> Result<Vec<String>, HandlerError>
+            + Work<&'t mut Tx, &'m DiscardedMessage, Result<Vec<String>, HandlerError>, Fut: Send>
             + Clone
             + Send
             + Sync
@@ -152,7 +154,7 @@ impl Reactions {
     }
 
     /// The consumer's name.
-    pub fn consumer(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.consumer
     }
 
@@ -161,8 +163,8 @@ impl Reactions {
         &self.streams
     }
 
-    pub(crate) fn to(&self, kind: &str) -> Result<&Reaction, Failure> {
-        self.by_type.get(kind).ok_or_else(|| Failure::UnknownType(kind.to_owned()))
+    pub(crate) fn to(&self, kind: &str) -> Result<&Reaction, HandlerError> {
+        self.by_type.get(kind).ok_or_else(|| HandlerError::UnknownType(kind.to_owned()))
     }
 
     /// Whether a gap in front of a message of this type is no reason to wait.
@@ -170,14 +172,18 @@ impl Reactions {
         matches!(self.by_type.get(kind), Some(Reaction::Newest(_)))
     }
 
-    pub(crate) async fn lock(&self, tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
+    pub(crate) async fn lock(&self, tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
         match &self.lock {
             Some(lock) => caught(lock(tx, batch)).await,
             None => Ok(()),
         }
     }
 
-    pub(crate) async fn warnings(&self, tx: &mut Tx, discarded: &Discarded) -> Result<Vec<String>, Failure> {
+    pub(crate) async fn warnings(
+        &self,
+        tx: &mut Tx,
+        discarded: &DiscardedMessage,
+    ) -> Result<Vec<String>, HandlerError> {
         match &self.warn {
             Some(warn) => warn(tx, discarded).await,
             None => Ok(Vec::new()),
@@ -187,8 +193,8 @@ impl Reactions {
 
 fn reading<E: Event, F>(react: F) -> React
 where
-    for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), Failure>
-        + Work<&'t mut Tx, &'m Message<E>, Result<(), Failure>, Fut: Send>
+    for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
+        + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
         + Clone
         + Send
         + Sync

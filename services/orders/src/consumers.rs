@@ -6,7 +6,7 @@ use contracts::events::{
 };
 use contracts::{Envelope, ItemId, Message, OrderId};
 use database::Tx;
-use inbox::{Failure, Incoming, Reactions};
+use inbox::{Consumer, HandlerError, Incoming};
 use uuid::Uuid;
 
 use crate::discarded::what_stays_open;
@@ -16,8 +16,8 @@ use crate::store::{catalogue, orders};
 use crate::timeline::Cause;
 
 /// The consumer `orders`.
-pub(crate) fn reactions() -> Reactions {
-    Reactions::of("orders")
+pub(crate) fn consumer() -> Consumer {
+    Consumer::of("orders")
         .locking(lock_orders)
         .warning(what_stays_open)
         .on(async |tx, m: &Message<StockReserved>| {
@@ -47,13 +47,18 @@ pub(crate) fn reactions() -> Reactions {
         .newest(async |tx, m: &Message<ItemChanged>| catalogue_entry(tx, m).await)
 }
 
-async fn advance(tx: &mut Tx, from: &Envelope, order: OrderId, input: Input) -> Result<(), Failure> {
+async fn advance(tx: &mut Tx, from: &Envelope, order: OrderId, input: Input) -> Result<(), HandlerError> {
     saga::advance(tx, &from.tenant, order, input, &Cause::message(from)).await?;
     Ok(())
 }
 
 /// A payment that belongs to no order is none of our business.
-async fn of_order(tx: &mut Tx, from: &Envelope, order: Option<OrderId>, input: Input) -> Result<(), Failure> {
+async fn of_order(
+    tx: &mut Tx,
+    from: &Envelope,
+    order: Option<OrderId>,
+    input: Input,
+) -> Result<(), HandlerError> {
     match order {
         Some(order) => advance(tx, from, order, input).await,
         None => Ok(()),
@@ -61,16 +66,16 @@ async fn of_order(tx: &mut Tx, from: &Envelope, order: Option<OrderId>, input: I
 }
 
 /// Takes over an item's entry. An item is its tenant's SKU and nobody else's.
-async fn catalogue_entry(tx: &mut Tx, changed: &Message<ItemChanged>) -> Result<(), Failure> {
+async fn catalogue_entry(tx: &mut Tx, changed: &Message<ItemChanged>) -> Result<(), HandlerError> {
     let (tenant, sku) = (changed.tenant(), &changed.sku);
     if changed.item != ItemId::of(tenant, sku) {
-        return Err(Failure::Refused(format!("item {} is not the SKU {sku} of {tenant}", changed.item)));
+        return Err(HandlerError::Refused(format!("item {} is not the SKU {sku} of {tenant}", changed.item)));
     }
     Ok(catalogue::put(tx, tenant, &changed.data).await?)
 }
 
 /// Every order that the batch concerns. All messages of an order have its id as their key, and stand in this order.
-async fn lock_orders(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
+async fn lock_orders(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
     let ids: Vec<Uuid> = batch.iter().filter_map(order_of).map(OrderId::uuid).collect();
     orders::lock_all(tx, &ids).await?;
     Ok(())

@@ -33,7 +33,7 @@ impl Command {
 }
 
 /// What the commands work with.
-pub struct Desk {
+pub struct OperatorContext {
     /// The service's database.
     pub database: Database,
     /// How topics are called here.
@@ -44,14 +44,14 @@ pub struct Desk {
 
 /// What a command has to say. It has done all that was asked for.
 #[derive(Debug)]
-pub struct Answer {
+pub struct CommandOutput {
     /// For stdout, with its last newline.
     pub text: String,
 }
 
 /// The command could not do its work, or not to the end.
 #[derive(Debug, Error)]
-pub enum OperateError {
+pub enum OperatorError {
     /// The database did not answer, or refused.
     #[error("{0}; does IDEM_DATABASE__URL lead to a running database that is migrated?")]
     Database(#[from] database::Error),
@@ -76,25 +76,25 @@ pub enum OperateError {
     },
 }
 
-impl From<diesel::result::Error> for OperateError {
+impl From<diesel::result::Error> for OperatorError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
     }
 }
 
 /// Does what the command says. `tell` gets a line for people now and then while it lasts.
-pub async fn operate(
+pub async fn run(
     command: Command,
-    desk: &Desk,
+    context: &OperatorContext,
     tell: &mut (dyn FnMut(&str) + Send),
-) -> Result<Answer, OperateError> {
+) -> Result<CommandOutput, OperatorError> {
     match command {
-        Command::Status(status) => status.run(desk).await,
-        Command::Republish(republish) => republish.run(desk, tell).await,
+        Command::Status(status) => status.run(context).await,
+        Command::Republish(republish) => republish.run(context, tell).await,
     }
 }
 
-impl Answer {
+impl CommandOutput {
     /// For machines if they asked, else for people.
     fn new<R: Serialize + ToString>(json: bool, report: &R) -> Self {
         let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { report.to_string() };

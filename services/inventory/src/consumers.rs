@@ -8,15 +8,15 @@ use contracts::events::{
 };
 use contracts::{Event, ItemId, Message, OrderId, TenantId};
 use database::Tx;
-use inbox::{Failure, Incoming, Reactions};
+use inbox::{Consumer, HandlerError, Incoming};
 
 use crate::discarded::what_stays_open;
 use crate::domain::{Decision, Input, Line, State, decide, reservation};
 use crate::store::{items, movements, reservations};
 
 /// The consumer `inventory`.
-pub(crate) fn reactions() -> Reactions {
-    Reactions::of("inventory")
+pub(crate) fn consumer() -> Consumer {
+    Consumer::of("inventory")
         .locking(lock)
         .warning(what_stays_open)
         .on(async |tx, m: &Message<OrderPlaced>| {
@@ -30,7 +30,7 @@ pub(crate) fn reactions() -> Reactions {
 
 /// Locks what the batch will touch: reservations by order, then items by tenant and SKU, each in one sorted statement.
 /// Batches that want the same rows in another order wait here instead of deadlocking.
-async fn lock(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
+async fn lock(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
     let mut items = BTreeSet::new();
     let mut ended = Vec::new();
     for incoming in batch {
@@ -53,12 +53,12 @@ async fn lock(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
 }
 
 /// Moves an order's reservation by one input.
-async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -> Result<(), Failure> {
+async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -> Result<(), HandlerError> {
     let reservation = reservations::find(tx, tenant, order).await?;
     // A confirmation of what is not held is refused by the table, a second reservation by its key.
     if reservation.is_none() && input == Input::Cancelled && reservations::holder(tx, order).await?.is_some()
     {
-        return Err(Failure::Refused(format!("order {order} is not an order of {tenant}")));
+        return Err(HandlerError::Refused(format!("order {order} is not an order of {tenant}")));
     }
     match decide(reservation, input)? {
         Decision::Reserve(lines) => reserve(tx, tenant, order, &lines).await,
@@ -68,7 +68,7 @@ async fn advance(tx: &mut Tx, tenant: &TenantId, order: OrderId, input: Input) -
     }
 }
 
-async fn reserve(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<(), Failure> {
+async fn reserve(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<(), HandlerError> {
     let stocks = items::lock_stock(tx, lines.iter().map(|line| line.item)).await?;
     match reservation::reserve(lines, &stocks) {
         Ok(stocks) => {
@@ -81,7 +81,7 @@ async fn reserve(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line])
     }
 }
 
-async fn ship(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<(), Failure> {
+async fn ship(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<(), HandlerError> {
     let stocks = items::lock_stock(tx, lines.iter().map(|line| line.item)).await?;
     items::set_stock(tx, &reservation::ship(lines, &stocks)?).await?;
     movements::record_shipment(tx, tenant, order, lines).await?;
@@ -89,14 +89,14 @@ async fn ship(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) ->
     tell(tx, tenant, sequence, &StockShipped { order })
 }
 
-async fn release(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<(), Failure> {
+async fn release(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<(), HandlerError> {
     let stocks = items::lock_stock(tx, lines.iter().map(|line| line.item)).await?;
     items::set_stock(tx, &reservation::release(lines, &stocks)?).await?;
     let sequence = reservations::end(tx, tenant, order, State::Released).await?;
     tell(tx, tenant, sequence, &StockReleased { order })
 }
 
-fn tell<E: Event>(tx: &mut Tx, tenant: &TenantId, sequence: i64, event: &E) -> Result<(), Failure> {
-    outbox::append(tx, tenant, sequence, event).map_err(|error| Failure::Refused(error.to_string()))?;
+fn tell<E: Event>(tx: &mut Tx, tenant: &TenantId, sequence: i64, event: &E) -> Result<(), HandlerError> {
+    outbox::append(tx, tenant, sequence, event).map_err(|error| HandlerError::Refused(error.to_string()))?;
     Ok(())
 }

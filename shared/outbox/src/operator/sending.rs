@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::published::Published;
 use super::words::Number;
-use super::{Desk, OperateError};
+use super::{OperatorContext, OperatorError};
 use crate::letter::Letter;
 use crate::rows::{self, StoredEvent};
 
@@ -40,8 +40,8 @@ pub(super) struct Sending {
 
 impl Sending {
     /// Makes sure that Kafka is there.
-    pub(super) async fn prepare(desk: &Desk, messages: u64) -> Result<Self, OperateError> {
-        let brokers = desk.brokers.clone().ok_or(OperateError::NoBrokers)?;
+    pub(super) async fn prepare(context: &OperatorContext, messages: u64) -> Result<Self, OperatorError> {
+        let brokers = context.brokers.clone().ok_or(OperatorError::NoBrokers)?;
         health(&brokers, SOON).await?;
         // Nobody waits for a single message here, so they may wait for company.
         let settings = PublisherSettings {
@@ -50,7 +50,7 @@ impl Sending {
             ..PublisherSettings::default()
         };
         let (publisher, acks) = Publisher::connect(&brokers, settings)?;
-        let (topics, known) = (desk.topics.clone(), BTreeSet::new());
+        let (topics, known) = (context.topics.clone(), BTreeSet::new());
         Ok(Self { brokers, topics, publisher, acks, known, messages, taken: 0, acknowledged: 0 })
     }
 
@@ -59,9 +59,9 @@ impl Sending {
         mut self,
         published: &Published,
         tell: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<(), OperateError> {
+    ) -> Result<(), OperatorError> {
         let (messages, done) = (self.messages, self.all(published, tell).await);
-        done.map_err(|why| OperateError::Stopped { acknowledged: self.acknowledged, messages, why })
+        done.map_err(|why| OperatorError::Stopped { acknowledged: self.acknowledged, messages, why })
     }
 
     async fn all(

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::published::{First, Published, Wanted};
 use super::sending::Sending;
 use super::words::Number;
-use super::{Answer, Desk, OperateError};
+use super::{CommandOutput, OperatorContext, OperatorError};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -41,25 +41,25 @@ impl Republish {
 
     pub(super) async fn run(
         self,
-        desk: &Desk,
+        context: &OperatorContext,
         tell: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Answer, OperateError> {
-        let database = &desk.database;
+    ) -> Result<CommandOutput, OperatorError> {
+        let database = &context.database;
         let published = Published::find(database, &self.wanted).await?;
         let plan = Plan::make(&published).await?;
         if !self.dry_run
             && let Some(first) = &plan.first
         {
-            let sending = Sending::prepare(desk, plan.messages).await?;
+            let sending = Sending::prepare(context, plan.messages).await?;
             self.record(database, &plan, first).await?;
             sending.send(&published, tell).await?;
         }
         let rows_since = published.oldest.map(to_rfc3339);
-        Ok(Answer::new(self.json, &Report { dry_run: self.dry_run, plan, rows_since }))
+        Ok(CommandOutput::new(self.json, &Report { dry_run: self.dry_run, plan, rows_since }))
     }
 
     /// The fact stands before the first message goes out, so a run that is killed half-way is known, too.
-    async fn record(&self, database: &Database, plan: &Plan, first: &First) -> Result<(), OperateError> {
+    async fn record(&self, database: &Database, plan: &Plan, first: &First) -> Result<(), OperatorError> {
         // An aggregate is one tenant's; a stretch of time is everybody's.
         let tenant: Option<TenantId> = match self.wanted.aggregate {
             Some(_) => first.tenant_id.parse().ok(),
@@ -93,7 +93,7 @@ struct Plan {
 }
 
 impl Plan {
-    async fn make(published: &Published) -> Result<Self, OperateError> {
+    async fn make(published: &Published) -> Result<Self, OperatorError> {
         let (mut messages, mut first, mut last_id) = (0, None, None);
         for after in published.strides() {
             let ids = published.ids(after).await?;

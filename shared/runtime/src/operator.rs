@@ -5,37 +5,38 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use database::Database;
-use inbox::operate::Desk;
+use inbox::operator::OperatorContext;
 use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 use crate::command::print;
 use crate::config::{Config, Faults, Purpose, environment};
-use crate::{Answer, Context, OwnCommand, Service, telemetry};
+use crate::{CommandOutput, Context, Service, ServiceCommand, telemetry};
 
 /// For commands that ask Kafka.
 const KAFKA: &[&str] = &["kafka.brokers"];
 
-pub(crate) fn inbox<S: Service>(command: inbox::operate::Command) -> Result<ExitCode, Faults> {
+pub(crate) fn inbox<S: Service>(command: inbox::operator::Command) -> Result<ExitCode, Faults> {
     operate::<S, _>(if command.needs_kafka() { KAFKA } else { &[] }, async move |config, database| {
         let Config { kafka, service, .. } = config;
         let context =
             Context::<S> { database: database.clone(), topics: kafka.topics.clone(), settings: service };
-        let Some(reactions) = S::reactions(&context) else {
+        let Some(consumer) = S::consumer(&context) else {
             return Err(format!("{} listens to nobody: it has no inbox", S::NAME).into());
         };
-        let desk = Desk { database, topics: kafka.topics, reactions, brokers: kafka.brokers };
-        Ok(inbox::operate::operate(command, &desk).await?)
+        let context = OperatorContext { database, topics: kafka.topics, consumer, brokers: kafka.brokers };
+        Ok(inbox::operator::run(command, &context).await?)
     })
 }
 
-pub(crate) fn outbox<S: Service>(command: outbox::operate::Command) -> Result<ExitCode, Faults> {
+pub(crate) fn outbox<S: Service>(command: outbox::operator::Command) -> Result<ExitCode, Faults> {
     operate::<S, _>(if command.needs_kafka() { KAFKA } else { &[] }, async move |config, database| {
         let Config { kafka, .. } = config;
-        let desk = outbox::operate::Desk { database, topics: kafka.topics, brokers: kafka.brokers };
+        let context =
+            outbox::operator::OperatorContext { database, topics: kafka.topics, brokers: kafka.brokers };
         let tell = &mut |line: &str| eprintln!("{}: {line}", S::NAME);
-        let answer = outbox::operate::operate(command, &desk, tell).await?;
-        Ok(Answer { text: answer.text, done: true })
+        let answer = outbox::operator::run(command, &context, tell).await?;
+        Ok(CommandOutput { text: answer.text, done: true })
     })
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn own<S: Service>(command: S::Command) -> Result<ExitCode, Faults> {
 /// done, else 1.
 fn operate<S: Service, F>(beside: &'static [&'static str], work: F) -> Result<ExitCode, Faults>
 where
-    F: AsyncFnOnce(Config<S>, Database) -> Result<Answer, Box<dyn std::error::Error>>,
+    F: AsyncFnOnce(Config<S>, Database) -> Result<CommandOutput, Box<dyn std::error::Error>>,
 {
     let mut config = Config::<S>::read(Purpose::Operate { beside }, environment())?;
     // What the command has to say stands in its answer; the log is for what goes wrong beside it.
@@ -64,7 +65,7 @@ where
             },
         );
     Ok(match answered {
-        Ok(Answer { text, done }) => {
+        Ok(CommandOutput { text, done }) => {
             print(&text);
             if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::table::shown;
-use crate::Failure;
+use crate::HandlerError;
 use crate::incoming::{Entry, Line};
 
 /// All that one command did.
@@ -45,7 +45,7 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Failed {
     pub(super) message: Option<Step>,
-    pub(super) failure: Failure,
+    pub(super) failure: HandlerError,
 }
 
 impl Serialize for Failed {
@@ -57,7 +57,7 @@ impl Serialize for Failed {
     }
 }
 
-impl<F: Into<Failure>> From<F> for Failed {
+impl<F: Into<HandlerError>> From<F> for Failed {
     fn from(failure: F) -> Self {
         Self { message: None, failure: failure.into() }
     }

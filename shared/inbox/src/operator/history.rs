@@ -9,11 +9,11 @@ use crate::incoming::{Incoming, Line};
 use crate::park::inbox_parked;
 use crate::sequence::{Place, Sequences};
 use crate::stored::{About, Stored};
-use crate::{Failure, Reactions, apply, park};
+use crate::{Consumer, HandlerError, apply, park};
 
 /// The waiting messages of one aggregate, as one source tells its history. Whoever has it open, has it alone.
 pub(super) struct History<'d> {
-    reactions: &'d Reactions,
+    reactions: &'d Consumer,
     pub(super) line: Line,
     sequences: Sequences,
     /// In order.
@@ -24,8 +24,8 @@ pub(super) struct History<'d> {
 impl<'d> History<'d> {
     /// Locks the aggregate's sequence, as a consumer does, and then reads what waits: in this order, because it must
     /// see what the one who held the lock has committed.
-    pub(super) async fn open(tx: &mut Tx, reactions: &'d Reactions, line: Line) -> database::Result<Self> {
-        let consumer = reactions.consumer();
+    pub(super) async fn open(tx: &mut Tx, reactions: &'d Consumer, line: Line) -> database::Result<Self> {
+        let consumer = reactions.name();
         let sequences = Sequences::lock(tx, consumer, [line.clone()]).await?;
         let waiting = inbox_parked::table
             .filter(inbox_parked::consumer.eq(consumer))
@@ -39,7 +39,7 @@ impl<'d> History<'d> {
     }
 
     pub(super) fn consumer(&self) -> &'static str {
-        self.reactions.consumer()
+        self.reactions.name()
     }
 
     /// The number that the aggregate's next message has.
@@ -73,26 +73,26 @@ impl<'d> History<'d> {
     }
 
     /// Takes the locks of these messages, as a consumer does before it applies them.
-    pub(super) async fn lock(&self, tx: &mut Tx, messages: &[Incoming]) -> Result<(), Failure> {
+    pub(super) async fn lock(&self, tx: &mut Tx, messages: &[Incoming]) -> Result<(), HandlerError> {
         self.reactions.lock(tx, messages).await
     }
 
     /// Applies a message whose turn it is.
-    pub(super) async fn apply(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), Failure> {
+    pub(super) async fn apply(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), HandlerError> {
         apply::react(tx, self.reactions, &mut self.sequences, incoming).await?;
         self.over.push(incoming.envelope.id.uuid());
         Ok(())
     }
 
     /// Applies a message so that its failure undoes what it did and nothing else.
-    pub(super) async fn try_apply(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), Failure> {
+    pub(super) async fn try_apply(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), HandlerError> {
         let (last, over) = (self.sequences.last(&self.line), self.over.len());
         let tried = tx
             .savepoint(async |tx| {
                 self.lock(tx, std::slice::from_ref(incoming)).await?;
                 self.apply(tx, incoming).await?;
                 // What it has told is written here: refused later, it would take everything with it.
-                Ok::<(), Failure>(tx.flush().await?)
+                Ok::<(), HandlerError>(tx.flush().await?)
             })
             .await;
         if tried.is_err() {
@@ -115,7 +115,7 @@ impl<'d> History<'d> {
     /// Writes down how far the history is, who waits no longer, and everything that its messages have told.
     pub(super) async fn store(self, tx: &mut Tx) -> database::Result<()> {
         self.sequences.store(tx).await?;
-        park::remove(tx, self.reactions.consumer(), &self.over).await?;
+        park::remove(tx, self.reactions.name(), &self.over).await?;
         tx.flush().await
     }
 }

@@ -16,7 +16,7 @@ use messaging::Brokers;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::{Failure, Reactions};
+use crate::{Consumer, HandlerError};
 use report::Failed;
 
 /// The commands below `SERVICE inbox`.
@@ -45,20 +45,20 @@ impl Command {
 }
 
 /// What the commands work with.
-pub struct Desk {
+pub struct OperatorContext {
     /// The service's database.
     pub database: Database,
     /// How topics are called here.
     pub topics: Topics,
     /// The service's own reactions: a redrive applies messages with them.
-    pub reactions: Reactions,
+    pub consumer: Consumer,
     /// Where Kafka is, if the command needs it.
     pub brokers: Option<Brokers>,
 }
 
 /// What a command has to say.
 #[derive(Debug)]
-pub struct Answer {
+pub struct CommandOutput {
     /// For stdout, with its last newline.
     pub text: String,
     /// Whether everything that was asked for is done, or was done before. If not, the text says what and why.
@@ -67,7 +67,7 @@ pub struct Answer {
 
 /// The command could not do its work at all. Nothing was changed.
 #[derive(Debug, Error)]
-pub enum OperateError {
+pub enum OperatorError {
     /// The database did not answer, or refused.
     #[error(transparent)]
     Database(#[from] database::Error),
@@ -79,20 +79,20 @@ pub enum OperateError {
     NoBrokers,
 }
 
-impl From<diesel::result::Error> for OperateError {
+impl From<diesel::result::Error> for OperatorError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
     }
 }
 
 /// Does what the command says.
-pub async fn operate(command: Command, desk: &Desk) -> Result<Answer, OperateError> {
+pub async fn run(command: Command, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
     match command {
-        Command::Parked(parked) => parked.run(desk).await,
-        Command::Show(show) => show.run(desk).await,
-        Command::Redrive(redrive) => redrive.run(desk).await,
-        Command::Discard(discard) => discard.run(desk).await,
-        Command::Rewind(rewind) => rewind.run(desk).await,
+        Command::Parked(parked) => parked.run(context).await,
+        Command::Show(show) => show.run(context).await,
+        Command::Redrive(redrive) => redrive.run(context).await,
+        Command::Discard(discard) => discard.run(context).await,
+        Command::Rewind(rewind) => rewind.run(context).await,
     }
 }
 
@@ -103,7 +103,8 @@ const TRIES: usize = 5;
 async fn patient<T>(mut work: impl AsyncFnMut() -> Result<T, Failed>) -> Result<T, Failed> {
     let mut done = work().await;
     for _ in 1..TRIES {
-        let Err(Failed { failure: Failure::Database(database::Error::Contention(_)), .. }) = &done else {
+        let Err(Failed { failure: HandlerError::Database(database::Error::Contention(_)), .. }) = &done
+        else {
             break;
         };
         done = work().await;
@@ -111,7 +112,7 @@ async fn patient<T>(mut work: impl AsyncFnMut() -> Result<T, Failed>) -> Result<
     done
 }
 
-impl Answer {
+impl CommandOutput {
     /// For machines if they asked (`json`), else for people.
     pub fn new<R: Serialize>(json: bool, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> Self {
         let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { text(report) };

@@ -4,7 +4,7 @@
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
 use contracts::{Caller, Event, Message, Money, OrderId, TenantId};
 use database::Tx;
-use inbox::{Failure, Incoming, Reactions};
+use inbox::{Consumer, HandlerError, Incoming};
 use uuid::Uuid;
 
 use crate::advance;
@@ -18,9 +18,9 @@ use crate::store::intents;
 use crate::store::payments::{self, NewPayment, PaymentRow};
 
 /// The consumer `payments`; `forms` write what the processor is asked.
-pub(crate) fn reactions(forms: Forms) -> Reactions {
+pub(crate) fn consumer(forms: Forms) -> Consumer {
     let for_cancellation = forms.clone();
-    Reactions::of("payments")
+    Consumer::of("payments")
         .locking(lock_payments)
         .warning(what_stays_open)
         .on(async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
@@ -30,11 +30,15 @@ pub(crate) fn reactions(forms: Forms) -> Reactions {
 }
 
 /// The stock is held: accept the charge. Asked twice, it is accepted once.
-pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequested>) -> Result<(), Failure> {
+pub async fn charge(
+    tx: &mut Tx,
+    forms: &Forms,
+    wanted: &Message<PaymentRequested>,
+) -> Result<(), HandlerError> {
     let expires_at = database::time::from_rfc3339(wanted.expires_at.as_str())
-        .ok_or_else(|| Failure::Refused("expires_at is not RFC 3339".to_owned()))?;
+        .ok_or_else(|| HandlerError::Refused("expires_at is not RFC 3339".to_owned()))?;
     if !(1..=Money::MAX).contains(&wanted.amount.amount) {
-        return Err(Failure::Refused(format!("{} cannot be charged", wanted.amount)));
+        return Err(HandlerError::Refused(format!("{} cannot be charged", wanted.amount)));
     }
     let new = NewPayment {
         id: wanted.payment,
@@ -52,7 +56,7 @@ pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequeste
     let known = payment_of(tx, wanted.tenant(), wanted.order).await?;
     match known {
         Some(known) if known.id() == wanted.payment && known.amount()? == wanted.amount => Ok(()),
-        _ => Err(Failure::Refused(format!(
+        _ => Err(HandlerError::Refused(format!(
             "order {} and payment {} do not belong together: one of them is known with another",
             wanted.order, wanted.payment
         ))),
@@ -60,7 +64,11 @@ pub async fn charge(tx: &mut Tx, forms: &Forms, wanted: &Message<PaymentRequeste
 }
 
 /// The order will not be fulfilled: call its charge off, or see to it that its money is given back.
-pub async fn cancel(tx: &mut Tx, forms: &Forms, cancelled: &Message<OrderCancelled>) -> Result<(), Failure> {
+pub async fn cancel(
+    tx: &mut Tx,
+    forms: &Forms,
+    cancelled: &Message<OrderCancelled>,
+) -> Result<(), HandlerError> {
     let Some(payment) = payment_of(tx, cancelled.tenant(), cancelled.order).await? else {
         return Ok(()); // It was cancelled before it was to be paid.
     };
@@ -75,11 +83,11 @@ pub async fn cancel(tx: &mut Tx, forms: &Forms, cancelled: &Message<OrderCancell
 ///
 /// `orders` confirms only what was captured. A confirmation of anything else is not believed: it is parked, so that
 /// people see which of the two is wrong, and nothing is earned meanwhile.
-pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result<(), Failure> {
+pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
     let order = confirmed.order;
     let payment = payment_of(tx, confirmed.tenant(), order).await?;
     let payment = payment.filter(|payment| payment.id() == confirmed.payment).ok_or_else(|| {
-        Failure::Refused(format!(
+        HandlerError::Refused(format!(
             "order {order} is confirmed for payment {}, which is not its",
             confirmed.payment
         ))
@@ -89,7 +97,7 @@ pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result
     }
     let Payment { state, cancel_requested } = payment.payment()?;
     if !matches!(state, State::Captured(_)) || cancel_requested {
-        return Err(Failure::Refused(format!(
+        return Err(HandlerError::Refused(format!(
             "order {order} is confirmed, but its payment {} is {state:?} (cancelled: {cancel_requested})",
             payment.id()
         )));
@@ -100,17 +108,21 @@ pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result
 }
 
 /// The payment of the tenant's order, locked.
-async fn payment_of(tx: &mut Tx, tenant: &TenantId, order: OrderId) -> Result<Option<PaymentRow>, Failure> {
+async fn payment_of(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+) -> Result<Option<PaymentRow>, HandlerError> {
     match payments::lock_of_order(tx, order).await? {
         Some(payment) if payment.tenant()? != *tenant => {
-            Err(Failure::Refused(format!("order {order} is not an order of {tenant}")))
+            Err(HandlerError::Refused(format!("order {order} is not an order of {tenant}")))
         }
         payment => Ok(payment),
     }
 }
 
 /// Every payment that the batch may change.
-async fn lock_payments(tx: &mut Tx, batch: &[Incoming]) -> Result<(), Failure> {
+async fn lock_payments(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
     let ends = [OrderCancelled::TYPE, OrderConfirmed::TYPE];
     let ended =
         batch.iter().map(Incoming::envelope).filter(|envelope| ends.contains(&envelope.kind.as_str()));

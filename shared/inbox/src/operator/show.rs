@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::parked::{Message, with_followers};
 use super::table::{shown, table};
-use super::{Answer, Desk, OperateError};
+use super::{CommandOutput, OperatorContext, OperatorError};
 use crate::bytes::{base64, sha256};
 use crate::park::inbox_parked;
 use crate::sequence;
@@ -42,14 +42,14 @@ struct Report {
 }
 
 impl Show {
-    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
-        let mut connection = desk.database.connection().await?;
-        let consumer = desk.reactions.consumer();
+    pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
+        let mut connection = context.database.connection().await?;
+        let consumer = context.consumer.name();
         let row = inbox_parked::table.find((consumer, self.message_id));
         let found = row.select(Stored::as_select()).first(&mut connection).await.optional()?;
         let Some(Stored { about, payload }) = found else {
             let text = format!("message {} does not wait\n", self.message_id);
-            return Ok(Answer { text, done: false });
+            return Ok(CommandOutput { text, done: false });
         };
         let line = about.line();
         let history: Vec<About> = inbox_parked::table
@@ -73,7 +73,7 @@ impl Show {
             payload_base64: std::str::from_utf8(&payload).is_err().then(|| base64(&payload)),
             payload_text: String::from_utf8(payload).ok(),
         };
-        Ok(Answer::new(self.json, true, &report, Report::text))
+        Ok(CommandOutput::new(self.json, true, &report, Report::text))
     }
 }
 

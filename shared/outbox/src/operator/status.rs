@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use serde::Serialize;
 
 use super::words::{Length, Number};
-use super::{Answer, Desk, OperateError};
+use super::{CommandOutput, OperatorContext, OperatorError};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -22,15 +22,15 @@ pub struct Status {
 }
 
 impl Status {
-    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
-        let database = &desk.database;
+    pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
+        let database = &context.database;
         let relay = relay(database).await?;
         // Before the backlog: what is published in between may be counted as waiting, never the other way round.
         let cursor = progress(database).await?;
         let backlog = backlog(database, &cursor).await?;
         let (partitions, default_holds_rows) = partitions(database).await?;
         let report = Report { relay, cursor, backlog, partitions, default_holds_rows };
-        Ok(Answer::new(self.json, &report))
+        Ok(CommandOutput::new(self.json, &report))
     }
 }
 
@@ -105,7 +105,7 @@ struct Partition {
     rows_estimate: i64,
 }
 
-async fn relay(database: &Database) -> Result<Relay, OperateError> {
+async fn relay(database: &Database) -> Result<Relay, OperatorError> {
     const LEASE: &str = "\
         SELECT lease_until > clock_timestamp() AS active, owner, epoch, \
                CASE WHEN isfinite(lease_until) \
@@ -115,7 +115,7 @@ async fn relay(database: &Database) -> Result<Relay, OperateError> {
     Ok(sql_query(LEASE).get_result(&mut connection).await?)
 }
 
-async fn progress(database: &Database) -> Result<Progress, OperateError> {
+async fn progress(database: &Database) -> Result<Progress, OperatorError> {
     const PROGRESS: &str = "\
         SELECT snapshot_a, snapshot_b, last_id, \
                round(extract(epoch FROM clock_timestamp() - updated_at), 3)::float8 AS age_seconds \
@@ -126,7 +126,7 @@ async fn progress(database: &Database) -> Result<Progress, OperateError> {
 
 /// The relay's next windows, all in one: what is committed now and neither seen by A, nor in the window up to B and
 /// published. The two parts are those of the relay's own query.
-async fn backlog(database: &Database, cursor: &Progress) -> Result<Backlog, OperateError> {
+async fn backlog(database: &Database, cursor: &Progress) -> Result<Backlog, OperatorError> {
     const BACKLOG: &str = "\
         WITH unseen AS ( \
             SELECT id, xid, created_at FROM outbox_event WHERE xid >= pg_snapshot_xmax($1::pg_snapshot) \
@@ -148,7 +148,7 @@ async fn backlog(database: &Database, cursor: &Progress) -> Result<Backlog, Oper
     Ok(found)
 }
 
-async fn partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperateError> {
+async fn partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperatorError> {
     // After a crash the server has forgotten what it counted, but not what ANALYZE found.
     const PARTITIONS: &str = "\
         SELECT part.relname::text AS name, \

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::history::History;
 use super::report::{Failed, Redriven, Report, Step};
-use super::{Answer, Desk, OperateError, patient};
-use crate::Failure;
+use super::{CommandOutput, OperatorContext, OperatorError, patient};
+use crate::HandlerError;
 use crate::incoming::{Line, UNKNOWN};
 use crate::park::{PARKED, inbox_parked};
 use crate::sequence::Place;
@@ -48,9 +48,9 @@ struct Which {
 
 impl Which {
     /// The histories that are meant, in one order for everybody.
-    async fn lines(&self, desk: &Desk) -> Result<Vec<Line>, OperateError> {
+    async fn lines(&self, context: &OperatorContext) -> Result<Vec<Line>, OperatorError> {
         let mut parked = inbox_parked::table
-            .filter(inbox_parked::consumer.eq(desk.reactions.consumer()))
+            .filter(inbox_parked::consumer.eq(context.consumer.name()))
             .filter(inbox_parked::state.eq(PARKED))
             .select((inbox_parked::source, inbox_parked::aggregate_id))
             .distinct()
@@ -62,25 +62,25 @@ impl Which {
         if let Some(aggregate) = self.aggregate {
             parked = parked.filter(inbox_parked::aggregate_id.eq(aggregate));
         }
-        let lines: Vec<(String, Uuid)> = parked.load(&mut desk.database.connection().await?).await?;
+        let lines: Vec<(String, Uuid)> = parked.load(&mut context.database.connection().await?).await?;
         Ok(lines.into_iter().map(|(source, aggregate)| Line { source, aggregate }).collect())
     }
 }
 
 impl Redrive {
-    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
+    pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
         let mut report = Report { dry_run: self.dry_run, aggregates: Vec::new() };
-        for line in self.which.lines(desk).await? {
-            let redriven = patient(async || self.aggregate(desk, &line).await).await;
+        for line in self.which.lines(context).await? {
+            let redriven = patient(async || self.aggregate(context, &line).await).await;
             report.aggregates.push(redriven.unwrap_or_else(|failed| Redriven::failed(&line, failed)));
         }
-        Ok(Answer::new(self.json, report.is_done(), &report, Report::text))
+        Ok(CommandOutput::new(self.json, report.is_done(), &report, Report::text))
     }
 
     /// All of one aggregate that can be applied, or nothing.
-    async fn aggregate(&self, desk: &Desk, line: &Line) -> Result<Redriven, Failed> {
-        let mut tx = desk.database.begin().await?;
-        let mut history = History::open(&mut tx, &desk.reactions, line.clone()).await?;
+    async fn aggregate(&self, context: &OperatorContext, line: &Line) -> Result<Redriven, Failed> {
+        let mut tx = context.database.begin().await?;
+        let mut history = History::open(&mut tx, &context.consumer, line.clone()).await?;
         let redriven = apply_all(&mut tx, &mut history).await?;
         if redriven.changed_nothing() {
             tx.rollback().await?;
@@ -93,7 +93,7 @@ impl Redrive {
         audit::record(
             &mut tx,
             fact.with(json!({
-                "consumer": desk.reactions.consumer(),
+                "consumer": context.consumer.name(),
                 "source": line.source,
                 "applied": redriven.applied,
                 "superseded": redriven.superseded,
@@ -151,7 +151,7 @@ impl Redriven {
     /// Only what is parked waits for somebody to do something.
     fn leave(&mut self, about: &About, why: &str) {
         if about.is_parked() {
-            let failure = Failure::Refused(why.to_owned());
+            let failure = HandlerError::Refused(why.to_owned());
             let message = Some(Step::of(&about.entry(), about.kind().as_deref()));
             self.left.push(Failed { message, failure });
         }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::table::table;
-use super::{Answer, Desk, OperateError};
+use super::{CommandOutput, OperatorContext, OperatorError};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -73,9 +73,9 @@ struct Place {
 }
 
 impl Rewind {
-    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
-        let brokers = desk.brokers.as_ref().ok_or(OperateError::NoBrokers)?;
-        let group = desk.topics.group(desk.reactions.consumer());
+    pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
+        let brokers = context.brokers.as_ref().ok_or(OperatorError::NoBrokers)?;
+        let group = context.topics.group(context.consumer.name());
         let mut report = Report {
             dry_run: self.dry_run,
             rewound: false,
@@ -84,7 +84,7 @@ impl Rewind {
             places: Vec::new(),
             group,
         };
-        match self.topics(desk) {
+        match self.topics(context) {
             Ok(topics) => report.places = self.places(brokers, &report.group, topics).await?,
             Err(refused) => report.refused = Some(refused),
         }
@@ -96,15 +96,15 @@ impl Rewind {
             ));
         }
         if report.refused.is_none() && !report.places.is_empty() && !self.dry_run {
-            self.rewind(desk, brokers, &report).await?;
+            self.rewind(context, brokers, &report).await?;
             report.rewound = true;
         }
-        Ok(Answer::new(self.json, report.refused.is_none(), &report, Report::text))
+        Ok(CommandOutput::new(self.json, report.refused.is_none(), &report, Report::text))
     }
 
-    fn topics(&self, desk: &Desk) -> Result<Vec<String>, String> {
-        let streams = desk.reactions.streams().iter();
-        let all: Vec<String> = streams.clone().map(|stream| desk.topics.events(*stream)).collect();
+    fn topics(&self, context: &OperatorContext) -> Result<Vec<String>, String> {
+        let streams = context.consumer.streams().iter();
+        let all: Vec<String> = streams.clone().map(|stream| context.topics.events(*stream)).collect();
         let Some(wanted) = &self.topic else { return Ok(all) };
         let plain = streams.map(|stream| Stream::topic(*stream)).zip(&all);
         let found = plain.filter(|(plain, full)| plain == wanted || *full == wanted);
@@ -112,7 +112,7 @@ impl Rewind {
         if found.is_empty() {
             return Err(format!(
                 "{} does not read {wanted}; it reads {}",
-                desk.reactions.consumer(),
+                context.consumer.name(),
                 all.join(", ")
             ));
         }
@@ -143,8 +143,13 @@ impl Rewind {
 
     /// The fact stands before the first place is set: a rewind that is killed half-way is known, and may be repeated. No
     /// transaction is held while Kafka is asked.
-    async fn rewind(&self, desk: &Desk, brokers: &Brokers, report: &Report) -> Result<(), OperateError> {
-        let mut tx = desk.database.begin().await?;
+    async fn rewind(
+        &self,
+        context: &OperatorContext,
+        brokers: &Brokers,
+        report: &Report,
+    ) -> Result<(), OperatorError> {
+        let mut tx = context.database.begin().await?;
         let fact = Fact::by_operator(&self.operator, None, "inbox.rewind", "consumer", &report.group);
         audit::record(&mut tx, fact.with(json!({ "places": report.places })));
         tx.commit().await?;

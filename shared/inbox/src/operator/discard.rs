@@ -14,11 +14,11 @@ use super::history::History;
 use super::redrive::missing;
 use super::report::{Failed, Step};
 use super::table::shown;
-use super::{Answer, Desk, OperateError, patient};
+use super::{CommandOutput, OperatorContext, OperatorError, patient};
 use crate::bytes::sha256;
+use crate::consumer::DiscardedMessage;
 use crate::incoming::{Entry, Line, UNKNOWN};
 use crate::park::inbox_parked;
-use crate::reactions::Discarded;
 use crate::sequence::Place;
 use crate::stored::{About, Stored};
 use crate::{ledger, park};
@@ -59,27 +59,30 @@ struct Report {
 }
 
 impl Discard {
-    pub(super) async fn run(self, desk: &Desk) -> Result<Answer, OperateError> {
-        let report = match self.line(desk).await? {
+    pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
+        let report = match self.line(context).await? {
             Some(line) => {
-                let discarded = patient(async || self.discard(desk, &line).await).await;
+                let discarded = patient(async || self.discard(context, &line).await).await;
                 discarded.unwrap_or_else(|failed| self.refused(failed.failure.to_string()))
             }
             None => self.report(),
         };
-        Ok(Answer::new(self.json, report.refused.is_none(), &report, Report::text))
+        Ok(CommandOutput::new(self.json, report.refused.is_none(), &report, Report::text))
     }
 
-    async fn line(&self, desk: &Desk) -> Result<Option<Line>, OperateError> {
-        let row = inbox_parked::table.find((desk.reactions.consumer(), self.message_id));
-        let found: Option<About> =
-            row.select(About::as_select()).first(&mut desk.database.connection().await?).await.optional()?;
+    async fn line(&self, context: &OperatorContext) -> Result<Option<Line>, OperatorError> {
+        let row = inbox_parked::table.find((context.consumer.name(), self.message_id));
+        let found: Option<About> = row
+            .select(About::as_select())
+            .first(&mut context.database.connection().await?)
+            .await
+            .optional()?;
         Ok(found.map(|about| about.line()))
     }
 
-    async fn discard(&self, desk: &Desk, line: &Line) -> Result<Report, Failed> {
-        let mut tx = desk.database.begin().await?;
-        let mut history = History::open(&mut tx, &desk.reactions, line.clone()).await?;
+    async fn discard(&self, context: &OperatorContext, line: &Line) -> Result<Report, Failed> {
+        let mut tx = context.database.begin().await?;
+        let mut history = History::open(&mut tx, &context.consumer, line.clone()).await?;
         let found = history.waiting.iter().find(|stored| stored.about.message_id == self.message_id).cloned();
         let Some(discarded) = found else {
             tx.rollback().await?;
@@ -94,11 +97,11 @@ impl Discard {
                 return Ok(self.refused(refused));
             }
         };
-        go_on(&mut tx, &mut history, desk.reactions.consumer(), &mut report).await?;
+        go_on(&mut tx, &mut history, context.consumer.name(), &mut report).await?;
         history.store(&mut tx).await?;
-        let given_up = Discarded::of(&discarded.about);
-        report.warnings.extend(desk.reactions.warnings(&mut tx, &given_up).await?);
-        self.record(&mut tx, desk, &discarded, &report);
+        let given_up = DiscardedMessage::of(&discarded.about);
+        report.warnings.extend(context.consumer.warnings(&mut tx, &given_up).await?);
+        self.record(&mut tx, context, &discarded, &report);
         if self.dry_run {
             tx.flush().await?;
             tx.rollback().await?;
@@ -146,13 +149,13 @@ impl Discard {
         Ok(Ok(warning))
     }
 
-    fn record(&self, tx: &mut Tx, desk: &Desk, discarded: &Stored, report: &Report) {
+    fn record(&self, tx: &mut Tx, context: &OperatorContext, discarded: &Stored, report: &Report) {
         let Stored { about, payload } = discarded;
         let (line, origin, tenant) = (about.line(), about.origin(), about.tenant());
         let fact =
             Fact::by_operator(&self.operator, tenant.as_ref(), "inbox.discard", "message", self.message_id);
         let details = json!({
-            "consumer": desk.reactions.consumer(),
+            "consumer": context.consumer.name(),
             "source": line.source,
             "aggregate_id": line.aggregate,
             "sequence": about.sequence,
