@@ -15,8 +15,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/idem/target,sharing=locked \
     find . -path ./target -prune -o -type f -exec touch {} + \
     && cargo build --locked --release --bins \
-        -p orders -p payments -p inventory -p provider -p devtool \
-    && for program in orders payments inventory provider devtool; do \
+        -p orders -p payments -p inventory -p stripe-sim -p devtool \
+    && for program in orders payments inventory stripe-sim devtool; do \
          install -D -t /programs "target/release/$program"; \
        done
 # A program with crash points ends itself where a variable tells it to: tests want that, and nobody else.

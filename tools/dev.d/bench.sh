@@ -2,7 +2,7 @@
 # The benchmark: release programs, without crash points, beside what PostgreSQL and Kafka can do on their own.
 
 # What is measured, and what measures. Built like the programs of the container images: no test's features.
-MEASURED=(-p orders -p inventory -p payments -p provider)
+MEASURED=(-p orders -p inventory -p payments -p stripe-sim)
 MEASURING=(-p bench -p devtool)
 
 command_bench() {

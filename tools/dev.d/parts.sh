@@ -44,6 +44,11 @@ service_of() { # name
   echo "${name%-relay}"
 }
 
+# The program of a service or of the provider.
+program_of() { # service
+  if [[ $1 == provider ]]; then echo stripe-sim; else echo "$1"; fi
+}
+
 # Relays have none.
 port_of() { # name
   local second=0

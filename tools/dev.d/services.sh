@@ -63,9 +63,10 @@ foreign_settings() { # name
 }
 
 start_service() { # name
-  local name=$1 service command=serve settings
+  local name=$1 service program command=serve settings
   service=$(service_of "$name")
-  [[ -x $BIN_DIR/$service ]] || die "$BIN_DIR/$service is not there: build it with ./dev up"
+  program=$BIN_DIR/$(program_of "$service")
+  [[ -x $program ]] || die "$program is missing: ./dev up builds it"
   own_settings "$service"
   if is_relay "$name"; then
     command=relay
@@ -73,7 +74,7 @@ start_service() { # name
   else
     serving_settings "$name" "$service"
   fi
-  launch "$name" env "${settings[@]}" "$BIN_DIR/$service" "$command"
+  launch "$name" env "${settings[@]}" "$program" "$command"
 }
 
 # An operators' command of a service, in a process of its own beside those that serve.

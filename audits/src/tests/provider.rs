@@ -32,7 +32,7 @@ const SOUND: &str = r#"
            ('evt_5', 'refund.created', '{"id": "re_3"}'),
            ('evt_6', 'refund.failed', '{"id": "re_3"}');"#;
 
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/provider");
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../tools/stripe-sim/migrations");
 
 const DAMAGES: &[Damage] = &[
     (

@@ -18,12 +18,17 @@ pub struct Program {
     process: Child,
 }
 
+/// The file of a program. The part `provider` is the stand-in for the card processor.
+fn file_of(program: &str) -> &str {
+    if program == "provider" { "stripe-sim" } else { program }
+}
+
 impl Program {
     /// Starts a program with a command and exactly these settings; the log is JSON. The name is for people.
     pub fn start(name: &str, program: &str, command: &str, settings: &[(String, String)]) -> Self {
         let log = std::env::temp_dir().join(format!("idem-{name}-{}.log", Uuid::new_v4().simple()));
         let file = File::create(&log).unwrap();
-        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join(program))
+        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join(file_of(program)))
             .arg(command)
             .env_clear()
             .env("IDEM_LOG__FORMAT", "json")

@@ -23,7 +23,7 @@ fn the_programs_under_test_have_every_crash_point_and_the_provider_none() {
     let found: BTreeSet<String> = ["orders", "payments", "inventory"].into_iter().flat_map(places).collect();
     let all: BTreeSet<String> = crash_points().into_iter().map(str::to_owned).collect();
     assert_eq!(found, all, "were the programs built with crash points?");
-    assert_eq!(places("provider"), BTreeSet::new(), "it is somebody else's system");
+    assert_eq!(places("stripe-sim"), BTreeSet::new(), "it is somebody else's system");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,7 +35,7 @@ impl StandIn {
     pub(super) async fn start(faults: &Value) -> Self {
         let (books, port) = (TestDatabase::empty().await, free_port());
         hurry(&books).await;
-        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join("provider"))
+        let process = Command::new(PathBuf::from(given("IDEM_BIN_DIR")).join("stripe-sim"))
             .arg("serve")
             .env_clear()
             .env("IDEM_DATABASE__URL", books.service_url(None))

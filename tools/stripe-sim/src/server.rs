@@ -20,7 +20,7 @@ use crate::webhooks::{self, Endpoints};
 use crate::{api, bank, store};
 
 /// The tables of the books.
-pub const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/provider");
+pub const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
 /// How long a request may still take after the end was asked for: more than the slowest card.
 const DRAIN_SECONDS: u64 = 10;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use provider::Pace;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::Sha256;
+use stripe_sim::Pace;
 use testkit::eventually;
 
 use crate::bench::{Answer, Bench, VISA, read};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use diesel_async::SimpleAsyncConnection;
 use futures_util::future::join_all;
-use provider::Pace;
+use stripe_sim::Pace;
 use testkit::eventually;
 
 use crate::bench::{Answer, Bench, VISA, charge_form, post_to};

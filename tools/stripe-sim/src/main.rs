@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use provider::{LogFormat, Provider, Settings, WrongSettings};
+use stripe_sim::{LogFormat, Provider, Settings, WrongSettings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -78,7 +78,7 @@ async fn migrate() -> ExitCode {
         Err(faults) => return misconfigured(&faults),
     };
     log("info", LogFormat::Pretty);
-    match provider::migrate(&url).await {
+    match stripe_sim::migrate(&url).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&error),
     }
@@ -93,11 +93,11 @@ fn health() -> ExitCode {
     match ask::is_ready(address) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
-            eprintln!("provider: the instance at {address} is not ready");
+            eprintln!("stripe-sim: the instance at {address} is not ready");
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("provider: nothing answers at {address}: {error}");
+            eprintln!("stripe-sim: nothing answers at {address}: {error}");
             ExitCode::FAILURE
         }
     }
@@ -124,11 +124,11 @@ fn log(level: &str, format: LogFormat) {
 
 /// Printed and not logged: how to log is among the settings.
 fn misconfigured(faults: &WrongSettings) -> ExitCode {
-    eprintln!("provider: {faults}");
+    eprintln!("stripe-sim: {faults}");
     ExitCode::from(WRONG_SETTINGS)
 }
 
 fn failed(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("provider: {error}");
+    eprintln!("stripe-sim: {error}");
     ExitCode::FAILURE
 }

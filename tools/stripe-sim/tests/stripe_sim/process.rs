@@ -11,7 +11,7 @@ use crate::bench::{Bench, VISA, charge_form, client, post_to, read};
 use crate::listener::{Heard, Listener};
 
 fn provider(command: &str) -> Command {
-    let mut provider = Command::new(env!("CARGO_BIN_EXE_provider"));
+    let mut provider = Command::new(env!("CARGO_BIN_EXE_stripe-sim"));
     provider.arg(command).env_clear().stdin(Stdio::null()).kill_on_drop(true);
     provider
 }

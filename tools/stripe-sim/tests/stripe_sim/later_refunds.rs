@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use provider::Pace;
 use serde_json::{Value, json};
+use stripe_sim::Pace;
 use testkit::eventually;
 
 use crate::bench::{Bench, VISA};
