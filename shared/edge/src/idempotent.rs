@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use database::{AppendTx, Tx, Work};
+use database::{AppendTx, Handler, Tx};
 use idempotency::{Operation, StoredResponse};
 
 use crate::answer::respond;
@@ -27,19 +27,14 @@ impl<W: Command> Idempotent<W> {
     /// on contention it is run again from the start.
     pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
-        for<'t, 'w> F: AsyncFnOnce(&'t mut Tx, &'w CommandRequest<W>) -> Result<Reply, CommandError>
-            + Work<&'t mut Tx, &'w CommandRequest<W>, Result<Reply, CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let Arrival { edge, intent, body } = self.arrival;
         let command = async move |tx: &mut Tx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
             let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
-            let reply = handler(tx, &request).await?;
+            let reply = handler.run(tx, &request).await?;
             Ok(reply.into())
         };
         let answer = idempotency::execute(&edge.database, edge.settings.retention, intent, command).await?;
@@ -51,19 +46,14 @@ impl<W: Command> Idempotent<W> {
     /// The closure gets a [`AppendTx`]: it can read, and note what is to be written. It may be run again.
     pub async fn execute_in_group<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
-        for<'d, 'w> F: AsyncFnOnce(&'d mut AppendTx, &'w CommandRequest<W>) -> Result<Reply, CommandError>
-            + Work<&'d mut AppendTx, &'w CommandRequest<W>, Result<Reply, CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        F: Handler<AppendTx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let Arrival { edge, intent, body } = self.arrival;
         let command = async move |draft: &mut AppendTx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
             let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
-            let reply = handler(draft, &request).await?;
+            let reply = handler.run(draft, &request).await?;
             Ok(reply.into())
         };
         let answer = edge.groups.execute(intent, command).await?;

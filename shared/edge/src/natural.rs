@@ -6,7 +6,7 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use database::{Tx, Work};
+use database::{Handler, Tx};
 use idempotency::{Operation, StoredResponse};
 
 use crate::answer::send;
@@ -28,19 +28,14 @@ impl<W: Command> Natural<W> {
     /// Carries the command out in one transaction; on contention it is run again from the start.
     pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
-        for<'t, 'w> F: AsyncFnOnce(&'t mut Tx, &'w CommandRequest<W>) -> Result<Reply, CommandError>
-            + Work<&'t mut Tx, &'w CommandRequest<W>, Result<Reply, CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let Self { edge, principal, traceparent, body, .. } = self;
         let command = async move |tx: &mut Tx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
             let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
-            let reply = handler(tx, &request).await?;
+            let reply = handler.run(tx, &request).await?;
             Ok(reply.into())
         };
         let caller = principal.caller().clone();

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use database::{Tx, Work};
+use database::{Handler, Tx};
 use idempotency::{Operation, WaitPolicy};
 
 use crate::answer::respond;
@@ -31,28 +31,18 @@ impl<W: Command> Phased<W> {
     /// out tells the outcome by [`idempotency::conclude`]. On contention both are run again from the start.
     pub async fn start<B, R>(self, begin: B, resume: R) -> Result<HttpResponse, Problem>
     where
-        for<'t, 'w> B: AsyncFnOnce(&'t mut Tx, &'w CommandRequest<W>) -> Result<(), CommandError>
-            + Work<&'t mut Tx, &'w CommandRequest<W>, Result<(), CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-            + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        B: Handler<Tx, CommandRequest<W>, Result<(), CommandError>>,
+        R: Handler<Tx, Operation, Result<(), CommandError>>,
     {
         let Arrival { edge, intent, body } = self.arrival;
         let begin =
             async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::CommandError> {
                 let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
-                Ok(begin(tx, &request).await?)
+                Ok(begin.run(tx, &request).await?)
             };
         let resume =
             async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::CommandError> {
-                Ok(resume(tx, operation).await?)
+                Ok(resume.run(tx, operation).await?)
             };
         let patience = WaitPolicy { limit: edge.settings.operation_wait, receipt: accepted };
         let retention = edge.settings.retention;

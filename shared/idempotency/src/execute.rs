@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use contracts::{Caller, OperationId};
 use database::functions::clock_timestamp;
-use database::{Database, Error, ErrorClass, Tx, UnitOfWork, Work};
+use database::{Database, Error, ErrorClass, Handler, Tx, UnitOfWork};
 use diesel_async::RunQueryDsl;
 use tracing::Instrument;
 
@@ -31,12 +31,7 @@ pub async fn execute<F>(
     command: F,
 ) -> Result<Outcome, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
+    F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
     let worker = database.clone();
     let unit = async move {
@@ -87,9 +82,7 @@ async fn once<F>(
     command: F,
 ) -> Result<Outcome, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-        + Send,
+    F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
     let (mut tx, operation) = match enter(database, intent).await? {
         Entry::Continue(begun) => begun,
@@ -99,7 +92,7 @@ where
 
     tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
     tx.set_traceparent(intent.traceparent.clone());
-    let receipt = match command(&mut tx, &operation).await {
+    let receipt = match command.run(&mut tx, &operation).await {
         Ok(receipt) => receipt,
         Err(CommandError::Rejected(receipt)) => {
             // Undone as a whole, and kept by a transaction of its own: a savepoint would cost every success a round
@@ -157,12 +150,7 @@ pub async fn execute_natural<F>(
     command: F,
 ) -> Result<StoredResponse, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
+    F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
     let worker = database.clone();
     let unit = async move {
@@ -186,14 +174,12 @@ async fn once_naturally<F>(
     command: F,
 ) -> Result<StoredResponse, Error>
 where
-    for<'t, 'o> F: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<StoredResponse, CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-        + Send,
+    F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
     let now = diesel::select(clock_timestamp());
     let (mut tx, at) = database.begin_reading(async |mut tx| Ok(now.get_result(&mut tx).await?)).await?;
     tx.set_traceparent(traceparent);
-    match command(&mut tx, &Operation { id, caller: caller.clone(), at }).await {
+    match command.run(&mut tx, &Operation { id, caller: caller.clone(), at }).await {
         Ok(receipt) => {
             tx.commit().await?;
             Ok(receipt)

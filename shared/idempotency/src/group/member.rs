@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use database::{AppendTx, Error, SharedTx, Work};
+use database::{AppendTx, Error, Handler, SharedTx};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -33,12 +33,7 @@ impl Member {
         command: F,
     ) -> (Self, oneshot::Receiver<Result<Outcome, Error>>)
     where
-        for<'d, 'o> F: AsyncFnOnce(&'d mut AppendTx, &'o Operation) -> Result<StoredResponse, CommandError>
-            + Work<&'d mut AppendTx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
         let (answer, answered) = oneshot::channel();
         (Self { intent, command: Box::new(command), span: Span::current(), answer }, answered)
@@ -69,17 +64,12 @@ trait Command: Send + Sync {
 
 impl<F> Command for F
 where
-    for<'d, 'o> F: AsyncFnOnce(&'d mut AppendTx, &'o Operation) -> Result<StoredResponse, CommandError>
-        + Work<&'d mut AppendTx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
+    F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
 {
     fn run(&self, mut draft: AppendTx, operation: Operation) -> BoxFuture<'static, Drafted> {
         let command = self.clone();
         async move {
-            let result = command(&mut draft, &operation).await;
+            let result = command.run(&mut draft, &operation).await;
             Drafted { draft, operation, result }
         }
         .boxed()

@@ -18,7 +18,7 @@ mod unit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{AppendTx, Database, Error, Work};
+use database::{AppendTx, Database, Error, Handler};
 
 use self::member::Member;
 use self::queue::Queue;
@@ -64,12 +64,7 @@ impl GroupCommit {
     /// As [`execute`](crate::execute); [`Error::Unavailable`] at once if too many wait already.
     pub async fn execute<F>(&self, intent: KeyedRequest, command: F) -> Result<Outcome, Error>
     where
-        for<'d, 'o> F: AsyncFnOnce(&'d mut AppendTx, &'o Operation) -> Result<StoredResponse, CommandError>
-            + Work<&'d mut AppendTx, &'o Operation, Result<StoredResponse, CommandError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
         tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "IdempotencyKeyReceived");
         let (member, answer) = Member::new(intent, command);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::OperationId;
-use database::{Database, Tx, UnitOfWork, Work};
+use database::{Database, Handler, Tx, UnitOfWork};
 use tracing::Instrument;
 
 use super::WaitPolicy;
@@ -35,18 +35,8 @@ pub async fn start<B, R>(
     resume: R,
 ) -> Result<Outcome>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
+    B: Handler<Tx, Operation, Result<(), CommandError>>,
+    R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
     let worker = database.clone();
     let unit = async move {
@@ -93,12 +83,8 @@ async fn once<B, R>(
     resume: R,
 ) -> Result<Opened>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Send,
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Send,
+    B: Handler<Tx, Operation, Result<(), CommandError>>,
+    R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
     let (mut tx, sight) = database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
     tx.set_traceparent(intent.traceparent.clone());
@@ -126,12 +112,8 @@ async fn open<B, R>(
     resume: R,
 ) -> Result<End>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Send,
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Send,
+    B: Handler<Tx, Operation, Result<(), CommandError>>,
+    R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
     let Sight { locked, at, found } = sight;
     let answered = |answer| Ok(End::Rollback(Opened::Answered(said(answer, intent))));
@@ -167,14 +149,12 @@ async fn begin_now<B>(
     begin: B,
 ) -> Result<End>
 where
-    for<'t, 'o> B: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Send,
+    B: Handler<Tx, Operation, Result<(), CommandError>>,
 {
     crashpoint::reach!("execute.key_claimed");
     tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
     let mark = tx.mark().await?;
-    let begun = begin(tx, &operation).await;
+    let begun = begin.run(tx, &operation).await;
     crashpoint::reach!("execute.command_done");
     let opened = match begun {
         Ok(()) => {
@@ -201,12 +181,10 @@ where
 /// Its last try proved to be without effect: the next one, under the same operation.
 async fn resume_now<R>(tx: &mut Tx, operation: Operation, resume: R) -> Result<End>
 where
-    for<'t, 'o> R: AsyncFnOnce(&'t mut Tx, &'o Operation) -> Result<(), CommandError>
-        + Work<&'t mut Tx, &'o Operation, Result<(), CommandError>, Fut: Send>
-        + Send,
+    R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
     let id = operation.id;
-    match resume(tx, &operation).await {
+    match resume.run(tx, &operation).await {
         Ok(()) => {}
         Err(CommandError::Rejected(receipt) | CommandError::Refused(receipt)) => {
             return Ok(End::Rollback(Opened::Answered(Outcome::Refused(receipt))));
