@@ -1,10 +1,10 @@
--- Promise 9: one audit fact for each accepted intent. A rejected one has none, and a replay adds none.
+-- Promise 9: one audit fact for each accepted request. A rejected request has none, and a replay adds none.
 -- Databases: orders, payments, inventory.
 --
--- The same operation cannot have two facts (UNIQUE); so a replay that was carried out again would show as a fact of an
--- operation that no record knows. Three actions come without a key and have no record: a PUT is idempotent by itself,
--- and charges and refunds of orders are accepted from messages. Nor have operators' commands. What is begun in one
--- transaction and ends in another is accepted when it is begun, however it ends: a declined card was asked for money.
+-- Because operation_id is unique, a replay that ran again would show as a fact of an operation that has no record.
+-- These facts have no record, because no request with a key caused them: a PUT (idempotent by itself), the expiry of an
+-- order, the charge or refund of an order (caused by a message), and the commands of operators.
+-- A phased command is accepted when it begins, whatever its end: a declined card was asked for money.
 SELECT format('operation %s was accepted with %s, but has no audit fact', record.operation_id, record.status) AS violation
   FROM idempotency_record AS record
   LEFT JOIN audit_fact AS fact USING (operation_id)
@@ -27,6 +27,6 @@ SELECT format('%s says that %s %s was done to %s %s, but no operation %s was acc
   LEFT JOIN idempotency_record AS record USING (operation_id)
  WHERE record.operation_id IS NULL
    AND fact.actor NOT LIKE '@operator:%'
-   AND fact.action NOT IN ('item.put', 'payment.charge', 'payment.refund')
+   AND fact.action NOT IN ('item.put', 'order.expire', 'payment.charge', 'payment.refund')
    -- Older records are forgotten with their keys.
    AND fact.recorded_at > clock_timestamp() - interval '30 days';

@@ -83,7 +83,6 @@ pub const ALL: &[Question] = questions! {
         "payments/the_ledger_sums_to_zero.sql",
         "payments/the_ledger_says_what_happened.sql",
         "payments/clearing_is_empty_for_a_settled_order.sql",
-        "payments/the_ledger_is_sealed.sql",
     ],
     &[Database::Provider] => [
         "provider/a_payment_is_charged_once.sql",

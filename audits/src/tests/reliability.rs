@@ -7,8 +7,8 @@ use super::{Damage, sees};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/orders");
 
-/// Three commands whose effect lies elsewhere: one that ended in time, one that ended after its receipt of 202, and one
-/// that nobody knows the end of.
+/// Three phased commands: one ended before its response, one ended after its response of 202, and the end of one is
+/// unknown. The expiry of an order has a fact, and no record.
 const PHASED: &str = "
     INSERT INTO idempotency_record (tenant_id, client_id, method, route, key, fingerprint, fingerprint_version, state,
                                     operation_id, status, completed_at, expires_at, tombstone_until)
@@ -23,7 +23,9 @@ const PHASED: &str = "
            (id(62), 't', 'c', 'succeeded', 201, '[]', '', '1 day', '30 days'),
            (id(63), 't', 'c', 'unknown', NULL, NULL, NULL, '1 day', '30 days');
     INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
-    SELECT id(n + 10), 't', 'c', 'payment.charge', 'payment', n::text, id(n), '{}' FROM generate_series(61, 63) AS n;";
+    SELECT id(n + 10), 't', 'c', 'payment.charge', 'payment', n::text, id(n), '{}' FROM generate_series(61, 63) AS n;
+    INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+    VALUES (id(81), 't', '@system', 'order.expire', 'order', id(1)::text, id(82), '{}');";
 
 const DAMAGES: &[Damage] = &[
     ("an_answer_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(21)"),

@@ -6,13 +6,9 @@ use testkit::eventually;
 use super::Stack;
 
 /// What is under way besides messages, and in whose database.
-const UNDER_WAY: [(&str, &str); 5] = [
+const UNDER_WAY: [(&str, &str); 4] = [
     ("orders", "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')"),
     ("payments", "SELECT count(*) FROM intent WHERE due_at IS NOT NULL"),
-    (
-        "payments",
-        "SELECT count(*) FROM ledger_transaction WHERE id NOT IN (SELECT transaction_id FROM ledger_seal)",
-    ),
     (
         "provider",
         "SELECT (SELECT count(*) FROM event WHERE NOT planned)

@@ -11,7 +11,6 @@ mod crash_points;
 mod ends;
 mod killed;
 mod late;
-mod ledger;
 mod outages;
 mod reconcile;
 mod repeated;
