@@ -1,0 +1,120 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! docs/walkthrough.md leads to files and symbols that exist, and an afternoon is enough for its path.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The longest path that the section "An afternoon" may link, in lines of all its files.
+const AFTERNOON: usize = 5_000;
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").canonicalize().unwrap()
+}
+
+/// The links `[text](target)` of a text, without those to other sites and to sections of the same page.
+fn links(text: &str) -> Vec<(String, String)> {
+    let links = text.split("](").zip(text.split("](").skip(1));
+    links
+        .filter_map(|(before, after)| {
+            let (_, label) = before.rsplit_once('[')?;
+            let (target, _) = after.split_once(')')?;
+            let is_file = !target.starts_with("http") && !target.starts_with('#');
+            is_file.then(|| (label.to_owned(), target.to_owned()))
+        })
+        .collect()
+}
+
+/// The symbol that a link names: text in backticks that is not a path, such as `decide` or `Tx::commit`.
+fn symbol(label: &str) -> Option<&str> {
+    let symbol = label.strip_prefix('`')?.strip_suffix('`')?;
+    let symbol = symbol.trim_end_matches("()").trim_end_matches('!');
+    (!symbol.contains(['/', '.', ' '])).then_some(symbol)
+}
+
+/// Whether a file defines a symbol: as an item, an enum's variant, or an SQL table or function.
+fn defines(text: &str, symbol: &str) -> bool {
+    let (owner, name) = symbol.rsplit_once("::").unwrap_or(("", symbol));
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
+    let kinds = [
+        "fn",
+        "struct",
+        "enum",
+        "trait",
+        "type",
+        "const",
+        "static",
+        "mod",
+        "macro_rules",
+        "TABLE",
+        "FUNCTION",
+        "TRIGGER",
+    ];
+    let is_item = |name: &str| words.windows(2).any(|pair| kinds.contains(&pair[0]) && pair[1] == name);
+    let is_variant = || text.lines().any(|line| line.trim().trim_end_matches([',', '(', '{', ' ']) == name);
+    (is_item(name) || (!owner.is_empty() && is_variant()))
+        && owner.split("::").filter(|part| !part.is_empty()).all(|part| words.contains(&part))
+}
+
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let (_, after) =
+        text.split_once(&format!("\n## {heading}")).unwrap_or_else(|| panic!("no section {heading}"));
+    after.split("\n## ").next().unwrap()
+}
+
+#[test]
+fn every_link_of_the_walkthrough_leads_to_a_file_and_its_symbol() {
+    let mut links_to_symbols = 0;
+    for document in ["walkthrough.md", "architecture.md", "glossary.md"] {
+        let text = fs::read_to_string(docs().join(document)).unwrap();
+        for (label, target) in links(&text) {
+            let file = docs().join(target.split('#').next().unwrap());
+            assert!(file.exists(), "{document} links {target}, which does not exist");
+            let Some(symbol) = symbol(&label).filter(|_| file.is_file()) else { continue };
+            links_to_symbols += 1;
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(defines(&text, symbol), "{document}: {target} does not define {symbol}");
+        }
+    }
+    assert!(links_to_symbols >= 20, "the documents link {links_to_symbols} symbols: were they read?");
+}
+
+#[test]
+fn the_files_of_an_afternoon_can_be_read_in_an_afternoon() {
+    let text = fs::read_to_string(docs().join("walkthrough.md")).unwrap();
+    let files: BTreeSet<PathBuf> = links(section(&text, "An afternoon"))
+        .into_iter()
+        .map(|(_, target)| docs().join(target.split('#').next().unwrap()))
+        .filter(|file| file.extension().is_some_and(|ending| ending == "rs" || ending == "sql"))
+        .map(|file| file.canonicalize().unwrap_or(file))
+        .collect();
+    assert!(files.len() > 15, "the path has {} files: were they read?", files.len());
+    let lines: usize = files.iter().map(|file| fs::read_to_string(file).unwrap().lines().count()).sum();
+    assert!(
+        lines <= AFTERNOON,
+        "the {} files of the path have {lines} lines, more than {AFTERNOON}",
+        files.len()
+    );
+}
+
+#[test]
+fn planted_mistakes_are_found() {
+    let text = "[`decide`](../a.rs) and [a page](https://example.org), [`Tx::commit`](../b.rs#L1) [here](#x) [`a/b.rs`](c.rs)";
+    let found = links(text);
+    assert_eq!(found.len(), 3);
+    let symbols: Vec<_> = found.iter().map(|(label, _)| symbol(label)).collect();
+    assert_eq!(symbols, [Some("decide"), Some("Tx::commit"), None]);
+    let source =
+        "pub struct Tx;\nimpl Tx { pub async fn commit(self) {} }\nenum State {\n    Open,\n}\n// decide";
+    assert!(defines(source, "Tx::commit") && defines(source, "State::Open") && defines(source, "commit"));
+    assert!(
+        !defines(source, "decide") && !defines(source, "Order::commit") && !defines(source, "State::Shut")
+    );
+}
