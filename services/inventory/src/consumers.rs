@@ -8,7 +8,7 @@ use contracts::events::{
 };
 use contracts::{Event, ItemId, Message, OrderId, TenantId};
 use database::Tx;
-use inbox::{Consumer, HandlerError, Incoming};
+use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::discarded::what_stays_open;
 use crate::domain::{Decision, Input, Line, State, decide, reservation};
@@ -19,32 +19,40 @@ pub(crate) fn consumer() -> Consumer {
     Consumer::of("inventory")
         .locking(lock)
         .warning(what_stays_open)
-        .on(async |tx, m: &Message<OrderPlaced>| {
+        .on(items_of, async |tx, m: &Message<OrderPlaced>| {
             let lines = Line::of_order(m.tenant(), &m.lines)?;
             advance(tx, m.tenant(), m.order, Input::Placed(lines)).await
         })
-        .on(async |tx, m: &Message<OrderConfirmed>| advance(tx, m.tenant(), m.order, Input::Confirmed).await)
-        .on(async |tx, m: &Message<OrderCancelled>| advance(tx, m.tenant(), m.order, Input::Cancelled).await)
+        .on(
+            |m: &Message<OrderConfirmed>| reservation_of(m.order),
+            async |tx, m: &Message<OrderConfirmed>| advance(tx, m.tenant(), m.order, Input::Confirmed).await,
+        )
+        .on(
+            |m: &Message<OrderCancelled>| reservation_of(m.order),
+            async |tx, m: &Message<OrderCancelled>| advance(tx, m.tenant(), m.order, Input::Cancelled).await,
+        )
         .ignoring::<PaymentRequested>()
 }
 
-/// Locks what the batch will touch: reservations by order, then items by tenant and SKU, each in one sorted statement.
-/// Batches that want the same rows in another order wait here instead of deadlocking.
-async fn lock(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
-    let mut items = BTreeSet::new();
-    let mut ended = Vec::new();
-    for incoming in batch {
-        let tenant = &incoming.envelope().tenant;
-        if let Some(placed) = incoming.data::<OrderPlaced>() {
-            items.extend(placed.lines.iter().map(|line| ItemId::of(tenant, &line.sku)));
-        } else if let Some(confirmed) = incoming.data::<OrderConfirmed>() {
-            ended.push(confirmed.order);
-        } else if let Some(cancelled) = incoming.data::<OrderCancelled>() {
-            ended.push(cancelled.order);
-        }
-    }
-    if !ended.is_empty() {
-        items.extend(reservations::lock(tx, &ended).await?);
+/// The kinds of rows that the handlers need locked: an item, and a reservation (by its order) with its items.
+const ITEM: &str = "item";
+const RESERVATION: &str = "reservation";
+
+fn items_of(m: &Message<OrderPlaced>) -> LockKeys {
+    LockKeys::of(ITEM, m.lines.iter().map(|line| ItemId::of(m.tenant(), &line.sku).uuid()))
+}
+
+fn reservation_of(order: OrderId) -> LockKeys {
+    LockKeys::of(RESERVATION, [order.uuid()])
+}
+
+/// Locks the rows of a batch: first the reservations by order, then all items by tenant and SKU, each in one sorted
+/// statement.
+async fn lock(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+    let mut items: BTreeSet<ItemId> = keys.take(ITEM).into_iter().map(ItemId::from).collect();
+    let orders: Vec<OrderId> = keys.take(RESERVATION).into_iter().map(OrderId::from).collect();
+    if !orders.is_empty() {
+        items.extend(reservations::lock(tx, &orders).await?);
     }
     if !items.is_empty() {
         items::lock_stock(tx, items).await?;

@@ -6,8 +6,7 @@ use contracts::events::{
 };
 use contracts::{Envelope, ItemId, Message, OrderId};
 use database::Tx;
-use inbox::{Consumer, HandlerError, Incoming};
-use uuid::Uuid;
+use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
 use crate::discarded::what_stays_open;
 use crate::domain::Input;
@@ -20,31 +19,55 @@ pub(crate) fn consumer() -> Consumer {
     Consumer::of("orders")
         .locking(lock_orders)
         .warning(what_stays_open)
-        .on(async |tx, m: &Message<StockReserved>| {
-            advance(tx, &m.envelope, m.order, Input::StockReserved).await
-        })
-        .on(async |tx, m: &Message<StockRejected>| {
-            advance(tx, &m.envelope, m.order, Input::StockRejected).await
-        })
-        .on(async |tx, m: &Message<StockShipped>| {
-            advance(tx, &m.envelope, m.order, Input::StockShipped).await
-        })
-        .on(async |tx, m: &Message<StockReleased>| {
-            advance(tx, &m.envelope, m.order, Input::StockReleased).await
-        })
-        .on(async |tx, m: &Message<PaymentCaptured>| {
-            of_order(tx, &m.envelope, m.order, Input::Captured(m.payment)).await
-        })
-        .on(async |tx, m: &Message<PaymentDeclined>| {
-            of_order(tx, &m.envelope, m.order, Input::Declined).await
-        })
-        .on(async |tx, m: &Message<PaymentCancelled>| {
-            of_order(tx, &m.envelope, m.order, Input::PaymentCancelled).await
-        })
-        .on(async |tx, m: &Message<PaymentRefunded>| {
-            of_order(tx, &m.envelope, m.order, Input::Refunded).await
-        })
-        .newest(async |tx, m: &Message<ItemChanged>| catalogue_entry(tx, m).await)
+        .on(
+            |m: &Message<StockReserved>| order(Some(m.order)),
+            async |tx, m: &Message<StockReserved>| {
+                advance(tx, &m.envelope, m.order, Input::StockReserved).await
+            },
+        )
+        .on(
+            |m: &Message<StockRejected>| order(Some(m.order)),
+            async |tx, m: &Message<StockRejected>| {
+                advance(tx, &m.envelope, m.order, Input::StockRejected).await
+            },
+        )
+        .on(
+            |m: &Message<StockShipped>| order(Some(m.order)),
+            async |tx, m: &Message<StockShipped>| {
+                advance(tx, &m.envelope, m.order, Input::StockShipped).await
+            },
+        )
+        .on(
+            |m: &Message<StockReleased>| order(Some(m.order)),
+            async |tx, m: &Message<StockReleased>| {
+                advance(tx, &m.envelope, m.order, Input::StockReleased).await
+            },
+        )
+        .on(
+            |m: &Message<PaymentCaptured>| order(m.order),
+            async |tx, m: &Message<PaymentCaptured>| {
+                of_order(tx, &m.envelope, m.order, Input::Captured(m.payment)).await
+            },
+        )
+        .on(
+            |m: &Message<PaymentDeclined>| order(m.order),
+            async |tx, m: &Message<PaymentDeclined>| {
+                of_order(tx, &m.envelope, m.order, Input::Declined).await
+            },
+        )
+        .on(
+            |m: &Message<PaymentCancelled>| order(m.order),
+            async |tx, m: &Message<PaymentCancelled>| {
+                of_order(tx, &m.envelope, m.order, Input::PaymentCancelled).await
+            },
+        )
+        .on(
+            |m: &Message<PaymentRefunded>| order(m.order),
+            async |tx, m: &Message<PaymentRefunded>| {
+                of_order(tx, &m.envelope, m.order, Input::Refunded).await
+            },
+        )
+        .newest(no_locks, async |tx, m: &Message<ItemChanged>| catalogue_entry(tx, m).await)
 }
 
 async fn advance(tx: &mut Tx, from: &Envelope, order: OrderId, input: Input) -> Result<(), HandlerError> {
@@ -74,22 +97,15 @@ async fn catalogue_entry(tx: &mut Tx, changed: &Message<ItemChanged>) -> Result<
     Ok(catalogue::put(tx, tenant, &changed.data).await?)
 }
 
-/// Every order that the batch concerns. All messages of an order have its id as their key, and stand in this order.
-async fn lock_orders(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
-    let ids: Vec<Uuid> = batch.iter().filter_map(order_of).map(OrderId::uuid).collect();
-    orders::lock_all(tx, &ids).await?;
-    Ok(())
+/// The kind of row that the handlers need locked.
+const ORDER: &str = "order";
+
+fn order(id: Option<OrderId>) -> LockKeys {
+    LockKeys::of(ORDER, id.map(OrderId::uuid))
 }
 
-fn order_of(incoming: &Incoming) -> Option<OrderId> {
-    incoming
-        .data::<StockReserved>()
-        .map(|e| e.order)
-        .or_else(|| incoming.data::<StockRejected>().map(|e| e.order))
-        .or_else(|| incoming.data::<StockShipped>().map(|e| e.order))
-        .or_else(|| incoming.data::<StockReleased>().map(|e| e.order))
-        .or_else(|| incoming.data::<PaymentCaptured>().and_then(|e| e.order))
-        .or_else(|| incoming.data::<PaymentDeclined>().and_then(|e| e.order))
-        .or_else(|| incoming.data::<PaymentCancelled>().and_then(|e| e.order))
-        .or_else(|| incoming.data::<PaymentRefunded>().and_then(|e| e.order))
+/// Locks every order that the batch concerns, before the first handler runs.
+async fn lock_orders(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+    orders::lock_all(tx, &keys.take(ORDER)).await?;
+    Ok(())
 }

@@ -2,10 +2,9 @@
 //! the inbox.
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{Caller, Event, Message, Money, OrderId, TenantId};
+use contracts::{Caller, Message, Money, OrderId, TenantId};
 use database::Tx;
-use inbox::{Consumer, HandlerError, Incoming};
-use uuid::Uuid;
+use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
 use crate::advance;
 use crate::discarded::what_stays_open;
@@ -23,9 +22,15 @@ pub(crate) fn consumer(forms: Forms) -> Consumer {
     Consumer::of("payments")
         .locking(lock_payments)
         .warning(what_stays_open)
-        .on(async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
-        .on(async move |tx, m: &Message<OrderCancelled>| cancel(tx, &for_cancellation, m).await)
-        .on(async move |tx, m: &Message<OrderConfirmed>| confirm(tx, m).await)
+        .on(no_locks, async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
+        .on(
+            |m: &Message<OrderCancelled>| payment_of_order(m.order),
+            async move |tx, m: &Message<OrderCancelled>| cancel(tx, &for_cancellation, m).await,
+        )
+        .on(
+            |m: &Message<OrderConfirmed>| payment_of_order(m.order),
+            async move |tx, m: &Message<OrderConfirmed>| confirm(tx, m).await,
+        )
         .ignoring::<OrderPlaced>()
 }
 
@@ -121,14 +126,15 @@ async fn payment_of(
     }
 }
 
-/// Every payment that the batch may change.
-async fn lock_payments(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
-    let ends = [OrderCancelled::TYPE, OrderConfirmed::TYPE];
-    let ended =
-        batch.iter().map(Incoming::envelope).filter(|envelope| ends.contains(&envelope.kind.as_str()));
-    let orders: Vec<Uuid> = ended.map(|envelope| envelope.aggregate).collect();
-    if !orders.is_empty() {
-        payments::lock_of_orders(tx, &orders).await?;
-    }
+/// The kind of row that the handlers need locked: the payment of an order, by the order's id.
+const PAYMENT_OF_ORDER: &str = "payment of order";
+
+fn payment_of_order(order: OrderId) -> LockKeys {
+    LockKeys::of(PAYMENT_OF_ORDER, [order.uuid()])
+}
+
+/// Locks every payment that the batch may change, before the first handler runs.
+async fn lock_payments(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+    payments::lock_of_orders(tx, &keys.take(PAYMENT_OF_ORDER)).await?;
     Ok(())
 }

@@ -1,119 +1,112 @@
 //! One transaction: enter the messages, react to those that are new, commit. Nothing in between is visible to anybody.
 
-use database::{Database, Tx, UnitOfWork};
+use database::Database;
 use messaging::Received;
 
-use crate::consumer::{Consumer, Reaction};
-use crate::failure::{Stopped, caught};
+use crate::consumer::Consumer;
+use crate::failure::Stopped;
 use crate::incoming::{Entry, Incoming, Origin, UNKNOWN};
 use crate::sequence::{Place, Sequences};
 use crate::waiting::Waiting;
 use crate::{HandlerError, ledger, park};
 
-/// Applies the messages, all or none. Returns how many took effect.
+/// Applies the messages, all or none.
 pub(crate) async fn apply(
     database: &Database,
-    reactions: &Consumer,
+    consumer: &Consumer,
     batch: &[Incoming],
-) -> Result<usize, Stopped> {
-    let consumer = reactions.name();
+) -> Result<(), Stopped> {
+    let name = consumer.name();
     let mut tx = database.begin().await?;
     let entries: Vec<Entry> = batch.iter().map(Incoming::entry).collect();
-    let mut new = ledger::enter(&mut tx, consumer, &entries).await?;
+    let mut new = ledger::enter(&mut tx, name, &entries).await?;
     crashpoint::reach!("consume.ids_entered");
     let mut fresh: Vec<Incoming> = Vec::with_capacity(new.len());
     for incoming in batch {
         let id = incoming.envelope.id;
-        // Taken out: the same id twice in one batch is entered once, and counts once.
+        // Removed, because the same id may be twice in one batch: it is entered once and counts once.
         if new.remove(&id.uuid()) {
             fresh.push(incoming.clone());
         } else {
-            tracing::info!(consumer, message_id = %id, kind = %incoming.envelope.kind, "DuplicateIgnored");
+            tracing::info!(consumer = name, message_id = %id, kind = %incoming.envelope.kind, "DuplicateIgnored");
         }
     }
     if fresh.is_empty() {
-        // Nothing to keep: whoever entered these ids has committed.
+        // Nothing to write: the transaction that entered these ids has committed.
         tx.rollback().await?;
-        return Ok(0);
+        return Ok(());
     }
     let lines = fresh.iter().map(|incoming| incoming.entry().line);
-    let sequences = Sequences::lock(&mut tx, consumer, lines).await?;
-    let waiting = Waiting::behind(&mut tx, consumer, &fresh).await?;
-    let whole: Vec<Incoming> = fresh.iter().chain(waiting.messages()).cloned().collect();
-    reactions.lock(&mut tx, &whole).await?;
-    let mut batch = Batch { reactions, sequences, waiting, applied: 0 };
-    for incoming in fresh {
-        batch.take(&mut tx, incoming).await?;
+    let mut sequences = Sequences::lock(&mut tx, name, lines).await?;
+    let mut waiting = Waiting::behind(&mut tx, name, &fresh).await?;
+    let ready = plan(consumer, fresh, &mut sequences, &mut waiting);
+    let mut prepared = Vec::with_capacity(ready.len());
+    for message in &ready {
+        prepared.push(consumer.prepare(&message.incoming).map_err(|failure| message.stopped(failure))?);
     }
-    batch.sequences.store(&mut tx).await?;
-    batch.waiting.store(&mut tx, consumer).await?;
+    consumer.lock(&mut tx, &mut prepared).await?;
+    for (message, prepared) in ready.iter().zip(prepared) {
+        prepared.run(&mut tx, name).await.map_err(|failure| message.stopped(failure))?;
+    }
+    sequences.store(&mut tx).await?;
+    waiting.store(&mut tx, name).await?;
     tx.flush().await?;
     crashpoint::reach!("consume.before_commit");
     tx.commit().await?;
-    Ok(batch.applied)
+    Ok(())
 }
 
-/// The new messages of one transaction, under the locks of their aggregates.
-struct Batch<'r> {
-    reactions: &'r Consumer,
-    sequences: Sequences,
-    waiting: Waiting,
-    applied: usize,
+/// A message whose turn it is.
+struct Ready {
+    incoming: Incoming,
+    /// Whether the message had been held until now.
+    was_held: bool,
 }
 
-impl Batch<'_> {
-    /// Does with one new message what its place in the aggregate's history says.
-    async fn take(&mut self, tx: &mut Tx, incoming: Incoming) -> Result<(), Stopped> {
-        let consumer = self.reactions.name();
+impl Ready {
+    /// Ends the transaction because of this message.
+    fn stopped(&self, failure: HandlerError) -> Stopped {
+        Stopped { failure, held: self.was_held.then(|| self.incoming.entry()) }
+    }
+}
+
+/// Decides which messages are applied and in which order, and which are held. Moves the sequences past the messages to
+/// apply: if one of them fails, the transaction is rolled back.
+fn plan(
+    consumer: &Consumer,
+    fresh: Vec<Incoming>,
+    sequences: &mut Sequences,
+    waiting: &mut Waiting,
+) -> Vec<Ready> {
+    let name = consumer.name();
+    let mut ready = Vec::with_capacity(fresh.len());
+    for incoming in fresh {
         let Entry { line, sequence, .. } = incoming.entry();
-        let last = self.sequences.last(&line);
-        match self.sequences.place(&line, sequence) {
+        let last = sequences.last(&line);
+        match sequences.place(&line, sequence) {
             Place::Duplicate => {
-                tracing::info!(consumer, message_id = %incoming.envelope.id, sequence, "DuplicateIgnored");
+                tracing::info!(consumer = name, message_id = %incoming.envelope.id, sequence, "DuplicateIgnored");
             }
-            Place::Later if self.reactions.take_the_newest(&incoming.envelope.kind) => {
-                tracing::warn!(consumer, aggregate = %line.aggregate, sequence, last, "a gap in a projection: the newest is taken");
-                self.react(tx, &incoming).await?;
+            Place::Later if consumer.takes_newest(&incoming.envelope.kind) => {
+                tracing::warn!(consumer = name, aggregate = %line.aggregate, sequence, last, "a gap in a projection: the newest is taken");
+                sequences.advance(&line, sequence);
+                ready.push(Ready { incoming, was_held: false });
             }
             Place::Later => {
-                tracing::warn!(consumer, aggregate = %line.aggregate, sequence, last, "MessageHeld");
-                self.waiting.put(incoming);
+                tracing::warn!(consumer = name, aggregate = %line.aggregate, sequence, last, "MessageHeld");
+                waiting.put(incoming);
             }
             Place::Next => {
-                self.react(tx, &incoming).await?;
-                // What waited for it is next now.
-                while let Some(held) = self.waiting.take(&line, self.sequences.last(&line) + 1) {
-                    let done = self.react(tx, &held).await;
-                    done.map_err(|failure| Stopped { failure, held: Some(held.entry()) })?;
+                sequences.advance(&line, sequence);
+                ready.push(Ready { incoming, was_held: false });
+                while let Some(incoming) = waiting.take(&line, sequences.last(&line) + 1) {
+                    sequences.advance(&line, incoming.envelope.sequence);
+                    ready.push(Ready { incoming, was_held: true });
                 }
             }
         }
-        Ok(())
     }
-
-    async fn react(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), HandlerError> {
-        react(tx, self.reactions, &mut self.sequences, incoming).await?;
-        self.applied += 1;
-        Ok(())
-    }
-}
-
-/// Lets a message whose turn it is take effect, and moves its aggregate's sequence.
-pub(crate) async fn react(
-    tx: &mut Tx,
-    reactions: &Consumer,
-    sequences: &mut Sequences,
-    incoming: &Incoming,
-) -> Result<(), HandlerError> {
-    let envelope = &incoming.envelope;
-    tx.set_traceparent(envelope.traceparent.clone());
-    if let Reaction::Next(react) | Reaction::Newest(react) = reactions.to(&envelope.kind)? {
-        caught(react(tx, incoming)).await?;
-        let consumer = reactions.name();
-        tracing::info!(consumer, message_id = %envelope.id, kind = %envelope.kind, "MessageConsumed");
-    }
-    sequences.advance(&incoming.entry().line, envelope.sequence);
-    Ok(())
+    ready
 }
 
 /// Puts a message aside that cannot be applied. Later ones of its aggregate are held behind it.

@@ -1,47 +1,75 @@
-//! What a service does about which message.
+//! The registration of handlers: what a service does with messages of which type, and which rows it locks for them.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use contracts::{Event, Message, Stream};
-use database::{Tx, Work};
+use contracts::{Envelope, Event, Message, Stream};
+use database::{Tx, UnitOfWork, Work};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+use crate::HandlerError;
 use crate::failure::caught;
-use crate::incoming::Line;
+use crate::incoming::{Incoming, Line};
+use crate::locks::LockKeys;
 use crate::stored::About;
-use crate::{HandlerError, Incoming};
 
-type React =
-    Arc<dyn for<'a> Fn(&'a mut Tx, &'a Incoming) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync>;
-type Lock =
-    Arc<dyn for<'a> Fn(&'a mut Tx, &'a [Incoming]) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync>;
+type Prepare = Arc<dyn Fn(&Incoming) -> Result<Prepared, HandlerError> + Send + Sync>;
+type Run = Box<dyn for<'a> FnOnce(&'a mut Tx) -> BoxFuture<'a, Result<(), HandlerError>> + Send>;
+type Lock = Arc<
+    dyn for<'a> Fn(&'a mut Tx, &'a mut LockKeys) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync,
+>;
 type Warn = Arc<
     dyn for<'a> Fn(&'a mut Tx, &'a DiscardedMessage) -> BoxFuture<'a, Result<Vec<String>, HandlerError>>
         + Send
         + Sync,
 >;
 
-/// What to do about one type of message.
+/// What the consumer does with messages of one type.
 #[derive(Clone)]
-pub(crate) enum Reaction {
-    /// Exactly the next of its aggregate.
-    Next(React),
-    /// Anything newer than what was seen.
-    Newest(React),
-    /// Nothing, on purpose; it still counts in its aggregate's history.
+enum Handler {
+    /// Handles each message in the order of its aggregate.
+    Next(Prepare),
+    /// Handles each message that is newer than the last one; a gap before it does not hold it.
+    Newest(Prepare),
+    /// Does nothing. The message still counts in the history of its aggregate.
     Ignore,
 }
 
-/// The reactions of one consumer. A message's transaction is handed to its reaction only after the message was
-/// entered in the inbox, so a reaction cannot run twice.
+/// A decoded message: the rows to lock before its handler runs, and the handler's call. An ignored message has neither.
+pub(crate) struct Prepared {
+    envelope: Envelope,
+    keys: LockKeys,
+    run: Option<Run>,
+}
+
+impl Prepared {
+    /// The rows that the handler needs locked. Call it once.
+    pub(crate) fn take_keys(&mut self) -> LockKeys {
+        std::mem::take(&mut self.keys)
+    }
+
+    /// Runs the handler. A panic in it is an error of this message.
+    pub(crate) async fn run(self, tx: &mut Tx, consumer: &str) -> Result<(), HandlerError> {
+        let Envelope { id, kind, traceparent, .. } = self.envelope;
+        tx.set_traceparent(traceparent);
+        if let Some(run) = self.run {
+            caught(run(tx)).await?;
+            tracing::info!(consumer, message_id = %id, %kind, "MessageConsumed");
+        }
+        Ok(())
+    }
+}
+
+/// One named reader of events, with a handler for each type. A handler gets the transaction only after the message was
+/// entered in the inbox, so that it takes effect once.
 #[derive(Clone)]
 pub struct Consumer {
     consumer: &'static str,
     streams: Vec<Stream>,
-    by_type: HashMap<&'static str, Reaction>,
+    handlers: HashMap<&'static str, Handler>,
     lock: Option<Lock>,
     warn: Option<Warn>,
 }
@@ -69,14 +97,15 @@ impl DiscardedMessage {
 }
 
 impl Consumer {
-    /// The reactions of the consumer with this name; the name is its memory, so it must never change.
+    /// A consumer without handlers. The name keys its rows in the inbox and its group on Kafka, so it must never change.
     pub fn of(consumer: &'static str) -> Self {
-        Self { consumer, streams: Vec::new(), by_type: HashMap::new(), lock: None, warn: None }
+        Self { consumer, streams: Vec::new(), handlers: HashMap::new(), lock: None, warn: None }
     }
 
-    /// Reacts to each message of this type, in the order of its aggregate.
+    /// Handles each message of this type, in the order of its aggregate. `locks` names the rows that must be locked
+    /// before the handler runs; [`no_locks`](crate::no_locks) names none.
     #[must_use]
-    pub fn on<E: Event, F>(self, react: F) -> Self
+    pub fn on<E: Event, F>(self, locks: impl Locks<E>, handler: F) -> Self
     where
         for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
             + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
@@ -85,12 +114,12 @@ impl Consumer {
             + Sync
             + 'static,
     {
-        self.with::<E>(Reaction::Next(reading(react)))
+        self.with::<E>(Handler::Next(preparing(locks, handler)))
     }
 
-    /// Reacts to messages that carry a whole state: newer wins, stale ones are skipped, gaps are counted.
+    /// Handles messages that carry a whole state: newer wins, stale ones are skipped, a gap is logged.
     #[must_use]
-    pub fn newest<E: Event, F>(self, react: F) -> Self
+    pub fn newest<E: Event, F>(self, locks: impl Locks<E>, handler: F) -> Self
     where
         for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
             + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
@@ -99,29 +128,30 @@ impl Consumer {
             + Sync
             + 'static,
     {
-        self.with::<E>(Reaction::Newest(reading(react)))
+        self.with::<E>(Handler::Newest(preparing(locks, handler)))
     }
 
-    /// Does nothing about this type. A type that is neither reacted to nor ignored is parked.
+    /// Ignores messages of this type. A message whose type is neither handled nor ignored is parked.
     #[must_use]
     pub fn ignoring<E: Event>(self) -> Self {
-        self.with::<E>(Reaction::Ignore)
+        self.with::<E>(Handler::Ignore)
     }
 
-    /// Takes all row locks of a batch, before its reactions run: in one statement, sorted.
+    /// Locks the rows that the handlers of a batch name. Called once a batch, before the first handler runs, unless
+    /// no row is named. The function takes out every kind of row that it locks ([`LockKeys::take`]).
     #[must_use]
     pub fn locking<F>(mut self, lock: F) -> Self
     where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m [Incoming]) -> Result<(), HandlerError>
-            + Work<&'t mut Tx, &'m [Incoming], Result<(), HandlerError>, Fut: Send>
+        for<'t, 'k> F: AsyncFnOnce(&'t mut Tx, &'k mut LockKeys) -> Result<(), HandlerError>
+            + Work<&'t mut Tx, &'k mut LockKeys, Result<(), HandlerError>, Fut: Send>
             + Clone
             + Send
             + Sync
             + 'static,
     {
-        self.lock = Some(Arc::new(move |tx, batch| {
+        self.lock = Some(Arc::new(move |tx, keys| {
             let lock = lock.clone();
-            async move { lock(tx, batch).await }.boxed()
+            async move { lock(tx, keys).await }.boxed()
         }));
         self
     }
@@ -145,11 +175,11 @@ impl Consumer {
         self
     }
 
-    fn with<E: Event>(mut self, reaction: Reaction) -> Self {
+    fn with<E: Event>(mut self, handler: Handler) -> Self {
         if !self.streams.contains(&E::STREAM) {
             self.streams.push(E::STREAM);
         }
-        self.by_type.insert(E::TYPE, reaction);
+        self.handlers.insert(E::TYPE, handler);
         self
     }
 
@@ -163,20 +193,40 @@ impl Consumer {
         &self.streams
     }
 
-    pub(crate) fn to(&self, kind: &str) -> Result<&Reaction, HandlerError> {
-        self.by_type.get(kind).ok_or_else(|| HandlerError::UnknownType(kind.to_owned()))
+    /// Whether a gap before a message of this type does not hold it.
+    pub(crate) fn takes_newest(&self, kind: &str) -> bool {
+        matches!(self.handlers.get(kind), Some(Handler::Newest(_)))
     }
 
-    /// Whether a gap in front of a message of this type is no reason to wait.
-    pub(crate) fn take_the_newest(&self, kind: &str) -> bool {
-        matches!(self.by_type.get(kind), Some(Reaction::Newest(_)))
-    }
-
-    pub(crate) async fn lock(&self, tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
-        match &self.lock {
-            Some(lock) => caught(lock(tx, batch)).await,
-            None => Ok(()),
+    /// Decodes a message for its handler.
+    pub(crate) fn prepare(&self, incoming: &Incoming) -> Result<Prepared, HandlerError> {
+        let Envelope { kind, .. } = &incoming.envelope;
+        match self.handlers.get(kind.as_str()) {
+            None => Err(HandlerError::UnknownType(kind.clone())),
+            Some(Handler::Ignore) => {
+                Ok(Prepared { envelope: incoming.envelope.clone(), keys: LockKeys::default(), run: None })
+            }
+            Some(Handler::Next(prepare) | Handler::Newest(prepare)) => {
+                catch_unwind(AssertUnwindSafe(|| prepare(incoming))).unwrap_or(Err(HandlerError::Panicked))
+            }
         }
+    }
+
+    /// Locks the rows that these messages need. Fails if the lock function leaves a kind of row out.
+    pub(crate) async fn lock(&self, tx: &mut Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
+        let mut keys = LockKeys::default();
+        prepared.iter_mut().for_each(|message| keys.add(message.take_keys()));
+        if keys.is_empty() {
+            return Ok(());
+        }
+        if let Some(lock) = &self.lock {
+            caught(lock(tx, &mut keys)).await?;
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let (consumer, kinds) = (self.consumer, keys.kinds().join(", "));
+        Err(HandlerError::Refused(format!("consumer {consumer} does not lock rows of kind {kinds}")))
     }
 
     pub(crate) async fn warnings(
@@ -191,7 +241,12 @@ impl Consumer {
     }
 }
 
-fn reading<E: Event, F>(react: F) -> React
+/// Names the rows to lock for a message of type `E`. Every such function or closure implements it.
+pub trait Locks<E>: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static {}
+
+impl<E, F: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static> Locks<E> for F {}
+
+fn preparing<E: Event, F>(locks: impl Locks<E>, handler: F) -> Prepare
 where
     for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
         + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
@@ -200,12 +255,10 @@ where
         + Sync
         + 'static,
 {
-    Arc::new(move |tx, incoming| {
-        let react = react.clone();
-        async move {
-            let message = incoming.message::<E>()?;
-            react(tx, &message).await
-        }
-        .boxed()
+    Arc::new(move |incoming| {
+        let (message, handler) = (incoming.message::<E>()?, handler.clone());
+        let (envelope, keys) = (message.envelope.clone(), locks(&message));
+        let run: Run = Box::new(move |tx| async move { handler(tx, &message).await }.boxed());
+        Ok(Prepared { envelope, keys, run: Some(run) })
     })
 }

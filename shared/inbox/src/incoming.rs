@@ -8,7 +8,7 @@ use crate::HandlerError;
 
 /// A message with a readable envelope.
 #[derive(Debug, Clone)]
-pub struct Incoming {
+pub(crate) struct Incoming {
     pub(crate) envelope: Envelope,
     pub(crate) payload: Vec<u8>,
     pub(crate) origin: Origin,
@@ -54,19 +54,6 @@ impl Incoming {
     pub(crate) fn from_parts(origin: Origin, payload: Vec<u8>) -> Result<Self, HandlerError> {
         let envelope = Envelope::from_headers(|name| origin.header(name).map(str::as_bytes))?;
         Ok(Self { envelope, payload, origin })
-    }
-
-    /// What it came with.
-    pub fn envelope(&self) -> &Envelope {
-        &self.envelope
-    }
-
-    /// Its data, if it is of this type: for taking locks ahead of the reactions.
-    pub fn data<E: Event>(&self) -> Option<E> {
-        if self.envelope.kind != E::TYPE {
-            return None;
-        }
-        serde_json::from_slice(&self.payload).ok()
     }
 
     pub(crate) fn message<E: Event>(&self) -> Result<Message<E>, HandlerError> {

@@ -10,6 +10,7 @@ mod dead_letter;
 mod failure;
 mod incoming;
 mod ledger;
+mod locks;
 pub mod operator;
 mod park;
 mod runner;
@@ -17,7 +18,7 @@ mod sequence;
 mod stored;
 mod waiting;
 
-pub use consumer::{Consumer, DiscardedMessage};
+pub use consumer::{Consumer, DiscardedMessage, Locks};
 pub use failure::HandlerError;
-pub use incoming::Incoming;
+pub use locks::{LockKeys, no_locks};
 pub use runner::{Runner, RunnerSettings};

@@ -101,7 +101,7 @@ impl Worker {
             batch.messages().iter().map(Incoming::read_envelope).collect();
         if let Ok(messages) = readable {
             match apply(&self.database, &self.reactions, &messages).await {
-                Ok(_) => return ControlFlow::Continue(()),
+                Ok(()) => return ControlFlow::Continue(()),
                 Err(Stopped { failure, .. }) => {
                     let consumer = self.reactions.name();
                     tracing::warn!(consumer, %failure, "a batch was rolled back; its messages go one by one");
@@ -147,7 +147,7 @@ impl Worker {
         }
     }
 
-    async fn attempt(&self, received: &Received) -> Result<usize, Stopped> {
+    async fn attempt(&self, received: &Received) -> Result<(), Stopped> {
         let incoming = Incoming::read_envelope(received)?;
         apply(&self.database, &self.reactions, std::slice::from_ref(&incoming)).await
     }

@@ -51,10 +51,6 @@ impl Waiting {
         Ok(waiting)
     }
 
-    pub(crate) fn messages(&self) -> impl Iterator<Item = &Incoming> {
-        self.messages.values().map(|held| &held.incoming)
-    }
-
     /// Keeps a message that came too early. Its id is in the inbox already; its effect follows with the missing one.
     pub(crate) fn put(&mut self, incoming: Incoming) {
         let Entry { line, sequence, .. } = incoming.entry();

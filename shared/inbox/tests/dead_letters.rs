@@ -20,7 +20,7 @@ use contracts::{Envelope, Message, MessageParked, OrderId, header};
 use database::Tx;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use inbox::{Consumer, HandlerError};
+use inbox::{Consumer, HandlerError, no_locks};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Received, admin};
 use outbox::{MAX_PAYLOAD, Relay, RelaySettings};
@@ -34,11 +34,11 @@ const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 /// Confirmed orders take effect; cancelled ones are refused with as many words as there are.
 fn wordy() -> Consumer {
-    Consumer::of(CONSUMER).on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await).on(
-        async |_: &mut Tx, _: &Message<OrderCancelled>| {
+    Consumer::of(CONSUMER)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(no_locks, async |_: &mut Tx, _: &Message<OrderCancelled>| {
             Err(HandlerError::Refused("no\0 \u{1} é ".repeat(200_000)))
-        },
-    )
+        })
 }
 
 async fn relay(database: &TestDatabase, topics: &TestTopics) -> Background {

@@ -16,7 +16,7 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
-use inbox::{Consumer, DiscardedMessage, HandlerError};
+use inbox::{Consumer, DiscardedMessage, HandlerError, no_locks};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics};
 use uuid::Uuid;
@@ -24,8 +24,8 @@ use uuid::Uuid;
 /// Confirmed orders take effect, cancelled ones are refused for ever; and each discard is warned of.
 fn picky() -> Consumer {
     Consumer::of(CONSUMER)
-        .on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
-        .on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderCancelled>| {
             note(tx, "one", m).await?;
             Err(HandlerError::Refused("not with me".to_owned()))
         })

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{
-    CONSUMER, cancelled, confirmed, count, database, effects, letter, note, noting, parked, patient, post,
+    CONSUMER, Operator, cancelled, confirmed, count, database, effects, letter, note, parked, patient, post,
     run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed};
@@ -21,8 +21,9 @@ use contracts::{Message, OrderId};
 use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use inbox::{Consumer, Incoming};
+use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 use testkit::TestTopics;
+use uuid::Uuid;
 
 diesel::table! {
     shelf (n) {
@@ -62,23 +63,28 @@ impl Meeting {
 fn taking(meeting: &Arc<Meeting>, falling: OrderId) -> Consumer {
     let meeting = Arc::clone(meeting);
     Consumer::of(CONSUMER)
-        .on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-            let shelf = shelf::table.find(shelf_of(falling, m.order, m.envelope.sequence));
-            diesel::update(shelf).set(shelf::taken.eq(shelf::taken + 1)).execute(tx).await?;
-            meeting.take().await;
-            Ok(())
-        })
+        .locking(lock_shelves)
+        .on(
+            move |m: &Message<OrderConfirmed>| one_shelf(shelf_of(falling, m.order, m.envelope.sequence)),
+            async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+                let shelf = shelf::table.find(shelf_of(falling, m.order, m.envelope.sequence));
+                diesel::update(shelf).set(shelf::taken.eq(shelf::taken + 1)).execute(tx).await?;
+                meeting.take().await;
+                Ok(())
+            },
+        )
         .ignoring::<OrderCancelled>()
-        .locking(async move |tx: &mut Tx, batch: &[Incoming]| {
-            let orders = batch.iter().filter_map(|incoming| {
-                Some((incoming.data::<OrderConfirmed>()?.order, incoming.envelope().sequence))
-            });
-            let shelves: Vec<i64> =
-                orders.map(|(order, sequence)| shelf_of(falling, order, sequence)).collect();
-            let rows = shelf::table.filter(shelf::n.eq_any(shelves)).order(shelf::n).for_update();
-            rows.select(shelf::n).load::<i64>(tx).await?;
-            Ok(())
-        })
+}
+
+/// The kind of row that a shelf is.
+const SHELF: &str = "shelf";
+
+fn one_shelf(number: i64) -> LockKeys {
+    LockKeys::of(SHELF, [Uuid::from_u64_pair(0, number.unsigned_abs())])
+}
+
+fn number_of(shelf: Uuid) -> i64 {
+    shelf.as_u64_pair().1.try_into().unwrap()
 }
 
 fn shelf_of(falling: OrderId, order: OrderId, sequence: i64) -> i64 {
@@ -133,6 +139,7 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let aggregate = OrderId::generate();
     let third_is_there = database.clone();
     let reactions = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
+        no_locks,
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             let patience = Instant::now() + Duration::from_secs(30);
             while m.envelope.sequence == 2
@@ -162,30 +169,37 @@ async fn the_rows_of_held_messages_are_locked_with_the_batch_that_frees_them() {
     let order = OrderId::generate();
     let asked: Arc<Mutex<Vec<Vec<i64>>>> = Arc::default();
     let noted = Arc::clone(&asked);
-    let reactions = noting("one").locking(async move |_: &mut Tx, batch: &[Incoming]| {
-        let mut sequences: Vec<i64> = batch.iter().map(|incoming| incoming.envelope().sequence).collect();
-        sequences.sort_unstable();
-        noted.lock().unwrap().push(sequences);
-        Ok(())
-    });
+    let reactions = Consumer::of(CONSUMER)
+        .on(
+            |m: &Message<OrderConfirmed>| one_shelf(m.envelope.sequence),
+            async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await,
+        )
+        .locking(async move |_: &mut Tx, keys: &mut LockKeys| {
+            noted.lock().unwrap().push(keys.take(SHELF).into_iter().map(number_of).collect());
+            Ok(())
+        });
     let runner = run(&database, &topics, reactions);
     for sequence in [2, 3, 5, 1] {
         post(&topics, &[letter(&topics, sequence, &confirmed(order))]).await;
         wait_until_done(&topics).await;
     }
     runner.stop().await;
-    assert_eq!(*asked.lock().unwrap(), [vec![2], vec![3], vec![5], vec![1, 2, 3]]);
+    assert_eq!(*asked.lock().unwrap(), [vec![1, 2, 3]]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_locks_cannot_be_taken_is_parked() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let [odd, fine] = [OrderId::generate(), OrderId::generate()];
-    let reactions = noting("one").locking(async move |_: &mut Tx, batch: &[Incoming]| {
-        let mut orders = batch.iter().filter_map(Incoming::data::<OrderConfirmed>);
-        assert!(orders.all(|event| event.order != odd), "a bug in the service");
-        Ok(())
-    });
+    let reactions = Consumer::of(CONSUMER)
+        .on(
+            |m: &Message<OrderConfirmed>| LockKeys::of("order", [m.order.uuid()]),
+            async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await,
+        )
+        .locking(async move |_: &mut Tx, keys: &mut LockKeys| {
+            assert!(!keys.take("order").contains(&odd.uuid()), "a bug in the service");
+            Ok(())
+        });
     post(&topics, &[odd, fine].map(|order| letter(&topics, 1, &confirmed(order)).keyed("one partition")))
         .await;
     let runner = run(&database, &topics, reactions);
@@ -193,4 +207,58 @@ async fn a_message_whose_locks_cannot_be_taken_is_parked() {
     runner.stop().await;
     assert_eq!(effects(&database).await, [(fine.uuid(), 1)]);
     assert_eq!(parked(&database).await.len(), 1);
+}
+
+/// The rows of `shelf` that no transaction holds, as another connection sees them.
+const FREE: &str =
+    "SELECT count(*) AS count FROM (SELECT n FROM shelf WHERE n = 1 FOR UPDATE SKIP LOCKED) AS free";
+
+/// Handles an order only while another transaction cannot lock its shelf.
+fn careful(database: &Database) -> Consumer {
+    let database = database.clone();
+    Consumer::of(CONSUMER).on(
+        |_: &Message<OrderConfirmed>| one_shelf(1),
+        async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            if count(&database, FREE).await > 0 {
+                return Err(HandlerError::Refused("its shelf is not locked".to_owned()));
+            }
+            note(tx, "one", m).await
+        },
+    )
+}
+
+async fn lock_shelves(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+    let shelves: Vec<i64> = keys.take(SHELF).into_iter().map(number_of).collect();
+    let rows = shelf::table.filter(shelf::n.eq_any(shelves)).order(shelf::n).for_update();
+    rows.select(shelf::n).execute(tx).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_that_a_handler_names_are_locked_before_it_runs() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let mut owner = database.owner().await;
+    owner
+        .batch_execute(
+            "CREATE TABLE shelf (n bigint PRIMARY KEY); GRANT ALL ON shelf TO idem_service; INSERT INTO shelf VALUES (1)",
+        )
+        .await
+        .unwrap();
+    let order = OrderId::generate();
+    // Without a lock function nothing runs that names a row; a redrive locks the rows as the consumer does.
+    let runner = run(&database, &topics, careful(&database));
+    post(&topics, &[letter(&topics, 1, &confirmed(order)), letter(&topics, 2, &confirmed(order))]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let errors: Vec<_> = parked(&database).await.into_iter().filter_map(|row| row.error).collect();
+    assert_eq!(errors, ["consumer inventory does not lock rows of kind shelf"]);
+
+    let consumer = careful(&database).locking(lock_shelves);
+    let (done, report) = Operator::new(&database, &topics, consumer.clone()).does("redrive --all").await;
+    assert!(done, "{report:#}");
+    let runner = run(&database, &topics, consumer);
+    post(&topics, &[letter(&topics, 3, &confirmed(order))]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [1, 2, 3].map(|sequence| (order.uuid(), sequence)));
 }

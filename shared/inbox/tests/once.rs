@@ -20,7 +20,7 @@ use contracts::events::{OrderConfirmed, StockReserved};
 use contracts::{Message, OrderId, header};
 use database::Tx;
 use diesel_async::SimpleAsyncConnection;
-use inbox::{Consumer, HandlerError};
+use inbox::{Consumer, HandlerError, no_locks};
 use testkit::TestTopics;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,7 +70,7 @@ async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
 
 /// Notes the effect, tells an event, and fails as long as `fails` says so.
 fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Consumer {
-    Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+    Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         note(tx, "one", m).await?;
         let event = StockReserved { order: m.order };
         outbox::append(tx, m.tenant(), 1, &event)

@@ -19,7 +19,7 @@ use common::{
 use contracts::events::OrderConfirmed;
 use contracts::{Message, OrderId};
 use database::{Database, Error, Settings, Tx};
-use inbox::{Consumer, Runner};
+use inbox::{Consumer, Runner, no_locks};
 use testkit::{Background, Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 
@@ -70,11 +70,12 @@ async fn an_outage_costs_no_attempts() {
         outages.iter().cycle().take(15).map(|outage| outage("away".to_owned())).collect();
     let failures = Arc::new(Mutex::new(failures));
     let left = Arc::clone(&failures);
-    let reactions = Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-        note(tx, "one", m).await?;
-        let failure = failures.lock().unwrap().pop();
-        failure.map_or(Ok(()), |error| Err(error.into()))
-    });
+    let reactions =
+        Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            note(tx, "one", m).await?;
+            let failure = failures.lock().unwrap().pop();
+            failure.map_or(Ok(()), |error| Err(error.into()))
+        });
     post_some(&topics, 1).await;
     let runner = run(&database, &topics, reactions);
     wait_until_done(&topics).await;
@@ -97,13 +98,14 @@ async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
     let brokers = topics.brokers();
     let runner = Background::run(|stop| {
         let (told, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
-        let reactions = Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-            if AtomicUsize::fetch_add(&calls, 1, Ordering::SeqCst) == 0 {
-                return Err(Error::Contention("away".to_owned()).into());
-            }
-            told.cancel();
-            note(tx, "one", m).await
-        });
+        let reactions =
+            Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+                if AtomicUsize::fetch_add(&calls, 1, Ordering::SeqCst) == 0 {
+                    return Err(Error::Contention("away".to_owned()).into());
+                }
+                told.cancel();
+                note(tx, "one", m).await
+            });
         let runner = Runner::new(tables, brokers, names, reactions, settings());
         async move { runner.run(stop).await.unwrap() }
     });

@@ -18,7 +18,7 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
-use inbox::{Consumer, HandlerError};
+use inbox::{Consumer, HandlerError, no_locks};
 use testkit::TestTopics;
 use uuid::Uuid;
 
@@ -28,12 +28,12 @@ const SAME: &str = "the same partition";
 /// Confirmed orders take effect, cancelled ones are refused, and a placed one makes the reaction panic.
 fn picky() -> Consumer {
     Consumer::of(CONSUMER)
-        .on(async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
-        .on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderCancelled>| {
             note(tx, "one", m).await?;
             Err(HandlerError::Refused("not with me".to_owned()))
         })
-        .on(async |tx: &mut Tx, m: &Message<OrderPlaced>| {
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| {
             note(tx, "one", m).await?;
             panic!("a reaction's bug")
         })

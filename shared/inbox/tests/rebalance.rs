@@ -19,7 +19,7 @@ use common::{
 use contracts::events::OrderConfirmed;
 use contracts::{Message, OrderId};
 use database::{Database, Tx};
-use inbox::Consumer;
+use inbox::{Consumer, no_locks};
 use testkit::{TestTopics, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -73,7 +73,7 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     post_histories(&topics, &orders, 1..=1).await;
     let go_on = Arc::new(Semaphore::new(0));
     let gate = Arc::clone(&go_on);
-    let slow = Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+    let slow = Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         note(tx, "slow", m).await?;
         let _ = gate.acquire().await;
         Ok(())

@@ -20,7 +20,7 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
-use inbox::{Consumer, HandlerError};
+use inbox::{Consumer, HandlerError, no_locks};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics};
 
@@ -108,7 +108,7 @@ async fn a_redrive_that_fails_changes_nothing_and_names_the_message() {
     letters.push(letter(&topics, 3, &cancelled(order)));
     post(&topics, &letters).await;
     let refusing = || {
-        fix.consumer().on(async |tx: &mut Tx, m: &Message<OrderCancelled>| {
+        fix.consumer().on(no_locks, async |tx: &mut Tx, m: &Message<OrderCancelled>| {
             note(tx, "one", m).await?;
             Err(HandlerError::Refused("too late".to_owned()))
         })
@@ -163,7 +163,8 @@ async fn a_type_that_is_known_by_now_is_redriven() {
     let (done, _) = Operator::new(&database, &topics, noting("old")).does("redrive --all").await;
     assert!(!done, "nobody reacts to it yet");
 
-    let new = noting("new").on(async |tx: &mut Tx, m: &Message<OrderPlaced>| note(tx, "new", m).await);
+    let new =
+        noting("new").on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| note(tx, "new", m).await);
     let (done, report) =
         Operator::new(&database, &topics, new).does(&format!("redrive --aggregate {order}")).await;
     assert!(done, "{report:#}");
@@ -214,7 +215,7 @@ async fn a_dry_run_of_a_redrive_says_what_would_be_and_changes_nothing() {
 /// Notes the effect once another redrive of the same aggregate stands in the queue, or is as far.
 fn meeting(database: &Database) -> Consumer {
     let (database, arrived) = (database.clone(), Arc::new(AtomicI64::new(0)));
-    Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+    Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         arrived.fetch_add(1, Ordering::SeqCst);
         let patience = Instant::now() + Duration::from_secs(30);
         while arrived.load(Ordering::SeqCst) < 2 && count(&database, WAITING).await == 0 {

@@ -204,11 +204,7 @@ async fn go_on(
         }
         let entry = stored.about.entry();
         let step = Step::of(&entry, stored.about.kind().as_deref());
-        let tried = match stored.incoming() {
-            Ok(incoming) => history.try_apply(tx, &incoming).await,
-            Err(failure) => Err(failure),
-        };
-        match tried {
+        match history.try_apply(tx, &stored).await {
             Ok(()) => report.applied.push(step),
             Err(failure) if failure.is_passing() => return Err(failure.into()),
             Err(failure) => {

@@ -5,11 +5,12 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::incoming::{Incoming, Line};
+use crate::consumer::Prepared;
+use crate::incoming::Line;
 use crate::park::inbox_parked;
 use crate::sequence::{Place, Sequences};
 use crate::stored::{About, Stored};
-use crate::{Consumer, HandlerError, apply, park};
+use crate::{Consumer, HandlerError, park};
 
 /// The waiting messages of one aggregate, as one source tells its history. Whoever has it open, has it alone.
 pub(super) struct History<'d> {
@@ -50,56 +51,47 @@ impl<'d> History<'d> {
     /// What this message is to the history. A gap in a projection is no reason to wait.
     pub(super) fn place(&self, about: &About) -> Place {
         match self.sequences.place(&self.line, about.sequence) {
-            Place::Later if about.kind().is_some_and(|kind| self.reactions.take_the_newest(&kind)) => {
+            Place::Later if about.kind().is_some_and(|kind| self.reactions.takes_newest(&kind)) => {
                 Place::Next
             }
             place => place,
         }
     }
 
-    /// The messages that follow one another without a gap, as far as they can be read: what a redrive may come to.
-    pub(super) fn suffix(&self) -> Vec<Incoming> {
-        let mut next = self.next();
-        let mut suffix = Vec::new();
-        for stored in &self.waiting {
-            if stored.about.sequence == next
-                && let Ok(incoming) = stored.incoming()
-            {
-                suffix.push(incoming);
-                next += 1;
-            }
-        }
-        suffix
+    /// Decodes a waiting message for its handler.
+    pub(super) fn prepare(&self, stored: &Stored) -> Result<Prepared, HandlerError> {
+        self.reactions.prepare(&stored.incoming()?)
     }
 
-    /// Takes the locks of these messages, as a consumer does before it applies them.
-    pub(super) async fn lock(&self, tx: &mut Tx, messages: &[Incoming]) -> Result<(), HandlerError> {
-        self.reactions.lock(tx, messages).await
+    /// Locks the rows that the handlers of these messages name, as a consumer does before it applies them.
+    pub(super) async fn lock(&self, tx: &mut Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
+        self.reactions.lock(tx, prepared).await
     }
 
-    /// Applies a message whose turn it is.
-    pub(super) async fn apply(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), HandlerError> {
-        apply::react(tx, self.reactions, &mut self.sequences, incoming).await?;
-        self.over.push(incoming.envelope.id.uuid());
+    /// Runs the handler of a message.
+    pub(super) async fn run(&self, tx: &mut Tx, prepared: Prepared) -> Result<(), HandlerError> {
+        prepared.run(tx, self.reactions.name()).await
+    }
+
+    /// Applies a message whose turn it is. If it fails, nothing else is undone.
+    pub(super) async fn try_apply(&mut self, tx: &mut Tx, stored: &Stored) -> Result<(), HandlerError> {
+        let mut prepared = [self.prepare(stored)?];
+        tx.savepoint(async |tx| {
+            self.lock(tx, &mut prepared).await?;
+            let [prepared] = prepared;
+            self.run(tx, prepared).await?;
+            // The handler's events are written here. Otherwise a failure to write them would undo the whole discard.
+            Ok::<(), HandlerError>(tx.flush().await?)
+        })
+        .await?;
+        self.count(&stored.about);
         Ok(())
     }
 
-    /// Applies a message so that its failure undoes what it did and nothing else.
-    pub(super) async fn try_apply(&mut self, tx: &mut Tx, incoming: &Incoming) -> Result<(), HandlerError> {
-        let (last, over) = (self.sequences.last(&self.line), self.over.len());
-        let tried = tx
-            .savepoint(async |tx| {
-                self.lock(tx, std::slice::from_ref(incoming)).await?;
-                self.apply(tx, incoming).await?;
-                // What it has told is written here: refused later, it would take everything with it.
-                Ok::<(), HandlerError>(tx.flush().await?)
-            })
-            .await;
-        if tried.is_err() {
-            self.sequences.advance(&self.line, last);
-            self.over.truncate(over);
-        }
-        tried
+    /// Moves the history to this message, which waits no longer.
+    pub(super) fn count(&mut self, about: &About) {
+        self.skip_to(about.sequence);
+        self.remove(about);
     }
 
     /// Counts everything up to this number as dealt with.

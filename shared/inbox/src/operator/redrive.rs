@@ -112,10 +112,7 @@ impl Redrive {
 
 async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<Redriven, Failed> {
     let mut redriven = Redriven::of(&history.line);
-    let suffix = history.suffix();
-    let first =
-        suffix.as_slice().first().map(|incoming| Step::of(&incoming.entry(), Some(&incoming.envelope.kind)));
-    history.lock(tx, &suffix).await.map_err(|failure| Failed { message: first, failure })?;
+    let mut prepared = Vec::new();
     for stored in history.waiting.clone() {
         let about = &stored.about;
         let step = Step::of(&about.entry(), about.kind().as_deref());
@@ -125,11 +122,9 @@ async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<Redriven, F
         }
         match history.place(about) {
             Place::Next => {
-                let applied = match stored.incoming() {
-                    Ok(incoming) => history.apply(tx, &incoming).await,
-                    Err(failure) => Err(failure),
-                };
-                applied.map_err(|failure| Failed { message: Some(step.clone()), failure })?;
+                let failed = |failure| Failed { message: Some(step.clone()), failure };
+                prepared.push(history.prepare(&stored).map_err(failed)?);
+                history.count(about);
                 redriven.applied.push(step);
             }
             Place::Duplicate => {
@@ -138,6 +133,12 @@ async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<Redriven, F
             }
             Place::Later => redriven.leave(about, &missing(history)),
         }
+    }
+    let locked = history.lock(tx, &mut prepared).await;
+    locked.map_err(|failure| Failed { message: redriven.applied.as_slice().first().cloned(), failure })?;
+    for (step, prepared) in redriven.applied.iter().zip(prepared) {
+        let failed = |failure| Failed { message: Some(step.clone()), failure };
+        history.run(tx, prepared).await.map_err(failed)?;
     }
     Ok(redriven)
 }

@@ -15,7 +15,7 @@ use diesel::QueryableByName;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use inbox::{Consumer, HandlerError, Runner, RunnerSettings};
+use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use messaging::admin;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
@@ -91,8 +91,8 @@ pub(crate) fn run(database: &Database, topics: &TestTopics, reactions: Consumer)
 /// Notes the effect of each confirmed order, and the newest of each item; nothing follows from a cancelled order.
 pub(crate) fn noting(instance: &'static str) -> Consumer {
     Consumer::of(CONSUMER)
-        .on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, instance, m).await)
-        .newest(async move |tx: &mut Tx, m: &Message<ItemChanged>| note(tx, instance, m).await)
+        .on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, instance, m).await)
+        .newest(no_locks, async move |tx: &mut Tx, m: &Message<ItemChanged>| note(tx, instance, m).await)
         .ignoring::<OrderCancelled>()
 }
 
@@ -108,7 +108,7 @@ impl Fix {
     /// Refuses every confirmed order, and then notes its effect.
     pub(crate) fn consumer(&self) -> Consumer {
         let fixed = Arc::clone(&self.0);
-        Consumer::of(CONSUMER).on(async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             note(tx, "one", m).await?;
             if AtomicBool::load(&fixed, Ordering::SeqCst) {
                 return Ok(());

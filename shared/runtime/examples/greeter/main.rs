@@ -14,7 +14,7 @@ use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Problem;
-use inbox::{Consumer, HandlerError};
+use inbox::{Consumer, HandlerError, no_locks};
 use runtime::{Context, Fields, Job, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -81,7 +81,7 @@ impl Service for Greeter {
         let shy = context.settings.shy;
         Some(
             Consumer::of("greeter")
-                .on(async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
+                .on(no_locks, async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
                     if shy {
                         return Err(HandlerError::Refused("too shy to greet".to_owned()));
                     }

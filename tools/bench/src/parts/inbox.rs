@@ -7,7 +7,7 @@ use contracts::{Event, Message, OrderId, PaymentId, TenantId};
 use database::{Database, Settings, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use inbox::{Consumer, HandlerError, Runner, RunnerSettings};
+use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -63,7 +63,7 @@ pub(crate) async fn measure(ground: &Ground, effort: &Effort) -> Result<Part, Tr
 
 fn consumer() -> Consumer {
     Consumer::of(CONSUMER)
-        .on(async |tx: &mut Tx, message: &Message<OrderConfirmed>| effect(tx, message).await)
+        .on(no_locks, async |tx: &mut Tx, message: &Message<OrderConfirmed>| effect(tx, message).await)
 }
 
 async fn effect(tx: &mut Tx, message: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
