@@ -19,17 +19,17 @@ pub(crate) fn consumer() -> Consumer {
     Consumer::of("inventory")
         .locking(lock)
         .warning(what_stays_open)
-        .on(items_of, async |tx, m: &Message<OrderPlaced>| {
+        .on::<OrderPlaced>(items_of, async |tx, m| {
             let lines = Line::of_order(m.tenant(), &m.lines)?;
             advance(tx, m.tenant(), m.order, Input::Placed(lines)).await
         })
-        .on(
-            |m: &Message<OrderConfirmed>| reservation_of(m.order),
-            async |tx, m: &Message<OrderConfirmed>| advance(tx, m.tenant(), m.order, Input::Confirmed).await,
+        .on::<OrderConfirmed>(
+            |m| reservation_of(m.order),
+            async |tx, m| advance(tx, m.tenant(), m.order, Input::Confirmed).await,
         )
-        .on(
-            |m: &Message<OrderCancelled>| reservation_of(m.order),
-            async |tx, m: &Message<OrderCancelled>| advance(tx, m.tenant(), m.order, Input::Cancelled).await,
+        .on::<OrderCancelled>(
+            |m| reservation_of(m.order),
+            async |tx, m| advance(tx, m.tenant(), m.order, Input::Cancelled).await,
         )
         .ignoring::<PaymentRequested>()
 }

@@ -4,7 +4,7 @@ use contracts::events::{
     ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected,
     StockReleased, StockReserved, StockShipped,
 };
-use contracts::{Envelope, ItemId, Message, OrderId};
+use contracts::{ItemId, Message, OrderId};
 use database::Tx;
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
@@ -19,73 +19,51 @@ pub(crate) fn consumer() -> Consumer {
     Consumer::of("orders")
         .locking(lock_orders)
         .warning(what_stays_open)
-        .on(
-            |m: &Message<StockReserved>| order(Some(m.order)),
-            async |tx, m: &Message<StockReserved>| {
-                advance(tx, &m.envelope, m.order, Input::StockReserved).await
-            },
+        .on::<StockReserved>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::StockReserved).await,
         )
-        .on(
-            |m: &Message<StockRejected>| order(Some(m.order)),
-            async |tx, m: &Message<StockRejected>| {
-                advance(tx, &m.envelope, m.order, Input::StockRejected).await
-            },
+        .on::<StockRejected>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::StockRejected).await,
         )
-        .on(
-            |m: &Message<StockShipped>| order(Some(m.order)),
-            async |tx, m: &Message<StockShipped>| {
-                advance(tx, &m.envelope, m.order, Input::StockShipped).await
-            },
+        .on::<StockShipped>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::StockShipped).await,
         )
-        .on(
-            |m: &Message<StockReleased>| order(Some(m.order)),
-            async |tx, m: &Message<StockReleased>| {
-                advance(tx, &m.envelope, m.order, Input::StockReleased).await
-            },
+        .on::<StockReleased>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::StockReleased).await,
         )
-        .on(
-            |m: &Message<PaymentCaptured>| order(m.order),
-            async |tx, m: &Message<PaymentCaptured>| {
-                of_order(tx, &m.envelope, m.order, Input::Captured(m.payment)).await
-            },
+        .on::<PaymentCaptured>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::Captured(m.payment)).await,
         )
-        .on(
-            |m: &Message<PaymentDeclined>| order(m.order),
-            async |tx, m: &Message<PaymentDeclined>| {
-                of_order(tx, &m.envelope, m.order, Input::Declined).await
-            },
+        .on::<PaymentDeclined>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::Declined).await,
         )
-        .on(
-            |m: &Message<PaymentCancelled>| order(m.order),
-            async |tx, m: &Message<PaymentCancelled>| {
-                of_order(tx, &m.envelope, m.order, Input::PaymentCancelled).await
-            },
+        .on::<PaymentCancelled>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::PaymentCancelled).await,
         )
-        .on(
-            |m: &Message<PaymentRefunded>| order(m.order),
-            async |tx, m: &Message<PaymentRefunded>| {
-                of_order(tx, &m.envelope, m.order, Input::Refunded).await
-            },
+        .on::<PaymentRefunded>(
+            |m| order(m.order),
+            async |tx, m| advance(tx, m, m.order, Input::Refunded).await,
         )
-        .newest(no_locks, async |tx, m: &Message<ItemChanged>| catalogue_entry(tx, m).await)
+        .newest::<ItemChanged>(no_locks, async |tx, m| catalogue_entry(tx, m).await)
 }
 
-async fn advance(tx: &mut Tx, from: &Envelope, order: OrderId, input: Input) -> Result<(), HandlerError> {
-    saga::advance(tx, &from.tenant, order, input, &Cause::message(from)).await?;
-    Ok(())
-}
-
-/// A payment that belongs to no order is none of our business.
-async fn of_order(
+/// Moves the order that the message concerns. A payment without an order concerns none.
+async fn advance<E>(
     tx: &mut Tx,
-    from: &Envelope,
-    order: Option<OrderId>,
+    message: &Message<E>,
+    order: impl Into<Option<OrderId>>,
     input: Input,
 ) -> Result<(), HandlerError> {
-    match order {
-        Some(order) => advance(tx, from, order, input).await,
-        None => Ok(()),
-    }
+    let Some(order) = order.into() else { return Ok(()) };
+    saga::advance(tx, message.tenant(), order, input, &Cause::message(&message.envelope)).await?;
+    Ok(())
 }
 
 /// Takes over an item's entry. An item is its tenant's SKU and nobody else's.
@@ -100,8 +78,8 @@ async fn catalogue_entry(tx: &mut Tx, changed: &Message<ItemChanged>) -> Result<
 /// The kind of row that the handlers need locked.
 const ORDER: &str = "order";
 
-fn order(id: Option<OrderId>) -> LockKeys {
-    LockKeys::of(ORDER, id.map(OrderId::uuid))
+fn order(id: impl Into<Option<OrderId>>) -> LockKeys {
+    LockKeys::of(ORDER, id.into().map(OrderId::uuid))
 }
 
 /// Locks every order that the batch concerns, before the first handler runs.

@@ -22,15 +22,12 @@ pub(crate) fn consumer(forms: Forms) -> Consumer {
     Consumer::of("payments")
         .locking(lock_payments)
         .warning(what_stays_open)
-        .on(no_locks, async move |tx, m: &Message<PaymentRequested>| charge(tx, &forms, m).await)
-        .on(
-            |m: &Message<OrderCancelled>| payment_of_order(m.order),
-            async move |tx, m: &Message<OrderCancelled>| cancel(tx, &for_cancellation, m).await,
+        .on::<PaymentRequested>(no_locks, async move |tx, m| charge(tx, &forms, m).await)
+        .on::<OrderCancelled>(
+            |m| payment_of_order(m.order),
+            async move |tx, m| cancel(tx, &for_cancellation, m).await,
         )
-        .on(
-            |m: &Message<OrderConfirmed>| payment_of_order(m.order),
-            async move |tx, m: &Message<OrderConfirmed>| confirm(tx, m).await,
-        )
+        .on::<OrderConfirmed>(|m| payment_of_order(m.order), async move |tx, m| confirm(tx, m).await)
         .ignoring::<OrderPlaced>()
 }
 

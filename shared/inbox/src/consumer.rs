@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use contracts::{Envelope, Event, Message, Stream};
-use database::{Tx, UnitOfWork, Work};
+use database::{Handler, Tx, UnitOfWork, Work};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -29,7 +29,7 @@ type Warn = Arc<
 
 /// What the consumer does with messages of one type.
 #[derive(Clone)]
-enum Handler {
+enum Registered {
     /// Handles each message in the order of its aggregate.
     Next(Prepare),
     /// Handles each message that is newer than the last one; a gap before it does not hold it.
@@ -69,7 +69,7 @@ impl Prepared {
 pub struct Consumer {
     consumer: &'static str,
     streams: Vec<Stream>,
-    handlers: HashMap<&'static str, Handler>,
+    handlers: HashMap<&'static str, Registered>,
     lock: Option<Lock>,
     warn: Option<Warn>,
 }
@@ -105,36 +105,28 @@ impl Consumer {
     /// Handles each message of this type, in the order of its aggregate. `locks` names the rows that must be locked
     /// before the handler runs; [`no_locks`](crate::no_locks) names none.
     #[must_use]
-    pub fn on<E: Event, F>(self, locks: impl Locks<E>, handler: F) -> Self
-    where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
-            + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-    {
-        self.with::<E>(Handler::Next(preparing(locks, handler)))
+    pub fn on<E: Event>(
+        self,
+        locks: impl Locks<E>,
+        handler: impl Handler<Tx, Message<E>, Result<(), HandlerError>>,
+    ) -> Self {
+        self.with::<E>(Registered::Next(preparing(locks, handler)))
     }
 
     /// Handles messages that carry a whole state: newer wins, stale ones are skipped, a gap is logged.
     #[must_use]
-    pub fn newest<E: Event, F>(self, locks: impl Locks<E>, handler: F) -> Self
-    where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
-            + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-    {
-        self.with::<E>(Handler::Newest(preparing(locks, handler)))
+    pub fn newest<E: Event>(
+        self,
+        locks: impl Locks<E>,
+        handler: impl Handler<Tx, Message<E>, Result<(), HandlerError>>,
+    ) -> Self {
+        self.with::<E>(Registered::Newest(preparing(locks, handler)))
     }
 
     /// Ignores messages of this type. A message whose type is neither handled nor ignored is parked.
     #[must_use]
     pub fn ignoring<E: Event>(self) -> Self {
-        self.with::<E>(Handler::Ignore)
+        self.with::<E>(Registered::Ignore)
     }
 
     /// Locks the rows that the handlers of a batch name. Called once a batch, before the first handler runs, unless
@@ -159,23 +151,15 @@ impl Consumer {
     /// Says what stays open once a message is discarded, and what was held behind it has taken effect: a line for each
     /// thing that will not end by itself.
     #[must_use]
-    pub fn warning<F>(mut self, warn: F) -> Self
-    where
-        for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m DiscardedMessage) -> Result<Vec<String>, HandlerError>
-            + Work<&'t mut Tx, &'m DiscardedMessage, Result<Vec<String>, HandlerError>, Fut: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-    {
-        self.warn = Some(Arc::new(move |tx, discarded| {
-            let warn = warn.clone();
-            async move { warn(tx, discarded).await }.boxed()
-        }));
+    pub fn warning(
+        mut self,
+        warn: impl Handler<Tx, DiscardedMessage, Result<Vec<String>, HandlerError>>,
+    ) -> Self {
+        self.warn = Some(Arc::new(move |tx, discarded| warn.clone().run(tx, discarded)));
         self
     }
 
-    fn with<E: Event>(mut self, handler: Handler) -> Self {
+    fn with<E: Event>(mut self, handler: Registered) -> Self {
         if !self.streams.contains(&E::STREAM) {
             self.streams.push(E::STREAM);
         }
@@ -195,7 +179,7 @@ impl Consumer {
 
     /// Whether a gap before a message of this type does not hold it.
     pub(crate) fn takes_newest(&self, kind: &str) -> bool {
-        matches!(self.handlers.get(kind), Some(Handler::Newest(_)))
+        matches!(self.handlers.get(kind), Some(Registered::Newest(_)))
     }
 
     /// Decodes a message for its handler.
@@ -203,10 +187,10 @@ impl Consumer {
         let Envelope { kind, .. } = &incoming.envelope;
         match self.handlers.get(kind.as_str()) {
             None => Err(HandlerError::UnknownType(kind.clone())),
-            Some(Handler::Ignore) => {
+            Some(Registered::Ignore) => {
                 Ok(Prepared { envelope: incoming.envelope.clone(), keys: LockKeys::default(), run: None })
             }
-            Some(Handler::Next(prepare) | Handler::Newest(prepare)) => {
+            Some(Registered::Next(prepare) | Registered::Newest(prepare)) => {
                 catch_unwind(AssertUnwindSafe(|| prepare(incoming))).unwrap_or(Err(HandlerError::Panicked))
             }
         }
@@ -246,19 +230,14 @@ pub trait Locks<E>: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static {}
 
 impl<E, F: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static> Locks<E> for F {}
 
-fn preparing<E: Event, F>(locks: impl Locks<E>, handler: F) -> Prepare
-where
-    for<'t, 'm> F: AsyncFnOnce(&'t mut Tx, &'m Message<E>) -> Result<(), HandlerError>
-        + Work<&'t mut Tx, &'m Message<E>, Result<(), HandlerError>, Fut: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-{
+fn preparing<E: Event>(
+    locks: impl Locks<E>,
+    handler: impl Handler<Tx, Message<E>, Result<(), HandlerError>>,
+) -> Prepare {
     Arc::new(move |incoming| {
         let (message, handler) = (incoming.message::<E>()?, handler.clone());
         let (envelope, keys) = (message.envelope.clone(), locks(&message));
-        let run: Run = Box::new(move |tx| async move { handler(tx, &message).await }.boxed());
+        let run: Run = Box::new(move |tx| async move { handler.run(tx, &message).await }.boxed());
         Ok(Prepared { envelope, keys, run: Some(run) })
     })
 }
