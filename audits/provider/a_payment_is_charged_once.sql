@@ -3,7 +3,7 @@
 --
 -- payments names each of its payments in the metadata; nothing in these books keeps it from charging one twice.
 SELECT format('payment %s was charged %s times: %s', intent.metadata ->> 'reference', count(*),
-              string_agg(charge.id, ', ' ORDER BY charge.position)) AS violation
+              string_agg(charge.id, ', ' ORDER BY charge.id)) AS violation
   FROM charge
   JOIN payment_intent AS intent ON intent.id = charge.payment_intent
  WHERE charge.amount_captured > 0

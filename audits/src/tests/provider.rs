@@ -48,7 +48,7 @@ const DAMAGES: &[Damage] = &[
     ("refunds_stay_within_the_charge", "UPDATE refund SET amount = 101 WHERE id = 're_1'"),
     (
         "refunds_stay_within_the_charge",
-        "ALTER TABLE charge DROP CONSTRAINT refunds_within_charge, DROP CONSTRAINT refunds_within_capture;
+        "ALTER TABLE charge DROP CONSTRAINT refunds_within_capture;
          UPDATE charge SET amount_refunded = 501 WHERE id = 'ch_1';
          UPDATE refund SET amount = 451 WHERE id = 're_1'",
     ),

@@ -61,8 +61,8 @@ async function steps() {
 }
 
 async function balance() {
-  const wish = { ...CARD, amount: 10000, expand: ['latest_charge.balance_transaction'] };
-  const intent = await api.paymentIntents.create(wish);
+  const request = { ...CARD, amount: 10000, expand: ['latest_charge.balance_transaction'] };
+  const intent = await api.paymentIntents.create(request);
   const movement = intent.latest_charge.balance_transaction;
   assert.deepEqual([movement.amount, movement.fee, movement.net], [10000, 320, 9680]);
   assert.equal((await api.balanceTransactions.retrieve(movement.id)).net, 9680);
@@ -137,8 +137,8 @@ async function lostAnswer() {
   const route = 'POST /v1/payment_intents';
   await ask('POST', '/_faults', { rules: [{ kinds: ['drop_reply'], times: 1, route }] });
   const reference = `node-lost-${now()}`;
-  const wish = { ...CARD, amount: 77, metadata: { reference } };
-  const intent = await client('sk_test_official', 2).paymentIntents.create(wish);
+  const request = { ...CARD, amount: 77, metadata: { reference } };
+  const intent = await client('sk_test_official', 2).paymentIntents.create(request);
   assert.equal(intent.lastResponse.headers['idempotent-replayed'], 'true');
   assert.equal((await ask('GET', '/_faults')).rules[0].bites, 1);
   await ask('DELETE', '/_faults');
@@ -158,7 +158,7 @@ async function webhook() {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${server.address().port}/hook`;
-  await ask('POST', '/_webhooks', { url, secrets: [SECRET] });
+  await ask('POST', '/_webhooks', { url, secret: SECRET });
   const arrival = once(server, 'heard', { signal: AbortSignal.timeout(30_000) });
   const intent = await api.paymentIntents.create({ ...CARD, amount: 4242 });
   await arrival;

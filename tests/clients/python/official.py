@@ -170,7 +170,7 @@ class Hook(BaseHTTPRequestHandler):
 def webhook():
     server = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    ask("POST", "/_webhooks", {"url": f"http://127.0.0.1:{server.server_port}/hook", "secrets": [SECRET]})
+    ask("POST", "/_webhooks", {"url": f"http://127.0.0.1:{server.server_port}/hook", "secret": SECRET})
     intent = api.payment_intents.create({**CARD, "amount": 4242})
     deadline = time.monotonic() + 30
     while not Hook.heard:

@@ -39,7 +39,7 @@ async fn drives(script: &mut Command) {
         settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let provider = Program::start("provider", "provider", "serve", &settings);
     let url = provider.url().await;
-    provider.says("the books are open").await;
+    provider.says("the database is open").await;
     let output = script.env("IDEM_PROVIDER_URL", url).kill_on_drop(true).output().await.unwrap();
     check(&output);
 }

@@ -1,4 +1,5 @@
-//! The protocol's idempotency: the first answer under a key is kept, with a hash of what was asked, and given again.
+//! Idempotency keys, as Stripe's API has them: the first response under a key is stored with a hash of the parameters,
+//! and returned to every later request with that key until the key expires.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,71 +15,57 @@ use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::protocol::{Expand, Failure, Form, Refusal};
+use crate::protocol::{ApiError, Error, Form};
 use crate::schema::idempotency_key;
 
-/// A key has at most so many characters, as the real processor's.
+/// The longest key, in characters: the same as Stripe's.
 const MAX_KEY: usize = 255;
 
-/// The answer to an operation: what is sent is what is stored.
+/// A response. The stored bytes are the bytes that are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     status: StatusCode,
     body: Vec<u8>,
 }
 
-impl Answer {
-    /// An answer with this JSON.
+impl Response {
     pub(crate) fn new(status: StatusCode, body: &Value) -> Self {
         Self { status, body: body.to_string().into_bytes() }
     }
 
-    /// 200, as every success of this protocol is.
+    /// 200, the only success status of this API.
     pub(crate) fn ok(body: &Value) -> Self {
         Self::new(StatusCode::OK, body)
     }
 
-    /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The same with whole objects in the place of ids; a refusal stays as it is.
-    pub(crate) async fn expanded(self, tx: &mut Tx, expand: &Expand) -> Result<Self, Failure> {
-        if !self.status.is_success() || *expand == Expand::default() {
-            return Ok(self);
-        }
-        let mut object = [serde_json::from_slice(&self.body).unwrap_or_default()];
-        expand.apply(tx, &mut object).await?;
-        Ok(Self::new(self.status, &object[0]))
-    }
-
-    /// The same, for the wire.
-    pub(crate) fn into_response(self) -> HttpResponse {
+    pub(crate) fn into_http(self) -> HttpResponse {
         HttpResponse::build(self.status).content_type("application/json").body(self.body)
     }
 }
 
-/// Who asks again, and for what: the key of a request with a hash of its parameters.
+/// The Idempotency-Key of a request, with its path and a hash of its parameters.
 #[derive(Debug, Clone)]
-pub(crate) struct Stamp {
+pub(crate) struct RequestKey {
     key: String,
     path: String,
     parameters_hash: [u8; 32],
 }
 
-impl Stamp {
-    /// The stamp of a request to `path`.
-    pub(crate) fn new(key: &str, path: &str, form: &Form) -> Result<Self, Refusal> {
+impl RequestKey {
+    pub(crate) fn new(key: &str, path: &str, form: &Form) -> Result<Self, ApiError> {
         let printable = key.bytes().all(|byte| matches!(byte, 0x20..=0x7e));
         if key.is_empty() || key.len() > MAX_KEY || !printable {
             let message = format!("Idempotency-Key must have 1 to {MAX_KEY} printable ASCII characters.");
-            return Err(Refusal::invalid(message));
+            return Err(ApiError::invalid(message));
         }
         let mut hash = Sha256::new();
         for (name, value) in form.sorted() {
             for part in [name, value] {
-                // Framed by length, so that no two lists of parameters give the same bytes.
+                // The length comes first. Otherwise two lists of parameters could give the same bytes.
                 hash.update((part.len() as u64).to_be_bytes());
                 hash.update(part);
             }
@@ -86,34 +73,34 @@ impl Stamp {
         Ok(Self { key: key.to_owned(), path: path.to_owned(), parameters_hash: hash.finalize().into() })
     }
 
-    /// The key as it was sent.
-    pub(crate) fn key(&self) -> &str {
+    /// The key as the client sent it.
+    pub(crate) fn as_str(&self) -> &str {
         &self.key
     }
 }
 
-/// The keys whose first request is being executed in this process. Two processes on the same books are kept apart by
-/// the primary key of `idempotency_key`.
+/// The keys whose first request is in flight in this process. Between two processes, the primary key of
+/// `idempotency_key` lets only one of the requests commit.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct InFlight(Arc<Mutex<HashSet<String>>>);
+pub(crate) struct KeysInFlight(Arc<Mutex<HashSet<String>>>);
 
-impl InFlight {
-    /// Takes the key, unless another request holds it.
-    pub(crate) fn claim(&self, key: &str) -> Option<Claim> {
+impl KeysInFlight {
+    /// Claims the key, unless another request holds it.
+    pub(crate) fn claim(&self, key: &str) -> Option<KeyClaim> {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(key.to_owned()).then(|| Claim { keys: self.clone(), key: key.to_owned() })
+        keys.insert(key.to_owned()).then(|| KeyClaim { keys: self.clone(), key: key.to_owned() })
     }
 }
 
-/// A key in use; free again when dropped.
-#[must_use = "the key is free again once this is dropped"]
+/// A key in flight. Dropping it releases the key.
+#[must_use = "dropping it releases the key"]
 #[derive(Debug)]
-pub(crate) struct Claim {
-    keys: InFlight,
+pub(crate) struct KeyClaim {
+    keys: KeysInFlight,
     key: String,
 }
 
-impl Drop for Claim {
+impl Drop for KeyClaim {
     fn drop(&mut self) {
         self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
@@ -129,50 +116,50 @@ struct Record {
     body: Vec<u8>,
 }
 
-/// The answer stored under the key, if that is not too long ago; a refusal if it was the answer to something else.
-pub(crate) async fn recall(connection: &mut Connection, stamp: &Stamp) -> Result<Option<Answer>, Failure> {
+/// Returns the stored response under the key, unless the key has expired. The error says that the key belongs to
+/// another request.
+pub(crate) async fn find_response(
+    connection: &mut Connection,
+    request: &RequestKey,
+) -> Result<Option<Response>, Error> {
     let record = idempotency_key::table
-        .find(&stamp.key)
+        .find(&request.key)
         .filter(idempotency_key::valid_until.gt(clock_timestamp()))
         .select(Record::as_select())
         .first(connection)
         .await
         .optional()?;
     let Some(Record { path, parameters_hash, status, body, .. }) = record else { return Ok(None) };
-    if path != stamp.path {
-        return Err(Refusal::key_reused(format!(
-            "Keys for idempotent requests can only be used for the same endpoint they were first used for ('{}' vs \
-             '{path}'). Try using a key other than '{}' if you meant to execute a different request.",
-            stamp.path, stamp.key
-        ))
-        .into());
-    }
-    if parameters_hash != stamp.parameters_hash {
-        return Err(Refusal::key_reused(format!(
-            "Keys for idempotent requests can only be used with the same parameters they were first used with. Try \
-             using a key other than '{}' if you meant to execute a different request.",
-            stamp.key
-        ))
-        .into());
-    }
-    let status = u16::try_from(status).ok().and_then(|code| StatusCode::from_u16(code).ok());
-    Ok(Some(Answer { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body }))
+    let same = if path != request.path {
+        format!("for the same endpoint they were first used for ('{}' vs '{path}')", request.path)
+    } else if parameters_hash != request.parameters_hash {
+        "with the same parameters they were first used with".to_owned()
+    } else {
+        let status = u16::try_from(status).ok().and_then(|code| StatusCode::from_u16(code).ok());
+        return Ok(Some(Response { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body }));
+    };
+    let message = format!(
+        "Keys for idempotent requests can only be used {same}. Try using a key other than '{}' if you meant to execute \
+         a different request.",
+        request.key
+    );
+    Err(ApiError::key_reused(message).into())
 }
 
-/// Stores the answer in the unit of work that it answers for, and keeps it for `window`. `false` if another process has
-/// stored one first; the caller then gives its own work up.
-pub(crate) async fn remember(
+/// Stores the response under the key for `window`, in the transaction of its effect. Returns false if another process
+/// has stored a response first; the caller then rolls back.
+pub(crate) async fn store_response(
     tx: &mut Tx,
-    stamp: &Stamp,
-    answer: &Answer,
+    request: &RequestKey,
+    response: &Response,
     window: Duration,
-) -> Result<bool, Failure> {
+) -> Result<bool, Error> {
     let record = || Record {
-        key: stamp.key.clone(),
-        path: stamp.path.clone(),
-        parameters_hash: stamp.parameters_hash.to_vec(),
-        status: i16::try_from(answer.status.as_u16()).unwrap_or(i16::MAX),
-        body: answer.body.clone(),
+        key: request.key.clone(),
+        path: request.path.clone(),
+        parameters_hash: request.parameters_hash.to_vec(),
+        status: i16::try_from(response.status.as_u16()).unwrap_or(i16::MAX),
+        body: response.body.clone(),
     };
     let window = TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
     let valid = || idempotency_key::valid_until.eq(from_now(window));
@@ -181,7 +168,7 @@ pub(crate) async fn remember(
         .on_conflict(idempotency_key::key)
         .do_update()
         .set((record(), valid()));
-    // Past its window the key is free, and the next to use it takes the row over.
+    // Only an expired row is overwritten.
     let insert = diesel::query_dsl::methods::FilterDsl::filter(
         insert,
         idempotency_key::valid_until.le(clock_timestamp()),
@@ -195,7 +182,7 @@ mod tests {
 
     fn hash(encoded: &str) -> [u8; 32] {
         let form = Form::parse(encoded.as_bytes()).unwrap();
-        Stamp::new("k", "/v1/refunds", &form).unwrap().parameters_hash
+        RequestKey::new("k", "/v1/refunds", &form).unwrap().parameters_hash
     }
 
     #[test]
@@ -211,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_key_is_held_by_one_request_at_a_time() {
-        let keys = InFlight::default();
+        let keys = KeysInFlight::default();
         let claim = keys.claim("k");
         assert!(claim.is_some());
         assert!(keys.claim("k").is_none());
@@ -222,8 +209,8 @@ mod tests {
     #[test]
     fn keys_that_are_empty_long_or_not_printable_are_refused() {
         for wrong in ["", "a\u{7}", "ü", &"k".repeat(256)] {
-            assert!(Stamp::new(wrong, "/v1/refunds", &Form::default()).is_err(), "{wrong:?} was taken");
+            assert!(RequestKey::new(wrong, "/v1/refunds", &Form::default()).is_err(), "{wrong:?} was taken");
         }
-        assert!(Stamp::new(&"k".repeat(255), "/v1/refunds", &Form::default()).is_ok());
+        assert!(RequestKey::new(&"k".repeat(255), "/v1/refunds", &Form::default()).is_ok());
     }
 }

@@ -14,5 +14,5 @@ mod settings;
 mod store;
 mod webhooks;
 
-pub use server::{MIGRATIONS, Provider, StartError, migrate};
-pub use settings::{Endpoint, LogFormat, Pace, Settings, WrongSettings};
+pub use server::{Server, StartError};
+pub use settings::{Endpoint, LogFormat, Settings, SettingsError, Timing};

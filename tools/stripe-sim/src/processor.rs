@@ -1,199 +1,176 @@
-//! Executes each operation once: the effect and the answer stored under its key are one transaction.
+//! Executes each command once: its effect and the response stored under its key are one transaction.
+//!
+//! A command that has begun runs to its end, even if its client disconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Tx, UnitOfWork};
+use database::{Database, Tx};
 use tokio::sync::Notify;
 
-use crate::bank::{self, Decision};
-use crate::faults::{Faults, Met};
-use crate::keys::{self, Answer, InFlight, Stamp};
-use crate::operations::cards::{Card, RefundCourse};
-use crate::protocol::{Expand, Failure, Refusal};
-use crate::settings::Pace;
-use crate::store::decisions;
+use crate::faults::{CallFault, Faults};
+use crate::keys::{self, KeysInFlight, RequestKey, Response};
+use crate::operations::cards::Card;
+use crate::protocol::{ApiError, Error};
+use crate::settings::Timing;
 use crate::webhooks::Endpoints;
 
-/// How often whoever waits for work looks by itself, should no signal come: another process may have left some.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+/// The longest pause of a background task without a wake-up. Another process may have left work behind.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The processor: its books, and what is set about it.
+/// The state of the process: its database, and its settings in memory.
 pub(crate) struct Processor {
     pub(crate) database: Database,
     pub(crate) faults: Faults,
     pub(crate) endpoints: Endpoints,
-    pub(crate) pace: Pace,
-    in_flight: InFlight,
+    pub(crate) timing: Timing,
+    keys_in_flight: KeysInFlight,
 }
 
-/// What a request came with beside its parameters.
+/// What belongs to a request beside its parameters.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Circumstances {
-    /// `None` without an Idempotency-Key: then nothing keeps a retry from taking effect again.
-    pub(crate) stamp: Option<Stamp>,
-    /// Its `Request-Id`.
+pub(crate) struct RequestContext {
+    /// `None` without an Idempotency-Key: then a retry takes effect again.
+    pub(crate) key: Option<RequestKey>,
     pub(crate) request_id: String,
-    /// The fault that it has met.
-    pub(crate) met: Met,
+    pub(crate) fault: CallFault,
 }
 
-/// What an operation knows about its request; nothing, if a bank acts and not a client.
-pub(crate) struct Occasion {
-    pub(crate) request: Option<String>,
+/// The request that caused a change. Both members are `None` if a bank caused it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cause {
+    pub(crate) request_id: Option<String>,
     pub(crate) key: Option<String>,
-    /// Set if a fault decides how a refund goes.
-    pub(crate) refund_course: Option<RefundCourse>,
-    bank_delay: Duration,
 }
 
-impl Occasion {
-    /// A refusal as an answer that is stored.
-    pub(crate) fn refused(&self, refusal: Refusal) -> Answer {
-        let refusal = refusal.logged_as(self.request.as_deref().unwrap_or_default());
-        Answer::from(&refusal)
-    }
-
-    /// A bank will decide this about the object.
-    pub(crate) async fn bank_decides(
-        &self,
-        tx: &mut Tx,
-        decision: Decision,
-        object: &str,
-    ) -> database::Result<()> {
-        decisions::insert(tx, object, decision.name(), self.bank_delay).await?;
-        tx.wake_after_commit(bank::NOTED);
-        Ok(())
+impl Cause {
+    /// An error as a response that is stored.
+    pub(crate) fn response(&self, error: ApiError) -> Response {
+        Response::from(&error.logged_as(self.request_id.as_deref().unwrap_or_default()))
     }
 }
 
-/// Something that changes the books.
+/// A request that changes the database.
 pub(crate) trait Command: Send + Sync + 'static {
-    /// What the log calls it.
+    /// Its name in the log.
     const NAME: &'static str;
 
-    /// The card that it charges, if it names one.
+    /// The card that it charges, if the request names one.
     fn card(&self) -> Option<Card> {
         None
     }
 
-    /// What its answer shows whole.
-    fn expand(&self) -> Option<&Expand> {
-        None
-    }
-
-    /// Does it. A refusal is stored like a success and the unit of work is committed with it, so whoever refuses does
-    /// so before writing.
-    fn act(&self, tx: &mut Tx, on: &Occasion) -> impl Future<Output = Result<Answer, Failure>> + Send;
+    /// Executes it. An [`ApiError`] is stored like a success and the transaction is committed; so return one only before
+    /// the first write.
+    fn execute(
+        &self,
+        tx: &mut Tx,
+        cause: &Cause,
+        bank_delay: Duration,
+    ) -> impl Future<Output = Result<Response, Error>> + Send;
 }
 
-/// An operation that has ended.
+/// A response, and whether it was stored by an earlier request.
 pub(crate) struct Executed {
-    pub(crate) answer: Answer,
-    /// It ended earlier; this is the stored answer.
+    pub(crate) response: Response,
     pub(crate) replayed: bool,
 }
 
 impl Processor {
-    pub(crate) fn new(database: Database, endpoints: Endpoints, pace: Pace) -> Self {
-        Self { database, faults: Faults::default(), endpoints, pace, in_flight: InFlight::default() }
+    pub(crate) fn new(database: Database, endpoints: Endpoints, timing: Timing) -> Self {
+        let (faults, keys_in_flight) = (Faults::default(), KeysInFlight::default());
+        Self { database, faults, endpoints, timing, keys_in_flight }
     }
 
-    /// Executes the command, or answers as the first request under its key was answered. It runs to its end also if
-    /// the client goes away.
+    /// Executes the command, or returns the response stored under its key.
     pub(crate) async fn execute<C: Command>(
         self: &Arc<Self>,
-        of: Circumstances,
+        context: RequestContext,
         command: C,
-    ) -> Result<Executed, Failure> {
+    ) -> Result<Executed, Error> {
         let processor = Arc::clone(self);
         let work = async move {
-            match &of.stamp {
-                Some(stamp) => processor.once(stamp, &of, &command).await,
-                None => processor.unkeyed(&of, &command).await,
+            match &context.key {
+                Some(key) => processor.execute_keyed(key, &context, &command).await,
+                None => processor.execute_unkeyed(&context, &command).await,
             }
         };
         let executed = self.database.detach(work).await??;
-        let (status, replayed) = (executed.answer.status().as_u16(), executed.replayed);
+        let (status, replayed) = (executed.response.status().as_u16(), executed.replayed);
         tracing::info!(operation = C::NAME, status, replayed, "operation answered");
         Ok(executed)
     }
 
-    async fn once(
+    async fn execute_keyed(
         &self,
-        stamp: &Stamp,
-        of: &Circumstances,
+        key: &RequestKey,
+        context: &RequestContext,
         command: &impl Command,
-    ) -> Result<Executed, Failure> {
-        // First the claim, then the look: whoever held the key before has committed by the time we look.
-        let claim = self.in_flight.claim(stamp.key());
-        if let Some(answer) = self.recall(stamp).await? {
-            return Ok(Executed { answer, replayed: true });
+    ) -> Result<Executed, Error> {
+        // Claim first, then read: the request that held the key before has committed by the time of the read.
+        let claim = self.keys_in_flight.claim(key.as_str());
+        if let Some(response) = self.find_response(key).await? {
+            return Ok(Executed { response, replayed: true });
         }
-        let Some(_claim) = claim else { return Err(Refusal::key_in_use(stamp.key()).into()) };
+        let Some(_claim) = claim else { return Err(ApiError::key_in_use(key.as_str()).into()) };
 
-        self.wait(of, command).await;
+        self.wait(context, command).await;
         let mut tx = self.database.begin().await?;
-        let answer = self.act(&mut tx, of, command).await?;
-        if keys::remember(&mut tx, stamp, &answer, self.pace.key_window).await? {
+        let response = self.execute_in(&mut tx, context, command).await?;
+        if keys::store_response(&mut tx, key, &response, self.timing.key_window).await? {
             tx.commit().await?;
-            return Ok(Executed { answer, replayed: false });
+            return Ok(Executed { response, replayed: false });
         }
         tx.rollback().await?;
-        let stored = self.recall(stamp).await?.ok_or_else(|| Refusal::key_in_use(stamp.key()))?;
-        Ok(Executed { answer: stored, replayed: true })
+        let stored = self.find_response(key).await?;
+        let response = stored.ok_or_else(|| ApiError::key_in_use(key.as_str()))?;
+        Ok(Executed { response, replayed: true })
     }
 
-    async fn unkeyed(&self, of: &Circumstances, command: &impl Command) -> Result<Executed, Failure> {
-        self.wait(of, command).await;
+    async fn execute_unkeyed(
+        &self,
+        context: &RequestContext,
+        command: &impl Command,
+    ) -> Result<Executed, Error> {
+        self.wait(context, command).await;
         let mut tx = self.database.begin().await?;
-        let answer = self.act(&mut tx, of, command).await?;
+        let response = self.execute_in(&mut tx, context, command).await?;
         tx.commit().await?;
-        Ok(Executed { answer, replayed: false })
+        Ok(Executed { response, replayed: false })
     }
 
-    /// What a fault or the card wants, with the key held and no connection.
-    async fn wait(&self, of: &Circumstances, command: &impl Command) {
+    /// Takes the time of a fault or of the slow card. It holds the key meanwhile, but no connection.
+    async fn wait(&self, context: &RequestContext, command: &impl Command) {
         let card = command.card();
-        if card == Some(Card::Slow) {
+        if card == Some(Card::ChargesSlowly) {
             self.faults.count_slow_card();
         }
-        tokio::time::sleep(of.met.delay + card.map(Card::delay).unwrap_or_default()).await;
+        tokio::time::sleep(context.fault.delay + card.map(Card::delay).unwrap_or_default()).await;
     }
 
-    async fn act(&self, tx: &mut Tx, of: &Circumstances, command: &impl Command) -> Result<Answer, Failure> {
-        let on = Occasion {
-            request: Some(of.request_id.clone()),
-            key: of.stamp.as_ref().map(|stamp| stamp.key().to_owned()),
-            refund_course: of.met.refund_course,
-            bank_delay: self.pace.bank_delay,
+    async fn execute_in(
+        &self,
+        tx: &mut Tx,
+        context: &RequestContext,
+        command: &impl Command,
+    ) -> Result<Response, Error> {
+        let key = context.key.as_ref().map(|key| key.as_str().to_owned());
+        let cause = Cause { request_id: Some(context.request_id.clone()), key };
+        let response = match command.execute(tx, &cause, self.timing.bank_delay).await {
+            Err(Error::Api(error)) => cause.response(error),
+            executed => executed?,
         };
-        let answer = match command.act(tx, &on).await {
-            Err(Failure::Refused(refusal)) => on.refused(refusal),
-            done => done?,
-        };
-        if of.met.fails_after {
-            // The key remembers the failure, although the effect stands: so does the real processor's.
-            return Ok(on.refused(Refusal::internal()));
-        }
-        match command.expand() {
-            Some(expand) => answer.expanded(tx, expand).await,
-            None => Ok(answer),
-        }
+        // The key keeps the failure although the effect is committed. Stripe does the same.
+        Ok(if context.fault.fails_after { cause.response(ApiError::internal()) } else { response })
     }
 
-    async fn recall(&self, stamp: &Stamp) -> Result<Option<Answer>, Failure> {
-        keys::recall(&mut self.database.connection().await?, stamp).await
+    async fn find_response(&self, key: &RequestKey) -> Result<Option<Response>, Error> {
+        keys::find_response(&mut self.database.connection().await?, key).await
     }
 
-    /// The occasion of something that no request asked for.
-    pub(crate) fn occasion(&self) -> Occasion {
-        Occasion { request: None, key: None, refund_course: None, bank_delay: self.pace.bank_delay }
-    }
-
-    /// Rests until there is a signal, or for so long.
-    pub(crate) async fn rest(&self, signal: &Notify, pause: Option<Duration>) {
-        let pause = pause.unwrap_or(LONGEST_REST).min(LONGEST_REST);
-        let _ = tokio::time::timeout(pause, signal.notified()).await;
+    /// Waits for the wake-up, or until the pause is over.
+    pub(crate) async fn pause(&self, wake_up: &Notify, pause: Option<Duration>) {
+        let pause = pause.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
+        let _ = tokio::time::timeout(pause, wake_up.notified()).await;
     }
 }

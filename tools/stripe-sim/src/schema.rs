@@ -1,9 +1,9 @@
-//! The tables of `migrations/provider`, as diesel knows them.
+//! The tables of `tools/stripe-sim/migrations`, as diesel knows them.
 
 use diesel::{allow_tables_to_appear_in_same_query, define_sql_function, table};
 
 define_sql_function! {
-    /// Unix seconds from the database's clock: the only clock that an object's times come from.
+    /// Unix seconds of the database's clock, the only clock for the times of objects.
     fn unix_now() -> BigInt;
 }
 
@@ -23,15 +23,12 @@ table! {
         created -> BigInt,
         capture_method -> Text,
         amount_received -> BigInt,
-        error_code -> Nullable<Text>,
-        description -> Nullable<Text>,
     }
 }
 
 table! {
     charge (id) {
         id -> Text,
-        position -> BigInt,
         payment_intent -> Text,
         amount -> BigInt,
         amount_refunded -> BigInt,
@@ -40,7 +37,6 @@ table! {
         status -> Text,
         created -> BigInt,
         amount_captured -> BigInt,
-        error_code -> Nullable<Text>,
         decline_code -> Nullable<Text>,
         balance_transaction -> Nullable<Text>,
         metadata -> Jsonb,
@@ -68,7 +64,6 @@ table! {
 table! {
     balance_transaction (id) {
         id -> Text,
-        position -> BigInt,
         #[sql_name = "type"]
         kind -> Text,
         source -> Text,

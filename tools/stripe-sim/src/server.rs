@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::{Server, ServerHandle};
+use actix_web::dev::{self, ServerHandle};
 use actix_web::{App, HttpServer, web};
 use database::Database;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -19,54 +19,54 @@ use crate::settings::Settings;
 use crate::webhooks::{self, Endpoints};
 use crate::{api, bank, store};
 
-/// The tables of the books.
-pub const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
-/// How long a request may still take after the end was asked for: more than the slowest card.
+/// How long a request may still take after the stop signal: longer than the slowest test card.
 const DRAIN_SECONDS: u64 = 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Why the process did not start.
+/// The process did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The port is taken, or not ours to take.
+    /// The port is in use, or this user may not listen on it.
     #[error(
         "cannot listen on {address}: {source}. Is another instance running? IDEM_HTTP__PORT chooses another port"
     )]
     Listen {
-        /// What was asked for.
+        /// The address of the settings.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
-    /// The connection pool was refused.
+    /// The connection pool was not made.
     #[error(transparent)]
     Pool(#[from] database::Error),
-    /// Webhooks could not be sent.
+    /// The HTTP client that delivers webhooks was not made.
     #[error("the HTTP client for webhooks cannot be made: {0}")]
     Client(#[from] reqwest::Error),
 }
 
-/// A provider that listens.
-#[must_use = "nothing is served until it runs"]
-pub struct Provider {
-    server: Server,
+/// A server that listens.
+#[must_use = "it serves nothing until `run` is called"]
+pub struct Server {
+    http: dev::Server,
     address: SocketAddr,
     database: Database,
-    /// Opens the books; then the banks and the webhooks, which end in the middle and leave their work to a successor.
+    /// Opens the database; then carries out bank decisions and delivers webhooks. Aborted at the end: the next process
+    /// continues from the database.
     background: JoinHandle<()>,
 }
 
-impl Provider {
-    /// Listens, and begins to open the books; until they are, readiness is 503. Needs a tokio runtime of several
-    /// threads, which drives the database connections.
-    pub fn start(settings: &Settings) -> Result<Self, StartError> {
+impl Server {
+    /// Listens, and opens the database in the background; until it is open, readiness is 503. Call it on a tokio
+    /// runtime of several threads, because database connections run as tasks.
+    pub fn start(settings: Settings) -> Result<Self, StartError> {
         let database = Database::new(&settings.database, Handle::current())?;
-        let endpoints = Endpoints::new(settings.endpoints.clone());
-        let shared = Arc::new(Processor::new(database.clone(), endpoints, settings.pace));
+        let endpoints = Endpoints::new(settings.endpoint);
+        let shared = Arc::new(Processor::new(database.clone(), endpoints, settings.timing));
         let processor = web::Data::from(Arc::clone(&shared));
-        let webhooks = webhooks::client(settings.pace.webhook_deadline)?;
+        let client = webhooks::client(settings.timing.webhook_deadline)?;
         let address = SocketAddr::new(settings.host, settings.port);
         let http = HttpServer::new(move || App::new().app_data(processor.clone()).configure(api::routes))
             .workers(2)
@@ -75,28 +75,28 @@ impl Provider {
             .bind(address)
             .map_err(|source| StartError::Listen { address, source })?;
         let address = http.addrs().first().copied().unwrap_or(address);
-        let (opened, migration_url) = (database.clone(), settings.migration_url.clone());
+        let opened = database.clone();
         let background = database.spawn(async move {
-            open(opened, migration_url).await;
-            tokio::join!(bank::run(Arc::clone(&shared)), webhooks::run(shared, webhooks));
+            open(opened, settings.migration_url).await;
+            tokio::join!(bank::run(Arc::clone(&shared)), webhooks::run(shared, client));
         });
         tracing::info!(%address, "listening");
-        Ok(Self { server: http.run(), address, database, background })
+        Ok(Self { http: http.run(), address, database, background })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends it: `stop(true)` lets what is under way come to its end.
+    /// Stops the server: `stop(true)` completes the requests in flight.
     pub fn handle(&self) -> ServerHandle {
-        self.server.handle()
+        self.http.handle()
     }
 
     /// Serves until the handle stops it and every transaction has ended.
     pub async fn run(self) -> io::Result<()> {
-        let served = self.server.await;
+        let served = self.http.await;
         self.background.abort();
         self.database.drained().await;
         tracing::info!("stopped");
@@ -104,30 +104,21 @@ impl Provider {
     }
 }
 
-/// Migrates if it may, and waits until the books can be read.
+/// Migrates if there is a migration URL, and waits until the tables can be read.
 async fn open(database: Database, migration_url: Option<SecretString>) {
     let mut pause = FIRST_PAUSE;
-    loop {
-        match try_open(&database, migration_url.as_ref()).await {
-            Ok(()) => return tracing::info!("the books are open"),
-            Err(why) => {
-                tracing::warn!(%why, retry_in = ?pause, "waiting for PostgreSQL: the books cannot be opened");
-            }
-        }
+    while let Err(reason) = try_open(&database, migration_url.as_ref()).await {
+        tracing::warn!(%reason, retry_in = ?pause, "waiting for PostgreSQL: the database cannot be opened");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+    tracing::info!("the database is open");
 }
 
 async fn try_open(database: &Database, migration_url: Option<&SecretString>) -> Result<(), String> {
     if let Some(url) = migration_url {
-        migrate(url).await.map_err(|error| error.to_string())?;
+        database::migrate(url, vec![MIGRATIONS]).await.map_err(|error| error.to_string())?;
     }
     let mut connection = database.connection().await.map_err(|error| error.to_string())?;
     store::check(&mut connection).await.map_err(|error| error.to_string())
-}
-
-/// Brings the tables up to date, as the owner; one process at a time.
-pub async fn migrate(url: &SecretString) -> Result<(), database::MigrateError> {
-    database::migrate(url, vec![MIGRATIONS]).await
 }

@@ -1,5 +1,2 @@
-DROP TABLE idempotency_key;
-DROP TABLE refund;
-DROP TABLE charge;
-DROP TABLE payment_intent;
+DROP TABLE idempotency_key, delivery, event, bank_decision, balance_transaction, refund, charge, payment_intent;
 DROP FUNCTION unix_now();

@@ -1,4 +1,4 @@
-//! A POST as it arrived: its parameters, and the key under which it may come again.
+//! Extracts a POST request: its form parameters, and its Idempotency-Key.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,17 +7,17 @@ use actix_web::dev::Payload;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, error, web};
 
-use crate::keys::Stamp;
-use crate::processor::Circumstances;
-use crate::protocol::{Form, Refusal};
+use crate::keys::RequestKey;
+use crate::processor::RequestContext;
+use crate::protocol::{ApiError, Form};
 
-/// Far above what any request of this protocol needs.
+/// The longest body, in bytes. No request of this API needs as much.
 pub(super) const MAX_BODY: usize = 64 * 1024;
 
-/// What a handler that changes something asks for.
+/// The argument of handlers that change something.
 pub(crate) struct Call {
     pub(crate) form: Form,
-    pub(crate) of: Circumstances,
+    pub(crate) context: RequestContext,
 }
 
 impl FromRequest for Call {
@@ -31,18 +31,18 @@ impl FromRequest for Call {
                 .await?
                 .to_bytes_limited(MAX_BODY)
                 .await
-                .map_err(|_| Refusal::too_large())?
+                .map_err(|_| ApiError::too_large())?
                 .map_err(error::ErrorBadRequest)?;
             if !body.is_empty() && !is_form(&request) {
                 let message = "Invalid request (check that your POST content type is \
                                application/x-www-form-urlencoded).";
-                return Err(Refusal::invalid(message).into());
+                return Err(ApiError::invalid(message).into());
             }
             let form = Form::parse(&body)?;
-            let stamp = key(&request)?.map(|key| Stamp::new(&key, request.path(), &form)).transpose()?;
-            // The gate knows the rest.
-            let known = request.extensions().get::<Circumstances>().cloned().unwrap_or_default();
-            Ok(Self { form, of: Circumstances { stamp, ..known } })
+            let key = key(&request)?.map(|key| RequestKey::new(&key, request.path(), &form)).transpose()?;
+            // The middleware has set the rest.
+            let context = request.extensions().get::<RequestContext>().cloned().unwrap_or_default();
+            Ok(Self { form, context: RequestContext { key, ..context } })
         })
     }
 }
@@ -53,13 +53,13 @@ fn is_form(request: &HttpRequest) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The Idempotency-Key, if there is one; two of them are refused.
-fn key(request: &HttpRequest) -> Result<Option<String>, Refusal> {
+/// The Idempotency-Key, if there is one. Two of them are an error.
+fn key(request: &HttpRequest) -> Result<Option<String>, ApiError> {
     let mut keys = request.headers().get_all("idempotency-key");
     match (keys.next(), keys.next()) {
         (None, _) => Ok(None),
-        (Some(_), Some(_)) => Err(Refusal::invalid("Send Idempotency-Key once, not several times.")),
-        // Bytes beyond ASCII become characters that the stamp refuses.
+        (Some(_), Some(_)) => Err(ApiError::invalid("Send Idempotency-Key once, not several times.")),
+        // Bytes beyond ASCII become characters that `RequestKey` refuses.
         (Some(key), None) => Ok(Some(String::from_utf8_lossy(key.as_bytes()).into_owned())),
     }
 }

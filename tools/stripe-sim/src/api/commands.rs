@@ -1,55 +1,62 @@
-//! What changes the books: `POST` on intents and refunds.
+//! The POST handlers of payment intents and refunds.
 
+use actix_web::HttpResponse;
+use actix_web::http::header::HeaderValue;
 use actix_web::web::{Data, Path};
 
-use crate::api::call::Call;
-use crate::api::{Reply, broken, id, reply};
+use super::call::Call;
+use super::{REPLAYED, Reply, body};
 use crate::operations::cancel::CancelIntent;
 use crate::operations::capture::CaptureIntent;
 use crate::operations::cards::Card;
 use crate::operations::confirm::ConfirmIntent;
 use crate::operations::create::CreateIntent;
 use crate::operations::refund::CreateRefund;
-use crate::processor::{Circumstances, Command, Processor};
+use crate::processor::{Command, Executed, Processor, RequestContext};
+use crate::protocol::ApiError;
 
-/// Creates an intent, and charges it if it is confirmed at once.
-pub(crate) async fn create(processor: Data<Processor>, call: Call) -> Reply {
-    let wish = CreateIntent::read(call.form)?;
-    execute(&processor, call.of, wish).await
+pub(super) async fn create(processor: Data<Processor>, call: Call) -> Reply {
+    let command = CreateIntent::read(call.form)?;
+    execute(&processor, call.context, command).await
 }
 
-/// Charges an intent that was made before.
-pub(crate) async fn confirm(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
-    let wish = ConfirmIntent::read(id(path, "payment_intent", "intent")?, call.form)?;
-    execute(&processor, call.of, wish).await
+pub(super) async fn confirm(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
+    let command = ConfirmIntent::read(intent_id(path)?, call.form)?;
+    execute(&processor, call.context, command).await
 }
 
-/// Takes what was set aside.
-pub(crate) async fn capture(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
-    let wish = CaptureIntent::read(id(path, "payment_intent", "intent")?, call.form)?;
-    execute(&processor, call.of, wish).await
+pub(super) async fn capture(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
+    let command = CaptureIntent::read(intent_id(path)?, call.form)?;
+    execute(&processor, call.context, command).await
 }
 
-/// Ends an intent that has not been charged.
-pub(crate) async fn cancel(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
-    let wish = CancelIntent::read(id(path, "payment_intent", "intent")?, call.form)?;
-    execute(&processor, call.of, wish).await
+pub(super) async fn cancel(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
+    let command = CancelIntent::read(intent_id(path)?, call.form)?;
+    execute(&processor, call.context, command).await
 }
 
-/// Gives money back.
-pub(crate) async fn refund(processor: Data<Processor>, call: Call) -> Reply {
-    let wish = CreateRefund::read(call.form)?;
-    execute(&processor, call.of, wish).await
+pub(super) async fn refund(processor: Data<Processor>, call: Call) -> Reply {
+    let command = CreateRefund::read(call.form)?;
+    execute(&processor, call.context, command).await
 }
 
-async fn execute<C: Command>(processor: &Data<Processor>, of: Circumstances, wish: C) -> Reply {
-    let card = wish.card();
-    let executed = processor.execute(of, wish).await?;
-    let first = executed.answer.status().is_success() && !executed.replayed;
-    if first && card == Some(Card::ChargesWithoutReply) {
+/// The id in the path. PostgreSQL cannot store NUL, so an id with NUL does not exist.
+fn intent_id(path: Path<String>) -> Result<String, ApiError> {
+    let id = path.into_inner();
+    if id.contains('\0') { Err(ApiError::not_found("payment_intent", &id, "intent")) } else { Ok(id) }
+}
+
+async fn execute<C: Command>(processor: &Data<Processor>, context: RequestContext, command: C) -> Reply {
+    let card = command.card();
+    let Executed { response, replayed } = processor.execute(context, command).await?;
+    if card == Some(Card::ChargesWithoutReply) && response.status().is_success() && !replayed {
         processor.faults.count_card_without_reply();
-        tracing::warn!("a charge was made, and its answer is withheld as its card asked");
-        return Ok(broken::withheld());
+        tracing::warn!("the card was charged, and its response is dropped, as the test card asks");
+        return Ok(body::dropped());
     }
-    Ok(reply(executed))
+    let mut http: HttpResponse = response.into_http();
+    if replayed {
+        http.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(http)
 }

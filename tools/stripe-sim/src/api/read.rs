@@ -1,71 +1,154 @@
-//! Reading one object, or a page of a list; with whole objects in the place of ids, where the client wants them.
+//! The GET handlers: one object, or a page of a list, newest first.
 
-use actix_web::{HttpRequest, web};
+use actix_web::HttpRequest;
+use actix_web::web::{Data, Path};
 use database::Tx;
+use serde_json::{Value, json};
 
-use crate::api::resources::{Listed, Resource};
-use crate::api::{Reply, id, query};
-use crate::keys::Answer;
+use super::{Reply, unrecognized};
+use crate::keys::Response;
+use crate::objects;
 use crate::processor::Processor;
-use crate::protocol::page::{Cursor, From, list as list_object};
-use crate::protocol::{Expand, Failure, Page, Refusal};
+use crate::protocol::{ApiError, Error, Form, Page};
+use crate::store::{balance, charges, events, intents, refunds};
 
-/// One object.
-pub(crate) async fn retrieve<R: Resource>(
-    processor: web::Data<Processor>,
-    path: web::Path<String>,
+/// A kind of object, by the word in its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Objects {
+    Intents,
+    Refunds,
+    Charges,
+    BalanceTransactions,
+    Events,
+}
+
+impl Objects {
+    fn of(path: &str) -> Option<Self> {
+        Some(match path {
+            "payment_intents" => Self::Intents,
+            "refunds" => Self::Refunds,
+            "charges" => Self::Charges,
+            "balance_transactions" => Self::BalanceTransactions,
+            "events" => Self::Events,
+            _ => return None,
+        })
+    }
+
+    /// Its name in error messages, and the parameter that an error about its id names.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Intents => ("payment_intent", "intent"),
+            Self::Refunds => ("refund", "refund"),
+            Self::Charges => ("charge", "id"),
+            Self::BalanceTransactions => ("balance transaction", "id"),
+            Self::Events => ("event", "id"),
+        }
+    }
+
+    async fn find(self, tx: &mut Tx, id: &str, expand: bool) -> database::Result<Option<Value>> {
+        Ok(match self {
+            Self::Intents => match intents::find(tx, id).await? {
+                Some(intent) if expand => Some(objects::expanded_payment_intent(tx, &intent).await?),
+                intent => intent.as_ref().map(objects::payment_intent),
+            },
+            Self::Refunds => refunds::find(tx, id).await?.as_ref().map(objects::refund),
+            Self::Charges => charges::find(tx, id).await?.as_ref().map(objects::charge),
+            Self::BalanceTransactions => {
+                balance::find(tx, id).await?.as_ref().map(objects::balance_transaction)
+            }
+            Self::Events => events::find(tx, id).await?.as_ref().map(objects::event),
+        })
+    }
+
+    /// The parameter that narrows the list; `None` if there is no list.
+    fn filter(self) -> Option<Option<&'static str>> {
+        match self {
+            Self::Intents => Some(None),
+            Self::Refunds => Some(Some("payment_intent")),
+            Self::Events => Some(Some("type")),
+            Self::Charges | Self::BalanceTransactions => None,
+        }
+    }
+
+    /// The position of an object in its list.
+    async fn position(self, tx: &mut Tx, id: &str) -> database::Result<Option<i64>> {
+        match self {
+            Self::Intents => intents::position(tx, id).await,
+            Self::Refunds => refunds::position(tx, id).await,
+            Self::Events => events::position(tx, id).await,
+            Self::Charges | Self::BalanceTransactions => Ok(None),
+        }
+    }
+
+    /// The objects below the position, and one more than the page holds if there is one.
+    async fn list(
+        self,
+        tx: &mut Tx,
+        page: &Page,
+        below: i64,
+        filter: Option<&str>,
+    ) -> database::Result<Vec<Value>> {
+        Ok(match self {
+            Self::Intents => {
+                intents::list(tx, page, below).await?.iter().map(objects::payment_intent).collect()
+            }
+            Self::Refunds => {
+                refunds::list(tx, page, below, filter).await?.iter().map(objects::refund).collect()
+            }
+            Self::Events => events::list(tx, page, below, filter).await?.iter().map(objects::event).collect(),
+            Self::Charges | Self::BalanceTransactions => Vec::new(),
+        })
+    }
+}
+
+pub(super) async fn retrieve(
+    processor: Data<Processor>,
+    path: Path<(String, String)>,
     request: HttpRequest,
 ) -> Reply {
-    let mut form = query(&request)?;
-    let expand = Expand::read(&mut form)?;
+    let (objects, id) = path.into_inner();
+    let Some(objects) = Objects::of(&objects) else { return unrecognized(request).await };
+    let mut form = Form::parse(request.query_string().as_bytes())?;
+    let expand = objects == Objects::Intents && form.expand()?;
     form.finish()?;
-    let id = id(path, R::NAME, R::PARAM)?;
     let database = processor.database.clone();
     let read = async move {
         let mut tx = database.begin().await?;
-        let Some(object) = R::find(&mut tx, &id).await? else {
-            return Err(Failure::from(Refusal::not_found(R::NAME, &id, R::PARAM)));
-        };
-        let mut object = [object];
-        expand.apply(&mut tx, &mut object).await?;
+        // PostgreSQL cannot store NUL, so an id with NUL does not exist.
+        let object = if id.contains('\0') { None } else { objects.find(&mut tx, &id, expand).await? };
         tx.rollback().await?;
-        Ok(Answer::ok(&object[0]))
+        let (name, param) = objects.names();
+        let object = object.ok_or_else(|| ApiError::not_found(name, &id, param))?;
+        Ok::<_, Error>(Response::ok(&object))
     };
-    Ok(processor.database.detach(read).await??.into_response())
+    Ok(processor.database.detach(read).await??.into_http())
 }
 
-/// A page, newest first.
-pub(crate) async fn list<R: Listed>(processor: web::Data<Processor>, request: HttpRequest) -> Reply {
-    let mut form = query(&request)?;
+pub(super) async fn list(processor: Data<Processor>, path: Path<String>, request: HttpRequest) -> Reply {
+    let known = Objects::of(&path).and_then(|objects| Some((objects, objects.filter()?)));
+    let Some((objects, filter)) = known else { return unrecognized(request).await };
+    let mut form = Form::parse(request.query_string().as_bytes())?;
     let page = Page::read(&mut form)?;
-    let filter = match R::FILTER {
+    let filter = match filter {
         Some(name) => form.text(name)?,
         None => None,
     };
-    let expand = Expand::read_for_list(&mut form)?;
     form.finish()?;
-    let database = processor.database.clone();
+    let (database, url) = (processor.database.clone(), request.path().to_owned());
     let read = async move {
         let mut tx = database.begin().await?;
-        let from = from::<R>(&mut tx, page.cursor.as_ref()).await?;
-        let found = R::page(&mut tx, &page, from, filter.as_deref()).await?;
-        let (mut objects, has_more) = page.cut(from, found);
-        expand.apply(&mut tx, &mut objects).await?;
+        let below = match &page.starting_after {
+            None => i64::MAX,
+            Some(id) => {
+                let position = objects.position(&mut tx, id).await?;
+                position.ok_or_else(|| ApiError::no_such(objects.names().0, id, "starting_after"))?
+            }
+        };
+        let rows = objects.list(&mut tx, &page, below, filter.as_deref()).await?;
         tx.rollback().await?;
-        Ok::<_, Failure>(Answer::ok(&list_object(R::URL, &objects, has_more)))
+        let (data, has_more) = page.cut(rows);
+        let list = json!({ "object": "list", "url": url, "has_more": has_more, "data": data });
+        Ok::<_, Error>(Response::ok(&list))
     };
-    Ok(processor.database.detach(read).await??.into_response())
-}
-
-async fn from<R: Listed>(tx: &mut Tx, cursor: Option<&Cursor>) -> Result<From, Failure> {
-    let (id, param) = match cursor {
-        None => return Ok(From::Top),
-        Some(Cursor::After(id)) => (id, "starting_after"),
-        Some(Cursor::Before(id)) => (id, "ending_before"),
-    };
-    match (R::position(tx, id).await?, cursor) {
-        (None, _) => Err(Refusal::no_such(R::NAME, id, param).into()),
-        (Some(at), Some(Cursor::Before(_))) => Ok(From::Above(at)),
-        (Some(at), _) => Ok(From::Below(at)),
-    }
+    Ok(processor.database.detach(read).await??.into_http())
 }

@@ -1,26 +1,26 @@
-//! Chance without chance: the same call of the same reference falls the same way under the same seed, in whatever order
-//! the calls come, and whatever happened to others.
+//! Repeatable chance: the result depends on seed, rule, route, reference and the number of the call alone. The order of
+//! the calls of different references changes nothing.
 
 use sha2::{Digest, Sha256};
 
-/// What was thrown.
+/// One roll of the dice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Roll {
-    /// Whether it bites: at least 0 and less than 1.
+    /// The fault hits if this is below the rule's share: at least 0 and less than 1.
     pub(super) chance: f64,
-    /// Which of several faults.
+    /// Chooses one of several kinds.
     pub(super) pick: u64,
-    /// How much of a delay: at least 0 and less than 1.
+    /// The part of a delay: at least 0 and less than 1.
     pub(super) spread: f64,
 }
 
-/// The dice of call `n`, from 1, that concerns `reference` at `place`, which is a route or a type of event.
+/// Rolls the dice for call `n`, from 1, of `reference` on `place`, a route or an event type.
 pub(super) fn roll(seed: u64, rule: usize, place: &str, reference: &str, n: u64) -> Roll {
     let mut hash = Sha256::new();
     hash.update(seed.to_be_bytes());
     hash.update((rule as u64).to_be_bytes());
     for part in [place, reference] {
-        // Framed by length, so that no two calls give the same bytes.
+        // The length comes first. Otherwise two calls could give the same bytes.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
@@ -31,7 +31,7 @@ pub(super) fn roll(seed: u64, rule: usize, place: &str, reference: &str, n: u64)
     Roll { chance: fraction(number(0)), pick: number(8), spread: fraction(number(16)) }
 }
 
-/// The upper 32 bits as a part of one; a float holds them exactly.
+/// The upper 32 bits as a fraction. An f64 holds them exactly.
 fn fraction(number: u64) -> f64 {
     f64::from((number >> 32) as u32) / 4_294_967_296.0
 }

@@ -1,49 +1,42 @@
-//! `POST /v1/payment_intents/{id}/cancel`: the intent can never be charged again.
+//! `POST /v1/payment_intents/{id}/cancel`: a canceled payment intent is never charged.
+
+use std::time::Duration;
 
 use database::Tx;
 
-use crate::keys::Answer;
+use crate::keys::Response;
 use crate::objects;
-use crate::processor::{Command, Occasion};
-use crate::protocol::{Expand, Failure, Form, Refusal};
+use crate::processor::{Cause, Command};
+use crate::protocol::{ApiError, Error, Form};
 use crate::store::intents;
-use crate::webhooks::events;
+use crate::webhooks::emit;
 
-/// Why a client may cancel.
 const REASONS: &[&str] = &["abandoned", "duplicate", "fraudulent", "requested_by_customer"];
 
-/// Where an intent must stand. What the bank is processing can no longer be stopped.
+/// The statuses in which an intent can be canceled. In `processing` the bank already has it.
 const OPEN: &[&str] =
     &["requires_payment_method", "requires_capture", "requires_confirmation", "requires_action"];
 
-/// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The parameters of the request.
 pub(crate) struct CancelIntent {
     id: String,
     reason: Option<String>,
-    expand: Expand,
 }
 
 impl CancelIntent {
-    /// Reads the parameters.
-    pub(crate) fn read(id: String, mut form: Form) -> Result<Self, Refusal> {
+    pub(crate) fn read(id: String, mut form: Form) -> Result<Self, ApiError> {
         let reason = form.one_of("cancellation_reason", REASONS)?;
-        let expand = Expand::read(&mut form)?;
         form.finish()?;
-        Ok(Self { id, reason, expand })
+        Ok(Self { id, reason })
     }
 }
 
 impl Command for CancelIntent {
     const NAME: &'static str = "cancel payment_intent";
 
-    fn expand(&self) -> Option<&Expand> {
-        Some(&self.expand)
-    }
-
-    async fn act(&self, tx: &mut Tx, on: &Occasion) -> Result<Answer, Failure> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause, _: Duration) -> Result<Response, Error> {
         let Some(intent) = intents::locked(tx, &self.id).await? else {
-            return Err(Refusal::not_found("payment_intent", &self.id, "intent").into());
+            return Err(ApiError::not_found("payment_intent", &self.id, "intent").into());
         };
         if !OPEN.contains(&intent.status.as_str()) {
             let message = format!(
@@ -52,11 +45,11 @@ impl Command for CancelIntent {
                 intent.status,
                 OPEN.join(", ")
             );
-            return Err(Refusal::unexpected_state(message, Some(objects::payment_intent(&intent))).into());
+            return Err(ApiError::unexpected_state(message, Some(objects::payment_intent(&intent))).into());
         }
         let canceled = intents::cancel(tx, &self.id, self.reason.as_deref()).await?;
         let object = objects::payment_intent(&canceled);
-        events::emit(tx, on, "payment_intent.canceled", &object).await?;
-        Ok(Answer::ok(&object))
+        emit(tx, cause, "payment_intent.canceled", &object).await?;
+        Ok(Response::ok(&object))
     }
 }

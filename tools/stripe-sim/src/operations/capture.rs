@@ -1,64 +1,59 @@
-//! `POST /v1/payment_intents/{id}/capture`: takes what was set aside, or a part of it.
+//! `POST /v1/payment_intents/{id}/capture`: captures an authorized amount, or a part of it.
+
+use std::time::Duration;
 
 use database::Tx;
 
-use super::money;
-use crate::keys::Answer;
+use super::balance::{self, Movement};
+use crate::keys::Response;
 use crate::objects;
-use crate::processor::{Command, Occasion};
-use crate::protocol::{Expand, Failure, Form, Refusal};
+use crate::processor::{Cause, Command};
+use crate::protocol::{ApiError, Error, Form};
 use crate::store::{charges, intents};
-use crate::webhooks::events;
+use crate::webhooks::emit;
 
-/// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The parameters of the request.
 pub(crate) struct CaptureIntent {
     id: String,
     amount: Option<i64>,
-    expand: Expand,
 }
 
 impl CaptureIntent {
-    /// Reads the parameters.
-    pub(crate) fn read(id: String, mut form: Form) -> Result<Self, Refusal> {
+    pub(crate) fn read(id: String, mut form: Form) -> Result<Self, ApiError> {
         let amount = form.amount("amount_to_capture")?;
-        let expand = Expand::read(&mut form)?;
         form.finish()?;
-        Ok(Self { id, amount, expand })
+        Ok(Self { id, amount })
     }
 }
 
 impl Command for CaptureIntent {
     const NAME: &'static str = "capture payment_intent";
 
-    fn expand(&self) -> Option<&Expand> {
-        Some(&self.expand)
-    }
-
-    async fn act(&self, tx: &mut Tx, on: &Occasion) -> Result<Answer, Failure> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause, _: Duration) -> Result<Response, Error> {
         let Some(intent) = intents::locked(tx, &self.id).await? else {
-            return Err(Refusal::not_found("payment_intent", &self.id, "intent").into());
+            return Err(ApiError::not_found("payment_intent", &self.id, "intent").into());
         };
-        let held = intent.latest_charge.as_deref().filter(|_| intent.status == "requires_capture");
-        let Some(charge) = held else {
+        let authorized = intent.latest_charge.as_deref().filter(|_| intent.status == "requires_capture");
+        let Some(charge) = authorized else {
             let message = format!(
                 "This PaymentIntent could not be captured because it has a status of {}. Only a PaymentIntent with \
                  one of the following statuses may be captured: requires_capture.",
                 intent.status
             );
-            return Err(Refusal::unexpected_state(message, Some(objects::payment_intent(&intent))).into());
+            return Err(ApiError::unexpected_state(message, Some(objects::payment_intent(&intent))).into());
         };
         let amount = self.amount.unwrap_or(intent.amount);
         if amount > intent.amount {
             let message =
                 "Requested capture amount is greater than the amount you can capture for this charge.";
-            return Err(Refusal::invalid(message).code("amount_too_large").param("amount_to_capture").into());
+            let error = ApiError::invalid(message).code("amount_too_large").param("amount_to_capture");
+            return Err(error.into());
         }
-        let movement = money::captured(tx, charge, amount, &intent.currency).await?;
+        let movement = balance::record(tx, Movement::Charge, charge, amount, &intent.currency).await?;
         charges::capture(tx, charge, amount, &movement).await?;
         let captured = intents::succeed(tx, &self.id, amount).await?;
         let object = objects::payment_intent(&captured);
-        events::emit(tx, on, "payment_intent.succeeded", &object).await?;
-        Ok(Answer::ok(&object))
+        emit(tx, cause, "payment_intent.succeeded", &object).await?;
+        Ok(Response::ok(&object))
     }
 }

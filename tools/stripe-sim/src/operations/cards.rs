@@ -1,145 +1,107 @@
-//! Test cards: the payment method decides what happens, so that a test needs no setting to see a decline.
+//! Test cards: the `payment_method` decides the outcome of a charge and of its refunds.
 
 use std::time::Duration;
 
-/// How long [`Card::Slow`] takes: long enough to cancel an order while its charge is in flight.
+use crate::bank::Decision;
+
+/// The delay of [`Card::ChargesSlowly`]: long enough to cancel an order while its charge is in flight.
 const SLOW: Duration = Duration::from_secs(3);
 
 /// What a test card does when it is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Card {
-    /// Is charged.
-    Succeeds,
-    /// Is declined.
+    Charges,
     Declines(Decline),
-    /// Wants its holder to prove who they are.
-    NeedsItsHolder,
-    /// Is charged; then the connection is dropped without an answer. A retry under the same key reads the stored one.
+    /// Needs its holder to authenticate. Declined if the holder is absent.
+    RequiresAuthentication,
+    /// Is charged; then the connection is dropped without a response. A retry with the same key reads the stored one.
     ChargesWithoutReply,
-    /// Is charged, three seconds late.
-    Slow,
-    /// The bank says later that it is charged.
-    ProcessesThenSucceeds,
-    /// The bank says later that it is declined.
-    ProcessesThenFails,
-    /// Is charged; its refunds take another course.
+    /// Is charged after three seconds.
+    ChargesSlowly,
+    /// The bank decides later.
+    Processes(Decision),
+    /// Is charged; its refunds take this course.
     Refunds(RefundCourse),
 }
 
-/// How a refund goes.
+/// The course of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefundCourse {
-    /// At once.
     Succeeds,
-    /// It is pending until the bank has taken it.
     PendingThenSucceeds,
-    /// It is pending until the bank has refused it.
     PendingThenFails,
     /// It succeeds, and the bank returns it later.
     SucceedsThenFails,
 }
 
-/// Why a card is declined, as clients are told.
+/// The reason of a decline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Decline {
-    /// What went wrong.
-    pub(crate) code: &'static str,
-    /// What the card's bank gave as its reason, if it gave one.
-    pub(crate) decline_code: Option<&'static str>,
+pub(crate) enum Decline {
+    Generic,
+    InsufficientFunds,
+    AuthenticationRequired,
 }
 
 impl Decline {
-    const fn of_bank(decline_code: &'static str) -> Self {
-        Self { code: "card_declined", decline_code: Some(decline_code) }
+    pub(crate) fn decline_code(self) -> &'static str {
+        match self {
+            Self::Generic => "generic_decline",
+            Self::InsufficientFunds => "insufficient_funds",
+            Self::AuthenticationRequired => "authentication_required",
+        }
     }
 
-    const fn of_card(code: &'static str) -> Self {
-        Self { code, decline_code: None }
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::AuthenticationRequired => "authentication_required",
+            Self::Generic | Self::InsufficientFunds => "card_declined",
+        }
     }
 
-    /// A bank that gives no reason.
-    pub(crate) const GENERIC: Self = Self::of_bank("generic_decline");
-    /// The holder would have to be there.
-    pub(crate) const AUTHENTICATION: Self =
-        Self { code: "authentication_required", decline_code: Some("authentication_required") };
-
-    const ALL: &'static [Self] = &[
-        Self::GENERIC,
-        Self::AUTHENTICATION,
-        Self::of_bank("insufficient_funds"),
-        Self::of_bank("lost_card"),
-        Self::of_bank("stolen_card"),
-        Self::of_card("expired_card"),
-        Self::of_card("incorrect_cvc"),
-        Self::of_card("processing_error"),
-    ];
-
-    /// The one that the books mean.
-    pub(crate) fn stored(code: &str, decline_code: Option<&str>) -> Self {
-        let known = Self::ALL.iter().find(|one| one.code == code && one.decline_code == decline_code);
-        known.copied().unwrap_or(Self::GENERIC)
-    }
-
-    /// The same, for people.
     pub(crate) fn message(self) -> &'static str {
-        match (self.code, self.decline_code) {
-            ("authentication_required", _) => {
+        match self {
+            Self::Generic => "Your card was declined.",
+            Self::InsufficientFunds => "Your card has insufficient funds.",
+            Self::AuthenticationRequired => {
                 "Your card was declined. This transaction requires authentication."
             }
-            ("expired_card", _) => "Your card has expired.",
-            ("incorrect_cvc", _) => "Your card's security code is incorrect.",
-            ("processing_error", _) => {
-                "An error occurred while processing your card. Try again in a little bit."
-            }
-            (_, Some("insufficient_funds")) => "Your card has insufficient funds.",
-            _ => "Your card was declined.",
+        }
+    }
+
+    /// The decline with this code.
+    pub(crate) fn stored(decline_code: &str) -> Self {
+        match decline_code {
+            "insufficient_funds" => Self::InsufficientFunds,
+            "authentication_required" => Self::AuthenticationRequired,
+            _ => Self::Generic,
         }
     }
 }
 
 impl Card {
-    /// The card of a `payment_method`. The names are those of the real processor's documentation, and ours with `idem`.
+    /// The card of a `payment_method`. Names with `idem` are ours, the others are Stripe's.
     pub(crate) fn of(payment_method: &str) -> Option<Self> {
-        // Most declines have a second name with the brand in it.
-        let name = payment_method.strip_prefix("pm_card_")?;
-        Some(match name.strip_prefix("visa_").unwrap_or(name) {
-            "visa" | "mastercard" | "amex" => Self::Succeeds,
-            "chargeDeclined" => Self::Declines(Decline::GENERIC),
-            "chargeDeclinedInsufficientFunds" => Self::Declines(Decline::of_bank("insufficient_funds")),
-            "chargeDeclinedLostCard" => Self::Declines(Decline::of_bank("lost_card")),
-            "chargeDeclinedStolenCard" => Self::Declines(Decline::of_bank("stolen_card")),
-            "chargeDeclinedExpiredCard" => Self::Declines(Decline::of_card("expired_card")),
-            "chargeDeclinedIncorrectCvc" => Self::Declines(Decline::of_card("incorrect_cvc")),
-            "chargeDeclinedProcessingError" => Self::Declines(Decline::of_card("processing_error")),
-            "authenticationRequired" => Self::NeedsItsHolder,
+        Some(match payment_method.strip_prefix("pm_card_")? {
+            "visa" => Self::Charges,
+            "chargeDeclined" | "visa_chargeDeclined" => Self::Declines(Decline::Generic),
+            "chargeDeclinedInsufficientFunds" => Self::Declines(Decline::InsufficientFunds),
+            "authenticationRequired" => Self::RequiresAuthentication,
             "pendingRefund" => Self::Refunds(RefundCourse::PendingThenSucceeds),
             "refundFail" => Self::Refunds(RefundCourse::SucceedsThenFails),
             "idem_refund_pending_fails" => Self::Refunds(RefundCourse::PendingThenFails),
             "idem_charged_no_reply" => Self::ChargesWithoutReply,
-            "idem_slow" => Self::Slow,
-            "idem_processing" => Self::ProcessesThenSucceeds,
-            "idem_processing_declined" => Self::ProcessesThenFails,
+            "idem_slow" => Self::ChargesSlowly,
+            "idem_processing" => Self::Processes(Decision::ChargeSucceeds),
+            "idem_processing_declined" => Self::Processes(Decision::ChargeFails),
             _ => return None,
         })
     }
 
-    /// What an amount makes of a card that would be charged, for whoever cannot choose the card.
-    pub(crate) fn asked_for(self, amount: i64) -> Self {
-        match (self, amount) {
-            (Self::Succeeds, 99_999_901) => Self::Declines(Decline::GENERIC),
-            (Self::Succeeds, 99_999_902) => Self::Declines(Decline::of_bank("insufficient_funds")),
-            (Self::Succeeds, 99_999_903) => Self::ProcessesThenSucceeds,
-            (Self::Succeeds, 99_999_904) => Self::ProcessesThenFails,
-            (card, _) => card,
-        }
-    }
-
     /// How long the charge takes.
     pub(crate) fn delay(self) -> Duration {
-        if self == Self::Slow { SLOW } else { Duration::ZERO }
+        if self == Self::ChargesSlowly { SLOW } else { Duration::ZERO }
     }
 
-    /// How a refund of this card goes.
     pub(crate) fn refund_course(self) -> RefundCourse {
         if let Self::Refunds(course) = self { course } else { RefundCourse::Succeeds }
     }
@@ -151,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_decline_is_the_same_after_it_was_stored() {
-        for decline in Decline::ALL {
-            assert_eq!(Decline::stored(decline.code, decline.decline_code), *decline);
+        for decline in [Decline::Generic, Decline::InsufficientFunds, Decline::AuthenticationRequired] {
+            assert_eq!(Decline::stored(decline.decline_code()), decline);
         }
     }
 

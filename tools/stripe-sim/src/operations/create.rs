@@ -1,102 +1,81 @@
-//! `POST /v1/payment_intents`: an intent, charged at once if it is also confirmed.
+//! `POST /v1/payment_intents`: creates a payment intent, and charges it at once with `confirm=true`.
+
+use std::time::Duration;
 
 use database::Tx;
 use serde_json::json;
 
+use super::attempt::{Attempt, holder_is_absent};
 use super::cards::Card;
-use super::charging::Attempt;
-use super::confirm::Presence;
-use super::currencies;
-use crate::keys::Answer;
+use crate::keys::Response;
 use crate::objects;
-use crate::processor::{Command, Occasion};
-use crate::protocol::{Expand, Failure, Form, Refusal};
-use crate::store::intents::{self, NewIntent, Standing};
+use crate::processor::{Cause, Command};
+use crate::protocol::{ApiError, Error, Form};
+use crate::store::intents::{self, Intent, IntentState, NewIntent};
 use crate::store::{Metadata, new_id};
 
-/// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// ISO 4217 in lower case. Another currency is refused, as Stripe refuses it.
+const CURRENCIES: &[&str] = &[
+    "aed", "aud", "bgn", "brl", "cad", "chf", "clp", "cny", "cop", "czk", "dkk", "eur", "gbp", "hkd", "huf",
+    "idr", "ils", "inr", "isk", "jpy", "krw", "mxn", "myr", "nok", "nzd", "pen", "php", "pln", "ron", "sek",
+    "sgd", "thb", "try", "twd", "uah", "usd", "vnd", "zar",
+];
+
+/// The parameters of the request.
 pub(crate) struct CreateIntent {
     amount: i64,
     currency: String,
     payment_method: Option<String>,
-    presence: Option<Presence>,
+    confirm: bool,
+    holder_is_absent: bool,
     capture_method: &'static str,
-    description: Option<String>,
     metadata: Metadata,
-    expand: Expand,
+    expand: bool,
 }
 
 impl CreateIntent {
-    /// Reads the parameters.
-    pub(crate) fn read(mut form: Form) -> Result<Self, Refusal> {
-        let amount = form.amount("amount")?.ok_or_else(|| Refusal::missing("amount"))?;
+    pub(crate) fn read(mut form: Form) -> Result<Self, ApiError> {
+        let amount = form.amount("amount")?.ok_or_else(|| ApiError::missing("amount"))?;
         let currency = form.required("currency")?.to_ascii_lowercase();
-        if !currencies::is_known(&currency) {
-            return Err(Refusal::invalid(format!("Invalid currency: {currency}")).param("currency"));
+        if !CURRENCIES.contains(&currency.as_str()) {
+            return Err(ApiError::invalid(format!("Invalid currency: {currency}")).param("currency"));
         }
         let payment_method = form.text("payment_method")?;
         let confirm = form.flag("confirm")?;
         if confirm && payment_method.is_none() {
             let message = "You cannot confirm this PaymentIntent because it's missing a payment method.";
-            return Err(Refusal::unexpected_state(message, None));
+            return Err(ApiError::unexpected_state(message, None));
         }
-        let presence = Presence::read(&mut form, confirm)?;
+        let holder_is_absent = holder_is_absent(&mut form, confirm)?;
         if let Some(other) = form.list("payment_method_types").iter().find(|kind| *kind != "card") {
             let message =
                 format!("The payment method type \"{other}\" is not offered here: only \"card\" is.");
-            return Err(Refusal::invalid(message).param("payment_method_types"));
+            return Err(ApiError::invalid(message).param("payment_method_types"));
         }
-        let capture_method =
-            match form.one_of("capture_method", &["automatic", "automatic_async", "manual"])? {
-                Some(manual) if manual == "manual" => "manual",
-                Some(later) if later == "automatic_async" => "automatic_async",
-                _ => "automatic",
-            };
-        let description = form.text("description")?;
+        let manual = form.one_of("capture_method", &["automatic", "manual"])?.as_deref() == Some("manual");
         let metadata = form.metadata()?;
-        let expand = Expand::read(&mut form)?;
+        let expand = form.expand()?;
         form.finish()?;
         Ok(Self {
             amount,
             currency,
             payment_method,
-            presence: confirm.then_some(presence),
-            capture_method,
-            description,
+            confirm,
+            holder_is_absent,
+            capture_method: if manual { "manual" } else { "automatic" },
             metadata,
             expand,
         })
     }
 
-    /// The card that would be charged; `None` if nothing is charged, or no such card exists.
-    pub(crate) fn card(&self) -> Option<Card> {
-        self.presence.and(self.payment_method.as_deref()).and_then(Card::of)
-    }
-
-    async fn store(&self, tx: &mut Tx) -> Result<Answer, Failure> {
-        let standing = Standing {
-            status: if self.payment_method.is_some() {
-                "requires_confirmation"
-            } else {
-                "requires_payment_method"
-            },
-            payment_method: self.payment_method.as_deref(),
-            ..Standing::default()
-        };
-        let intent = self.insert(tx, standing).await?;
-        Ok(Answer::ok(&objects::payment_intent(&intent)))
-    }
-
-    async fn insert(&self, tx: &mut Tx, standing: Standing<'_>) -> database::Result<intents::Intent> {
+    async fn insert(&self, tx: &mut Tx, state: IntentState<'_>) -> database::Result<Intent> {
         let new = NewIntent {
             id: &new_id("pi"),
             amount: self.amount,
             currency: &self.currency,
             capture_method: self.capture_method,
-            description: self.description.as_deref(),
             metadata: json!(self.metadata),
-            standing,
+            state,
         };
         intents::insert(tx, &new).await
     }
@@ -106,23 +85,30 @@ impl Command for CreateIntent {
     const NAME: &'static str = "create payment_intent";
 
     fn card(&self) -> Option<Card> {
-        CreateIntent::card(self)
+        self.payment_method.as_deref().filter(|_| self.confirm).and_then(Card::of)
     }
 
-    fn expand(&self) -> Option<&Expand> {
-        Some(&self.expand)
-    }
-
-    async fn act(&self, tx: &mut Tx, on: &Occasion) -> Result<Answer, Failure> {
-        let Some(payment_method) = &self.payment_method else { return self.store(tx).await };
+    async fn execute(&self, tx: &mut Tx, cause: &Cause, bank_delay: Duration) -> Result<Response, Error> {
+        // An unknown card is refused even if it is not charged yet.
         let manual = self.capture_method == "manual";
-        let holder_is_there = self.presence.is_some_and(Presence::holder_is_there);
-        // Also what is not charged yet must be a card.
-        let attempt = Attempt::make(payment_method, self.amount, manual, holder_is_there)?;
-        if self.presence.is_none() {
-            return self.store(tx).await;
+        let attempt = match &self.payment_method {
+            Some(card) => Some(Attempt::new(card, self.amount, manual, self.holder_is_absent)?),
+            None => None,
+        };
+        if let Some(attempt) = attempt.filter(|_| self.confirm) {
+            let intent = self.insert(tx, attempt.intent_state()).await?;
+            let response = attempt.record(tx, cause, bank_delay, &intent).await?;
+            return if self.expand && response.status().is_success() {
+                Ok(Response::ok(&objects::expanded_payment_intent(tx, &intent).await?))
+            } else {
+                Ok(response)
+            };
         }
-        let intent = self.insert(tx, attempt.standing()).await?;
-        attempt.settle(tx, on, &intent).await
+        let payment_method = self.payment_method.as_deref();
+        let status =
+            if payment_method.is_some() { "requires_confirmation" } else { "requires_payment_method" };
+        let state = IntentState { status, payment_method, ..IntentState::default() };
+        let intent = self.insert(tx, state).await?;
+        Ok(Response::ok(&objects::payment_intent(&intent)))
     }
 }

@@ -1,11 +1,10 @@
-//! What clients can have done: one file for each operation, and what they share.
+//! The requests that change the database, one file each, and what they share: cards, charge attempts, the balance.
 
+mod attempt;
+pub(crate) mod balance;
 pub(crate) mod cancel;
 pub(crate) mod capture;
 pub(crate) mod cards;
-mod charging;
 pub(crate) mod confirm;
 pub(crate) mod create;
-mod currencies;
-pub(crate) mod money;
 pub(crate) mod refund;

@@ -1,58 +1,56 @@
-//! `POST /v1/refunds`: a part of the charge, or all that is left of it; never more, whoever asks at the same time.
+//! `POST /v1/refunds`: refunds a charge or a part of it. Refunds never exceed the captured amount, because they are
+//! counted under the row lock of their charge.
+
+use std::time::Duration;
 
 use database::Tx;
 use serde_json::json;
 
+use super::balance::{self, Movement};
 use super::cards::{Card, RefundCourse};
-use super::money;
-use crate::bank::Decision;
-use crate::keys::Answer;
+use crate::bank::{self, Decision};
+use crate::keys::Response;
 use crate::objects;
-use crate::processor::{Command, Occasion};
-use crate::protocol::{Expand, Failure, Form, Refusal};
+use crate::processor::{Cause, Command};
+use crate::protocol::{ApiError, Error, Form};
 use crate::store::charges::{self, Charge};
 use crate::store::refunds::{self, NewRefund, Refund};
 use crate::store::{Metadata, intents, new_id};
-use crate::webhooks::events;
+use crate::webhooks::emit;
 
-/// Why a client may refund.
 const REASONS: &[&str] = &["duplicate", "fraudulent", "requested_by_customer"];
 
-/// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The parameters of the request.
 pub(crate) struct CreateRefund {
     payment_intent: String,
     amount: Option<i64>,
     reason: Option<String>,
     metadata: Metadata,
-    expand: Expand,
 }
 
 impl CreateRefund {
-    /// Reads the parameters.
-    pub(crate) fn read(mut form: Form) -> Result<Self, Refusal> {
+    pub(crate) fn read(mut form: Form) -> Result<Self, ApiError> {
         let payment_intent = form.required("payment_intent")?;
         let amount = form.amount("amount")?;
         let reason = form.one_of("reason", REASONS)?;
         let metadata = form.metadata()?;
-        let expand = Expand::read(&mut form)?;
         form.finish()?;
-        Ok(Self { payment_intent, amount, reason, metadata, expand })
+        Ok(Self { payment_intent, amount, reason, metadata })
     }
 
-    /// How much is given back, which is at most what the charge has left.
-    fn amount_of(&self, charge: &Charge) -> Result<i64, Refusal> {
+    /// The amount of the refund: at most what is left of the charge.
+    fn amount_of(&self, charge: &Charge) -> Result<i64, ApiError> {
         let left = charge.amount_captured - charge.amount_refunded;
         if left == 0 {
             let message = format!("Charge {} has already been refunded.", charge.id);
-            return Err(Refusal::invalid(message).code("charge_already_refunded"));
+            return Err(ApiError::invalid(message).code("charge_already_refunded"));
         }
         let amount = self.amount.unwrap_or(left);
         if amount > left {
             let whole =
                 if charge.amount_refunded == 0 { "charge amount" } else { "unrefunded amount on charge" };
             let message = format!("Refund amount ({amount}) is greater than {whole} ({left})");
-            return Err(Refusal::invalid(message).param("amount"));
+            return Err(ApiError::invalid(message).param("amount"));
         }
         Ok(amount)
     }
@@ -65,8 +63,11 @@ impl CreateRefund {
         pending: bool,
     ) -> database::Result<Refund> {
         let id = new_id("re");
-        let movement =
-            if pending { None } else { Some(money::given_back(tx, &id, amount, &charge.currency).await?) };
+        let movement = if pending {
+            None
+        } else {
+            Some(balance::record(tx, Movement::Refund, &id, amount, &charge.currency).await?)
+        };
         let refund = NewRefund {
             id: &id,
             charge: &charge.id,
@@ -85,44 +86,37 @@ impl CreateRefund {
 impl Command for CreateRefund {
     const NAME: &'static str = "refund";
 
-    fn expand(&self) -> Option<&Expand> {
-        Some(&self.expand)
-    }
-
-    async fn act(&self, tx: &mut Tx, on: &Occasion) -> Result<Answer, Failure> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause, bank_delay: Duration) -> Result<Response, Error> {
         let Some(charge) = charges::locked(tx, &self.payment_intent).await? else {
             return Err(nothing_to_refund(tx, &self.payment_intent).await?.into());
         };
         let amount = self.amount_of(&charge)?;
-        let course = on.refund_course.unwrap_or_else(|| {
-            Card::of(&charge.payment_method).map_or(RefundCourse::Succeeds, Card::refund_course)
-        });
-        let (pending, later) = match course {
-            RefundCourse::Succeeds => (false, None),
-            RefundCourse::PendingThenSucceeds => (true, Some(Decision::RefundSucceeds)),
-            RefundCourse::PendingThenFails => (true, Some(Decision::RefundFails)),
-            RefundCourse::SucceedsThenFails => (false, Some(Decision::RefundFails)),
+        let (pending, decision) = match Card::of(&charge.payment_method).map(Card::refund_course) {
+            None | Some(RefundCourse::Succeeds) => (false, None),
+            Some(RefundCourse::PendingThenSucceeds) => (true, Some(Decision::RefundSucceeds)),
+            Some(RefundCourse::PendingThenFails) => (true, Some(Decision::RefundFails)),
+            Some(RefundCourse::SucceedsThenFails) => (false, Some(Decision::RefundFails)),
         };
-        // A pending one is counted, too: what it asks for must not be given twice.
+        // A pending refund counts too. Otherwise its amount could be refunded twice.
         let charge = charges::count_refund(tx, &charge.id, amount).await?;
         let refund = self.store(tx, &charge, amount, pending).await?;
-        if let Some(decision) = later {
-            on.bank_decides(tx, decision, &refund.id).await?;
+        if let Some(decision) = decision {
+            bank::schedule(tx, decision, &refund.id, bank_delay).await?;
         }
         let object = objects::refund(&refund);
-        events::emit(tx, on, "refund.created", &object).await?;
+        emit(tx, cause, "refund.created", &object).await?;
         if !pending {
-            events::emit(tx, on, "charge.refunded", &objects::charge(&charge)).await?;
+            emit(tx, cause, "charge.refunded", &objects::charge(&charge)).await?;
         }
-        Ok(Answer::ok(&object))
+        Ok(Response::ok(&object))
     }
 }
 
-/// Whether the intent is unknown, or known and not paid.
-async fn nothing_to_refund(tx: &mut Tx, intent: &str) -> Result<Refusal, Failure> {
+/// The intent is unknown, or it has no captured charge.
+async fn nothing_to_refund(tx: &mut Tx, intent: &str) -> Result<ApiError, Error> {
     if intents::find(tx, intent).await?.is_none() {
-        return Ok(Refusal::not_found("payment_intent", intent, "payment_intent"));
+        return Ok(ApiError::not_found("payment_intent", intent, "payment_intent"));
     }
     let message = format!("This PaymentIntent ({intent}) does not have a successful charge to refund.");
-    Ok(Refusal::unexpected_state(message, None).param("payment_intent"))
+    Ok(ApiError::unexpected_state(message, None).param("payment_intent"))
 }

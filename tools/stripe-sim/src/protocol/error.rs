@@ -1,37 +1,36 @@
-//! Every no of the processor, in the words and the shape of its protocol: clients branch on `type` and `code`.
+//! Errors, in the form of Stripe's API. Clients branch on `type` and `code`.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde::Serialize;
 use serde_json::{Value, json};
-use thiserror::Error;
 
-use crate::keys::Answer;
+use crate::keys::Response;
 use crate::operations::cards::Decline;
 
-/// Why a request got no object.
-#[derive(Debug, Error)]
-pub(crate) enum Failure {
-    /// The processor's own, deliberate answer. Once an operation has begun, it is stored under the key like a success.
+/// A request failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// An error object for the client. After the parameters are read, it is stored under the key like a success.
     #[error("{0}")]
-    Refused(#[from] Refusal),
-    /// The books did not answer. Nothing is stored: the retry runs afresh, or reads what was committed after all.
+    Api(#[from] ApiError),
+    /// The database failed. Nothing is stored: a retry executes again, or reads the response if the commit took effect.
     #[error(transparent)]
-    Books(#[from] database::Error),
+    Database(#[from] database::Error),
 }
 
-impl From<diesel::result::Error> for Failure {
+impl From<diesel::result::Error> for Error {
     fn from(error: diesel::result::Error) -> Self {
-        Self::Books(error.into())
+        Self::Database(error.into())
     }
 }
 
-impl ResponseError for Failure {
+impl ResponseError for Error {
     fn error_response(&self) -> HttpResponse {
         match self {
-            Self::Refused(refusal) => refusal.error_response(),
-            Self::Books(error) => {
-                tracing::error!(%error, "the books could not be used");
+            Self::Api(error) => error.error_response(),
+            Self::Database(error) => {
+                tracing::error!(%error, "the database failed");
                 let status = match error.class() {
                     database::ErrorClass::Unavailable | database::ErrorClass::Contention => {
                         StatusCode::SERVICE_UNAVAILABLE
@@ -40,18 +39,18 @@ impl ResponseError for Failure {
                         StatusCode::INTERNAL_SERVER_ERROR
                     }
                 };
-                let message = "The books could not be used, so nothing is known about this request. Send it again \
+                let message = "The database failed, and the outcome of this request is unknown. Send it again \
                                with the same Idempotency-Key.";
-                Refusal::new(status, "api_error", message).error_response()
+                ApiError::new(status, "api_error", message).error_response()
             }
         }
     }
 }
 
-/// `{"error": {…}}`, with its status.
-#[derive(Debug, Error)]
+/// `{"error": {…}}`, with its HTTP status.
+#[derive(Debug, thiserror::Error)]
 #[error("{}", error.message)]
-pub(crate) struct Refusal {
+pub(crate) struct ApiError {
     status: StatusCode,
     error: Box<Body>,
 }
@@ -62,7 +61,7 @@ struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decline_code: Option<String>,
+    decline_code: Option<&'static str>,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     param: Option<String>,
@@ -76,7 +75,7 @@ struct Body {
     request_log_url: Option<String>,
 }
 
-impl Refusal {
+impl ApiError {
     fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         let error = Body {
             r#type: kind,
@@ -97,7 +96,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", message)
     }
 
-    /// 400: a parameter that must be there is not.
+    /// 400: a required parameter is missing.
     pub(crate) fn missing(param: &str) -> Self {
         Self::invalid(format!("Missing required param: {param}.")).code("parameter_missing").param(param)
     }
@@ -112,7 +111,7 @@ impl Refusal {
         Self::invalid(format!("No such {object}: '{id}'")).code("resource_missing").param(param)
     }
 
-    /// 404: what the request is about does not exist.
+    /// 404: the object of the request does not exist.
     pub(crate) fn not_found(object: &str, id: &str, param: &str) -> Self {
         Self { status: StatusCode::NOT_FOUND, ..Self::no_such(object, id, param) }
     }
@@ -125,19 +124,19 @@ impl Refusal {
 
     /// 400: the intent's state does not allow it.
     pub(crate) fn unexpected_state(message: impl Into<String>, intent: Option<Value>) -> Self {
-        let mut refusal = Self::invalid(message).code("payment_intent_unexpected_state");
-        refusal.error.payment_intent = intent;
-        refusal
+        let mut error = Self::invalid(message).code("payment_intent_unexpected_state");
+        error.error.payment_intent = intent;
+        error
     }
 
-    /// 402: the card's bank said no. `charge` is the attempt, if the card was asked at all.
+    /// 402: the card was declined. `charge` is the failed attempt, if there is one.
     pub(crate) fn declined(decline: Decline, charge: Option<&str>, intent: Value) -> Self {
-        let mut refusal =
-            Self::new(StatusCode::PAYMENT_REQUIRED, "card_error", decline.message()).code(decline.code);
-        refusal.error.decline_code = decline.decline_code.map(str::to_owned);
-        refusal.error.charge = charge.map(str::to_owned);
-        refusal.error.payment_intent = Some(intent);
-        refusal
+        let mut error =
+            Self::new(StatusCode::PAYMENT_REQUIRED, "card_error", decline.message()).code(decline.code());
+        error.error.decline_code = Some(decline.decline_code());
+        error.error.charge = charge.map(str::to_owned);
+        error.error.payment_intent = Some(intent);
+        error
     }
 
     /// 401: no API key, or not one of the test keys.
@@ -159,69 +158,68 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, "idempotency_error", message).code("idempotency_key_in_use")
     }
 
-    /// 413: more than any request of this protocol needs.
+    /// 413: the body is longer than any request of this API needs.
     pub(crate) fn too_large() -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request_error", "The request body is too large.")
     }
 
-    /// 429: too many requests, as a test wants it.
+    /// 429, as a fault asks for it.
     pub(crate) fn too_many() -> Self {
         let message = "Request rate limit exceeded, as /_faults asked. Nothing was executed.";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "invalid_request_error", message).code("rate_limit")
     }
 
-    /// 409 without a key that is in use, as a test wants it.
+    /// 409, as a fault asks for it. No key is in use.
     pub(crate) fn conflict() -> Self {
         let message = "There is currently another in-progress request using this Idempotent Key, as /_faults asked. \
                        Nothing was executed.";
         Self::new(StatusCode::CONFLICT, "idempotency_error", message).code("idempotency_key_in_use")
     }
 
-    /// 500: something went wrong, and the answer does not say how far the request had come.
+    /// 500. The response does not say whether the request took effect.
     pub(crate) fn internal() -> Self {
         let message = "An unknown error occurred, as /_faults asked.";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", message)
     }
 
-    /// 503: the outage that a test asked for, or books that are not open yet.
-    pub(crate) fn unavailable(message: &str) -> Self {
+    /// 503, as a fault asks for it.
+    pub(crate) fn unavailable() -> Self {
+        let message = "An outage was asked for on /_faults. Nothing was executed.";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "api_error", message)
     }
 
-    /// Names the kind of error more closely.
+    /// Adds the error code.
     pub(crate) fn code(mut self, code: &'static str) -> Self {
         self.error.code = Some(code);
         self.error.doc_url = Some(format!("https://stripe.com/docs/error-codes/{}", code.replace('_', "-")));
         self
     }
 
-    /// Names the parameter that is wrong.
+    /// Adds the name of the wrong parameter.
     pub(crate) fn param(mut self, param: &str) -> Self {
         self.error.param = Some(param.to_owned());
         self
     }
-}
 
-impl Refusal {
-    /// Where the real processor would show the request that was refused.
+    /// Adds the page on which Stripe would show the failed request.
     pub(crate) fn logged_as(mut self, request_id: &str) -> Self {
         self.error.request_log_url = Some(format!("https://dashboard.stripe.com/test/logs/{request_id}"));
         self
     }
 }
 
-impl From<&Refusal> for Answer {
-    fn from(refusal: &Refusal) -> Self {
-        Self::new(refusal.status, &json!({ "error": refusal.error }))
+impl From<&ApiError> for Response {
+    fn from(error: &ApiError) -> Self {
+        Self::new(error.status, &json!({ "error": error.error }))
     }
 }
 
-impl ResponseError for Refusal {
+impl ResponseError for ApiError {
     fn status_code(&self) -> StatusCode {
         self.status
     }
 
     fn error_response(&self) -> HttpResponse {
-        Answer::from(self).into_response()
+        Response::from(self).into_http()
     }
 }

@@ -1,17 +1,17 @@
-//! Parameters as the protocol has them: forms with `metadata[key]=value` and `list[]=value`, each name accounted for.
+//! Form parameters: `metadata[key]=value`, `list[]=value`. An unknown parameter is an error.
 
 use std::collections::BTreeMap;
 
-use super::Refusal;
+use super::ApiError;
 
-/// Amounts reach as far as one order of this project can; the real processor stops at eight digits for most currencies.
+/// The largest amount of one order in this project. Stripe allows eight digits for most currencies.
 const MAX_AMOUNT: i64 = 1_000_000_000_000;
 const MAX_METADATA: usize = 50;
 const MAX_METADATA_KEY: usize = 40;
 const MAX_METADATA_VALUE: usize = 500;
 
-/// Parameters that have not been read yet. Whoever reads them ends with [`Form::finish`], so that a misspelt one is
-/// refused and not ignored.
+/// The parameters that have not been read yet. Call [`Form::finish`] after the last read. Otherwise a misspelt parameter
+/// would be ignored.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Form {
     pairs: Vec<(String, String)>,
@@ -19,23 +19,23 @@ pub(crate) struct Form {
 
 impl Form {
     /// Reads a body or a query string.
-    pub(crate) fn parse(encoded: &[u8]) -> Result<Self, Refusal> {
+    pub(crate) fn parse(encoded: &[u8]) -> Result<Self, ApiError> {
         let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(encoded)
-            .map_err(|_| Refusal::invalid("Invalid request: the parameters are not form-encoded UTF-8."))?;
-        // A stand-in is no place for a card number, not even a false one: tokens alone.
+            .map_err(|_| ApiError::invalid("Invalid request: the parameters are not form-encoded UTF-8."))?;
+        // A card number must never be stored, not even in a test.
         if let Some((name, _)) = pairs.iter().find(|(name, _)| is_card_data(name)) {
             let message = "Sending credit card numbers directly to the Stripe API is generally unsafe. Use test tokens \
                            such as pm_card_visa.";
-            return Err(Refusal::invalid(message).code("parameter_unknown").param(name));
+            return Err(ApiError::invalid(message).code("parameter_unknown").param(name));
         }
-        // PostgreSQL has no text with NUL in it, and no parameter needs one.
+        // PostgreSQL cannot store NUL in text.
         match pairs.iter().find(|(name, value)| name.contains('\0') || value.contains('\0')) {
-            Some((name, _)) => Err(Refusal::invalid("Parameters cannot contain NUL.").param(name)),
+            Some((name, _)) => Err(ApiError::invalid("Parameters cannot contain NUL.").param(name)),
             None => Ok(Self { pairs }),
         }
     }
 
-    /// All parameters, in the order of their names; those of one name as they were sent.
+    /// All parameters, sorted by name. Parameters of one name keep their order.
     pub(crate) fn sorted(&self) -> Vec<(&str, &str)> {
         let mut pairs: Vec<_> =
             self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -43,66 +43,68 @@ impl Form {
         pairs
     }
 
-    /// A parameter that may be absent; empty or sent twice, it is refused.
-    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    /// An optional parameter. An empty or repeated one is an error.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
         let mut values = self.take(|candidate| candidate == name).into_iter().map(|(_, value)| value);
         match (values.next(), values.next()) {
             (Some(_), Some(_)) => {
-                Err(Refusal::invalid(format!("Received {name} more than once.")).param(name))
+                Err(ApiError::invalid(format!("Received {name} more than once.")).param(name))
             }
             (Some(value), None) if value.is_empty() => {
                 let message =
                     format!("You passed an empty string for '{name}'. Remove it, or give it a value.");
-                Err(Refusal::invalid(message).code("parameter_invalid_empty").param(name))
+                Err(ApiError::invalid(message).code("parameter_invalid_empty").param(name))
             }
             (value, _) => Ok(value),
         }
     }
 
-    /// A parameter that must be there.
-    pub(crate) fn required(&mut self, name: &str) -> Result<String, Refusal> {
-        self.text(name)?.ok_or_else(|| Refusal::missing(name))
+    /// A required parameter.
+    pub(crate) fn required(&mut self, name: &str) -> Result<String, ApiError> {
+        self.text(name)?.ok_or_else(|| ApiError::missing(name))
     }
 
-    /// One of the values that the parameter can have.
-    pub(crate) fn one_of(&mut self, name: &str, allowed: &[&str]) -> Result<Option<String>, Refusal> {
+    /// An optional parameter with these values.
+    pub(crate) fn one_of(&mut self, name: &str, allowed: &[&str]) -> Result<Option<String>, ApiError> {
         let value = self.text(name)?;
         match &value {
             Some(given) if !allowed.contains(&given.as_str()) => {
                 let message = format!("Invalid {name}: must be one of {}", allowed.join(", "));
-                Err(Refusal::invalid(message).param(name))
+                Err(ApiError::invalid(message).param(name))
             }
             _ => Ok(value),
         }
     }
 
     /// `true` or `false`; absent is `false`.
-    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Refusal> {
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, ApiError> {
         match self.text(name)?.as_deref() {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(other) => Err(Refusal::invalid(format!("Invalid boolean: {other}")).param(name)),
+            Some(other) => Err(ApiError::invalid(format!("Invalid boolean: {other}")).param(name)),
         }
     }
 
     /// A whole number.
-    pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, ApiError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         text.parse().map(Some).map_err(|_| {
-            Refusal::invalid(format!("Invalid integer: {text}")).code("parameter_invalid_integer").param(name)
+            ApiError::invalid(format!("Invalid integer: {text}"))
+                .code("parameter_invalid_integer")
+                .param(name)
         })
     }
 
     /// An amount in minor units, at least 1.
-    pub(crate) fn amount(&mut self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn amount(&mut self, name: &str) -> Result<Option<i64>, ApiError> {
         match self.integer(name)? {
             Some(amount) if amount < 1 => {
-                let refusal = Refusal::invalid("This value must be greater than or equal to 1.");
-                Err(refusal.code("parameter_invalid_integer").param(name))
+                let error = ApiError::invalid("This value must be greater than or equal to 1.");
+                Err(error.code("parameter_invalid_integer").param(name))
             }
             Some(amount) if amount > MAX_AMOUNT => {
-                let refusal = Refusal::invalid(format!("Amount must be no more than {MAX_AMOUNT}"));
-                Err(refusal.code("amount_too_large").param(name))
+                let error = ApiError::invalid(format!("Amount must be no more than {MAX_AMOUNT}"));
+                Err(error.code("amount_too_large").param(name))
             }
             amount => Ok(amount),
         }
@@ -118,18 +120,29 @@ impl Form {
         .collect()
     }
 
+    /// Whether the client asks for the charge and its balance transaction, the one `expand` that is offered.
+    pub(crate) fn expand(&mut self) -> Result<bool, ApiError> {
+        let paths = self.list("expand");
+        match paths.iter().find(|path| *path != "latest_charge.balance_transaction") {
+            Some(path) => {
+                Err(ApiError::invalid(format!("This property cannot be expanded ({path}).")).param("expand"))
+            }
+            None => Ok(!paths.is_empty()),
+        }
+    }
+
     /// `metadata[key]=value`; an empty value unsets its key.
-    pub(crate) fn metadata(&mut self) -> Result<BTreeMap<String, String>, Refusal> {
+    pub(crate) fn metadata(&mut self) -> Result<BTreeMap<String, String>, ApiError> {
         let mut metadata = BTreeMap::new();
         for (name, value) in self.take(|name| member(name, "metadata").is_some()) {
             let key = member(&name, "metadata").unwrap_or_default();
             if key.is_empty() || key.chars().count() > MAX_METADATA_KEY {
                 let message = format!("Metadata keys have 1 to {MAX_METADATA_KEY} characters.");
-                return Err(Refusal::invalid(message).param(&name));
+                return Err(ApiError::invalid(message).param(&name));
             }
             if value.chars().count() > MAX_METADATA_VALUE {
                 let message = format!("Metadata values have at most {MAX_METADATA_VALUE} characters.");
-                return Err(Refusal::invalid(message).param(&name));
+                return Err(ApiError::invalid(message).param(&name));
             }
             if !value.is_empty() {
                 metadata.insert(key.to_owned(), value);
@@ -137,16 +150,16 @@ impl Form {
         }
         if metadata.len() > MAX_METADATA {
             return Err(
-                Refusal::invalid(format!("Metadata has at most {MAX_METADATA} keys.")).param("metadata")
+                ApiError::invalid(format!("Metadata has at most {MAX_METADATA} keys.")).param("metadata")
             );
         }
         Ok(metadata)
     }
 
-    /// Refuses the first parameter that nobody has read.
-    pub(crate) fn finish(self) -> Result<(), Refusal> {
+    /// Returns an error if a parameter was not read.
+    pub(crate) fn finish(self) -> Result<(), ApiError> {
         match self.pairs.first() {
-            Some((name, _)) => Err(Refusal::unknown(name)),
+            Some((name, _)) => Err(ApiError::unknown(name)),
             None => Ok(()),
         }
     }
@@ -200,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_nobody_reads_is_refused() {
+    fn an_unread_parameter_is_refused() {
         let mut given = form("amount=1&amuont=2");
         assert_eq!(given.amount("amount").unwrap(), Some(1));
         assert_eq!(given.finish().unwrap_err().to_string(), "Received unknown parameter: amuont");

@@ -1,14 +1,12 @@
-//! How the processor speaks: forms in, JSON out, refusals in words that clients branch on.
+//! The wire format of Stripe's API: form parameters in, JSON out, error objects with `type` and `code`.
 
-pub(crate) mod error;
-pub(crate) mod expand;
-pub(crate) mod form;
-pub(crate) mod page;
+mod error;
+mod form;
+mod page;
 
-pub(crate) use error::{Failure, Refusal};
-pub(crate) use expand::Expand;
+pub(crate) use error::{ApiError, Error};
 pub(crate) use form::Form;
 pub(crate) use page::Page;
 
-/// The version of the protocol that is spoken to clients which do not name one.
+/// The value of `Stripe-Version`, unless the client sends its own.
 pub(crate) const VERSION: &str = "2026-10-28.endive";

@@ -1,4 +1,4 @@
-//! The balance: what every charge and refund did to it. Rows are only ever added.
+//! Balance transactions: every movement of the account's balance. INSERT only.
 
 use database::{Result, Tx};
 use diesel::prelude::*;
@@ -6,10 +6,10 @@ use diesel_async::RunQueryDsl;
 
 use crate::schema::balance_transaction;
 
-/// A stored movement.
+/// A stored balance transaction.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = balance_transaction)]
-pub(crate) struct Movement {
+pub(crate) struct BalanceTransaction {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) source: String,
@@ -20,10 +20,10 @@ pub(crate) struct Movement {
     pub(crate) created: i64,
 }
 
-/// A movement to be stored.
+/// A balance transaction to be stored.
 #[derive(Debug, Insertable)]
 #[diesel(table_name = balance_transaction)]
-pub(crate) struct NewMovement<'a> {
+pub(crate) struct NewBalanceTransaction<'a> {
     pub(crate) id: &'a str,
     pub(crate) kind: &'static str,
     pub(crate) source: &'a str,
@@ -33,17 +33,12 @@ pub(crate) struct NewMovement<'a> {
     pub(crate) currency: &'a str,
 }
 
-pub(crate) async fn insert(tx: &mut Tx, new: &NewMovement<'_>) -> Result<()> {
+pub(crate) async fn insert(tx: &mut Tx, new: &NewBalanceTransaction<'_>) -> Result<()> {
     diesel::insert_into(balance_transaction::table).values(new).execute(tx).await?;
     Ok(())
 }
 
-pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Movement>> {
-    let query = balance_transaction::table.find(id).select(Movement::as_select());
+pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<BalanceTransaction>> {
+    let query = balance_transaction::table.find(id).select(BalanceTransaction::as_select());
     Ok(query.first(tx).await.optional()?)
-}
-
-pub(crate) async fn with_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Movement>> {
-    let query = balance_transaction::table.filter(balance_transaction::id.eq_any(ids));
-    Ok(query.select(Movement::as_select()).load(tx).await?)
 }

@@ -1,4 +1,4 @@
-//! Charges: each time that a card was asked for money, paid or not.
+//! Charges: one row for each attempt to charge a card.
 
 use database::{Result, Tx};
 use diesel::prelude::*;
@@ -20,7 +20,6 @@ pub(crate) struct Charge {
     pub(crate) status: String,
     pub(crate) created: i64,
     pub(crate) amount_captured: i64,
-    pub(crate) error_code: Option<String>,
     pub(crate) decline_code: Option<String>,
     pub(crate) balance_transaction: Option<String>,
     pub(crate) metadata: Value,
@@ -37,7 +36,6 @@ pub(crate) struct NewCharge<'a> {
     pub(crate) currency: &'a str,
     pub(crate) payment_method: &'a str,
     pub(crate) status: &'static str,
-    pub(crate) error_code: Option<&'static str>,
     pub(crate) decline_code: Option<&'static str>,
     pub(crate) balance_transaction: Option<&'a str>,
     pub(crate) metadata: &'a Value,
@@ -52,11 +50,7 @@ pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Charge>> {
     Ok(charge::table.find(id).select(Charge::as_select()).first(tx).await.optional()?)
 }
 
-pub(crate) async fn with_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Charge>> {
-    Ok(charge::table.filter(charge::id.eq_any(ids)).select(Charge::as_select()).load(tx).await?)
-}
-
-/// The intent's captured charge, with nobody else refunding it until the end of the unit of work.
+/// The captured charge of the payment intent, locked.
 pub(crate) async fn locked(tx: &mut Tx, intent: &str) -> Result<Option<Charge>> {
     let query = charge::table
         .filter(charge::payment_intent.eq(intent))
@@ -66,7 +60,7 @@ pub(crate) async fn locked(tx: &mut Tx, intent: &str) -> Result<Option<Charge>> 
     Ok(query.first(tx).await.optional()?)
 }
 
-/// Takes what was set aside. The caller has locked the intent.
+/// Captures the amount. The caller has locked the payment intent.
 pub(crate) async fn capture(tx: &mut Tx, id: &str, amount: i64, movement: &str) -> Result<()> {
     let update = diesel::update(charge::table.find(id)).set((
         charge::status.eq("succeeded"),
@@ -77,18 +71,15 @@ pub(crate) async fn capture(tx: &mut Tx, id: &str, amount: i64, movement: &str) 
     Ok(())
 }
 
-/// The bank said no to what was pending. The caller has locked the intent.
-pub(crate) async fn decline(tx: &mut Tx, id: &str, code: &str, decline_code: Option<&str>) -> Result<()> {
-    let update = diesel::update(charge::table.find(id)).set((
-        charge::status.eq("failed"),
-        charge::error_code.eq(code),
-        charge::decline_code.eq(decline_code),
-    ));
+/// Declines a pending charge. The caller has locked the payment intent.
+pub(crate) async fn decline(tx: &mut Tx, id: &str, decline_code: Option<&str>) -> Result<()> {
+    let update = diesel::update(charge::table.find(id))
+        .set((charge::status.eq("failed"), charge::decline_code.eq(decline_code)));
     update.execute(tx).await?;
     Ok(())
 }
 
-/// Counts a refund on its charge, which the caller has locked; with a negative amount, one that came back.
+/// Adds a refund to the refunded amount; a negative amount is a returned refund. The caller has locked the charge.
 pub(crate) async fn count_refund(tx: &mut Tx, id: &str, amount: i64) -> Result<Charge> {
     let counted = charge::amount_refunded.eq(charge::amount_refunded + amount);
     let update = diesel::update(charge::table.find(id)).set(counted).returning(Charge::as_returning());

@@ -1,4 +1,4 @@
-//! What a bank decides later.
+//! Decisions that a bank makes later.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 
 use crate::schema::bank_decision;
 
-/// A decision whose time has come.
+/// A decision that is due.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = bank_decision)]
 pub(crate) struct Due {
@@ -19,7 +19,7 @@ pub(crate) struct Due {
     pub(crate) decision: String,
 }
 
-/// Notes what will be decided about the object.
+/// Stores a decision about the object, due after the delay.
 pub(crate) async fn insert(tx: &mut Tx, object: &str, decision: &str, delay: Duration) -> Result<()> {
     let delay = TimeDelta::from_std(delay).unwrap_or(TimeDelta::MAX);
     let row = (
@@ -31,7 +31,7 @@ pub(crate) async fn insert(tx: &mut Tx, object: &str, decision: &str, delay: Dur
     Ok(())
 }
 
-/// The decision that has been due the longest, taken away with the unit of work, unless another process has it in hand.
+/// Deletes and returns the decision that has been due the longest. Rows locked by another process are skipped.
 pub(crate) async fn take_due(tx: &mut Tx) -> Result<Option<Due>> {
     let due = bank_decision::table
         .filter(bank_decision::due_at.le(clock_timestamp()))
@@ -44,7 +44,7 @@ pub(crate) async fn take_due(tx: &mut Tx) -> Result<Option<Due>> {
     Ok(Some(due))
 }
 
-/// How long until the next decision.
+/// The time until the next decision.
 pub(crate) async fn next(connection: &mut Connection) -> Result<Option<Duration>> {
     let query = bank_decision::table
         .order(bank_decision::due_at)

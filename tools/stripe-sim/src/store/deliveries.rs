@@ -1,4 +1,4 @@
-//! Deliveries: which event must still be told to which endpoint.
+//! Deliveries: which event must still be delivered to which endpoint.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use diesel_async::RunQueryDsl;
 use super::events::Event;
 use crate::schema::{delivery, event, unix_now};
 
-/// A delivery that this process may attempt now.
+/// A delivery that this process attempts now.
 #[derive(Debug, Clone)]
-pub(crate) struct Claim {
+pub(crate) struct DeliveryClaim {
     pub(crate) id: i64,
     pub(crate) url: String,
-    /// This one included.
+    /// The number of this attempt, from 1.
     pub(crate) attempt: i32,
     pub(crate) event: Event,
-    /// The database's present, in unix seconds.
+    /// The time of the database, in unix seconds.
     pub(crate) now: i64,
 }
 
@@ -30,9 +30,13 @@ pub(crate) async fn insert(tx: &mut Tx, event: &str, url: &str, delay: Duration)
     Ok(())
 }
 
-/// Takes deliveries to these endpoints that are due, oldest first. Whoever dies with them leaves them to others after
-/// the lease.
-pub(crate) async fn claim(tx: &mut Tx, urls: &[String], limit: i64, lease: Duration) -> Result<Vec<Claim>> {
+/// Claims deliveries to these endpoints that are due, oldest first. After the lease another process may claim them.
+pub(crate) async fn claim(
+    tx: &mut Tx,
+    urls: &[String],
+    limit: i64,
+    lease: Duration,
+) -> Result<Vec<DeliveryClaim>> {
     let due = delivery::table
         .filter(delivery::due_at.le(clock_timestamp().nullable()))
         .filter(delivery::url.eq_any(urls))
@@ -54,17 +58,17 @@ pub(crate) async fn claim(tx: &mut Tx, urls: &[String], limit: i64, lease: Durat
         .inner_join(event::table.on(event::id.eq(delivery::event)))
         .filter(delivery::id.eq_any(&ids))
         .select((delivery::id, delivery::url, delivery::attempts, Event::as_select(), unix_now()));
-    let mut claims: Vec<Claim> = query
+    let mut claims: Vec<DeliveryClaim> = query
         .load::<(i64, String, i32, Event, i64)>(tx)
         .await?
         .into_iter()
-        .map(|(id, url, attempt, event, now)| Claim { id, url, attempt, event, now })
+        .map(|(id, url, attempt, event, now)| DeliveryClaim { id, url, attempt, event, now })
         .collect();
     claims.sort_by_key(|claim| ids.iter().position(|id| *id == claim.id));
     Ok(claims)
 }
 
-/// The endpoint has taken it.
+/// Marks a delivery as delivered.
 pub(crate) async fn delivered(connection: &mut Connection, id: i64) -> Result<()> {
     let never = None::<DateTime<Utc>>;
     diesel::update(delivery::table.find(id))
@@ -74,7 +78,7 @@ pub(crate) async fn delivered(connection: &mut Connection, id: i64) -> Result<()
     Ok(())
 }
 
-/// The endpoint has not taken it: the next attempt is in so long, or never.
+/// Schedules the next attempt after the pause; `None` ends the delivery.
 pub(crate) async fn postpone(connection: &mut Connection, id: i64, pause: Option<Duration>) -> Result<()> {
     let update = diesel::update(delivery::table.find(id));
     if let Some(pause) = pause {
@@ -85,7 +89,7 @@ pub(crate) async fn postpone(connection: &mut Connection, id: i64, pause: Option
     Ok(())
 }
 
-/// How long until the next attempt to one of these endpoints.
+/// The time until the next attempt to one of these endpoints.
 pub(crate) async fn next(connection: &mut Connection, urls: &[String]) -> Result<Option<Duration>> {
     let query = delivery::table
         .filter(delivery::url.eq_any(urls))

@@ -1,11 +1,11 @@
-//! Events: what happened to an object, and how it looked then.
+//! Events: what happened to an object, and the object at that moment.
 
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use crate::protocol::page::{From, Page};
+use crate::protocol::Page;
 use crate::schema::event;
 
 /// A stored event.
@@ -41,7 +41,7 @@ pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Event>> {
     Ok(event::table.find(id).select(Event::as_select()).first(tx).await.optional()?)
 }
 
-/// Events whose deliveries nobody has planned yet, oldest first; nobody else plans them meanwhile.
+/// Locks and returns events whose deliveries are not planned, oldest first. Locked events are skipped.
 pub(crate) async fn unplanned(tx: &mut Tx, limit: i64) -> Result<Vec<Event>> {
     let query = event::table
         .filter(event::planned.eq(false))
@@ -53,32 +53,29 @@ pub(crate) async fn unplanned(tx: &mut Tx, limit: i64) -> Result<Vec<Event>> {
     Ok(query.load(tx).await?)
 }
 
-/// Their deliveries are planned.
+/// Marks events as planned.
 pub(crate) async fn mark_planned(tx: &mut Tx, ids: &[&str]) -> Result<()> {
     let events = event::table.filter(event::id.eq_any(ids));
     diesel::update(events).set(event::planned.eq(true)).execute(tx).await?;
     Ok(())
 }
 
-/// One row more than the page holds, if there is one, in the page's direction; of one type, or of all.
-pub(crate) async fn list(tx: &mut Tx, page: &Page, from: From, kind: Option<&str>) -> Result<Vec<Event>> {
+/// One row more than the page holds, if there is one, below the position, newest first; of one type, or of all.
+pub(crate) async fn list(tx: &mut Tx, page: &Page, below: i64, kind: Option<&str>) -> Result<Vec<Event>> {
     let mut query = event::table
         .filter(event::created.between(page.earliest, page.latest))
+        .filter(event::position.lt(below))
+        .order(event::position.desc())
         .limit(page.limit + 1)
         .select(Event::as_select())
         .into_boxed();
     if let Some(kind) = kind {
         query = query.filter(event::kind.eq(kind));
     }
-    let query = match from {
-        From::Top => query.order(event::position.desc()),
-        From::Below(at) => query.filter(event::position.lt(at)).order(event::position.desc()),
-        From::Above(at) => query.filter(event::position.gt(at)).order(event::position.asc()),
-    };
     Ok(query.load(tx).await?)
 }
 
-/// Where the event stands in lists.
+/// The position of the event in lists.
 pub(crate) async fn position(tx: &mut Tx, id: &str) -> Result<Option<i64>> {
     Ok(event::table.find(id).select(event::position).first(tx).await.optional()?)
 }

@@ -1,14 +1,14 @@
-//! Payment intents: what a client wants to be paid, and how far that has come.
+//! Payment intents.
 
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use crate::protocol::page::{From, Page};
+use crate::protocol::Page;
 use crate::schema::{payment_intent, unix_now};
 
-/// A stored intent.
+/// A stored payment intent.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = payment_intent)]
 pub(crate) struct Intent {
@@ -25,11 +25,9 @@ pub(crate) struct Intent {
     pub(crate) created: i64,
     pub(crate) capture_method: String,
     pub(crate) amount_received: i64,
-    pub(crate) error_code: Option<String>,
-    pub(crate) description: Option<String>,
 }
 
-/// An intent to be stored.
+/// A payment intent to be stored.
 #[derive(Debug, Insertable)]
 #[diesel(table_name = payment_intent)]
 pub(crate) struct NewIntent<'a> {
@@ -37,21 +35,19 @@ pub(crate) struct NewIntent<'a> {
     pub(crate) amount: i64,
     pub(crate) currency: &'a str,
     pub(crate) capture_method: &'static str,
-    pub(crate) description: Option<&'a str>,
     pub(crate) metadata: Value,
     #[diesel(embed)]
-    pub(crate) standing: Standing<'a>,
+    pub(crate) state: IntentState<'a>,
 }
 
-/// How far an intent has come.
+/// The columns that an attempt to charge changes.
 #[derive(Debug, Clone, Default, Insertable)]
 #[diesel(table_name = payment_intent)]
-pub(crate) struct Standing<'a> {
+pub(crate) struct IntentState<'a> {
     pub(crate) status: &'static str,
     pub(crate) payment_method: Option<&'a str>,
     pub(crate) latest_charge: Option<&'a str>,
     pub(crate) amount_received: i64,
-    pub(crate) error_code: Option<&'static str>,
     pub(crate) decline_code: Option<&'static str>,
 }
 
@@ -65,38 +61,32 @@ pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {
     Ok(query.first(tx).await.optional()?)
 }
 
-pub(crate) async fn with_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Intent>> {
-    let query = payment_intent::table.filter(payment_intent::id.eq_any(ids));
-    Ok(query.select(Intent::as_select()).load(tx).await?)
-}
-
-/// The intent, with nobody else changing it until the end of the unit of work.
+/// The payment intent, locked.
 pub(crate) async fn locked(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {
     let query = payment_intent::table.find(id).select(Intent::as_select()).for_update();
     Ok(query.first(tx).await.optional()?)
 }
 
-/// Says how far the intent, which the caller has locked, has come.
-pub(crate) async fn update(tx: &mut Tx, id: &str, standing: &Standing<'_>) -> Result<Intent> {
+/// Stores the state after an attempt. The caller has locked the payment intent.
+pub(crate) async fn update(tx: &mut Tx, id: &str, state: &IntentState<'_>) -> Result<Intent> {
     let update = diesel::update(payment_intent::table.find(id)).set((
-        payment_intent::status.eq(standing.status),
-        payment_intent::payment_method.eq(standing.payment_method),
-        payment_intent::latest_charge.eq(standing.latest_charge),
-        payment_intent::amount_received.eq(standing.amount_received),
-        payment_intent::error_code.eq(standing.error_code),
-        payment_intent::decline_code.eq(standing.decline_code),
+        payment_intent::status.eq(state.status),
+        payment_intent::payment_method.eq(state.payment_method),
+        payment_intent::latest_charge.eq(state.latest_charge),
+        payment_intent::amount_received.eq(state.amount_received),
+        payment_intent::decline_code.eq(state.decline_code),
     ));
     Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
 }
 
-/// The money has been taken.
+/// Marks the payment intent as paid.
 pub(crate) async fn succeed(tx: &mut Tx, id: &str, amount: i64) -> Result<Intent> {
     let update = diesel::update(payment_intent::table.find(id))
         .set((payment_intent::status.eq("succeeded"), payment_intent::amount_received.eq(amount)));
     Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
 }
 
-/// Makes the intent one that can never be charged.
+/// Cancels the payment intent.
 pub(crate) async fn cancel(tx: &mut Tx, id: &str, reason: Option<&str>) -> Result<Intent> {
     let update = diesel::update(payment_intent::table.find(id)).set((
         payment_intent::status.eq("canceled"),
@@ -106,26 +96,18 @@ pub(crate) async fn cancel(tx: &mut Tx, id: &str, reason: Option<&str>) -> Resul
     Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
 }
 
-/// One row more than the page holds, if there is one, in the page's direction.
-pub(crate) async fn list(tx: &mut Tx, page: &Page, from: From) -> Result<Vec<Intent>> {
+/// One row more than the page holds, if there is one, below the position, newest first.
+pub(crate) async fn list(tx: &mut Tx, page: &Page, below: i64) -> Result<Vec<Intent>> {
     let query = payment_intent::table
         .filter(payment_intent::created.between(page.earliest, page.latest))
+        .filter(payment_intent::position.lt(below))
+        .order(payment_intent::position.desc())
         .limit(page.limit + 1)
-        .select(Intent::as_select())
-        .into_boxed();
-    let query = match from {
-        From::Top => query.order(payment_intent::position.desc()),
-        From::Below(at) => {
-            query.filter(payment_intent::position.lt(at)).order(payment_intent::position.desc())
-        }
-        From::Above(at) => {
-            query.filter(payment_intent::position.gt(at)).order(payment_intent::position.asc())
-        }
-    };
+        .select(Intent::as_select());
     Ok(query.load(tx).await?)
 }
 
-/// Where the intent stands in lists.
+/// The position of the payment intent in lists.
 pub(crate) async fn position(tx: &mut Tx, id: &str) -> Result<Option<i64>> {
     let query = payment_intent::table.find(id).select(payment_intent::position);
     Ok(query.first(tx).await.optional()?)

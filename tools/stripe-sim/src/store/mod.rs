@@ -1,4 +1,4 @@
-//! Every query over the books, but those for idempotency keys; one file for each kind of object.
+//! All SQL, one file a table. Idempotency keys have theirs in `keys`.
 
 pub(crate) mod balance;
 pub(crate) mod charges;
@@ -18,16 +18,15 @@ use uuid::Uuid;
 
 use crate::schema::idempotency_key;
 
-/// What a client attached to an object, to find it again.
+/// The `metadata` that a client attached to an object.
 pub(crate) type Metadata = BTreeMap<String, String>;
 
-/// `prefix_` and 32 characters that nobody else has.
+/// `prefix_` and a new UUIDv7.
 pub(crate) fn new_id(prefix: &str) -> String {
     format!("{prefix}_{}", Uuid::now_v7().simple())
 }
 
-/// Whether the tables are there and this role may read them. What the last migration made is asked for, as each commits
-/// for itself.
+/// Fails unless the tables exist and this role may read them.
 pub(crate) async fn check(connection: &mut Connection) -> database::Result<()> {
     let any = idempotency_key::table.select(idempotency_key::valid_until).limit(1);
     any.first::<DateTime<Utc>>(connection).await.optional()?;

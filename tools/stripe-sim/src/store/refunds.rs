@@ -1,11 +1,11 @@
-//! Refunds: money given back from a charge.
+//! Refunds of charges.
 
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use crate::protocol::page::{From, Page};
+use crate::protocol::Page;
 use crate::schema::refund;
 
 /// A stored refund.
@@ -50,18 +50,14 @@ pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Refund>> {
     Ok(refund::table.find(id).select(Refund::as_select()).first(tx).await.optional()?)
 }
 
-pub(crate) async fn with_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Refund>> {
-    Ok(refund::table.filter(refund::id.eq_any(ids)).select(Refund::as_select()).load(tx).await?)
-}
-
-/// A pending refund has left.
+/// Completes a pending refund.
 pub(crate) async fn succeed(tx: &mut Tx, id: &str, movement: &str) -> Result<Refund> {
     let update = diesel::update(refund::table.find(id))
         .set((refund::status.eq("succeeded"), refund::balance_transaction.eq(movement)));
     Ok(update.returning(Refund::as_returning()).get_result(tx).await?)
 }
 
-/// The bank would not have it, or has returned it: then `movement` has brought it back.
+/// Fails a refund. `movement` is the balance transaction of a returned one.
 pub(crate) async fn fail(tx: &mut Tx, id: &str, reason: &str, movement: Option<&str>) -> Result<Refund> {
     let update = diesel::update(refund::table.find(id)).set((
         refund::status.eq("failed"),
@@ -71,25 +67,22 @@ pub(crate) async fn fail(tx: &mut Tx, id: &str, reason: &str, movement: Option<&
     Ok(update.returning(Refund::as_returning()).get_result(tx).await?)
 }
 
-/// One row more than the page holds, if there is one, in the page's direction; of one intent, or of all.
-pub(crate) async fn list(tx: &mut Tx, page: &Page, from: From, intent: Option<&str>) -> Result<Vec<Refund>> {
+/// One row more than the page holds, if there is one, below the position, newest first; of one payment intent, or of all.
+pub(crate) async fn list(tx: &mut Tx, page: &Page, below: i64, intent: Option<&str>) -> Result<Vec<Refund>> {
     let mut query = refund::table
         .filter(refund::created.between(page.earliest, page.latest))
+        .filter(refund::position.lt(below))
+        .order(refund::position.desc())
         .limit(page.limit + 1)
         .select(Refund::as_select())
         .into_boxed();
     if let Some(intent) = intent {
         query = query.filter(refund::payment_intent.eq(intent));
     }
-    let query = match from {
-        From::Top => query.order(refund::position.desc()),
-        From::Below(at) => query.filter(refund::position.lt(at)).order(refund::position.desc()),
-        From::Above(at) => query.filter(refund::position.gt(at)).order(refund::position.asc()),
-    };
     Ok(query.load(tx).await?)
 }
 
-/// Where the refund stands in lists.
+/// The position of the refund in lists.
 pub(crate) async fn position(tx: &mut Tx, id: &str) -> Result<Option<i64>> {
     Ok(refund::table.find(id).select(refund::position).first(tx).await.optional()?)
 }

@@ -1,5 +1,5 @@
-//! Carries deliveries over. What an endpoint has not taken is tried again, ever more slowly; those of one object go one
-//! after the other, in the order in which they are due.
+//! Delivers events. A failed delivery is repeated with a doubling pause. The deliveries of one object are made one after
+//! the other, in the order in which they are due.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,47 +11,43 @@ use serde_json::json;
 use super::signature;
 use crate::objects;
 use crate::processor::Processor;
-use crate::protocol::Failure;
-use crate::store::deliveries::{self, Claim};
+use crate::protocol::Error;
+use crate::store::deliveries::{self, DeliveryClaim};
 
-/// Deliveries in one hand.
+/// The most deliveries that one pass claims.
 const BATCH: i64 = 32;
-/// After so many deadlines a delivery counts as given up by a process that died. Should it live, the endpoint hears it
-/// twice.
+/// The lease of a claimed delivery, in deadlines. After the lease another process delivers it, so an endpoint may receive
+/// an event twice.
 const LEASE_IN_DEADLINES: u32 = 3;
-/// After so many attempts nobody tries again. The real processor gives up after three days.
+/// There is no further attempt after this many. Stripe gives up after three days.
 const MOST_ATTEMPTS: i32 = 16;
-/// The pause doubles so often.
+/// How often the pause doubles.
 const DOUBLINGS: u32 = 6;
 
-/// Makes the attempts that are due. `false` if there were none.
-pub(super) async fn deliver(
-    processor: &Processor,
-    client: &Client,
-    urls: &[String],
-) -> Result<bool, Failure> {
-    let lease = processor.pace.webhook_deadline * LEASE_IN_DEADLINES;
+/// Makes the attempts that are due. Returns false if there were none.
+pub(super) async fn deliver(processor: &Processor, client: &Client, urls: &[String]) -> Result<bool, Error> {
+    let lease = processor.timing.webhook_deadline * LEASE_IN_DEADLINES;
     let mut tx = processor.database.begin().await?;
     let claims = deliveries::claim(&mut tx, urls, BATCH, lease).await?;
     tx.commit().await?;
     let any = !claims.is_empty();
-    let mut by_object: BTreeMap<String, Vec<Claim>> = BTreeMap::new();
+    let mut by_object: BTreeMap<String, Vec<DeliveryClaim>> = BTreeMap::new();
     for claim in claims {
         let object = claim.event.object["id"].as_str().unwrap_or_default().to_owned();
         by_object.entry(object).or_default().push(claim);
     }
-    let told = by_object.into_values().map(async |claims| {
+    let attempts = by_object.into_values().map(async |claims| {
         for claim in claims {
             attempt(processor, client, claim).await?;
         }
-        Ok::<(), Failure>(())
+        Ok::<(), Error>(())
     });
-    join_all(told).await.into_iter().collect::<Result<(), Failure>>()?;
+    join_all(attempts).await.into_iter().collect::<Result<(), Error>>()?;
     Ok(any)
 }
 
-async fn attempt(processor: &Processor, client: &Client, claim: Claim) -> Result<(), Failure> {
-    let Some(secrets) = processor.endpoints.secrets(&claim.url) else { return Ok(()) };
+async fn attempt(processor: &Processor, client: &Client, claim: DeliveryClaim) -> Result<(), Error> {
+    let Some(secret) = processor.endpoints.secret(&claim.url) else { return Ok(()) };
     let mut event = objects::event(&claim.event);
     event["pending_webhooks"] = json!(1);
     let body = event.to_string();
@@ -59,18 +55,24 @@ async fn attempt(processor: &Processor, client: &Client, claim: Claim) -> Result
         .post(&claim.url)
         .header("Content-Type", "application/json; charset=utf-8")
         .header("User-Agent", "Stripe/1.0 (+https://stripe.com/docs/webhooks)")
-        .header("Stripe-Signature", signature::header(&secrets, claim.now, &body))
+        .header("Stripe-Signature", signature::header(&secret, claim.now, &body))
         .body(body);
     let (event, kind, attempt) = (&claim.event.id, &claim.event.kind, claim.attempt);
-    let answer = request.send().await;
+    let response = request.send().await;
     let mut connection = processor.database.connection().await?;
-    match answer {
-        Ok(answer) if answer.status().is_success() => {
+    match response {
+        Ok(response) if response.status().is_success() => {
             tracing::debug!(event, kind, attempt, "delivered");
             deliveries::delivered(&mut connection, claim.id).await?;
         }
-        Ok(answer) => {
-            tracing::info!(event, kind, attempt, status = answer.status().as_u16(), "not taken");
+        Ok(response) => {
+            tracing::info!(
+                event,
+                kind,
+                attempt,
+                status = response.status().as_u16(),
+                "the endpoint refused the event"
+            );
             deliveries::postpone(&mut connection, claim.id, pause(processor, attempt)).await?;
         }
         Err(error) => {
@@ -82,8 +84,8 @@ async fn attempt(processor: &Processor, client: &Client, claim: Claim) -> Result
     Ok(())
 }
 
-/// Twice as long each time, up to a limit; `None` once it has been tried often enough.
+/// The pause before the next attempt. It doubles up to a limit; `None` after the last attempt.
 fn pause(processor: &Processor, attempt: i32) -> Option<Duration> {
     let doublings = u32::try_from(attempt - 1).unwrap_or_default().min(DOUBLINGS);
-    (attempt < MOST_ATTEMPTS).then(|| processor.pace.webhook_retry * 2_u32.pow(doublings))
+    (attempt < MOST_ATTEMPTS).then(|| processor.timing.webhook_retry * 2_u32.pow(doublings))
 }

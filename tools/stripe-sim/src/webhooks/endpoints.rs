@@ -1,4 +1,4 @@
-//! Who is told. Held in memory, and never in the books: a secret is nowhere at rest.
+//! The receivers of events. They are held in memory, so that no secret is stored.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,35 +7,33 @@ use secrecy::SecretString;
 use crate::settings::Endpoint;
 
 /// The endpoints of this process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Endpoints(Mutex<Vec<Endpoint>>);
 
 impl Endpoints {
-    /// These, to begin with.
-    pub(crate) fn new(endpoints: Vec<Endpoint>) -> Self {
-        Self(Mutex::new(endpoints))
+    pub(crate) fn new(first: Option<Endpoint>) -> Self {
+        Self(Mutex::new(first.into_iter().collect()))
     }
 
-    /// Adds an endpoint, or gives one that is there other secrets.
-    pub(crate) fn set(&self, endpoint: Endpoint) {
+    /// Adds an endpoint, or replaces the one with the same URL.
+    pub(crate) fn add(&self, endpoint: Endpoint) {
         let mut endpoints = self.lock();
         endpoints.retain(|known| known.url != endpoint.url);
         endpoints.push(endpoint);
     }
 
-    /// Forgets all of them.
+    /// Removes every endpoint.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Their URLs, in the order in which they were set.
     pub(crate) fn urls(&self) -> Vec<String> {
         self.lock().iter().map(|endpoint| endpoint.url.clone()).collect()
     }
 
-    /// What signs for this URL; nothing, if the endpoint has been forgotten.
-    pub(super) fn secrets(&self, url: &str) -> Option<Vec<SecretString>> {
-        self.lock().iter().find(|endpoint| endpoint.url == url).map(|endpoint| endpoint.secrets.clone())
+    /// The secret of this URL; `None` if the endpoint was removed.
+    pub(super) fn secret(&self, url: &str) -> Option<SecretString> {
+        self.lock().iter().find(|endpoint| endpoint.url == url).map(|endpoint| endpoint.secret.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Endpoint>> {

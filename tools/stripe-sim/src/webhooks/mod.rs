@@ -1,8 +1,7 @@
-//! Webhooks: events are committed with their cause, and told to the endpoints afterwards, at least once each.
+//! Webhooks: an event is committed with its cause, and delivered to every endpoint at least once.
 
 mod deliver;
 mod endpoints;
-pub(crate) mod events;
 mod plan;
 mod signature;
 
@@ -11,37 +10,56 @@ pub(crate) use endpoints::Endpoints;
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::{Tx, UnitOfWork, WakeUp};
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use serde_json::Value;
 
-use crate::processor::Processor;
-use crate::protocol::Failure;
-use crate::store::deliveries;
+use crate::processor::{Cause, Processor};
+use crate::protocol::Error;
+use crate::store::events::{self, NewEvent};
+use crate::store::{deliveries, new_id};
 
-/// What carries webhooks. An endpoint takes an event itself, so redirects are not followed.
+const EMITTED: WakeUp = WakeUp("events were emitted");
+
+/// Writes an event about the object in the transaction of its cause.
+pub(crate) async fn emit(
+    tx: &mut Tx,
+    cause: &Cause,
+    kind: &'static str,
+    object: &Value,
+) -> Result<(), Error> {
+    let id = new_id("evt");
+    let (request, idempotency_key) = (cause.request_id.as_deref(), cause.key.as_deref());
+    events::insert(tx, &NewEvent { id: &id, kind, object, request, idempotency_key }).await?;
+    tx.wake_after_commit(EMITTED);
+    Ok(())
+}
+
+/// The HTTP client for deliveries. A redirect is not followed and counts as a failed delivery.
 pub(crate) fn client(deadline: Duration) -> reqwest::Result<Client> {
-    // reqwest wants one, also where nothing is encrypted; whoever came first has installed the same.
+    // reqwest needs a TLS provider even for plain HTTP. An error says that one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().timeout(deadline).redirect(Policy::none()).no_proxy().tls_certs_only([]).build()
 }
 
-/// Plans and delivers, for as long as the process lives.
+/// Plans and delivers until the process ends.
 pub(crate) async fn run(processor: Arc<Processor>, client: Client) {
-    let emitted = processor.database.signal(events::EMITTED);
+    let emitted = processor.database.signal(EMITTED);
     loop {
         let pause = match plan_and_deliver(&processor, &client).await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::warn!(%error, "webhooks wait for the books");
+                tracing::warn!(%error, "webhooks wait for the database");
                 None
             }
         };
-        processor.rest(&emitted, pause).await;
+        processor.pause(&emitted, pause).await;
     }
 }
 
-/// Everything that is due. Returns how long until the next attempt.
-async fn plan_and_deliver(processor: &Processor, client: &Client) -> Result<Option<Duration>, Failure> {
+/// Makes every attempt that is due. Returns the time until the next one.
+async fn plan_and_deliver(processor: &Processor, client: &Client) -> Result<Option<Duration>, Error> {
     while plan::plan(processor).await? {}
     let urls = processor.endpoints.urls();
     if urls.is_empty() {

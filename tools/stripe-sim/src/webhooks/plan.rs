@@ -1,18 +1,18 @@
-//! Who is told of which event, and when: at once and once, unless a fault wants it otherwise.
+//! Plans the deliveries of new events: one to each endpoint, at once, unless a fault hits the event.
 
 use std::time::Duration;
 
-use crate::faults::{Concern, Kind, Scope};
+use crate::faults::{Kind, Target};
 use crate::processor::Processor;
-use crate::protocol::Failure;
+use crate::protocol::Error;
 use crate::store::events::Event;
 use crate::store::{deliveries, events};
 
-/// Events planned in one transaction.
+/// The most events of one transaction.
 const BATCH: i64 = 100;
 
-/// Plans the deliveries of new events. `false` if there were none.
-pub(super) async fn plan(processor: &Processor) -> Result<bool, Failure> {
+/// Plans the deliveries of new events. Returns false if there were none.
+pub(super) async fn plan(processor: &Processor) -> Result<bool, Error> {
     let mut tx = processor.database.begin().await?;
     let unplanned = events::unplanned(&mut tx, BATCH).await?;
     if unplanned.is_empty() {
@@ -34,16 +34,15 @@ pub(super) async fn plan(processor: &Processor) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// After how long the event is told; several times, if it is told several times.
+/// The delay of each delivery of the event.
 fn delays(processor: &Processor, event: &Event) -> Vec<Duration> {
-    let concern = Concern::of_metadata(&event.object["metadata"]);
-    let Some(bite) = processor.faults.meet(Scope::Webhook, &event.kind, &concern) else {
+    let reference = event.object["metadata"]["reference"].as_str().unwrap_or_default();
+    let Some(fault) = processor.faults.next(Target::Webhook, &event.kind, reference) else {
         return vec![Duration::ZERO];
     };
-    match bite.kind {
+    match fault.kind {
         Kind::DuplicateWebhook => vec![Duration::ZERO, Duration::ZERO],
-        Kind::LateWebhook => vec![bite.delay],
-        // Each a different part of the delay: what came later overtakes what came before.
-        _ => vec![bite.delay.mul_f64(bite.spread)],
+        Kind::LateWebhook => vec![fault.delay],
+        _ => vec![fault.delay.mul_f64(fault.spread)],
     }
 }

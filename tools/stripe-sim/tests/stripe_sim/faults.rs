@@ -7,73 +7,73 @@ use serde_json::json;
 use testkit::eventually;
 use tokio::io::AsyncReadExt;
 
-use crate::bench::{Bench, VISA};
+use crate::simulator::{Simulator, VISA};
 
 const NO_REPLY: &str = "pm_card_idem_charged_no_reply";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dropped_reply_has_charged_once_and_the_retry_reads_it() {
-    let bench = Bench::start().await;
+    let sim = Simulator::start().await;
     let mut received = Vec::new();
-    bench.send_charge("k", NO_REPLY).await.read_to_end(&mut received).await.unwrap();
+    sim.send_charge("k", NO_REPLY).await.read_to_end(&mut received).await.unwrap();
     assert_eq!(received, b"", "not a byte of the answer");
-    assert_eq!(bench.paid().await, 1);
+    assert_eq!(sim.paid().await, 1);
 
-    let retried = bench.charge("k", NO_REPLY, 100).await;
+    let retried = sim.charge("k", NO_REPLY, 100).await;
     assert_eq!((retried.status, &retried.json()["status"]), (200, &json!("succeeded")));
     assert!(retried.is_replay());
-    assert_eq!(bench.paid().await, 1);
-    let state = bench.faults(Method::GET, "").await.json();
+    assert_eq!(sim.paid().await, 1);
+    let state = sim.faults(Method::GET, "").await.json();
     assert_eq!(state["bites"]["pm_card_idem_charged_no_reply"], 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replies_are_dropped_as_often_as_was_asked_for() {
-    let bench = Bench::start().await;
-    bench.rules(json!([{ "kinds": ["drop_reply"], "times": 2 }])).await;
+    let sim = Simulator::start().await;
+    sim.rules(json!([{ "kinds": ["drop_reply"], "times": 2 }])).await;
     for key in ["k-1", "k-2"] {
-        bench.try_charge(key, VISA, 100).await.expect_err("the connection is dropped");
+        sim.try_charge(key, VISA, 100).await.expect_err("the connection is dropped");
     }
-    assert_eq!(bench.charge("k-3", VISA, 100).await.status, 200);
+    assert_eq!(sim.charge("k-3", VISA, 100).await.status, 200);
     for key in ["k-1", "k-2"] {
-        assert!(bench.charge(key, VISA, 100).await.is_replay());
+        assert!(sim.charge(key, VISA, 100).await.is_replay());
     }
-    assert_eq!(bench.paid().await, 3);
-    let state = bench.faults(Method::GET, "").await.json();
+    assert_eq!(sim.paid().await, 3);
+    let state = sim.faults(Method::GET, "").await.json();
     assert_eq!((&state["rules"][0]["bites"], &state["bites"]["drop_reply"]), (&json!(2), &json!(2)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outage_refuses_everything_and_executes_nothing() {
-    let bench = Bench::start().await;
-    bench.rules(json!([{ "kinds": ["outage"] }])).await;
-    let refused = bench.charge("k", VISA, 100).await;
+    let sim = Simulator::start().await;
+    sim.rules(json!([{ "kinds": ["outage"] }])).await;
+    let refused = sim.charge("k", VISA, 100).await;
     assert_eq!((refused.status, refused.error("type")), (503, "api_error".into()));
-    assert_eq!(bench.get("/v1/refunds").await.status, 503);
-    assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["outage"], 2);
+    assert_eq!(sim.get("/v1/refunds").await.status, 503);
+    assert_eq!(sim.faults(Method::GET, "").await.json()["bites"]["outage"], 2);
 
-    let cleared = bench.faults(Method::DELETE, "").await.json();
+    let cleared = sim.faults(Method::DELETE, "").await.json();
     assert_eq!((&cleared["rules"], &cleared["bites"]["outage"]), (&json!([]), &json!(0)));
-    let charged = bench.charge("k", VISA, 100).await;
+    let charged = sim.charge("k", VISA, 100).await;
     assert_eq!(charged.status, 200);
     assert!(!charged.is_replay());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delayed_charge_is_in_flight_and_then_made() {
-    let bench = Bench::start().await;
-    bench.rules(json!([{ "kinds": ["delay"], "delay_ms": 400, "call": 1 }])).await;
+    let sim = Simulator::start().await;
+    sim.rules(json!([{ "kinds": ["delay"], "delay_ms": 400, "times": 1 }])).await;
     let start = Instant::now();
-    assert_eq!(bench.charge("k", VISA, 100).await.status, 200);
+    assert_eq!(sim.charge("k", VISA, 100).await.status, 200);
     assert!(start.elapsed() >= Duration::from_millis(400));
-    assert!(bench.charge("k", VISA, 100).await.is_replay());
-    assert_eq!(bench.faults(Method::GET, "").await.json()["bites"]["delay"], 1);
+    assert!(sim.charge("k", VISA, 100).await.is_replay());
+    assert_eq!(sim.faults(Method::GET, "").await.json()["bites"]["delay"], 1);
 }
 
 /// Waits until the slow card's charge has begun.
-async fn in_flight(bench: &Bench) {
+async fn in_flight(sim: &Simulator) {
     eventually("the charge in flight", async || {
-        let state = bench.faults(Method::GET, "").await.json();
+        let state = sim.faults(Method::GET, "").await.json();
         (state["bites"]["pm_card_idem_slow"] == 1).then_some(())
     })
     .await;
@@ -81,28 +81,28 @@ async fn in_flight(bench: &Bench) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_charge_runs_to_its_end_although_its_client_has_gone() {
-    let bench = Bench::start().await;
-    let client = bench.send_charge("k", "pm_card_idem_slow").await;
-    in_flight(&bench).await;
+    let sim = Simulator::start().await;
+    let client = sim.send_charge("k", "pm_card_idem_slow").await;
+    in_flight(&sim).await;
     // A reset: at a mere close, the handler would be kept anyway.
     client.set_zero_linger().unwrap();
     drop(client);
-    assert_eq!(bench.paid().await, 0, "the charge is in flight, not made");
-    let busy = bench.charge("k", "pm_card_idem_slow", 100).await;
+    assert_eq!(sim.paid().await, 0, "the charge is in flight, not made");
+    let busy = sim.charge("k", "pm_card_idem_slow", 100).await;
     assert_eq!((busy.status, busy.error("code")), (409, "idempotency_key_in_use".into()));
-    eventually("the charge", async || (bench.paid().await == 1).then_some(())).await;
+    eventually("the charge", async || (sim.paid().await == 1).then_some(())).await;
     let read = eventually("the answer", async || {
-        let answer = bench.charge("k", "pm_card_idem_slow", 100).await;
+        let answer = sim.charge("k", "pm_card_idem_slow", 100).await;
         (answer.status == 200).then_some(answer)
     })
     .await;
     assert!(read.is_replay());
-    assert_eq!(bench.paid().await, 1);
+    assert_eq!(sim.paid().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_that_does_not_exist_is_refused() {
-    let bench = Bench::start().await;
+    let sim = Simulator::start().await;
     for wrong in [
         r#"{"rulez": []}"#,
         r#"{"rules": [{"kinds": []}]}"#,
@@ -112,11 +112,12 @@ async fn a_fault_that_does_not_exist_is_refused() {
         r#"{"rules": [{"kinds": ["delay"], "share": 1.1}]}"#,
         r#"{"rules": [{"kinds": ["delay"], "route": "POST /v1/payment_intent"}]}"#,
         r#"{"rules": [{"kinds": ["delay"], "event": "refund.created"}]}"#,
+        r#"{"rules": [{"kinds": ["disconnect"]}]}"#,
         r#"{"rules": [{"kinds": ["late_webhook"], "route": "POST /v1/refunds"}]}"#,
         "[]",
         "",
     ] {
-        assert_eq!(bench.faults(Method::POST, wrong).await.status, 400, "{wrong}");
+        assert_eq!(sim.faults(Method::POST, wrong).await.status, 400, "{wrong}");
     }
-    assert_eq!(bench.faults(Method::GET, "").await.json()["rules"], json!([]));
+    assert_eq!(sim.faults(Method::GET, "").await.json()["rules"], json!([]));
 }

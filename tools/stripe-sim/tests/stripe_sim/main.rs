@@ -1,4 +1,4 @@
-//! The processor's protocol as its clients meet it, against real PostgreSQL. One program, so that it links once.
+//! The HTTP API as its clients see it, against a real PostgreSQL. One test program, so that it links once.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,7 +7,6 @@
     reason = "a test fails by panicking"
 )]
 
-mod bench;
 mod charges;
 mod faults;
 mod keys;
@@ -19,5 +18,6 @@ mod protocol;
 mod reading;
 mod refunds;
 mod rules;
+mod simulator;
 mod steps;
 mod webhooks;

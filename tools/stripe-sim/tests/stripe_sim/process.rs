@@ -7,13 +7,13 @@ use testkit::{Proxy, TestDatabase, eventually, free_port, given};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
-use crate::bench::{Bench, VISA, charge_form, client, post_to, read};
 use crate::listener::{Heard, Listener};
+use crate::simulator::{Simulator, VISA, charge_form, client, post_to, read};
 
-fn provider(command: &str) -> Command {
-    let mut provider = Command::new(env!("CARGO_BIN_EXE_stripe-sim"));
-    provider.arg(command).env_clear().stdin(Stdio::null()).kill_on_drop(true);
-    provider
+fn program(command: &str) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_stripe-sim"));
+    program.arg(command).env_clear().stdin(Stdio::null()).kill_on_drop(true);
+    program
 }
 
 fn stderr(output: &Output) -> String {
@@ -22,30 +22,13 @@ fn stderr(output: &Output) -> String {
 
 #[tokio::test]
 async fn a_wrong_configuration_is_told_whole_and_ends_with_2() {
-    let mut wrong = provider("serve");
+    let mut wrong = program("serve");
     wrong.env("IDEM_HTTP__PORT", "many").env("IDEM_LOG__FORMAT", "xml").env("IDEM_DATABASE__URL", "");
     let output = wrong.output().await.unwrap();
     assert_eq!(output.status.code(), Some(2));
     for name in ["IDEM_HTTP__PORT", "IDEM_LOG__FORMAT", "IDEM_DATABASE__URL"] {
         assert!(stderr(&output).contains(name), "{}", stderr(&output));
     }
-    let output = provider("migrate").output().await.unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("IDEM_DATABASE__MIGRATION_URL"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn migrate_makes_the_tables_and_may_run_again() {
-    let database = TestDatabase::plain().await;
-    for _ in 0..2 {
-        let mut migrate = provider("migrate");
-        let output =
-            migrate.env("IDEM_DATABASE__MIGRATION_URL", database.owner_url()).output().await.unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-    }
-    let bench = Bench::on(database, None);
-    bench.ready(200).await;
-    assert_eq!(bench.paid().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,32 +38,32 @@ async fn without_postgresql_it_waits_and_is_not_ready() {
     let upstream = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
     let proxy = Proxy::to(upstream).await;
     proxy.cut().await;
-    let bench = Bench::on(database, Some(proxy.address()));
-    bench.ready(503).await;
-    let refused = bench.charge("k", VISA, 100).await;
+    let sim = Simulator::on(database, proxy.address());
+    sim.ready(503).await;
+    let refused = sim.charge("k", VISA, 100).await;
     assert_eq!((refused.status, refused.error("type")), (503, "api_error".into()));
 
     proxy.mend();
-    bench.ready(200).await;
-    assert_eq!(bench.charge("k", VISA, 100).await.status, 200);
+    sim.ready(200).await;
+    assert_eq!(sim.charge("k", VISA, 100).await.status, 200);
     proxy.cut().await;
-    bench.ready(503).await;
+    sim.ready(503).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn health_says_whether_the_instance_is_ready() {
-    let bench = Bench::start().await;
+    let sim = Simulator::start().await;
     let health = async |port: u16| {
-        let mut health = provider("health");
+        let mut health = program("health");
         health.env("IDEM_HTTP__BIND", "0.0.0.0").env("IDEM_HTTP__PORT", port.to_string());
         health.env("IDEM_DATABASE__URL", "postgres://unused").output().await.unwrap()
     };
-    bench.ready(200).await;
-    assert!(health(bench.address.port()).await.status.success());
+    sim.ready(200).await;
+    assert!(health(sim.address.port()).await.status.success());
 
     let proxy = Proxy::to("127.0.0.1:9".to_owned()).await; // nobody is there
     proxy.cut().await;
-    let away = Bench::on(TestDatabase::plain().await, Some(proxy.address()));
+    let away = Simulator::on(TestDatabase::plain().await, proxy.address());
     away.ready(503).await;
     let output = health(away.address.port()).await;
     assert_eq!(output.status.code(), Some(1));
@@ -97,7 +80,7 @@ struct Serving {
 
 /// A process that serves these books, which are open.
 async fn serving(database: &TestDatabase, more: &[(&str, &str)]) -> Serving {
-    let mut serve = provider("serve");
+    let mut serve = program("serve");
     serve.env("IDEM_HTTP__PORT", "0").env("IDEM_DATABASE__URL", database.service_url(None));
     serve.env("IDEM_DATABASE__MIGRATION_URL", database.owner_url()).env("IDEM_LOG__FORMAT", "json");
     let mut process = serve.envs(more.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
@@ -109,14 +92,14 @@ async fn serving(database: &TestDatabase, more: &[(&str, &str)]) -> Serving {
             if let Some(found) = entry["address"].as_str() {
                 address = Some(found.to_owned());
             }
-            if entry["message"] == "the books are open" {
+            if entry["message"] == "the database is open" {
                 break;
             }
         }
         address.expect("the log tells the address")
     };
     let address =
-        tokio::time::timeout(Duration::from_mins(1), opened).await.expect("the books are opened in time");
+        tokio::time::timeout(Duration::from_mins(1), opened).await.expect("the database is opened in time");
     Serving { process, base: format!("http://{address}"), _log: lines }
 }
 

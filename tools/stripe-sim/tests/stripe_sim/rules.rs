@@ -5,67 +5,64 @@ use std::collections::BTreeMap;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::bench::{Answer, Bench, VISA, charge_form};
+use crate::simulator::{Answer, Simulator, VISA, charge_form};
 
 const CREATE: &str = "POST /v1/payment_intents";
 
-async fn charge_for(bench: &Bench, reference: &str) -> reqwest::Result<Answer> {
+async fn charge_for(sim: &Simulator, reference: &str) -> reqwest::Result<Answer> {
     let mut form = charge_form(VISA, "100");
     form[7] = ("metadata[reference]", reference);
-    bench.try_post("/v1/payment_intents", Some(reference), &form).await
+    sim.try_post("/v1/payment_intents", Some(reference), &form).await
 }
 
-async fn bites(bench: &Bench, kind: &str) -> i64 {
-    bench.faults(Method::GET, "").await.json()["bites"][kind].as_i64().unwrap()
+async fn bites(sim: &Simulator, kind: &str) -> i64 {
+    sim.faults(Method::GET, "").await.json()["bites"][kind].as_i64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_before_the_charge_has_done_nothing_and_its_key_is_free() {
-    let bench = Bench::start().await;
+    let sim = Simulator::start().await;
     for (kind, status, error) in [
         ("error_before", 500, "api_error"),
         ("rate_limit", 429, "invalid_request_error"),
         ("conflict", 409, "idempotency_error"),
         ("outage", 503, "api_error"),
     ] {
-        bench.rules(json!([{ "kinds": [kind], "times": 1, "retry_after": 7 }])).await;
-        let paid = bench.paid().await;
-        let failed = bench.charge(kind, VISA, 100).await;
+        sim.rules(json!([{ "kinds": [kind], "times": 1 }])).await;
+        let paid = sim.paid().await;
+        let failed = sim.charge(kind, VISA, 100).await;
         assert_eq!((failed.status, failed.error("type")), (status, error.into()), "{kind}");
         assert_eq!(failed.headers["stripe-should-retry"], "true");
-        assert_eq!(failed.headers.get("retry-after").is_some_and(|value| value == "7"), kind == "rate_limit");
-        assert_eq!(bench.paid().await, paid);
-        let again = bench.charge(kind, VISA, 100).await;
+        assert_eq!(failed.headers.get("retry-after").is_some_and(|value| value == "1"), kind == "rate_limit");
+        assert_eq!(sim.paid().await, paid);
+        let again = sim.charge(kind, VISA, 100).await;
         assert_eq!((again.status, again.is_replay()), (200, false), "{kind}");
-        assert_eq!(bites(&bench, kind).await, 1);
+        assert_eq!(bites(&sim, kind).await, 1);
     }
-    bench.rules(json!([{ "kinds": ["disconnect"], "times": 1 }])).await;
-    bench.try_charge("disconnect", VISA, 100).await.expect_err("no answer");
-    assert!(!bench.charge("disconnect", VISA, 100).await.is_replay());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_500_after_the_charge_is_stored_and_the_charge_stands() {
-    let bench = Bench::start().await;
-    bench.rules(json!([{ "kinds": ["error_after"], "route": CREATE, "call": 1 }])).await;
-    let failed = charge_for(&bench, "r").await.unwrap();
+    let sim = Simulator::start().await;
+    sim.rules(json!([{ "kinds": ["error_after"], "route": CREATE, "times": 1 }])).await;
+    let failed = charge_for(&sim, "r").await.unwrap();
     assert_eq!((failed.status, failed.is_replay()), (500, false));
-    assert_eq!(bench.paid().await, 1);
-    let again = charge_for(&bench, "r").await.unwrap();
+    assert_eq!(sim.paid().await, 1);
+    let again = charge_for(&sim, "r").await.unwrap();
     assert_eq!((again.status, again.is_replay()), (500, true), "the key remembers the failure");
     assert_eq!(again.headers["stripe-should-retry"], "false");
-    assert_eq!(bench.paid().await, 1);
-    let found = bench.get("/v1/payment_intents").await.json();
+    assert_eq!(sim.paid().await, 1);
+    let found = sim.get("/v1/payment_intents").await.json();
     assert_eq!(found["data"][0]["status"], "succeeded", "and the list knows better");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_truncated_answer_breaks_off_and_the_retry_reads_it_whole() {
-    let bench = Bench::start().await;
-    bench.rules(json!([{ "kinds": ["truncate"], "times": 1 }])).await;
-    let response = bench
+    let sim = Simulator::start().await;
+    sim.rules(json!([{ "kinds": ["truncate"], "times": 1 }])).await;
+    let response = sim
         .client
-        .post(bench.url("/v1/payment_intents"))
+        .post(sim.url("/v1/payment_intents"))
         .bearer_auth("sk_test_1")
         .header("Idempotency-Key", "k")
         .header("Content-Type", "application/x-www-form-urlencoded")
@@ -75,24 +72,22 @@ async fn a_truncated_answer_breaks_off_and_the_retry_reads_it_whole() {
         .expect("its head arrives");
     assert_eq!(response.status(), 200);
     response.bytes().await.expect_err("its body does not");
-    let whole = bench.charge("k", VISA, 100).await;
+    let whole = sim.charge("k", VISA, 100).await;
     assert!(whole.is_replay());
-    assert_eq!(bench.paid().await, 1);
+    assert_eq!(sim.paid().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_means_its_reference_on_every_route() {
-    let bench = Bench::start().await;
+    let sim = Simulator::start().await;
     let (mine, other) =
-        (charge_for(&bench, "mine").await.unwrap().id(), charge_for(&bench, "other").await.unwrap().id());
-    bench.rules(json!([{ "kinds": ["error_before"], "reference": "mine" }])).await;
+        (charge_for(&sim, "mine").await.unwrap().id(), charge_for(&sim, "other").await.unwrap().id());
+    sim.rules(json!([{ "kinds": ["error_before"], "reference": "mine" }])).await;
     for (intent, status) in [(&mine, 500), (&other, 200)] {
-        assert_eq!(bench.get(&format!("/v1/payment_intents/{intent}")).await.status, status);
-        assert_eq!(bench.refund(&format!("r-{intent}"), intent, 10).await.status, status);
+        assert_eq!(sim.get(&format!("/v1/payment_intents/{intent}")).await.status, status);
+        assert_eq!(sim.refund(&format!("r-{intent}"), intent, 10).await.status, status);
     }
-    let form = [("payment_intent", other.as_str()), ("metadata[reference]", "mine")];
-    assert_eq!(bench.post("/v1/refunds", Some("r"), &form).await.status, 500, "by its own reference, too");
-    assert_eq!(bench.get("/v1/payment_intents").await.status, 200, "a list is about no reference");
+    assert_eq!(sim.get("/v1/payment_intents").await.status, 200, "a list has no reference");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,8 +97,8 @@ async fn the_fault_of_a_call_depends_on_seed_reference_and_number_alone() {
     }]);
     let mut runs = Vec::new();
     for run in 0..2 {
-        let bench = Bench::start().await;
-        bench.rules(rules.clone()).await;
+        let sim = Simulator::start().await;
+        sim.rules(rules.clone()).await;
         let mut seen: BTreeMap<String, Vec<u16>> = BTreeMap::new();
         // The second run asks in another order, and for others in between.
         let mut numbers: Vec<usize> = (0..40).collect();
@@ -113,14 +108,14 @@ async fn the_fault_of_a_call_depends_on_seed_reference_and_number_alone() {
         for call in 0..3 {
             for number in &numbers {
                 let reference = format!("order {number}");
-                let status = charge_for(&bench, &reference).await.unwrap().status;
+                let status = charge_for(&sim, &reference).await.unwrap().status;
                 seen.entry(reference).or_default().push(status);
                 if run == 1 && call == 0 {
-                    charge_for(&bench, &format!("another {number}")).await.unwrap();
+                    charge_for(&sim, &format!("another {number}")).await.unwrap();
                 }
             }
         }
-        let state = bench.faults(Method::GET, "").await.json();
+        let state = sim.faults(Method::GET, "").await.json();
         let bitten: i64 = state["bites"].as_object().unwrap().values().filter_map(Value::as_i64).sum();
         assert_eq!(state["rules"][0]["bites"], bitten);
         runs.push(seen);

@@ -111,7 +111,7 @@ pub(super) fn faults(seed: u64) -> Value {
         // Of what is not late, so many that it makes the share together.
         let others = (share - LATE) / (1.0 - LATE);
         rules.push(json!({ "kinds": ["delay"], "route": route, "share": LATE, "delay_ms": DELAY_MS }));
-        rules.push(json!({ "kinds": KINDS, "route": route, "share": others, "retry_after": 1 }));
+        rules.push(json!({ "kinds": KINDS, "route": route, "share": others }));
     }
     json!({ "seed": seed, "rules": rules })
 }

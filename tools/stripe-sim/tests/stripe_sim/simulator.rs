@@ -1,6 +1,7 @@
-//! A provider with books of its own, in the test's process, and a client that speaks the protocol.
+//! A stand-in in the test's process with a database of its own, and a client for its API.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
@@ -10,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use stripe_sim::{LogFormat, Pace, Provider, Settings};
+use stripe_sim::{LogFormat, Server, Settings, Timing};
 use testkit::{TestDatabase, eventually};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -19,15 +20,15 @@ use tokio::runtime::Handle;
 pub(crate) const KEY: &str = "Idempotency-Key";
 pub(crate) const VISA: &str = "pm_card_visa";
 
-/// A provider that is ready. It stops, and its database goes, when the test ends.
-pub(crate) struct Bench {
-    pub(crate) database: TestDatabase,
+/// A stand-in that is ready. It stops when dropped; its database is removed with the last one that uses it.
+pub(crate) struct Simulator {
+    pub(crate) database: Arc<TestDatabase>,
     pub(crate) client: Client,
     pub(crate) address: SocketAddr,
     server: ServerHandle,
 }
 
-/// An answer, read to its end.
+/// A complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -54,30 +55,36 @@ impl Answer {
     }
 }
 
-impl Bench {
+impl Simulator {
     pub(crate) async fn start() -> Self {
-        Self::with(Pace::default()).await
+        Self::with(Timing::default()).await
     }
 
-    /// One that is as fast as this.
-    pub(crate) async fn with(pace: Pace) -> Self {
-        let database = TestDatabase::plain().await;
-        let (address, server) = start(&Settings { pace, ..settings(&database, None) });
-        let bench = Self { database, client: client(), address, server };
-        bench.ready(200).await;
-        bench
+    /// A stand-in with this timing.
+    pub(crate) async fn with(timing: Timing) -> Self {
+        let database = Arc::new(TestDatabase::plain().await);
+        let settings = Settings { timing, ..settings(&database, None) };
+        let sim = Self::launch(database, settings);
+        sim.ready(200).await;
+        sim
     }
 
-    /// A provider that reaches its database through another address, and may not be ready yet.
-    pub(crate) fn on(database: TestDatabase, through: Option<SocketAddr>) -> Self {
-        let (address, server) = start(&settings(&database, through));
-        Self { database, client: client(), address, server }
+    /// A stand-in that reaches its database through another address, and may not be ready yet.
+    pub(crate) fn on(database: TestDatabase, through: SocketAddr) -> Self {
+        let settings = settings(&database, Some(through));
+        Self::launch(Arc::new(database), settings)
     }
 
-    /// A second process's worth of provider on the same books.
-    pub(crate) fn second(&self) -> SecondProvider {
-        let (address, server) = start(&settings(&self.database, None));
-        SecondProvider { address, server }
+    /// A second one on the same database, as another process would be.
+    pub(crate) fn second(&self) -> Self {
+        Self::launch(Arc::clone(&self.database), settings(&self.database, None))
+    }
+
+    fn launch(database: Arc<TestDatabase>, settings: Settings) -> Self {
+        let server = Server::start(settings).unwrap();
+        let (address, handle) = (server.address(), server.handle());
+        Handle::current().spawn(server.run());
+        Self { database, client: client(), address, server: handle }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -112,7 +119,7 @@ impl Bench {
         self.try_post(path, key, form).await.unwrap()
     }
 
-    /// Charges a card, as payments does it.
+    /// Charges a card, as the payments service does.
     pub(crate) async fn charge(&self, key: &str, card: &str, amount: i64) -> Answer {
         self.try_charge(key, card, amount).await.unwrap()
     }
@@ -122,11 +129,11 @@ impl Bench {
         self.try_post("/v1/payment_intents", Some(key), &charge_form(card, &amount)).await
     }
 
-    /// Asks for a charge on a bare connection, and leaves the answer to the caller.
+    /// Sends a charge on a TCP connection, and leaves the response to the caller.
     pub(crate) async fn send_charge(&self, key: &str, card: &str) -> TcpStream {
         let body = serde_urlencoded::to_string(charge_form(card, "100")).unwrap();
         let request = format!(
-            "POST /v1/payment_intents HTTP/1.1\r\nHost: provider\r\nAuthorization: Bearer sk_test_1\r\n{KEY}: {key}\r\n\
+            "POST /v1/payment_intents HTTP/1.1\r\nHost: stripe-sim\r\nAuthorization: Bearer sk_test_1\r\n{KEY}: {key}\r\n\
              Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
@@ -150,8 +157,8 @@ impl Bench {
         assert_eq!(set.status, 200, "{}", set.json());
     }
 
-    /// A number out of the processor's own books.
-    pub(crate) async fn books(&self, query: &'static str) -> i64 {
+    /// A number from the stand-in's database.
+    pub(crate) async fn number(&self, query: &'static str) -> i64 {
         #[derive(QueryableByName)]
         struct Number {
             #[diesel(sql_type = BigInt)]
@@ -163,23 +170,11 @@ impl Bench {
 
     /// How many charges were paid.
     pub(crate) async fn paid(&self) -> i64 {
-        self.books("SELECT count(*) AS number FROM charge WHERE status = 'succeeded'").await
+        self.number("SELECT count(*) AS number FROM charge WHERE status = 'succeeded'").await
     }
 }
 
-impl Drop for Bench {
-    fn drop(&mut self) {
-        drop(self.server.stop(false));
-    }
-}
-
-/// Stops when dropped.
-pub(crate) struct SecondProvider {
-    pub(crate) address: SocketAddr,
-    server: ServerHandle,
-}
-
-impl Drop for SecondProvider {
+impl Drop for Simulator {
     fn drop(&mut self) {
         drop(self.server.stop(false));
     }
@@ -222,7 +217,7 @@ pub(crate) async fn read(request: reqwest::RequestBuilder) -> reqwest::Result<An
 }
 
 pub(crate) fn client() -> Client {
-    // The first test of the process installs it; for the others it is there.
+    // An error says that another test has installed it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().timeout(Duration::from_secs(30)).build().unwrap()
 }
@@ -237,16 +232,9 @@ fn settings(database: &TestDatabase, through: Option<SocketAddr>) -> Settings {
         port: 0,
         database: service,
         migration_url: Some(database.owner_url().into()),
-        endpoints: Vec::new(),
-        pace: Pace::default(),
+        endpoint: None,
+        timing: Timing::default(),
         log_level: "info".to_owned(),
         log_format: LogFormat::Pretty,
     }
-}
-
-fn start(settings: &Settings) -> (SocketAddr, ServerHandle) {
-    let provider = Provider::start(settings).unwrap();
-    let (address, server) = (provider.address(), provider.handle());
-    Handle::current().spawn(provider.run());
-    (address, server)
 }

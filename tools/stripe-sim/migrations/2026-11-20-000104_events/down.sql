@@ -1,2 +1,0 @@
-DROP TABLE delivery;
-DROP TABLE event;
