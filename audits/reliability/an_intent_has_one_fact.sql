@@ -1,10 +1,10 @@
--- Promise 9: one audit fact for each accepted intent. A rejected one has none, and a replay adds none.
+-- Promise 9: one audit fact for each accepted command. A rejected command has none, and a replay adds none.
 -- Databases: orders, payments, inventory.
 --
--- The same operation cannot have two facts (UNIQUE); so a replay that was carried out again would show as a fact of an
--- operation that no record knows. Three actions come without a key and have no record: a PUT is idempotent by itself,
--- and charges and refunds of orders are accepted from messages. Nor have operators' commands. What is begun in one
--- transaction and ends in another is accepted when it is begun, however it ends: a declined card was asked for money.
+-- An operation cannot have two facts (UNIQUE). A replay that was executed again would therefore show as a fact whose
+-- operation has no record. These facts have no record by design: a PUT, which is idempotent without a key; charges and
+-- refunds of orders, which are accepted from messages; operators' commands. A phased command is accepted when it starts,
+-- however it ends, because a declined card was charged on the tenant's request.
 SELECT format('operation %s was accepted with %s, but has no audit fact', record.operation_id, record.status) AS violation
   FROM idempotency_record AS record
   LEFT JOIN audit_fact AS fact USING (operation_id)
@@ -28,5 +28,5 @@ SELECT format('%s says that %s %s was done to %s %s, but no operation %s was acc
  WHERE record.operation_id IS NULL
    AND fact.actor NOT LIKE '@operator:%'
    AND fact.action NOT IN ('item.put', 'payment.charge', 'payment.refund')
-   -- Older records are forgotten with their keys.
+   -- Older records have been erased with their keys.
    AND fact.recorded_at > clock_timestamp() - interval '30 days';
