@@ -1,4 +1,4 @@
--- How many events are committed and not yet published, as far as the relay has written down: of all, and of one tenant.
+-- Counts committed events that the relay's cursor has not passed: all of them, and those of one tenant.
 -- Databases: orders, payments, inventory.
 SELECT count(*) AS waiting, count(*) FILTER (WHERE event.tenant_id = $1) AS of_tenant
   FROM outbox_event AS event, outbox_cursor AS relay

@@ -1,4 +1,4 @@
--- What the processor owes for each payment, and what it has kept of it, by its own balance.
+-- The amount that the processor owes for each payment, and its fees, by the processor's own balance.
 -- Database: provider (the processor's own books).
 WITH source AS (
     SELECT id, payment_intent FROM charge

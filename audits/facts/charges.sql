@@ -1,4 +1,4 @@
--- Every time that a card was asked for money, and the payment that it was for.
+-- Every charge of a card, with its payment.
 -- Database: provider (the processor's own books).
 SELECT charge.id, intent.metadata ->> 'reference' AS payment, charge.amount, charge.amount_refunded AS refunded,
        upper(charge.currency) AS currency, charge.status = 'succeeded' AS succeeded

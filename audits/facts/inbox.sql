@@ -1,3 +1,3 @@
--- Which messages the consumer has entered.
+-- The messages that the consumer has entered in its inbox.
 -- Databases: orders, payments, inventory.
 SELECT message_id, source, aggregate_id, sequence FROM inbox_message;

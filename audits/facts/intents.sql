@@ -1,4 +1,4 @@
--- A tenant's accepted intents, and the facts that tell of them.
+-- Counts a tenant's accepted commands, and its audit facts.
 -- Databases: orders, payments, inventory.
 SELECT (SELECT count(*) FROM idempotency_record
          WHERE tenant_id = $1 AND state = 'completed' AND status < 400) AS accepted,

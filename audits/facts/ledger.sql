@@ -1,4 +1,4 @@
--- What the processor owes us for each payment, and what it has kept of it, by our ledger.
+-- The amount that the processor owes for each payment, and its fees, by our ledger.
 -- Database: payments.
 SELECT posted.payment_id::text AS payment, entry.currency,
        coalesce(sum(entry.amount) FILTER (WHERE entry.account = 'receivable'), 0)::bigint AS owed,

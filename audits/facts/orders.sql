@@ -1,3 +1,3 @@
--- Every order, and what it costs.
+-- Every order with its state and total.
 -- Database: orders.
 SELECT id, tenant_id, state, amount, currency, payment_id FROM orders;

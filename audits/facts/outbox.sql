@@ -1,4 +1,4 @@
--- What a tenant's transactions committed to be told to the other services.
+-- The committed events of a tenant.
 -- Databases: orders, payments, inventory.
 SELECT event_id, topic, partition_key, aggregate_id, sequence, type AS kind, payload
   FROM outbox_event

@@ -1,3 +1,3 @@
--- What orders were promised, and whether it has left.
+-- Every reservation with its state.
 -- Database: inventory.
 SELECT order_id, tenant_id, state FROM reservation;

@@ -1,4 +1,4 @@
--- A tenant's stock: what came, what left, what is there.
+-- A tenant's stock of each item: on hand, reserved, adjusted, shipped.
 -- Database: inventory.
 SELECT item.sku, item.on_hand, item.reserved,
        coalesce(sum(movement.delta) FILTER (WHERE movement.kind = 'adjustment'), 0)::bigint AS adjusted,

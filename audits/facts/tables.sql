@@ -1,5 +1,5 @@
--- For each table a query that counts its rows and makes a digest of all that they hold, one row after the other.
--- Any database. Lease, cursor and the turn to reconcile are left out: they say how far a process is, not what is true.
+-- For each table, a query that counts its rows and computes a digest of their content.
+-- Any database. Lease, cursor and reconciliation turn are left out, because they hold the progress of a process.
 SELECT class.relname::text AS name,
        format('SELECT count(*) AS rows, md5(string_agg(md5(t::text), '''' ORDER BY md5(t::text))) AS digest FROM %I AS t',
               class.relname) AS query

@@ -1,4 +1,4 @@
--- Promise 9: a PUT needs no key, but each change that it made has one audit fact and one event.
+-- Promise 9: each change by a PUT has one audit fact and one event, although a PUT has no key.
 -- Database: inventory.
 SELECT format('%s of %s is at version %s, but has %s facts and %s events', item.sku, item.tenant_id, item.version,
               facts.number, events.number) AS violation

@@ -1,4 +1,4 @@
--- Promises 5 and 7: a reservation that has shipped has moved each of its lines once; no other has moved anything.
+-- Promises 5 and 7: a shipped reservation has moved each of its lines once. Other reservations have moved nothing.
 -- Database: inventory.
 SELECT format('order %s, %s: reservation %s holds %s, but %s left', line.order_id, line.sku, reservation.state,
               line.quantity, coalesce(-shipment.delta, 0)) AS violation

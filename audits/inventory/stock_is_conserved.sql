@@ -1,7 +1,7 @@
 -- Promise 5: stock is conserved and never negative.
 -- Database: inventory.
 --
--- What is on hand is the sum of all movements; what is reserved is the sum of what live reservations hold.
+-- on_hand equals the sum of all movements. reserved equals the sum of the held reservations.
 WITH moved AS (
     SELECT item_id, sum(delta) AS on_hand FROM stock_movement GROUP BY item_id
 ), held AS (

@@ -1,4 +1,4 @@
--- Promise 10: nothing of one tenant is promised to, or moved for, another.
+-- Promise 10: reservations and movements have the tenant of their item.
 -- Database: inventory.
 SELECT format('order %s of %s has a line of %s for an item of %s', line.order_id, reservation.tenant_id,
               line.tenant_id, item.tenant_id) AS violation

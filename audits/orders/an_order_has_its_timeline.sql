@@ -1,4 +1,4 @@
--- Promise 7: the timeline of an order begins with its acceptance, ends where the order is, and leaves nothing out.
+-- Promise 7: the timeline of an order begins with OrderPlaced, ends in the order's state, and has every change.
 -- Database: orders.
 WITH story AS (
     SELECT order_id AS id,
@@ -26,7 +26,7 @@ SELECT format('order %s is %s at version %s, but its timeline begins with %s, en
     OR story.state <> orders.state
     OR story.told <> orders.sequence
 UNION ALL
--- Whatever was heard about an order stands there, also what came too late to change it.
+-- Every applied message about an order is in its timeline, even if it came too late to change the order.
 SELECT format('message %s of %s about order %s is not in its timeline', heard.message_id, heard.source, heard.id)
   FROM heard
   JOIN inbox_sequence AS line USING (consumer, source, aggregate_id)
@@ -35,6 +35,6 @@ SELECT format('message %s of %s about order %s is not in its timeline', heard.me
  WHERE entry.order_id IS NULL
    AND waiting.message_id IS NULL
    AND heard.sequence BETWEEN 1 AND line.last_sequence
-   -- Discarded by an operator, it was never heard.
+   -- A discarded message is not expected.
    AND NOT EXISTS (SELECT FROM audit_fact
                     WHERE action = 'inbox.discard' AND subject_id = heard.message_id::text);

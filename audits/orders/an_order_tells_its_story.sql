@@ -1,4 +1,4 @@
--- Promises 6 and 7: what an order has told is what it is, no more and no less.
+-- Promises 6 and 7: the announced events of an order agree with its row.
 -- Database: orders.
 WITH told AS (
     SELECT aggregate_id AS id,

@@ -1,4 +1,4 @@
--- Promise 3: each order comes from one accepted request, and each accepted request has made its order.
+-- Promise 3: each order has one accepted request, and each accepted request has its order.
 -- Database: orders.
 SELECT format('order %s was placed by %s requests', orders.id, count(fact.id)) AS violation
   FROM orders

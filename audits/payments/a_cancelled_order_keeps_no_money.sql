@@ -1,4 +1,4 @@
--- Promise 4: what was captured for a cancelled order is given back in full, by one automatic refund.
+-- Promises 4 and 8: a capture for a cancelled order is refunded in full.
 -- Database: payments.
 SELECT format('payment %s was captured although its order %s is cancelled: %s of %s is given back', payment.id,
               payment.order_id, coalesce(sum(refund.amount), 0), payment.amount) AS violation

@@ -1,4 +1,4 @@
--- Promise 15: the operation of a charge or refund that a client asked for says what became of the money.
+-- Promise 15: the operation of a client's charge or refund agrees with the state of its payment or refund.
 -- Database: payments.
 WITH wish AS (
     SELECT id, 'payment' AS kind, operation_id, state, expires_at,
@@ -16,7 +16,7 @@ WITH wish AS (
            CASE state
            WHEN 'succeeded' THEN ARRAY['succeeded']
            WHEN 'unknown' THEN ARRAY['unknown']
-           -- A bank may return it when it has long been told as given back.
+           -- A bank may return a refund after its operation has succeeded.
            WHEN 'failed' THEN ARRAY['failed', 'succeeded']
            ELSE ARRAY['running']
            END
@@ -29,7 +29,7 @@ SELECT format('%s %s is %s, but its operation %s is %s', wish.kind, wish.id, wis
   LEFT JOIN idempotency_operation AS begun USING (operation_id)
  WHERE begun.state IS NULL OR begun.state <> ALL (wish.expected)
 UNION ALL
--- A charge that the client may ask for again; when it is too late for that, it has expired.
+-- A client may retry a charge until its payment expires. After that, the operation must have ended.
 SELECT format('payment %s had time until %s, but the client is still told to try operation %s again', wish.id,
               wish.expires_at, wish.operation_id)
   FROM wish

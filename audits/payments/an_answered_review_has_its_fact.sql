@@ -1,7 +1,7 @@
--- Promise 9: what a person answered to a review stands in the audit as it stands in the review, once.
+-- Promise 9: each resolution of a review has one audit fact with the same content.
 -- Database: payments.
 --
--- An answer may itself open a review of the same money. It has answered that one, too: one fact for both.
+-- A resolution may open a second review of the same money and resolve it as well. One fact then counts for both.
 WITH said AS (
     SELECT id, subject_id AS review, actor, details ->> 'resolution' AS resolution, details ->> 'reason' AS note
       FROM audit_fact

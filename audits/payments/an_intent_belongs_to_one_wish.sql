@@ -1,4 +1,4 @@
--- Promises 4 and 9: a payment or refund is asked of the processor under one key, and has one audit fact.
+-- Promises 4 and 9: each payment or refund has one processor call, with one key, and one audit fact.
 -- Database: payments.
 WITH wish AS (
     SELECT id, 'charge' AS kind, 'payment.charge' AS action FROM payment

@@ -1,7 +1,7 @@
--- Promise 5: what was taken for an order lies in clearing until the order is settled, and not longer.
+-- Promise 5: captured money of an order is in clearing until the order is settled, and not longer.
 -- Database: payments.
 --
--- Settled is an order that is confirmed, or given back in full. Past its expiry, it has to be the one or the other.
+-- An order is settled when it is confirmed or refunded in full. After its expiry it must be settled.
 SELECT format('payment %s of order %s (confirmed: %s, cancelled: %s): clearing holds %s %s', payment.id,
               payment.order_id, payment.confirmed, payment.cancel_requested, clearing.held, clearing.currency)
        AS violation

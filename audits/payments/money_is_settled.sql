@@ -1,7 +1,7 @@
--- Promise 8: once faults have ended, every charge and refund has come to its end. Listed is what has not.
+-- Promise 8: once faults have ended, every charge and refund ends. Lists those that have not.
 -- Database: payments.
 --
--- A refund that failed has ended if a client asked for it: it is told. The automatic one is still owed.
+-- A failed refund of a client has ended, because the client knows. A failed automatic refund is still owed.
 SELECT format('payment %s of order %s is %s, and its order had time until %s', id, order_id, state, expires_at)
        AS violation
   FROM payment

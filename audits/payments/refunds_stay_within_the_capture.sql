@@ -1,4 +1,4 @@
--- Promise 4: no refund beyond what was captured.
+-- Promise 4: refunds never exceed the capture, and refund_reserved equals their sum.
 -- Database: payments.
 WITH claimed AS (
     SELECT payment_id, sum(amount) AS amount FROM refund WHERE state <> 'failed' GROUP BY payment_id

@@ -1,4 +1,4 @@
--- Promise 5: what happened to money stands in the ledger, once and with its amount, and nothing else does.
+-- Promise 5: the ledger has one posting with the right amount for each capture, confirmation, fee and refund, and no other.
 -- Database: payments.
 WITH happened AS (
     SELECT 'capture' AS kind, id::text AS cause, tenant_id, id AS payment_id, 'receivable' AS debit,
@@ -14,7 +14,7 @@ WITH happened AS (
       FROM payment
      WHERE fee <> 0
     UNION ALL
-    -- A refund that failed may have succeeded before: then what was posted was posted back.
+    -- A failed refund may have succeeded before. Then the ledger has its posting and the reversal.
     SELECT way.kind, refund.id::text, refund.tenant_id, payment.id,
            CASE WHEN payment.order_id IS NULL OR payment.confirmed THEN 'refunds' ELSE 'clearing' END, 'receivable',
            payment.currency, way.direction * refund.amount

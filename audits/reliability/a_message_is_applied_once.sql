@@ -1,8 +1,8 @@
--- Promise 7: of each aggregate a consumer has applied the messages up to one number, and each of them once.
+-- Promise 7: a consumer has applied each message of an aggregate once, up to the last applied sequence.
 -- Databases: orders, payments, inventory.
 --
--- Messages that wait were entered but not applied. Old entries may have been trimmed from below. Number 0 is that of a
--- message whose number nobody could read.
+-- Held and parked messages are entered but not applied. Old entries may have been trimmed. Sequence 0 marks a message
+-- without a readable sequence.
 SELECT format('%s has applied %s %s up to %s, but has entered %s messages, numbered from %s to %s',
               applied.consumer, applied.source, applied.aggregate_id, applied.last_sequence,
               count(*), min(entry.sequence), max(entry.sequence)) AS violation

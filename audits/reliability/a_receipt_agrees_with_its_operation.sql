@@ -1,7 +1,7 @@
--- Promise 15: what retries are told of a command, and what its operation tells, never contradict each other.
+-- Promise 15: the stored response of a command and its operation never contradict each other.
 -- Databases: orders, payments, inventory.
 --
--- Both move in one transaction. A receipt of 202 stays what it is; its record says by its state that the end is known.
+-- Both change in one transaction. A stored 202 stays 202; the state of its record says that the outcome is known.
 SELECT format('operation %s is %s%s, but its record is %s with %s', begun.operation_id, begun.state,
               coalesce(' with ' || begun.status, ''), record.state, coalesce(record.status::text, 'no receipt')) AS violation
   FROM idempotency_operation AS begun
@@ -10,6 +10,6 @@ SELECT format('operation %s is %s%s, but its record is %s with %s', begun.operat
    AND NOT CASE begun.state
            WHEN 'running' THEN record.state IN ('started', 'unknown', 'failed_retryable')
            WHEN 'unknown' THEN record.state IN ('started', 'unknown')
-           -- Ended: the receipt is the final reply, unless it was given before.
+           -- After the end, the stored response is the final reply, or a 202 that was stored before it.
            ELSE record.state IN ('completed', 'failed_terminal') AND record.status IN (begun.status, 202)
            END;

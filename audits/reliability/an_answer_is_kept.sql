@@ -1,4 +1,4 @@
--- Promise 2: an answer that may still be asked for again is still there, byte for byte.
+-- Promises 1, 2 and 15: a stored response exists until it expires.
 -- Databases: orders, payments, inventory.
 SELECT format('operation %s was answered with %s until %s, but the answer is gone',
               record.operation_id, record.status, record.expires_at) AS violation

@@ -28,5 +28,5 @@ SELECT format('%s says that %s %s was done to %s %s, but no operation %s was acc
  WHERE record.operation_id IS NULL
    AND fact.actor NOT LIKE '@operator:%'
    AND fact.action NOT IN ('item.put', 'order.expire', 'payment.charge', 'payment.refund')
-   -- Older records are forgotten with their keys.
+   -- Older records have been erased with their keys.
    AND fact.recorded_at > clock_timestamp() - interval '30 days';

@@ -1,4 +1,4 @@
--- Promise 8: once faults have ended, no message waits: for one before it (held), or for an operator (parked).
+-- Promises 8 and 12: once faults have ended, no message is held or parked.
 -- Databases: orders, payments, inventory.
 SELECT format('%s keeps message %s of %s (%s %s, number %s) since %s: %s', consumer, message_id, topic, source,
               aggregate_id, sequence, parked_at, coalesce(error, state)) AS violation

@@ -1,4 +1,4 @@
--- Promise 6: what was committed is published. Listed is what the relay has not passed within a minute.
+-- Promise 6: every committed event is published. Lists events that the relay has not passed within a minute.
 -- Databases: orders, payments, inventory.
 SELECT format('event %s, %s of %s %s, has waited since %s', event.event_id, event.type, event.aggregate_type,
               event.aggregate_id, event.created_at) AS violation

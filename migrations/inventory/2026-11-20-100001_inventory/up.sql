@@ -1,34 +1,34 @@
--- Items with their stock, and who was promised how much of it.
+-- Items with their stock, and its reservations by orders.
 CREATE TABLE item (
-    -- UUIDv5 of tenant and SKU: whoever knows both knows it.
+    -- UUIDv5 of tenant and SKU, so that it can be computed without a lookup.
     id         uuid        PRIMARY KEY,
     tenant_id  text        NOT NULL,
     sku        text        NOT NULL,
     name       text        NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200),
     unit_price bigint      NOT NULL CHECK (unit_price BETWEEN 1 AND 1000000000000),
     currency   text        NOT NULL,
-    -- Of the catalogue entry, which is also how many ItemChanged were told. Movements of stock do not raise it.
+    -- The version of the catalogue entry, which equals the number of ItemChanged events. Stock movements do not raise it.
     version    bigint      NOT NULL CHECK (version >= 1),
     on_hand    bigint      NOT NULL DEFAULT 0,
     reserved   bigint      NOT NULL DEFAULT 0,
-    -- UUIDv7: the order of lists. The id gives none.
+    -- UUIDv7. Lists are sorted by it, because the id has no meaningful order.
     position   uuid        NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (tenant_id, sku),
     UNIQUE (tenant_id, position),
-    -- The last guards; the row lock under which stock is counted is the first.
+    -- A second line of defence. The first is the row lock under which stock is changed.
     CONSTRAINT item_on_hand_in_range CHECK (on_hand BETWEEN 0 AND 1000000000000),
     CONSTRAINT item_reserved_is_there CHECK (reserved BETWEEN 0 AND on_hand)
 );
 
--- What an order was promised. An order whose stock was refused has no row.
+-- The reserved stock of an order. An order whose stock was rejected has no row.
 CREATE TABLE reservation (
-    -- One reservation an order, whatever is delivered how often.
+    -- The primary key allows one reservation for each order, however often its message is delivered.
     order_id   uuid        PRIMARY KEY,
     tenant_id  text        NOT NULL,
     state      text        NOT NULL CHECK (state IN ('held', 'shipped', 'released')),
-    -- Events told so far: StockReserved, then StockShipped or StockReleased.
+    -- The number of announced events: StockReserved, then StockShipped or StockReleased.
     sequence   bigint      NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -45,22 +45,22 @@ CREATE TABLE reservation_line (
 );
 CREATE INDEX reservation_line_of_item ON reservation_line (item_id);
 
--- Every change of on_hand, never rewritten: on_hand is the sum of its item's movements.
+-- Every change of on_hand. Rows are never changed, and on_hand equals the sum of its item's movements.
 CREATE TABLE stock_movement (
     id        uuid        PRIMARY KEY,
     tenant_id text        NOT NULL,
     item_id   uuid        NOT NULL REFERENCES item (id),
     kind      text        NOT NULL CHECK (kind IN ('adjustment', 'shipment')),
     delta     bigint      NOT NULL CHECK (delta <> 0),
-    -- Why, in the client's words.
+    -- The client's reason for an adjustment.
     reason    text        CHECK (char_length(reason) BETWEEN 1 AND 200),
-    -- For which order it left.
+    -- The order of a shipment.
     order_id  uuid        REFERENCES reservation (order_id),
     moved_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     CHECK ((kind = 'adjustment') = (reason IS NOT NULL)),
     CHECK ((kind = 'shipment') = (order_id IS NOT NULL)),
     CHECK (kind = 'adjustment' OR delta < 0),
-    -- An item leaves once for an order.
+    -- An item ships once for each order.
     UNIQUE (order_id, item_id)
 );
 CREATE INDEX stock_movement_of_item ON stock_movement (item_id);

@@ -1,21 +1,21 @@
--- Orders, and the catalogue that prices them.
+-- Orders, and the catalogue with their prices.
 CREATE TABLE orders (
     id             uuid        PRIMARY KEY,
     tenant_id      text        NOT NULL,
     client_id      text        NOT NULL,
     state          text        NOT NULL CHECK (state IN ('pending', 'awaiting_payment', 'confirmed', 'cancelled')),
     cancel_reason  text        CHECK (cancel_reason IN ('rejected', 'declined', 'expired', 'customer')),
-    -- The customer's own words, if it was the customer.
+    -- The customer's words, if the customer cancelled.
     cancel_note    text,
-    -- [{"sku", "quantity", "unit_price"}], priced once, when the order was placed.
+    -- [{"sku", "quantity", "unit_price"}]: prices are fixed when the order is placed.
     lines          jsonb       NOT NULL,
     amount         bigint      NOT NULL CHECK (amount BETWEEN 1 AND 1000000000000),
     currency       text        NOT NULL,
     payment_method text        NOT NULL,
     reference      text,
-    -- Made here, once, so that asking for the payment twice names the same payment.
+    -- Made by orders, once, so that a repeated PaymentRequested names the same payment.
     payment_id     uuid        UNIQUE,
-    -- Events told so far: the next one is sequence + 1.
+    -- The number of announced events. The next event has sequence + 1.
     sequence       bigint      NOT NULL CHECK (sequence >= 1),
     placed_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -24,10 +24,10 @@ CREATE TABLE orders (
     CHECK (state NOT IN ('awaiting_payment', 'confirmed') OR payment_id IS NOT NULL)
 );
 CREATE INDEX orders_of_tenant ON orders (tenant_id, id DESC);
--- What the expiry job looks for; ends with the order.
+-- For the expiry job. An ended order leaves the index.
 CREATE INDEX orders_open ON orders (expires_at) WHERE state IN ('pending', 'awaiting_payment');
 
--- A projection of inventory's items. Newer versions win; it may lag by moments.
+-- A projection of inventory's items, fed by ItemChanged. Newer versions win. It lags by moments.
 CREATE TABLE catalogue_item (
     tenant_id  text        NOT NULL,
     sku        text        NOT NULL,

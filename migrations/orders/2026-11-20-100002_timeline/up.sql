@@ -1,25 +1,25 @@
--- What happened to each order, and what brought it about. Never rewritten.
+-- The history of each order, and the cause of each entry. Rows are never changed.
 CREATE TABLE order_timeline (
-    -- Drawn while the order is locked: within one order, higher is later.
+    -- Drawn while the order is locked, so a higher id is later within one order.
     id         bigint      GENERATED ALWAYS AS IDENTITY,
     order_id   uuid        NOT NULL REFERENCES orders (id),
     tenant_id  text        NOT NULL,
-    -- The event's name: one that was told here, or one that was heard.
+    -- The name of the announced or received event.
     what       text        NOT NULL,
-    -- Of the order, after it.
+    -- The order's state after the event.
     state      text        NOT NULL CHECK (state IN ('pending', 'awaiting_payment', 'confirmed', 'cancelled')),
     cause_kind text        NOT NULL CHECK (cause_kind IN ('request', 'message', 'job')),
-    -- The operation of a request or job, or the message's id.
+    -- The operation id of a request or job, or the id of a message.
     cause_id   uuid        NOT NULL,
-    -- The client, or the service that spoke.
+    -- The client, or the service that sent the message.
     cause_by   text        NOT NULL,
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Nothing happens twice by one cause.
+    -- One cause adds each event once.
     PRIMARY KEY (order_id, cause_id, what)
 );
 GRANT SELECT, INSERT ON order_timeline TO idem_service;
 
--- One reading of the clock for both: a new order changed last when it was placed.
+-- Both columns read the clock once, so that a new order has placed_at = updated_at.
 ALTER TABLE orders
     ALTER COLUMN placed_at SET DEFAULT statement_timestamp(),
     ALTER COLUMN updated_at SET DEFAULT statement_timestamp();

@@ -1,4 +1,4 @@
--- "A request takes effect once": what was asked, and the answer that every retry gets.
+-- One row for each keyed request: its fingerprint, its state, and the status of the stored response.
 CREATE TABLE idempotency_record (
     tenant_id           text        NOT NULL,
     client_id           text        NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE idempotency_record (
     status              smallint    CHECK (status BETWEEN 100 AND 599),
     created_at          timestamptz NOT NULL DEFAULT clock_timestamp(),
     completed_at        timestamptz,
-    -- The answer is replayed until then, and refused as expired until the tombstone goes.
+    -- A retry replays the response until expires_at, and is refused as expired until tombstone_until.
     expires_at          timestamptz,
     tombstone_until     timestamptz,
     PRIMARY KEY (tenant_id, client_id, method, route, key),
@@ -22,10 +22,10 @@ CREATE TABLE idempotency_record (
 CREATE INDEX idempotency_record_expiry ON idempotency_record (expires_at);
 CREATE INDEX idempotency_record_tombstone ON idempotency_record (tombstone_until);
 
--- The answer's bytes, apart from the record: they are erased after 24 hours, the record stays 30 days.
+-- The bytes of the stored response. A table of its own, because they are erased after 24 hours, the record after 30 days.
 CREATE TABLE idempotency_snapshot (
     operation_id uuid  PRIMARY KEY,
-    -- Ordered pairs of name and value, as they were sent.
+    -- Ordered pairs of name and value, as sent.
     headers      jsonb NOT NULL,
     body         bytea NOT NULL
 );
@@ -33,5 +33,5 @@ CREATE TABLE idempotency_snapshot (
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_record TO idem_service;
 GRANT SELECT, INSERT, DELETE ON idempotency_snapshot TO idem_service;
 
--- So that an instance that does not migrate can see whether somebody did.
+-- An instance that does not migrate reads here whether the migrations have run.
 GRANT SELECT ON __diesel_schema_migrations TO idem_service;

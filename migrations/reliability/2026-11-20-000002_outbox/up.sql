@@ -1,9 +1,9 @@
--- "What was committed is published": an append-only log. No row is ever updated; retention drops whole days.
+-- The outbox: an append-only log of events. Rows are never updated; retention drops the partitions of whole days.
 CREATE TABLE outbox_event (
-    -- CACHE 1: a larger cache hands out ids out of order between sessions, and ids are the order.
+    -- CACHE 1, because the relay publishes in the order of ids, and a larger cache mixes that order between sessions.
     id             bigint      GENERATED ALWAYS AS IDENTITY (CACHE 1),
     event_id       uuid        NOT NULL,
-    -- Which transaction wrote it: the relay's window is a difference of two snapshots.
+    -- The writing transaction. The relay's window is a difference of two snapshots, which compare this column.
     xid            xid8        NOT NULL DEFAULT pg_current_xact_id(),
     topic          text        NOT NULL,
     partition_key  uuid        NOT NULL,
@@ -20,18 +20,18 @@ CREATE TABLE outbox_event (
 CREATE INDEX outbox_event_xid ON outbox_event (xid);
 CREATE INDEX outbox_event_id ON outbox_event (id);
 
--- A stopped job must never stop commands: what no day covers lands here.
+-- Receives rows of days without a partition. Otherwise a stopped job would stop commands.
 CREATE TABLE outbox_event_default PARTITION OF outbox_event DEFAULT;
 
--- Makes the partitions of today and the days ahead; returns how many were new. Runs as the owner, so that the
--- service needs no right to create anything.
+-- Creates the partitions of today and of the days ahead, and returns the number of new ones. Runs as the owner, so that the
+-- service needs no right to create tables.
 CREATE FUNCTION outbox_make_partitions(days_ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     first_day date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
     made integer := 0;
 BEGIN
-    -- Two instances may ask at once.
+    -- Serialises two instances that call at the same time.
     PERFORM pg_advisory_xact_lock(hashtextextended('outbox_make_partitions', 0));
     FOR i IN 0 .. days_ahead LOOP
         IF to_regclass('outbox_event_' || to_char(first_day + i, 'YYYYMMDD')) IS NULL THEN
@@ -43,7 +43,7 @@ BEGIN
                     (first_day + i + 1)::timestamp AT TIME ZONE 'UTC');
                 made := made + 1;
             EXCEPTION WHEN check_violation THEN
-                -- The day began in the DEFAULT partition and stays there; the days after it are still to be made.
+                -- The DEFAULT partition already has rows of this day, so the day stays there. Go on with the next days.
                 NULL;
             END;
         END IF;
@@ -51,7 +51,7 @@ BEGIN
     RETURN made;
 END $$;
 
--- One active relay; every takeover raises the epoch.
+-- Elects one active relay. Every takeover raises the epoch.
 CREATE TABLE outbox_lease (
     singleton   boolean     PRIMARY KEY DEFAULT true CHECK (singleton),
     owner       text        NOT NULL,
@@ -60,8 +60,8 @@ CREATE TABLE outbox_lease (
 );
 INSERT INTO outbox_lease (owner, epoch, lease_until) VALUES ('nobody', 0, '-infinity');
 
--- How far the relay is: everything visible in snapshot_a is published; of the window up to snapshot_b, everything up
--- to last_id. The epoch is the fence: a relay that was replaced matches no row.
+-- The relay's progress: every row visible in snapshot_a is published, and of the window up to snapshot_b every row up to
+-- last_id. The epoch is the fencing token: an update by a replaced relay matches no row.
 CREATE TABLE outbox_cursor (
     singleton  boolean     PRIMARY KEY DEFAULT true CHECK (singleton),
     epoch      bigint      NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE outbox_cursor (
     last_id    bigint      NOT NULL,
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
--- Before everything: the first window holds every row.
+-- The first snapshot sees nothing, so the first window contains every row.
 INSERT INTO outbox_cursor (epoch, snapshot_a, snapshot_b, last_id) VALUES (0, '1:1:', NULL, 0);
 
 GRANT SELECT, INSERT ON outbox_event TO idem_service;

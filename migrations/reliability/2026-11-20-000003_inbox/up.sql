@@ -1,4 +1,4 @@
--- "A message takes effect once": every message that was dealt with, by id.
+-- One row for each message that a consumer has applied, ignored, held or parked. The primary key drops duplicates.
 CREATE TABLE inbox_message (
     consumer     text        NOT NULL,
     message_id   uuid        NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE inbox_message (
     PRIMARY KEY (consumer, message_id)
 );
 
--- And how far each aggregate's history was applied: still true when old ids have been trimmed.
+-- The last applied sequence of each aggregate. It still detects a duplicate after the message's id has been trimmed.
 CREATE TABLE inbox_sequence (
     consumer      text   NOT NULL,
     source        text   NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE inbox_sequence (
     PRIMARY KEY (consumer, source, aggregate_id)
 );
 
--- Messages that wait: 'held' until the missing one of their aggregate arrives, 'parked' until an operator decides.
+-- Stored messages: 'held' until the missing message of their aggregate arrives, 'parked' until an operator decides.
 CREATE TABLE inbox_parked (
     consumer     text        NOT NULL,
     message_id   uuid        NOT NULL,

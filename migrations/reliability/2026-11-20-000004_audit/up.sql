@@ -1,18 +1,18 @@
--- One business fact for each accepted intent: who did what to whom, and by which request or message.
+-- One fact for each accepted command: which actor did what to which subject, by which operation.
 CREATE TABLE audit_fact (
     id           uuid        PRIMARY KEY,
     tenant_id    text        NOT NULL,
-    -- The client, or '@system'.
+    -- The client, '@system' for jobs and messages, or '@operator:NAME'.
     actor        text        NOT NULL,
     action       text        NOT NULL,
     subject_type text        NOT NULL,
     subject_id   text        NOT NULL,
-    -- The operation that was accepted: a replay has the same, and adds no fact.
+    -- UNIQUE, so that a repeated command cannot add a second fact.
     operation_id uuid        NOT NULL UNIQUE,
     details      jsonb       NOT NULL,
     recorded_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX audit_fact_subject ON audit_fact (subject_type, subject_id);
 
--- Append-only for the service: history is not rewritten.
+-- The service can append facts, and cannot change or delete them.
 GRANT SELECT, INSERT ON audit_fact TO idem_service;

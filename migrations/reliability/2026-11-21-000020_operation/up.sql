@@ -1,21 +1,21 @@
--- Phased commands: what came of an operation that reaches beyond this database. Its record is the receipt that every
--- retry gets; this is the final reply, which may come after a receipt of 202.
+-- The operation of a phased command, whose effect lies outside this database. The record has the stored response that every
+-- retry gets, which may be 202. This row has the final reply, which may arrive after that response.
 CREATE TABLE idempotency_operation (
-    -- The record's.
+    -- Equals the record's operation_id.
     operation_id    uuid        PRIMARY KEY,
     tenant_id       text        NOT NULL,
     client_id       text        NOT NULL,
-    -- 'unknown': whether it took effect is being found out.
+    -- 'unknown': it is not known yet whether the command took effect.
     state           text        NOT NULL DEFAULT 'running'
         CHECK (state IN ('running', 'succeeded', 'failed', 'unknown')),
-    -- The reply; while it runs, that of the latest try, if that proved to be without effect.
+    -- The final reply. While the operation runs: the reply of the latest attempt, if that attempt provably had no effect.
     status          smallint    CHECK (status BETWEEN 100 AND 599),
     headers         jsonb,
     body            bytea,
-    -- How long receipt and key are kept, as promised when it was accepted: whoever concludes it need not know.
+    -- How long response and key are kept, fixed at acceptance, because the code that concludes does not know the settings.
     reply_kept      interval    NOT NULL,
     tombstone_kept  interval    NOT NULL,
-    -- When the latest try began: a retry waits for it no longer than the wait limit.
+    -- The start of the latest attempt. A retry waits from here, up to the wait limit.
     started_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -23,11 +23,11 @@ CREATE TABLE idempotency_operation (
         CHECK (state NOT IN ('succeeded', 'failed') OR (status IS NOT NULL AND headers IS NOT NULL AND body IS NOT NULL))
 );
 
--- A receipt of 202 is one like any other: it has its status, and its time.
+-- A stored 202 has a status and an expiry like any other stored response.
 ALTER TABLE idempotency_record
     ADD CONSTRAINT unknown_has_receipt
         CHECK (state <> 'unknown' OR (status IS NOT NULL AND expires_at IS NOT NULL));
 
 GRANT SELECT, INSERT ON idempotency_operation TO idem_service;
--- Whose it is, and what it was promised, stays.
+-- Owner and retention of an operation cannot be changed.
 GRANT UPDATE (state, status, headers, body, started_at, updated_at) ON idempotency_operation TO idem_service;

@@ -1,22 +1,22 @@
-//! The workspace's dependencies, as cargo resolves them.
+//! The dependencies of the workspace, as cargo resolves them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, PackageId};
 
-/// Who depends on whom, in what ships and (apart) in tests only.
+/// Dependencies between packages, separately for shipped code and for tests.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    /// Our packages: name and folder, such as `shared/database`.
+    /// Our packages by name, with their folder, such as `shared/database`.
     pub ours: BTreeMap<String, String>,
-    /// Direct normal and build dependencies of every package, ours and others'.
+    /// Direct normal and build dependencies of every package, including third-party packages.
     pub normal: BTreeMap<String, BTreeSet<String>>,
     /// Direct development dependencies of our packages.
     pub development: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
-    /// Reads it from cargo's own answer.
+    /// Reads the graph from cargo's metadata.
     pub fn of(metadata: &Metadata) -> Self {
         let names: BTreeMap<&PackageId, String> =
             metadata.packages.iter().map(|package| (&package.id, package.name.to_string())).collect();
@@ -41,7 +41,7 @@ impl Graph {
         graph
     }
 
-    /// Everything that ships with a package.
+    /// All packages that ship with a package.
     pub fn reaches(&self, package: &str) -> BTreeSet<String> {
         let mut seen = BTreeSet::new();
         let mut next = vec![package.to_owned()];
@@ -55,7 +55,7 @@ impl Graph {
         seen
     }
 
-    /// Our packages below a folder.
+    /// The names of our packages below a folder.
     pub fn below<'g>(&'g self, folder: &'g str) -> impl Iterator<Item = &'g str> {
         self.ours.iter().filter(move |(_, at)| at.starts_with(folder)).map(|(name, _)| name.as_str())
     }

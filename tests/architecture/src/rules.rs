@@ -1,10 +1,10 @@
-//! Each rule answers with its violations; none means that it holds.
+//! The rules for dependencies between crates. Each rule returns its violations; an empty list means that the rule holds.
 
 use std::collections::BTreeSet;
 
 use crate::graph::Graph;
 
-/// From the ground up. A crate may use those of lower floors only.
+/// The floors from the ground up. A crate may use crates of lower floors only.
 const FLOORS: &[&[&str]] = &[
     &["contracts", "crashpoint", "database"],
     &["messaging", "audit", "idempotency"],
@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
 /// Somebody else's system: it must not share what it is there to test.
 const PROVIDER_MAY_USE: &[&str] = &["contracts", "database"];
 
-/// What the contracts may stand on.
+/// The dependencies that `contracts` may have.
 const CONTRACTS_MAY_USE: &[&str] = &["serde", "uuid", "utoipa"];
 
 /// All violations of all rules.
@@ -40,13 +40,13 @@ fn floor(name: &str) -> Option<usize> {
 fn floors(graph: &Graph, found: &mut Vec<String>) {
     for name in graph.below("shared").chain(graph.below("services")) {
         if floor(name).is_none() && !["testkit", "provider"].contains(&name) {
-            found.push(format!("{name} has no floor: say in FLOORS where it belongs"));
+            found.push(format!("{name} has no floor: add it to FLOORS"));
         }
         for dependency in graph.normal.get(name).into_iter().flatten() {
             if let (Some(upper), Some(lower)) = (floor(name), floor(dependency))
                 && lower >= upper
             {
-                found.push(format!("{name} depends on {dependency}, which is not below it"));
+                found.push(format!("{name} depends on {dependency}, which is not on a lower floor"));
             }
         }
     }
@@ -86,11 +86,11 @@ fn third_parties(graph: &Graph, found: &mut Vec<String>) {
     for name in graph.below("shared").chain(graph.below("services")) {
         let direct = |what: &str| graph.normal.get(name).is_some_and(|used| used.contains(what));
         if direct("rdkafka") && name != "messaging" {
-            found.push(format!("{name} uses rdkafka; only messaging knows it"));
+            found.push(format!("{name} uses rdkafka, which only messaging may use"));
         }
         let below_edge = floor(name).is_some_and(|at| Some(at) < floor("edge"));
         if below_edge && graph.reaches(name).contains("actix-web") {
-            found.push(format!("{name} reaches actix-web, but stands below edge"));
+            found.push(format!("{name} reaches actix-web, but is below edge"));
         }
     }
 }
@@ -102,7 +102,7 @@ fn tests(graph: &Graph, found: &mut Vec<String>) {
         }
         let own = graph.development.get(name).into_iter().flatten().any(|used| used == "testkit");
         if own && name == "testkit" {
-            found.push("testkit tests itself with itself".to_owned());
+            found.push("the tests of testkit use testkit".to_owned());
         }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
         ] {
             let mut graph = graph();
             graph.normal.entry(from.to_owned()).or_default().insert(to.to_owned());
-            assert!(!violations(&graph).is_empty(), "{from} -> {to} went unseen");
+            assert!(!violations(&graph).is_empty(), "{from} -> {to} was not found");
         }
     }
 
@@ -176,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn a_new_room_must_say_where_it_stands() {
+    fn a_new_crate_must_have_a_floor() {
         let mut graph = graph();
         graph.ours.insert("utilities".to_owned(), "shared/utilities".to_owned());
-        assert_eq!(violations(&graph), ["utilities has no floor: say in FLOORS where it belongs"]);
+        assert_eq!(violations(&graph), ["utilities has no floor: add it to FLOORS"]);
     }
 }

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What the documents claim, they claim by the name of a test or of an audit: each must exist.
+//! Every test and every audit that a document names exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Every file with this ending that people wrote.
+/// Collects every file with this ending, without build results and hidden folders.
 fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -41,7 +41,7 @@ fn functions() -> BTreeSet<String> {
     names
 }
 
-/// What stands in backticks and is a sentence: five words at least.
+/// Names of tests: text in backticks with five words or more, joined by underscores.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2).filter(|quoted| {
         quoted.matches('_').count() >= 4
@@ -57,19 +57,39 @@ fn every_test_that_a_document_names_exists() {
     let mut named = 0;
     for document in documents {
         for sentence in sentences(&std::fs::read_to_string(&document).unwrap()) {
-            // A test card is long, too.
+            // Names of test cards are as long.
             if sentence.starts_with("pm_card_") {
                 continue;
             }
             named += 1;
             assert!(
                 functions.contains(sentence),
-                "{} names {sentence}, which is no function",
+                "{} names {sentence}, which is not a function",
                 document.display()
             );
         }
     }
     assert!(named > 50, "the documents name {named} tests: were they read?");
+}
+
+/// Decisions and the changelog keep their words.
+fn is_history(document: &Path) -> bool {
+    document.ends_with("CHANGELOG.md") || document.components().any(|part| part.as_os_str() == "decisions")
+}
+
+#[test]
+fn documents_name_tests_in_tables_alone() {
+    let mut documents = Vec::new();
+    files(&root(), ".md", &mut documents);
+    let mut found = Vec::new();
+    for document in documents.iter().filter(|document| !is_history(document)) {
+        let text = std::fs::read_to_string(document).unwrap();
+        for line in text.lines().filter(|line| !line.trim_start().starts_with('|')) {
+            let named = sentences(line).filter(|name| !name.starts_with("pm_card_"));
+            found.extend(named.map(|name| format!("{}: {name}", document.display())));
+        }
+    }
+    assert!(found.is_empty(), "{} tests are named outside of a table:\n  {}", found.len(), found.join("\n  "));
 }
 
 #[test]
@@ -82,7 +102,7 @@ fn every_audit_that_the_guarantees_name_exists() {
         {
             named += 1;
             let file = root().join("audits").join(folder).join(format!("{query}.sql"));
-            assert!(file.is_file(), "the guarantees name {quoted}, which is no audit");
+            assert!(file.is_file(), "docs/guarantees.md names {quoted}, which is not an audit");
         }
     }
     assert!(named >= 10, "the guarantees name {named} audits: were they read?");

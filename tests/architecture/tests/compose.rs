@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What runs in containers is what runs elsewhere: the same compiler and servers, contained and within its limits.
+//! docker-compose.yml uses the same compiler, servers and roles as `./dev`, and restricts every container.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,13 +15,13 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What stands between the first `before` and the next `after`.
+/// Returns the text between the first `before` and the next `after`.
 fn between(text: &str, before: &str, after: &str) -> String {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before}"));
     rest.split(after).next().unwrap().trim().to_owned()
 }
 
-/// The services by name, each with its lines; what an anchor lends them is under the anchor's name.
+/// Returns the lines of each service by name. Lines of a YAML anchor are under the anchor's name.
 fn blocks(compose: &str) -> BTreeMap<String, Vec<String>> {
     let (mut blocks, mut name) = (BTreeMap::<String, Vec<String>>::new(), None);
     for line in compose.lines().filter(|line| !line.trim_start().starts_with('#')) {
@@ -39,7 +39,7 @@ fn blocks(compose: &str) -> BTreeMap<String, Vec<String>> {
     blocks
 }
 
-/// Whether a line stands in the block itself, or in one that it merges at its top.
+/// Reports whether a line is in the block itself or in an anchor that it merges.
 fn says(blocks: &BTreeMap<String, Vec<String>>, name: &str, wanted: &str) -> bool {
     let lines = &blocks[name];
     lines.iter().any(|line| line.starts_with(wanted))
@@ -89,16 +89,22 @@ fn every_container_is_contained() {
     let ports: Vec<&str> = compose.lines().filter(|line| line.trim().starts_with("ports:")).collect();
     assert_eq!(ports.len(), 6);
     for port in ports {
-        assert!(port.contains("\"127.0.0.1:${"), "open to others, or not to be moved: {port}");
+        assert!(
+            port.contains("\"127.0.0.1:${"),
+            "the port is open to other machines, or has no variable: {port}"
+        );
     }
-    assert!(!compose.contains("container_name"), "two checkouts could not run side by side");
+    assert!(
+        !compose.contains("container_name"),
+        "a container_name prevents two checkouts from running side by side"
+    );
 }
 
 #[test]
 fn all_but_kafka_fits_into_a_gigabyte() {
     let blocks = blocks(&text("docker-compose.yml"));
     let limit = |name: &str| -> u32 {
-        // A service's own limit comes before the one that it would inherit.
+        // A service's own limit overrides the inherited one.
         let own =
             blocks[name].iter().chain(&blocks["program"]).find_map(|line| line.strip_prefix("mem_limit: "));
         own.and_then(|limit| limit.strip_suffix('m')).expect("a limit in MiB").parse().unwrap()
@@ -122,6 +128,9 @@ fn containers_get_the_roles_that_dev_makes() {
         "REVOKE ALL ON DATABASE",
         "GRANT CONNECT ON DATABASE",
     ] {
-        assert!(tool.contains(statement) && script.contains(statement), "{statement} is in one of them only");
+        assert!(
+            tool.contains(statement) && script.contains(statement),
+            "{statement} is in one of the two files only"
+        );
     }
 }

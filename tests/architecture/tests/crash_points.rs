@@ -5,14 +5,14 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What ships has no crash points: nobody asks for them but the services' feature `crash-points`, which is in no default
-//! and in no command that builds what ships.
+//! Shipped programs have no crash points. Only the services' feature `crash-points` enables them. It is in no default
+//! feature and in no command that builds shipped programs.
 
 use std::path::Path;
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The features that turn them on, by package.
+/// The features that enable crash points, by package.
 const SWITCHES: [(&str, &str); 4] = [
     ("crashpoint", "enabled"),
     ("orders", "crash-points"),
@@ -20,8 +20,8 @@ const SWITCHES: [(&str, &str); 4] = [
     ("inventory", "crash-points"),
 ];
 
-/// Ways in which a build could have crash points without having asked for them.
-fn faults(metadata: &Metadata) -> Vec<String> {
+/// Returns the ways in which a build gets crash points without naming the feature.
+fn violations(metadata: &Metadata) -> Vec<String> {
     let mut found = Vec::new();
     for package in metadata.workspace_packages() {
         let name = package.name.as_str();
@@ -34,7 +34,7 @@ fn faults(metadata: &Metadata) -> Vec<String> {
                     || (name == "crashpoint" && it == "enabled")
             });
             if opens && !is_switch {
-                found.push(format!("{name}'s feature {feature} turns crash points on: {turns_on:?}"));
+                found.push(format!("{name}'s feature {feature} enables crash points: {turns_on:?}"));
             }
         }
         for dependency in &package.dependencies {
@@ -55,16 +55,16 @@ fn metadata() -> Metadata {
 #[test]
 fn crash_points_are_in_no_build_that_does_not_name_them() {
     let mut metadata = metadata();
-    assert_eq!(faults(&metadata), Vec::<String>::new());
+    assert_eq!(violations(&metadata), Vec::<String>::new());
     for (package, feature) in SWITCHES {
         let package =
             metadata.workspace_packages().into_iter().find(|it| it.name.as_str() == package).unwrap();
         assert!(package.features.contains_key(feature), "{} has no feature {feature}", package.name);
     }
-    // Planted: the rule sees it.
+    // A planted violation is found.
     let orders = metadata.packages.iter_mut().find(|it| it.name.as_str() == "orders").unwrap();
     orders.features.insert("default".to_owned(), vec!["crash-points".to_owned()]);
-    assert_eq!(faults(&metadata).len(), 1);
+    assert_eq!(violations(&metadata).len(), 1);
 }
 
 #[test]
