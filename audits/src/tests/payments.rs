@@ -97,11 +97,17 @@ const LEDGER: &str = "
 
 const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
     ("the_ledger_sums_to_zero", "UPDATE ledger_entry SET amount = 449 WHERE transaction_id = 1 AND line = 1"),
-    ("the_ledger_sums_to_zero", "UPDATE ledger_entry SET currency = 'USD' WHERE transaction_id = 1 AND line = 1"),
+    (
+        "the_ledger_sums_to_zero",
+        "UPDATE ledger_entry SET currency = 'USD' WHERE transaction_id = 1 AND line = 1",
+    ),
     ("the_ledger_sums_to_zero", "DELETE FROM ledger_entry WHERE transaction_id = 1"),
     ("the_ledger_says_what_happened", "UPDATE payment SET amount = 451 WHERE id = id(1)"),
     ("the_ledger_says_what_happened", "UPDATE payment SET confirmed = false"),
-    ("the_ledger_says_what_happened", "UPDATE payment SET fee = 9, fee_currency = 'EUR', fee_transaction = 'txn'"),
+    (
+        "the_ledger_says_what_happened",
+        "UPDATE payment SET fee = 9, fee_currency = 'EUR', fee_transaction = 'txn'",
+    ),
     ("the_ledger_says_what_happened", "UPDATE refund SET state = 'pending' WHERE id = id(3)"),
     ("the_ledger_says_what_happened", "UPDATE refund SET state = 'failed', failure_code = 'returned'"),
     ("the_ledger_says_what_happened", "DELETE FROM ledger_entry WHERE transaction_id = 1"),
@@ -117,10 +123,7 @@ const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
          INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
          VALUES (5, 1, 't', 'receivable', 'EUR', 450), (5, 2, 't', 'clearing', 'EUR', -450)",
     ),
-    (
-        "clearing_is_empty_for_a_settled_order",
-        "DELETE FROM ledger_entry WHERE transaction_id = 2",
-    ),
+    ("clearing_is_empty_for_a_settled_order", "DELETE FROM ledger_entry WHERE transaction_id = 2"),
     ("clearing_is_empty_for_a_settled_order", "DELETE FROM ledger_entry WHERE transaction_id = 4"),
     (
         "clearing_is_empty_for_a_settled_order",
