@@ -1,39 +1,32 @@
 #![doc = include_str!("../README.md")]
 
-mod api;
-mod books;
-mod crowd;
-mod kafka;
-mod part;
-mod process;
+mod clients;
+mod demo;
+mod platform;
+mod queries;
 mod report;
 mod signature;
 mod stack;
 mod steps;
-mod surroundings;
 mod traffic;
-mod trouble;
-mod wait;
-mod world;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use harness::{Part, Result};
 
-use part::Part;
+use demo::Demo;
+use platform::{Compose, Local, Platform};
 use report::{Report, Screen};
 use stack::Stack;
-use surroundings::{Compose, Local, Surroundings};
-use trouble::Trouble;
-use world::World;
 
 /// Starts orders, breaks what can break, and checks that each effect happened once.
 ///
-/// Run it with `./dev demo`, which starts what is needed. Exit code 0 means that everything holds.
+/// Run it with `./dev demo`, which starts what is needed. Exit code 0 means that every check holds.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Print the audit queries, each with the command that asks it, and do nothing else
+    /// Print the audit queries, each with its command, and do nothing else
     #[arg(long)]
     show_sql: bool,
     /// Leave everything running afterwards (`./dev demo --keep` does)
@@ -42,7 +35,7 @@ struct Arguments {
     /// How many instances of each service run (`./dev demo --instances 2` starts as many)
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     instances: u8,
-    /// Play against docker compose (`./dev demo --compose` starts it)
+    /// Run against docker compose (`./dev demo --compose` starts it)
     #[arg(long, conflicts_with = "instances")]
     compose: bool,
 }
@@ -54,32 +47,34 @@ async fn main() -> ExitCode {
         print!("{}", audits::as_commands());
         return ExitCode::SUCCESS;
     }
-    match demonstrate(&arguments).await {
+    match run(&arguments).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(trouble) => {
-            eprintln!("demo: {trouble}");
+        Err(error) => {
+            eprintln!("demo: {error}");
             ExitCode::from(2)
         }
     }
 }
 
-/// Takes all steps. Returns whether everything holds.
-async fn demonstrate(arguments: &Arguments) -> Result<bool, Trouble> {
-    let around: Box<dyn Surroundings> = if arguments.compose {
+/// Runs all steps. Returns whether every check holds.
+async fn run(arguments: &Arguments) -> Result<bool> {
+    let platform: Box<dyn Platform> = if arguments.compose {
         Box::new(Compose::from_environment()?)
     } else {
         Box::new(Local::from_environment(arguments.instances.into())?)
     };
-    let stack = Stack::new(around);
-    let world = World::new(&stack).await?;
-    let mut report = Report::new(Screen::of_stdout(), Box::new(|text| stack.around.in_its_words(text)));
-    let places = Part::PROGRAMS.map(|part| format!("{} {}", part.name(), stack.addresses(part)));
-    report.say(&format!("Idem demo, tenant {}; {}\n", world.tenant, places.join(", ")));
-    steps::all(&world, &mut report).await;
+    let stack = Stack::new(platform);
+    let demo = Demo::new(&stack).await?;
+    let mut report = Report::new(Screen::of_stdout(), Box::new(|text| stack.platform.translate_hint(text)));
+    let mut parts = Part::PROGRAMS;
+    parts.reverse();
+    let addresses = parts.map(|part| format!("{} {}", part.name(), stack.addresses(part)));
+    report.say(&format!("Idem demo, tenant {}; {}\n", demo.tenant, addresses.join(", ")));
+    steps::all(&demo, &mut report).await;
     let holds = report.close();
-    let before = if arguments.keep { "Everything still runs" } else { "The data stay: ./dev up" };
-    let words = format!("{before}; then look with ./dev psql orders, ./dev topics, ./dev demo --show-sql.");
-    println!("{}", stack.around.in_its_words(&words));
+    let state = if arguments.keep { "Everything still runs" } else { "The data remain; start with ./dev up" };
+    let next = format!("{state}. Look with ./dev psql orders, ./dev topics, ./dev demo --show-sql.");
+    println!("{}", stack.platform.translate_hint(&next));
     Ok(holds)
 }

@@ -1,11 +1,11 @@
-//! `Stripe-Signature`, as whoever has the secret can write it.
+//! `Stripe-Signature`, as the owner of the secret writes it.
 
 use std::fmt::Write;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The header for a body that is signed at a time, in unix seconds.
+/// The header of a body that is signed at this time, in Unix seconds.
 pub(crate) fn header(secret: &str, time: i64, body: &str) -> String {
     let mut header = format!("t={time},v1=");
     // HMAC takes a key of any length.
@@ -27,7 +27,7 @@ mod tests {
     fn the_documented_scheme_is_what_is_written() {
         let header =
             header("whsec_test_secret", 1_492_774_577, r#"{"id": "evt_test_webhook", "object": "event"}"#);
-        let seal = "c137b1b62277d523cf8fed4dfbd0170a9a5b8a380e00cc3711d4bf0652f2ce7a";
-        assert_eq!(header, format!("t=1492774577,v1={seal}"));
+        let signature = "c137b1b62277d523cf8fed4dfbd0170a9a5b8a380e00cc3711d4bf0652f2ce7a";
+        assert_eq!(header, format!("t=1492774577,v1={signature}"));
     }
 }

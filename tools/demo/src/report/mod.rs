@@ -1,77 +1,77 @@
-//! What people see: a line for each step with what it measured, and for each check that failed what was expected, what
-//! was seen, and where to look.
+//! The output: a line for each step with its figures, and for each failed check the expected value, the seen value, and
+//! where to look.
 
 mod screen;
 
 use std::fmt::{Debug, Display};
 use std::time::{Duration, Instant};
 
-use crate::trouble::Trouble;
+use harness::Result;
 pub(crate) use screen::Screen;
 
-/// Puts the hints of a fault into the words of those who run the parts.
-pub(crate) type Words<'w> = Box<dyn Fn(&str) -> String + 'w>;
+/// Replaces the commands in a hint by those of the platform.
+pub(crate) type Translation<'w> = Box<dyn Fn(&str) -> String + 'w>;
 
 /// All steps so far.
 pub(crate) struct Report<'w> {
     screen: Screen,
-    words: Words<'w>,
+    translate: Translation<'w>,
     started: Instant,
     steps: usize,
     checks: usize,
     failed: Vec<String>,
 }
 
-/// A step that is being taken.
+/// The step that runs.
 pub(crate) struct Step<'r> {
     screen: &'r Screen,
     heading: String,
     checks: usize,
-    faults: Vec<String>,
+    failures: Vec<String>,
     figures: Vec<String>,
-    story: Vec<String>,
+    details: Vec<String>,
 }
 
 impl<'w> Report<'w> {
-    pub(crate) fn new(screen: Screen, words: Words<'w>) -> Self {
-        Self { screen, words, started: Instant::now(), steps: 0, checks: 0, failed: Vec::new() }
+    pub(crate) fn new(screen: Screen, translate: Translation<'w>) -> Self {
+        Self { screen, translate, started: Instant::now(), steps: 0, checks: 0, failed: Vec::new() }
     }
 
-    /// Takes a step and prints what came of it. Returns whether all of it holds.
+    /// Runs a step and prints its result. Returns whether every check holds.
     pub(crate) async fn step(
         &mut self,
         title: &str,
-        work: impl AsyncFnOnce(&mut Step<'_>) -> Result<(), Trouble>,
+        work: impl AsyncFnOnce(&mut Step<'_>) -> Result<()>,
     ) -> bool {
         self.steps += 1;
         let started = Instant::now();
         let mut step = Step::new(&self.screen, self.steps, title);
-        step.doing("");
-        if let Err(trouble) = work(&mut step).await {
-            step.faults.push(format!("the step could not go on: {trouble}"));
+        step.progress("");
+        if let Err(error) = work(&mut step).await {
+            step.failures.push(format!("the step could not continue: {error}"));
         }
-        let Step { heading, checks, faults, figures, story, .. } = step;
+        let Step { heading, checks, failures, figures, details, .. } = step;
         self.checks += checks;
-        self.screen.verdict(&heading, faults.is_empty(), started.elapsed(), &figures.join("; "));
-        for line in &story {
-            self.screen.story(line);
+        self.screen.verdict(&heading, failures.is_empty(), started.elapsed(), &figures.join("; "));
+        for line in &details {
+            self.screen.detail(line);
         }
-        for fault in &faults {
-            self.screen.fault(&(self.words)(fault));
+        for failure in &failures {
+            self.screen.failure(&(self.translate)(failure));
         }
-        let holds = faults.is_empty();
+        let holds = failures.is_empty();
         if !holds {
             self.failed.push(heading);
         }
         holds
     }
 
-    /// A sentence between the steps.
+    /// Prints a line between the steps.
     pub(crate) fn say(&self, text: &str) {
         self.screen.line(text);
     }
 
-    /// The last line. Returns whether everything holds.
+    /// Prints the last lines. Returns whether every check holds.
     pub(crate) fn close(self) -> bool {
         let seconds = self.started.elapsed().as_secs_f64();
         let (steps, checks) = (self.steps, self.checks);
@@ -90,13 +90,13 @@ impl<'w> Report<'w> {
 
 impl<'r> Step<'r> {
     fn new(screen: &'r Screen, number: usize, title: &str) -> Self {
-        let [faults, figures, story] = [const { Vec::new() }; 3];
-        Self { screen, heading: format!("{number:>2}  {title}"), checks: 0, faults, figures, story }
+        let [failures, figures, details] = [const { Vec::new() }; 3];
+        Self { screen, heading: format!("{number:>2}  {title}"), checks: 0, failures, figures, details }
     }
 
-    /// What is going on, for whoever watches.
-    pub(crate) fn doing(&self, what: &str) {
-        self.screen.doing(&self.heading, what);
+    /// Shows what the step does now, on a terminal.
+    pub(crate) fn progress(&self, what: &str) {
+        self.screen.progress(&self.heading, what);
     }
 
     /// Checks that two values are equal.
@@ -106,36 +106,29 @@ impl<'r> Step<'r> {
         what: &str,
         expected: E,
         seen: S,
-        look_at: &str,
+        hint: &str,
     ) {
         let holds = expected == seen;
-        self.holds(what, &format!("{expected:?}"), format!("{seen:?}"), holds, look_at);
+        self.check(what, &format!("{expected:?}"), format!("{seen:?}"), holds, hint);
     }
 
-    /// Checks what is more than an equality.
-    pub(crate) fn holds(
-        &mut self,
-        what: &str,
-        expected: &str,
-        seen: impl Display,
-        holds: bool,
-        look_at: &str,
-    ) {
+    /// Checks a condition.
+    pub(crate) fn check(&mut self, what: &str, expected: &str, seen: impl Display, holds: bool, hint: &str) {
         self.checks += 1;
         if !holds {
-            self.faults.push(format!("{what}: expected {expected}, seen {seen}; look at {look_at}"));
+            self.failures.push(format!("{what}: expected {expected}, seen {seen}; look at {hint}"));
         }
     }
 
     /// Checks that a list of violations is empty.
-    pub(crate) fn none(&mut self, what: &str, violations: &[String], look_at: &str) {
+    pub(crate) fn no_violations(&mut self, what: &str, violations: &[String], hint: &str) {
         const SHOWN: usize = 5;
         self.checks += 1;
         for violation in violations.iter().take(SHOWN) {
-            self.faults.push(format!("{what}: {violation}; look at {look_at}"));
+            self.failures.push(format!("{what}: {violation}; look at {hint}"));
         }
         if violations.len() > SHOWN {
-            self.faults.push(format!("{what}: and {} more", violations.len() - SHOWN));
+            self.failures.push(format!("{what}: and {} more", violations.len() - SHOWN));
         }
     }
 
@@ -144,13 +137,13 @@ impl<'r> Step<'r> {
         self.figures.push(text.into());
     }
 
-    /// A line under it.
-    pub(crate) fn tell(&mut self, line: impl Into<String>) {
-        self.story.push(line.into());
+    /// A line under the step's own line.
+    pub(crate) fn detail(&mut self, line: impl Into<String>) {
+        self.details.push(line.into());
     }
 }
 
-/// A duration for people: milliseconds up to two seconds.
+/// A duration in milliseconds, or from two seconds on in seconds.
 pub(crate) fn span(duration: Duration) -> String {
     if duration < Duration::from_secs(2) {
         format!("{} ms", duration.as_millis())
@@ -159,7 +152,7 @@ pub(crate) fn span(duration: Duration) -> String {
     }
 }
 
-/// Minor units for people; all goods of the demo are priced in EUR.
+/// Minor units as EUR, the currency of all items of the demo.
 pub(crate) fn euros(amount: i64) -> String {
     let (sign, amount) = (if amount < 0 { "-" } else { "" }, amount.unsigned_abs());
     format!("{sign}{}.{:02} EUR", amount / 100, amount % 100)
@@ -169,7 +162,7 @@ pub(crate) fn euros(amount: i64) -> String {
 mod tests {
     use super::*;
 
-    async fn one(work: impl AsyncFnOnce(&mut Step<'_>) -> Result<(), Trouble>) -> bool {
+    async fn one(work: impl AsyncFnOnce(&mut Step<'_>) -> Result<()>) -> bool {
         let mut report = Report::new(Screen::nowhere(), Box::new(str::to_owned));
         report.step("a step", work).await;
         report.close()
@@ -198,14 +191,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_violation_or_a_trouble_fails_the_run() {
+    async fn a_violation_or_an_error_fails_the_run() {
         for (violations, holds) in [(Vec::new(), true), (vec!["one".to_owned()], false)] {
             let asked = one(async |step| {
-                step.none("audit", &violations, "nowhere");
+                step.no_violations("audit", &violations, "nowhere");
                 Ok(())
             });
             assert_eq!(asked.await, holds);
         }
-        assert!(!one(async |_| Err(Trouble::Environment("IDEM_DEV"))).await);
+        assert!(!one(async |_| Err(harness::Error::Environment("IDEM_DEV"))).await);
     }
 }

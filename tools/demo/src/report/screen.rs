@@ -1,4 +1,4 @@
-//! Where it is printed: plain text of at most 100 columns, aligned; colours and the running line on a terminal only.
+//! Prints aligned text of at most 100 columns. Colours and the line of the running step appear on a terminal only.
 
 use std::cell::RefCell;
 use std::env;
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 /// Columns.
 const WIDTH: usize = 100;
-/// What belongs to a step is indented so far.
+/// The column of everything that belongs to a step.
 const INDENT: usize = 22;
 
 const GREEN: &str = "32";
 const RED: &str = "31";
 
-/// Standard output, or what a test puts in its place.
+/// Standard output, or a sink in tests.
 pub(crate) struct Screen {
     out: RefCell<Box<dyn Write>>,
     terminal: bool,
@@ -36,8 +36,8 @@ impl Screen {
         self.print(&format!("{text}\n"));
     }
 
-    /// The step that is being taken; replaced by its verdict.
-    pub(crate) fn doing(&self, heading: &str, what: &str) {
+    /// The running step; its verdict replaces the line.
+    pub(crate) fn progress(&self, heading: &str, what: &str) {
         if self.terminal {
             let (number, title) = parts(heading);
             let text =
@@ -55,16 +55,16 @@ impl Screen {
         let first = lines.next().unwrap_or_default();
         self.line(&format!("{number}  {word}  {:>6.2} s   {first}", took.as_secs_f64()));
         for rest in lines {
-            self.story(&rest);
+            self.detail(&rest);
         }
     }
 
     /// A line that belongs to the step above.
-    pub(crate) fn story(&self, line: &str) {
+    pub(crate) fn detail(&self, line: &str) {
         self.line(format!("{:INDENT$}{line}", "").trim_end());
     }
 
-    pub(crate) fn fault(&self, text: &str) {
+    pub(crate) fn failure(&self, text: &str) {
         for (index, line) in text.lines().flat_map(wrapped).enumerate() {
             let mark = if index == 0 { "- " } else { "  " };
             self.line(&format!(
@@ -85,7 +85,7 @@ impl Screen {
         if self.colour { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// Whoever reads may have gone; the checks go on.
+    /// Ignores errors: the checks continue without a reader.
     fn print(&self, text: &str) {
         let mut out = self.out.borrow_mut();
         let clear = if self.terminal { "\r\x1b[2K" } else { "" };

@@ -1,16 +1,17 @@
-//! Against surroundings that do as they are told, and nothing else.
+//! The stack on a platform on which every action succeeds without any effect.
 
 use futures_util::FutureExt;
 use futures_util::future::ready;
 
 use super::*;
-use crate::surroundings::{Answer, Told};
+use crate::platform::Pending;
+use harness::CommandOutput;
 
-struct Obedient {
+struct Fake {
     instances: usize,
 }
 
-impl Surroundings for Obedient {
+impl Platform for Fake {
     fn instances(&self) -> usize {
         self.instances
     }
@@ -35,11 +36,11 @@ impl Surroundings for Obedient {
         String::new()
     }
 
-    fn process(&self, _: Instance) -> Answer<'_, Option<u32>> {
+    fn process(&self, _: Instance) -> Pending<'_, Option<u32>> {
         ready(Ok(None)).boxed_local()
     }
 
-    fn token<'a>(&'a self, _: &'a str) -> Answer<'a, String> {
+    fn token<'a>(&'a self, _: &'a str) -> Pending<'a, String> {
         ready(Ok(String::new())).boxed_local()
     }
 
@@ -47,20 +48,20 @@ impl Surroundings for Obedient {
         String::new()
     }
 
-    fn command<'a>(&'a self, _: Part, _: &'a [&'a str]) -> Answer<'a, Told> {
-        ready(Ok(Told { done: true, text: String::new() })).boxed_local()
+    fn command<'a>(&'a self, _: Part, _: &'a [&'a str]) -> Pending<'a, CommandOutput> {
+        ready(Ok(CommandOutput { code: Some(0), stdout: String::new(), stderr: String::new() })).boxed_local()
     }
 
-    fn operate<'a>(&'a self, _: Act<'a>, _: &'a [Instance]) -> Answer<'a, ()> {
+    fn act<'a>(&'a self, _: Action<'a>, _: &'a [Instance]) -> Pending<'a, ()> {
         ready(Ok(())).boxed_local()
     }
 }
 
 fn stack(instances: usize) -> Stack {
-    Stack::new(Box::new(Obedient { instances }))
+    Stack::new(Box::new(Fake { instances }))
 }
 
-/// Where the next two requests go first.
+/// The first processes that the next two requests try.
 fn first_two(stack: &Stack) -> [Option<Instance>; 2] {
     [stack.in_turn(Part::Orders), stack.in_turn(Part::Orders)].map(|turn| turn.first().copied())
 }
@@ -79,10 +80,10 @@ async fn requests_go_to_each_instance_in_turn_and_past_one_that_is_away() {
     assert_eq!(first_two(&stack).iter().flatten().filter(|instance| **instance == first).count(), 1);
 
     stack.kill(first).await.unwrap();
-    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "nobody is told of a kill");
+    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "clients do not know of the kill");
 
     stack.stop(&[first, second]).await.unwrap();
-    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "a request must fail at somebody");
+    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "without any process, all are tried");
 
     stack.up_all().await.unwrap();
     assert_eq!(stack.in_turn(Part::Orders).len(), 2);

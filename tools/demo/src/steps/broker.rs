@@ -1,77 +1,70 @@
-//! Kafka is away: orders are taken all the same, what there is to tell waits, and everything follows once it is back.
+//! Without Kafka, orders are accepted and their events wait in the outbox; once Kafka is back, all are confirmed.
 
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
+use harness::api::Order;
+use harness::{Part, Result, until};
 
-use crate::api::Order;
-use crate::part::Part;
+use crate::demo::{Demo, LIMIT, VISA};
 use crate::report::{Step, span};
-use crate::trouble::Trouble;
-use crate::wait::until;
-use crate::world::{PATIENCE, VISA, World};
 
 const ORDERS: usize = 20;
 const REFERENCE: &str = "broker-away";
 
-pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    world.settled().await?;
-    step.doing("stopping the broker");
-    world.stack.down(&[Part::Kafka]).await?;
-    let listens = world.kafka.listens().await;
-    let expected = "nobody listening (one that IDEM_KAFKA_BROKERS names is not ours to stop)";
-    step.holds("the broker", expected, "somebody who listens", !listens, "./dev status");
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    demo.settled().await?;
+    step.progress("stopping the broker");
+    demo.stack.down(&[Part::Kafka]).await?;
+    let listens = demo.kafka.listens().await;
+    let expected = "no listener (./dev does not stop a broker that IDEM_KAFKA_BROKERS names)";
+    step.check("the broker", expected, "a listener", !listens, "./dev status");
 
     let start = Instant::now();
-    let placed = try_join_all((0..ORDERS).map(|_| world.order_tea(VISA, REFERENCE))).await?;
+    let placed = try_join_all((0..ORDERS).map(|_| demo.order_tea(VISA, REFERENCE))).await?;
     let took = start.elapsed();
-    let found = world.books.orders_called(&world.tenant, REFERENCE).await?.len();
+    let found = demo.orders_with_reference(REFERENCE).await?.len();
     step.equal("orders accepted", ORDERS, found, "./dev psql orders");
-    let ready = world.api.get(Part::Orders, "/health/ready").await?.status;
+    let ready = demo.api.get(Part::Orders, "/health/ready").await?.status;
     step.equal("readiness of orders", 200, ready, "./dev logs orders");
-    step.figure(format!("{found} orders accepted without it in {}", span(took)));
+    step.figure(format!("{found} orders accepted without the broker in {}", span(took)));
 
-    let waiting = world.books.backlog(Part::Orders, &world.tenant).await?.of_tenant;
+    let waiting = demo.books.backlog(Part::Orders, &demo.tenant).await?.of_tenant;
     step.equal(
-        "events that wait in the outbox",
+        "events waiting in the outbox",
         i64::try_from(ORDERS).unwrap_or_default(),
         waiting,
         "./dev psql orders",
     );
-    step.equal(
-        "orders that wait",
-        ORDERS,
-        with_status(world, &placed, "pending").await?,
-        "./dev psql orders",
-    );
+    step.equal("pending orders", ORDERS, with_status(demo, &placed, "pending").await?, "./dev psql orders");
     step.figure(format!("outbox backlog {waiting}"));
 
-    step.doing("starting the broker");
-    world.stack.up(&[Part::Kafka]).await?;
+    step.progress("starting the broker");
+    demo.stack.up(&[Part::Kafka]).await?;
     let back = Instant::now();
-    step.doing("waiting until the backlog is drained");
-    let drained = drained_after(world, back).await?;
-    until("all orders are confirmed", PATIENCE, "./dev topics, ./dev logs", async || {
-        let confirmed = with_status(world, &placed, "confirmed").await?;
-        Ok(if confirmed == ORDERS { Ok(()) } else { Err(format!("{confirmed} are")) })
+    step.progress("waiting until the backlog is drained");
+    let drained = drained_after(demo, back).await?;
+    until("all orders are confirmed", LIMIT, "./dev topics, ./dev logs", async || {
+        let confirmed = with_status(demo, &placed, "confirmed").await?;
+        Ok(if confirmed == ORDERS { Ok(()) } else { Err(format!("{confirmed} orders are confirmed")) })
     })
     .await?;
-    let confirmed = with_status(world, &placed, "confirmed").await?;
+    let confirmed = with_status(demo, &placed, "confirmed").await?;
     step.equal("orders confirmed", ORDERS, confirmed, "./dev psql orders");
     step.figure(format!("broker back, drained after {}", span(drained)));
     step.figure(format!("all {confirmed} confirmed after {}", span(back.elapsed())));
     Ok(())
 }
 
-async fn drained_after(world: &World<'_>, start: Instant) -> Result<Duration, Trouble> {
-    until("the outbox is drained", PATIENCE, "./dev logs orders", async || {
-        let waiting = world.books.backlog(Part::Orders, &world.tenant).await?.of_tenant;
-        Ok(if waiting == 0 { Ok(start.elapsed()) } else { Err(format!("{waiting} wait")) })
+async fn drained_after(demo: &Demo<'_>, start: Instant) -> Result<Duration> {
+    until("the outbox is drained", LIMIT, "./dev logs orders", async || {
+        let waiting = demo.books.backlog(Part::Orders, &demo.tenant).await?.of_tenant;
+        Ok(if waiting == 0 { Ok(start.elapsed()) } else { Err(format!("{waiting} events wait")) })
     })
     .await
 }
 
-async fn with_status(world: &World<'_>, orders: &[Order], status: &str) -> Result<usize, Trouble> {
-    let now = try_join_all(orders.iter().map(|order| world.api.order(order.id))).await?;
+async fn with_status(demo: &Demo<'_>, orders: &[Order], status: &str) -> Result<usize> {
+    let now = try_join_all(orders.iter().map(|order| demo.api.order(order.id))).await?;
     Ok(now.iter().filter(|order| order.status == status).count())
 }

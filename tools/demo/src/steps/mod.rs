@@ -1,109 +1,104 @@
-//! The steps, one a file, in their order. Each makes what it needs, so that one that fails does not fail the next.
+//! The steps in their order. Each step makes what it needs, so that a failed step does not fail the next one.
 
-mod answers;
 mod audit;
 mod broker;
-mod cancel;
-mod crash_orders;
-mod crash_payments;
-mod declined;
-mod digests;
+mod cancelled;
+mod crashes;
 mod idle;
-mod killed;
+mod instances;
 mod ledger;
-mod lost_answer;
-mod no_stock;
-mod outage;
-mod rebalance;
+mod processor;
+mod ready;
 mod reconciled;
 mod refunds;
-mod refused;
-mod revived;
+mod requests;
 mod rewind;
-mod stored_failure;
-mod takeover;
-mod twenty;
 mod watch;
 mod webhook;
 
-use crate::part::Part;
-use crate::report::{Report, Step};
-use crate::trouble::Trouble;
-use crate::world::World;
+use harness::{Part, Result};
 
-/// Takes them all.
-pub(crate) async fn all(world: &World<'_>, report: &mut Report<'_>) {
-    let run = &mut Run { world, report };
-    run.step("The stack answers", async |step| answers::run(world, step).await).await;
-    run.step("One order, watched", async |step| watch::run(world, step).await).await;
-    run.step("The same key 20 times at once", async |step| twenty::run(world, step).await).await;
-    run.step("The same key, another body", async |step| refused::reused_key(world, step).await).await;
-    run.step("No key", async |step| refused::missing_key(world, step).await).await;
-    run.step("No stock", async |step| no_stock::run(world, step).await).await;
-    run.step("A declined card", async |step| declined::run(world, step).await).await;
-    run.step("Cancelled in mid-charge", async |step| cancel::run(world, step).await).await;
-    run.step("The broker goes away", async |step| broker::run(world, step).await).await;
+use crate::demo::Demo;
+use crate::report::{Report, Step};
+
+/// Runs all steps.
+pub(crate) async fn all(demo: &Demo<'_>, report: &mut Report<'_>) {
+    let run = &mut Run { demo, report };
+    run.step("The stack is ready", async |step| ready::run(demo, step).await).await;
+    run.step("One order, watched", async |step| watch::run(demo, step).await).await;
+    run.step("The same key 20 times at once", async |step| requests::same_key(demo, step).await).await;
+    run.step("The same key, another body", async |step| requests::reused_key(demo, step).await).await;
+    run.step("No key", async |step| requests::missing_key(demo, step).await).await;
+    run.step("No stock", async |step| cancelled::no_stock(demo, step).await).await;
+    run.step("A declined card", async |step| cancelled::declined(demo, step).await).await;
+    run.step("Cancelled during the charge", async |step| cancelled::in_mid_charge(demo, step).await).await;
+    run.step("The broker is away", async |step| broker::run(demo, step).await).await;
     run.kills().await;
     run.money().await;
-    if world.stack.is_doubled() {
+    if demo.stack.is_doubled() {
         run.doubled().await;
     }
-    run.step("Everything is delivered again", async |step| rewind::run(world, step).await).await;
-    run.step("Idle: nobody spins", async |step| idle::run(world, step).await).await;
-    run.step("Reconciled with the processor", async |step| reconciled::run(world, step).await).await;
-    run.step("The ledger, computed anew", async |step| ledger::run(world, step).await).await;
-    run.step("The audit", async |step| audit::run(world, step).await).await;
+    run.step("Everything is delivered again", async |step| rewind::run(demo, step).await).await;
+    run.step("Idle: no process is busy", async |step| idle::run(demo, step).await).await;
+    run.step("Reconciled with the processor", async |step| reconciled::run(demo, step).await).await;
+    run.step("The ledger, verified", async |step| ledger::run(demo, step).await).await;
+    run.step("The audit", async |step| audit::run(demo, step).await).await;
 }
 
 struct Run<'r, 's, 'w> {
-    world: &'r World<'s>,
+    demo: &'r Demo<'s>,
     report: &'r mut Report<'w>,
 }
 
 impl Run<'_, '_, '_> {
-    /// At the worst moments, where programs know them; else at any.
+    /// Kills at crash points, or at random moments where programs have none.
     async fn kills(&mut self) {
-        let world = self.world;
-        if world.stack.around.has_crash_points() {
-            self.step("orders killed after its commit", async |step| crash_orders::run(world, step).await)
-                .await;
-            self.step("payments killed after a charge", async |step| crash_payments::run(world, step).await)
+        let demo = self.demo;
+        if demo.stack.platform.has_crash_points() {
+            self.step("orders killed after its commit", async |step| crashes::orders(demo, step).await).await;
+            self.step("payments killed after a charge", async |step| crashes::payments(demo, step).await)
                 .await;
         } else {
             let victims = [Part::Orders, Part::Payments].map(|part| part.instance(1));
-            let kills =
-                async |step: &mut Step<'_>| killed::run(world, step, "killed-any-time", &victims).await;
+            let kills = async |step: &mut Step<'_>| {
+                instances::kill_in_turn(demo, step, "killed-any-time", &victims).await
+            };
             self.step("orders and payments killed at any moment", kills).await;
         }
     }
 
-    /// What a processor can do to those who rely on it, and clients to both.
+    /// Faults of the processor, and races for money.
     async fn money(&mut self) {
-        let world = self.world;
-        self.step("The processor's answer is lost", async |step| lost_answer::run(world, step).await).await;
-        self.step("The processor fails after charging", async |step| stored_failure::run(world, step).await)
+        let demo = self.demo;
+        let lost = async |step: &mut Step<'_>| processor::lost_response(demo, step).await;
+        self.step("The processor's response is lost", lost).await;
+        let failed = async |step: &mut Step<'_>| processor::stored_failure(demo, step).await;
+        self.step("The processor fails after charging", failed).await;
+        self.step("One event, ten times", async |step| webhook::run(demo, step).await).await;
+        self.step("20 refunds at once", async |step| refunds::run(demo, step).await).await;
+        self.step("The processor is away for too long", async |step| processor::outage(demo, step).await)
             .await;
-        self.step("One event, ten times", async |step| webhook::run(world, step).await).await;
-        self.step("A refund raced 20 times", async |step| refunds::run(world, step).await).await;
-        self.step("The processor is away for too long", async |step| outage::run(world, step).await).await;
     }
 
-    /// What needs two of everything.
+    /// What needs two instances of each service.
     async fn doubled(&mut self) {
-        let world = self.world;
-        self.step("A consumer dies and comes back", async |step| rebalance::run(world, step).await).await;
-        self.step("The active relay dies", async |step| takeover::run(world, step).await).await;
-        self.step("Frozen, taken for dead, revived", async |step| revived::run(world, step).await).await;
-        let victims = world.stack.instances(Part::Orders);
-        let kills = async |step: &mut Step<'_>| killed::run(world, step, "killed-in-turn", &victims).await;
+        let demo = self.demo;
+        self.step("A consumer dies and comes back", async |step| instances::rebalance(demo, step).await)
+            .await;
+        self.step("The active relay dies", async |step| instances::relay_takeover(demo, step).await).await;
+        let paused = async |step: &mut Step<'_>| instances::pause_past_lease(demo, step).await;
+        self.step("Paused, replaced, resumed", paused).await;
+        let victims = demo.stack.instances(Part::Orders);
+        let kills =
+            async |step: &mut Step<'_>| instances::kill_in_turn(demo, step, "killed-in-turn", &victims).await;
         self.step("Both instances of orders killed in turn", kills).await;
     }
 
-    async fn step(&mut self, title: &str, work: impl AsyncFnOnce(&mut Step<'_>) -> Result<(), Trouble>) {
+    async fn step(&mut self, title: &str, work: impl AsyncFnOnce(&mut Step<'_>) -> Result<()>) {
         if !self.report.step(title, work).await
-            && let Err(trouble) = self.world.stack.up_all().await
+            && let Err(error) = self.demo.stack.up_all().await
         {
-            self.report.say(&format!("The next steps may fail too: {trouble}"));
+            self.report.say(&format!("The next steps may fail too: {error}"));
         }
     }
 }

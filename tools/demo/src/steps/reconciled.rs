@@ -1,15 +1,14 @@
-//! Our books and the processor's, object by object.
+//! `payments reconcile` compares our books with the processor's, object by object.
 
+use harness::{Error, Part, Result};
 use serde::Deserialize;
 
-use crate::part::Part;
+use crate::demo::Demo;
 use crate::report::Step;
-use crate::trouble::Trouble;
-use crate::world::World;
 
-const LOOK: &str = "./dev run payments reconcile";
+const HINT: &str = "./dev run payments reconcile";
 
-/// What a comparison says.
+/// The members of the report that the step reads.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 struct Report {
     agrees: bool,
@@ -35,47 +34,52 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    /// Nothing is under way, so that also what is merely new must be known to both.
+    /// Because nothing is in progress, new objects must be known to both sides, too.
     fn differing(&self) -> usize {
         let open = self.pending + self.young + self.unsettled;
         open + self.denied + self.missing_here + self.missing_there + self.amount_differs
     }
 }
 
-pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    step.doing("waiting until nothing is under way");
-    world.settled().await?;
-    step.doing("comparing");
-    let table = world.stack.around.command(Part::Payments, &["reconcile"]).await?;
-    step.equal("whether all agrees, by the exit code", true, table.done, LOOK);
-    let again = world.stack.around.command(Part::Payments, &["reconcile", "--json"]).await?;
-    let report: Report = serde_json::from_str(&again.text)
-        .map_err(|error| Trouble::Unreadable { request: LOOK.to_owned(), reason: error.to_string() })?;
-    step.equal("whether all agrees, asked again", (true, true), (report.agrees, again.done), LOOK);
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    step.progress("waiting until nothing is in progress");
+    demo.settled().await?;
+    step.progress("comparing");
+    let table = demo.stack.platform.command(Part::Payments, &["reconcile"]).await?;
+    step.equal("whether both books agree, by the exit code", true, table.is_success(), HINT);
+    let again = demo.stack.platform.command(Part::Payments, &["reconcile", "--json"]).await?;
+    let report: Report = serde_json::from_str(&again.stdout)
+        .map_err(|error| Error::unreadable(format!("the output of {HINT}"), error))?;
+    step.equal(
+        "whether both books agree, asked again",
+        (true, true),
+        (report.agrees, again.is_success()),
+        HINT,
+    );
     let Counts { charges, refunds } = &report.counts;
-    step.equal("charges that do not match", 0, charges.differing(), LOOK);
-    step.equal("refunds that do not match", 0, refunds.differing(), LOOK);
+    step.equal("charges that do not match", 0, charges.differing(), HINT);
+    step.equal("refunds that do not match", 0, refunds.differing(), HINT);
 
-    // Those of other tenants are compared with them.
-    let (own, returned) = world.books.made_for(&world.payments().await?).await?;
-    step.holds(
+    // The comparison includes other tenants.
+    let (own, returned) = demo.books.made_by_processor(&demo.payments().await?).await?;
+    step.check(
         "charges that match",
         &format!("at least {own}"),
         charges.matched,
         charges.matched >= own,
-        LOOK,
+        HINT,
     );
-    step.holds(
+    step.check(
         "refunds that match",
         &format!("at least {returned}"),
         refunds.matched,
         refunds.matched >= returned,
-        LOOK,
+        HINT,
     );
     step.figure(format!("{} charges and {} refunds match", charges.matched, refunds.matched));
     step.figure(format!("differences: {}", charges.differing() + refunds.differing()));
-    for line in table.text.lines() {
-        step.tell(line);
+    for line in table.text().lines() {
+        step.detail(line);
     }
     Ok(())
 }

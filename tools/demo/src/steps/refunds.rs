@@ -1,93 +1,81 @@
-//! The same refund twenty times at once, and then twenty refunds that are more together than was taken: money goes back
-//! once for each wish, and never more of it than there is.
+//! 20 requests for one refund at once, and 20 refunds that exceed the payment together: each key refunds once, and never
+//! more is refunded than was captured.
 
 use contracts::{Currency, Money};
-use uuid::Uuid;
+use harness::api::{Api, Payment, charge, refund};
+use harness::{Error, Part, Response, Result, until};
 
-use crate::api::{Answer, Api, Payment};
-use crate::crowd::at_once;
-use crate::part::Part;
+use crate::clients::concurrently;
+use crate::demo::{Charged, Demo, LIMIT, VISA, first_execution};
 use crate::report::{Step, euros};
-use crate::trouble::Trouble;
-use crate::wait::until;
-use crate::world::{PATIENCE, Taken, VISA, World};
 
 const TIMES: usize = 20;
 const TAKEN: Money = Money::new(4500, Currency::Eur);
-/// Asked for twenty times under one key.
+/// Requested 20 times under one key.
 const ONCE: Money = Money::new(500, Currency::Eur);
-/// Asked for under twenty keys; what is left covers four.
+/// Requested under 20 keys; the rest of the payment covers four.
 const EACH: Money = Money::new(1000, Currency::Eur);
 const COVERED: usize = 4;
-const LOOK: &str = "./dev logs payments";
+const HINT: &str = "./dev logs payments";
 
-pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    let payment = world.api.pay(TAKEN, VISA).await?;
-    step.equal("the payment", ("captured", TAKEN), (payment.status.as_str(), payment.amount), LOOK);
-    let api = world.api.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
-    one_key(world, step, &api, &payment).await?;
-    twenty_keys(world, step, &api, &payment).await?;
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    let payment = demo.api.complete(&charge(TAKEN, VISA)).await?;
+    let payment: Payment =
+        serde_json::from_value(payment).map_err(|error| Error::unreadable("the payment", error))?;
+    step.equal("the payment", ("captured", TAKEN), (payment.status.as_str(), payment.amount), HINT);
+    let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
+    one_key(demo, step, &api, &payment).await?;
+    many_keys(demo, step, &api, &payment).await?;
 
-    step.doing("waiting until the money is back");
-    let payment = until("every refund has ended", PATIENCE, LOOK, async || {
-        let payment = world.api.payment(payment.id).await?;
-        let ended = payment.refunds.iter().all(|refund| refund.status == "succeeded");
-        Ok(if ended { Ok(payment) } else { Err(format!("{:?}", payment.refunds)) })
+    step.progress("waiting until every refund has succeeded");
+    let payment = until("every refund has succeeded", LIMIT, HINT, async || {
+        let payment = demo.api.payment(payment.id).await?;
+        let succeeded = payment.refunds.iter().all(|refund| refund.status == "succeeded");
+        Ok(if succeeded { Ok(payment) } else { Err(format!("{:?}", payment.refunds)) })
     })
     .await?;
-    let returned: i64 = payment.refunds.iter().map(|refund| refund.amount.amount).sum();
-    let (there, taken) = (world.books.refunds_there(payment.id).await?, world.taken(payment.id).await?);
-    let expected = Taken { charges: 1, amount: TAKEN.amount, refunded: TAKEN.amount };
-    step.equal("what the processor has taken and given back", expected, taken, "./dev psql provider");
-    step.equal("what payments says is given back", taken.refunded, returned, LOOK);
-    step.equal("refunds at the processor", payment.refunds.len(), there, "./dev psql provider");
-    step.figure(format!("{} of {} given back", euros(taken.refunded), euros(taken.amount)));
+    let refunded: i64 = payment.refunds.iter().map(|refund| refund.amount.amount).sum();
+    let (_, made) = demo.books.made_by_processor(&[payment.id]).await?;
+    let charged = demo.charged(payment.id).await?;
+    let expected = Charged { charges: 1, amount: TAKEN.amount, refunded: TAKEN.amount };
+    step.equal("what the processor has taken and refunded", expected, charged, "./dev psql provider");
+    step.equal("what payments reports as refunded", charged.refunded, refunded, HINT);
+    step.equal("refunds at the processor", payment.refunds.len(), made, "./dev psql provider");
+    step.figure(format!("{} of {} refunded", euros(charged.refunded), euros(charged.amount)));
     Ok(())
 }
 
-async fn one_key(
-    world: &World<'_>,
-    step: &mut Step<'_>,
-    api: &Api<'_>,
-    payment: &Payment,
-) -> Result<(), Trouble> {
-    let key = Uuid::new_v4();
-    let answers = at_once(TIMES, async |_| api.refund(payment.id, key, ONCE).await).await?;
-    let first = answers.iter().map(|(answer, _)| answer).find(|answer| !answer.is_replay());
-    let same = answers
-        .iter()
-        .filter(|(answer, _)| is_accepted(answer) && Some(answer.receipt()) == first.map(Answer::receipt))
-        .count();
-    let refunds = world.api.payment(payment.id).await?.refunds;
-    step.equal("equal answers to one key", TIMES, same, LOOK);
+async fn one_key(demo: &Demo<'_>, step: &mut Step<'_>, api: &Api<'_>, payment: &Payment) -> Result<()> {
+    let request = refund(payment.id, ONCE);
+    let answers = concurrently(TIMES, async || api.send(&request).await).await?;
+    let first = first_execution(&answers).map(Response::stored_part);
+    let is_same = |response: &Response| is_accepted(response) && Some(response.stored_part()) == first;
+    let same = answers.iter().filter(|(response, _)| is_same(response)).count();
+    let refunds = demo.api.payment(payment.id).await?.refunds;
+    step.equal("equal responses to one key", TIMES, same, HINT);
     let amounts: Vec<Money> = refunds.iter().map(|refund| refund.amount).collect();
     step.equal("refunds of one key", vec![ONCE], amounts, "./dev psql payments");
-    step.figure(format!("one key {TIMES} times: {} refund, {same} equal answers", refunds.len()));
+    step.figure(format!("one key {TIMES} times: {} refund, {same} equal responses", refunds.len()));
     Ok(())
 }
 
-async fn twenty_keys(
-    world: &World<'_>,
-    step: &mut Step<'_>,
-    api: &Api<'_>,
-    payment: &Payment,
-) -> Result<(), Trouble> {
-    let answers = at_once(TIMES, async |_| api.refund(payment.id, Uuid::new_v4(), EACH).await).await?;
-    let accepted = answers.iter().filter(|(answer, _)| is_accepted(answer)).count();
-    let refused = answers
-        .iter()
-        .filter(|(answer, _)| answer.status == 422 && answer.code() == "refund-exceeds-capture")
-        .count();
-    step.equal("refunds that are covered", COVERED, accepted, LOOK);
-    step.equal("refunds that are not", TIMES - COVERED, refused, LOOK);
-    let refunds = world.api.payment(payment.id).await?.refunds.len();
+async fn many_keys(demo: &Demo<'_>, step: &mut Step<'_>, api: &Api<'_>, payment: &Payment) -> Result<()> {
+    let answers = concurrently(TIMES, async || api.send(&refund(payment.id, EACH)).await).await?;
+    let responses = || answers.iter().map(|(response, _)| response);
+    let accepted = responses().filter(|response| is_accepted(response)).count();
+    let exceeds =
+        |response: &&Response| response.status == 422 && response.code() == "refund-exceeds-capture";
+    let refused = responses().filter(exceeds).count();
+    step.equal("refunds that the payment covers", COVERED, accepted, HINT);
+    step.equal("refunds that exceed it", TIMES - COVERED, refused, HINT);
+    let refunds = demo.api.payment(payment.id).await?.refunds.len();
     step.equal("refunds of the payment", 1 + COVERED, refunds, "./dev psql payments");
     step.figure(format!("{TIMES} keys for {} each: {accepted} accepted", euros(EACH.amount)));
     step.figure(format!("{refused} times 422 refund-exceeds-capture"));
     Ok(())
 }
 
-/// Given back, or about to be.
-fn is_accepted(answer: &Answer) -> bool {
-    matches!(answer.status, 201 | 202)
+/// Refunded, or in progress.
+fn is_accepted(response: &Response) -> bool {
+    matches!(response.status, 201 | 202)
 }

@@ -1,44 +1,69 @@
-//! Every consumer reads every message again, from the first: and nothing changes.
+//! Every consumer reads every message again from offset 0: no table changes.
+
+use std::collections::BTreeMap;
 
 use audits::READERS;
 use contracts::Stream;
+use futures_util::future::try_join_all;
+use harness::{Error, Kafka, Part, Result, until};
 
-use super::digests;
-use crate::part::Part;
+use crate::demo::{Demo, LIMIT};
 use crate::report::Step;
-use crate::trouble::Trouble;
-use crate::wait::until;
-use crate::world::{PATIENCE, World};
 
-pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    step.doing("waiting until nothing is under way");
-    world.settled().await?;
-    step.doing("stopping the services");
-    world.stack.down(&Part::SERVICES).await?;
-    let before = digests::of(world).await?;
-    let counts = world.kafka.counts().await?;
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    step.progress("waiting until nothing is in progress");
+    demo.settled().await?;
+    step.progress("stopping the services");
+    demo.stack.down(&Part::SERVICES).await?;
+    let before = contents(demo).await?;
+    let counts = demo.kafka.counts().await?;
 
-    step.doing("rewinding the consumer groups");
-    world.kafka.rewind().await?;
-    let rewound = world.kafka.places().await?;
-    let places: i64 = rewound.values().map(|(place, _)| place).sum();
-    step.equal("the sum of all offsets after rewinding", 0, places, "./dev topics");
+    step.progress("rewinding the consumer groups");
+    demo.kafka.rewind().await?;
+    let offsets: i64 = demo.kafka.positions().await?.values().map(|(next, _)| next).sum();
+    step.equal("the sum of all offsets after rewinding", 0, offsets, "./dev topics");
 
-    step.doing("starting the services, which read everything again");
-    world.stack.up(&Part::SERVICES).await?;
-    until("everybody has read everything again", PATIENCE, "./dev topics", async || {
-        let behind: i64 = world.kafka.places().await?.values().map(|(place, end)| end - place).sum();
-        Ok(if behind == 0 { Ok(()) } else { Err(format!("{behind} to be read")) })
+    step.progress("starting the services, which consume everything again");
+    demo.stack.up(&Part::SERVICES).await?;
+    until("every message is consumed again", LIMIT, "./dev topics", async || {
+        let lag = Kafka::lag(&demo.kafka.positions().await?);
+        Ok(if lag == 0 { Ok(()) } else { Err(format!("{lag} messages to consume")) })
     })
     .await?;
-    world.settled().await?;
-    let unchanged = digests::compare(step, &before, &digests::of(world).await?);
-    step.equal("messages on the topics", &counts, &world.kafka.counts().await?, "./dev topics");
+    demo.settled().await?;
+    let unchanged = compare(step, &before, &contents(demo).await?);
+    step.equal("messages on the topics", &counts, &demo.kafka.counts().await?, "./dev topics");
 
     let count = |stream: Stream| counts.get(&stream).copied().unwrap_or_default();
     let rows: i64 = before.values().map(|(rows, _)| rows).sum();
     let read: usize = READERS.iter().map(|(_, stream)| count(*stream)).sum();
-    step.figure(format!("{read} messages read again by {} consumers", Part::SERVICES.len()));
+    step.figure(format!("{read} messages consumed again by {} services", Part::SERVICES.len()));
     step.figure(format!("{unchanged} of {} tables ({rows} rows) unchanged to the byte", before.len()));
     Ok(())
+}
+
+/// Rows and digest of each table of each database.
+pub(super) type AllContents = BTreeMap<(Part, String), (i64, Option<String>)>;
+
+pub(super) async fn contents(demo: &Demo<'_>) -> Result<AllContents> {
+    let parts = Part::PROGRAMS.map(async |part| {
+        let contents = demo.books.contents(part).await?;
+        Ok::<Vec<_>, Error>(contents.into_iter().map(|(table, found)| ((part, table), found)).collect())
+    });
+    Ok(try_join_all(parts).await?.into_iter().flatten().collect())
+}
+
+/// Checks each table. Returns how many are unchanged.
+pub(super) fn compare(step: &mut Step<'_>, before: &AllContents, after: &AllContents) -> usize {
+    step.check("tables to compare", "some", before.len(), !before.is_empty(), "./dev psql orders");
+    let mut unchanged = 0;
+    for ((part, table), then) in before {
+        let now = after.get(&(*part, table.clone()));
+        let rows = |found: &(i64, _)| found.0;
+        let seen = format!("{} rows before, {:?} after, other contents", rows(then), now.map(rows));
+        let what = format!("table {table} of {}", part.name());
+        step.check(&what, "unchanged", seen, now == Some(then), &format!("./dev psql {}", part.name()));
+        unchanged += usize::from(now == Some(then));
+    }
+    unchanged
 }

@@ -1,19 +1,18 @@
-//! One order from POST to confirmed: what its client sees, and what the services say meanwhile.
+//! One order from POST to confirmed: the statuses that its client sees, and the messages of the services.
 
 use std::time::{Duration, Instant};
 
 use audits::Said;
 use chrono::{DateTime, TimeDelta};
+use harness::api::{Order, place_order};
+use harness::{Request, Result, until};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::{CommandRequest, Order};
+use crate::demo::{Charged, Demo, LIMIT, POT, TEA, VISA};
 use crate::report::{Step, euros, span};
-use crate::trouble::Trouble;
-use crate::wait::until;
-use crate::world::{PATIENCE, POT, TEA, Taken, VISA, World};
 
-/// The journey, and the status that each message of `orders` stands for.
+/// The messages of an order, and the status that each message of orders announces.
 const JOURNEY: [(&str, &str); 6] = [
     ("orders.OrderPlaced.v1", "pending"),
     ("inventory.StockReserved.v1", ""),
@@ -24,59 +23,53 @@ const JOURNEY: [(&str, &str); 6] = [
 ];
 
 /// A status, and how long after the request its client first saw it.
-type Sight = (String, Duration);
+type SeenStatus = (String, Duration);
 
-pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    let before = (world.api.stock(TEA).await?.on_hand, world.api.stock(POT).await?.on_hand);
-    let wish = CommandRequest { lines: &[(TEA, 2), (POT, 1)], card: VISA, reference: "watched" };
-
-    let (order, sights) = follow(world, &wish).await?;
-    let last = sights.last().map(|(status, _)| status.clone()).unwrap_or_default();
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    let before = (demo.api.stock(TEA).await?.on_hand, demo.api.stock(POT).await?.on_hand);
+    let (order, seen) = follow(demo, &place_order(&[(TEA, 2), (POT, 1)], VISA, "watched")).await?;
+    let last = seen.last().map(|(status, _)| status.clone()).unwrap_or_default();
     step.equal("the last status", "confirmed", last, "./dev logs");
-    if let Some((_, after)) = sights.last() {
+    if let Some((_, after)) = seen.last() {
         step.figure(format!("confirmed {} after the POST was sent", span(*after)));
     }
 
-    world.reservation_becomes(order.id, "shipped").await?;
-    let after = (world.api.stock(TEA).await?.on_hand, world.api.stock(POT).await?.on_hand);
-    let left = (before.0 - after.0, before.1 - after.1);
-    step.equal("tea and pots that left", (2, 1), left, "GET /v1/items of inventory");
-    step.figure(format!("{} pieces left the building", left.0 + left.1));
+    demo.reservation_becomes(order.id, "shipped").await?;
+    let after = (demo.api.stock(TEA).await?.on_hand, demo.api.stock(POT).await?.on_hand);
+    let shipped = (before.0 - after.0, before.1 - after.1);
+    step.equal("tea and pots shipped", (2, 1), shipped, "GET /v1/items of inventory");
+    step.figure(format!("{} pieces shipped", shipped.0 + shipped.1));
 
-    let listed = listed_by_processor(world, &order).await?;
-    let once = Taken { charges: 1, amount: order.total.amount, refunded: 0 };
-    step.equal(
-        "the processor's list of payments",
-        (1, once.amount),
-        listed,
-        "GET /v1/payment_intents of provider",
-    );
-    step.equal("the processor's charges", once, world.taken_for(&order).await?, "./dev psql provider");
+    let listed = listed_by_processor(demo, &order).await?;
+    let once = Charged { charges: 1, amount: order.total.amount, refunded: 0 };
+    let hint = "GET /v1/payment_intents of provider";
+    step.equal("the processor's list of payments", (1, once.amount), listed, hint);
+    step.equal("the processor's charges", once, demo.charged_for(&order).await?, "./dev psql provider");
     step.figure(format!("{} charge of {} in the processor's books", listed.0, euros(order.total.amount)));
 
-    let said = messages_about(world, order.id).await?;
-    tell(step, &said, &sights);
+    let messages = messages_about(demo, order.id).await?;
+    show(step, &messages, &seen);
     Ok(())
 }
 
-/// Places the order and looks at it all the time until it has ended.
-async fn follow(world: &World<'_>, wish: &CommandRequest<'_>) -> Result<(Order, Vec<Sight>), Trouble> {
+/// Places the order and reads it until it has ended.
+async fn follow(demo: &Demo<'_>, request: &Request) -> Result<(Order, Vec<SeenStatus>)> {
     let start = Instant::now();
-    let mut order: Order = world.api.place(Uuid::new_v4(), &wish.body()).await?.read(201)?;
-    let mut sights = vec![(order.status.clone(), start.elapsed())];
-    while order.is_open() && start.elapsed() < PATIENCE {
+    let mut order: Order = demo.api.send(request).await?.read(201)?;
+    let mut seen = vec![(order.status.clone(), start.elapsed())];
+    while order.is_open() && start.elapsed() < LIMIT {
         tokio::time::sleep(Duration::from_millis(2)).await;
-        order = world.api.order(order.id).await?;
-        if sights.last().is_some_and(|(status, _)| *status != order.status) {
-            sights.push((order.status.clone(), start.elapsed()));
+        order = demo.api.order(order.id).await?;
+        if seen.last().is_some_and(|(status, _)| *status != order.status) {
+            seen.push((order.status.clone(), start.elapsed()));
         }
     }
-    Ok((order, sights))
+    Ok((order, seen))
 }
 
 /// How many payments the processor lists for the order, and how much it has received for them.
-async fn listed_by_processor(world: &World<'_>, order: &Order) -> Result<(usize, i64), Trouble> {
-    let list = world.api.ask_processor("/v1/payment_intents?limit=100").await?;
+async fn listed_by_processor(demo: &Demo<'_>, order: &Order) -> Result<(usize, i64)> {
+    let list = demo.api.ask_processor("/v1/payment_intents?limit=100").await?;
     let payment = order.payment_id.map(|id| id.to_string());
     let listed = list["data"].as_array().into_iter().flatten();
     let own = listed.filter(|intent| intent["metadata"]["reference"].as_str() == payment.as_deref());
@@ -84,35 +77,36 @@ async fn listed_by_processor(world: &World<'_>, order: &Order) -> Result<(usize,
     Ok((received.len(), received.iter().sum()))
 }
 
-/// All that was said about the order, as soon as all of it is there; in the order of its telling.
-async fn messages_about(world: &World<'_>, order: Uuid) -> Result<Vec<Said>, Trouble> {
-    until("the order's six messages are on the topics", PATIENCE, "./dev topics", async || {
-        let mut said = world.kafka.said(&world.tenant).await?;
-        said.retain(|message| message.key == Some(order));
-        said.sort_by(|one, other| one.envelope.time.as_str().cmp(other.envelope.time.as_str()));
-        Ok(if said.len() >= JOURNEY.len() { Ok(said) } else { Err(format!("{} messages", said.len())) })
+/// The messages about the order in the order of their times, as soon as all are on the topics.
+async fn messages_about(demo: &Demo<'_>, order: Uuid) -> Result<Vec<Said>> {
+    until("the order's six messages are on the topics", LIMIT, "./dev topics", async || {
+        let mut found = demo.kafka.messages(&demo.tenant).await?;
+        found.retain(|message| message.key == Some(order));
+        found.sort_by(|one, other| one.envelope.time.as_str().cmp(other.envelope.time.as_str()));
+        let count = found.len();
+        Ok(if count >= JOURNEY.len() { Ok(found) } else { Err(format!("{count} messages")) })
     })
     .await
 }
 
-/// The journey as a table: times from the database's clock, and beside them when the client saw a status.
-fn tell(step: &mut Step<'_>, said: &[Said], sights: &[Sight]) {
-    let kinds: Vec<&str> = said.iter().map(|message| message.envelope.kind.as_str()).collect();
+/// The messages as a table: times by the database's clock, and beside them when the client saw the status.
+fn show(step: &mut Step<'_>, messages: &[Said], seen: &[SeenStatus]) {
+    let kinds: Vec<&str> = messages.iter().map(|message| message.envelope.kind.as_str()).collect();
     let journey: Vec<&str> = JOURNEY.iter().map(|(kind, _)| *kind).collect();
-    step.equal("the order's messages", journey, kinds, "./dev topics");
+    step.equal("the messages about the order", journey, kinds, "./dev topics");
 
     let times: Vec<_> =
-        said.iter().map(|m| DateTime::parse_from_rfc3339(m.envelope.time.as_str()).ok()).collect();
-    for ((message, (_, status)), time) in said.iter().zip(JOURNEY).zip(&times) {
+        messages.iter().map(|m| DateTime::parse_from_rfc3339(m.envelope.time.as_str()).ok()).collect();
+    for ((message, (_, status)), time) in messages.iter().zip(JOURNEY).zip(&times) {
         let since = times.first().copied().flatten().zip(*time).map(|(first, time)| time - first);
         let name = message.envelope.kind.trim_end_matches(".v1").replace('.', "  ");
-        let seen = match sights.iter().find(|(seen, _)| seen == status) {
+        let by_client = match seen.iter().find(|(seen, _)| seen == status) {
             Some((_, after)) => format!("seen by the client after {}", span(*after)),
             None if status.is_empty() => String::new(),
-            None => "passed between two looks of the client".to_owned(),
+            None => "passed between two reads of the client".to_owned(),
         };
         let (service, event) = name.split_once("  ").unwrap_or(("", &name));
         let since = since.as_ref().map_or(0, TimeDelta::num_milliseconds);
-        step.tell(format!("+{since:>4} ms  {service:<9}  {event:<16}  {status:<16}  {seen}"));
+        step.detail(format!("+{since:>4} ms  {service:<9}  {event:<16}  {status:<16}  {by_client}"));
     }
 }

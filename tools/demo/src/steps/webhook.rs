@@ -1,90 +1,90 @@
-//! The processor tells the same thing ten times at once, and somebody who is not the processor tells something else:
-//! the first is stored once and leads to one question, the other leads to nothing.
+//! One event of the processor arrives ten times at once: payments stores it once and asks the processor once. A forged
+//! event is refused.
 
+use harness::api::{Order, webhook};
+use harness::{Part, Result, until};
 use serde_json::{Value, json};
 
-use crate::api::Order;
-use crate::crowd::at_once;
-use crate::part::Part;
+use crate::clients::concurrently;
+use crate::demo::{Charged, Demo, LIMIT, VISA};
 use crate::report::Step;
 use crate::signature;
-use crate::trouble::Trouble;
-use crate::wait::until;
-use crate::world::{PATIENCE, Taken, VISA, World};
 
 const TIMES: usize = 10;
 const KIND: &str = "payment_intent.succeeded";
-const LOOK: &str = "./dev logs payments";
+const HINT: &str = "./dev logs payments";
 
-pub(crate) async fn run(world: &World<'_>, step: &mut Step<'_>) -> Result<(), Trouble> {
-    // Its own deliveries come after ours, and are copies, too.
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    // The processor's own delivery comes later, and is another copy.
     let rules = json!([{"kinds": ["late_webhook"], "delay_ms": 8000}]);
-    let order = world
-        .with_faults(&rules, async || world.ships(world.order_tea(VISA, "told-ten-times").await?.id).await)
+    let order = demo
+        .with_faults(&rules, async || demo.ships(demo.order_tea(VISA, "told-ten-times").await?.id).await)
         .await?;
-    step.equal("how it ended", "confirmed", order.end(), LOOK);
+    step.equal("the final status", "confirmed", order.outcome(), HINT);
     let payment = order.payment_id.unwrap_or_default();
-    until("everything is posted", PATIENCE, LOOK, async || {
-        let postings = world.books.postings(payment).await?;
+    until("capture, confirmation and fee are posted", LIMIT, HINT, async || {
+        let postings = demo.postings(payment).await?;
         Ok(if postings == ["capture", "confirmation", "fee"] { Ok(()) } else { Err(format!("{postings:?}")) })
     })
     .await?;
-    let event = world.api.event(KIND, payment).await?.unwrap_or_default();
-    let before = effects(world, &order, &event).await?;
-    step.equal("how often it is stored by now", 0, before.stored, "./dev psql payments");
+    let event = demo.api.find_event(KIND, payment).await?.unwrap_or_default();
+    let before = effects(demo, &order, &event).await?;
+    step.equal("stored copies by then", 0, before.stored, "./dev psql payments");
 
     let (body, time) = (event.to_string(), event["created"].as_i64().unwrap_or_default());
-    let header = signature::header(&world.stack.around.webhook_secret(), time, &body);
-    let api = world.api.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
-    let answers = at_once(TIMES, async |_| api.tell(&body, &header).await).await?;
-    let taken = answers.iter().filter(|(answer, _)| answer.status == 200).count();
-    step.equal("answers with 200", TIMES, taken, LOOK);
+    let header = signature::header(&demo.stack.platform.webhook_secret(), time, &body);
+    let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
+    let request = webhook(&body, &header);
+    let answers = concurrently(TIMES, async || api.send(&request).await).await?;
+    let accepted = answers.iter().filter(|(response, _)| response.status == 200).count();
+    step.equal("responses with 200", TIMES, accepted, HINT);
 
-    step.doing("waiting until the processor is asked");
-    let after = until("the processor is asked", PATIENCE, LOOK, async || {
-        let (now, open) = (effects(world, &order, &event).await?, world.books.unsettled().await?);
-        Ok(if now.asked > before.asked && open == 0 { Ok(now) } else { Err(format!("{now:?}")) })
+    step.progress("waiting until payments has asked the processor");
+    let after = until("payments has asked the processor", LIMIT, HINT, async || {
+        let (now, due) = (effects(demo, &order, &event).await?, demo.books.calls_due().await?);
+        Ok(if now.attempts > before.attempts && due == 0 { Ok(now) } else { Err(format!("{now:?}")) })
     })
     .await?;
-    let expected = Effects { stored: 1, asked: before.asked + 1, ..before.clone() };
-    step.equal("what follows from it", &expected, &after, "./dev psql payments");
-    step.figure(format!("{taken} copies of one event at once, stored {} time", after.stored));
-    step.figure(format!("{} question to the processor, no second effect", after.asked - before.asked));
-    forged(world, step, event).await
+    let expected = Effects { stored: 1, attempts: before.attempts + 1, ..before.clone() };
+    step.equal("the effects of the event", &expected, &after, "./dev psql payments");
+    step.figure(format!("{accepted} copies of one event at once, stored {} time", after.stored));
+    step.figure(format!("{} request to the processor, no second effect", after.attempts - before.attempts));
+    forged(demo, step, event).await
 }
 
-/// What an event can lead to.
+/// What an event can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Effects {
-    /// Rows with the event's id.
+    /// Rows with the id of the event.
     stored: i64,
-    /// Questions to the processor about the payment.
-    asked: i64,
+    /// Requests to the processor about the charge.
+    attempts: i64,
     postings: Vec<String>,
-    told: i64,
-    taken: Taken,
+    events: i64,
+    charged: Charged,
 }
 
-async fn effects(world: &World<'_>, order: &Order, event: &Value) -> Result<Effects, Trouble> {
+async fn effects(demo: &Demo<'_>, order: &Order, event: &Value) -> Result<Effects> {
     let payment = order.payment_id.unwrap_or_default();
     Ok(Effects {
-        stored: world.books.webhook_events(event["id"].as_str().unwrap_or_default()).await?,
-        asked: world.books.asked(payment).await?.times,
-        postings: world.books.postings(payment).await?,
-        told: world.books.told_of(payment).await?,
-        taken: world.taken_for(order).await?,
+        stored: demo.stored_webhooks(event["id"].as_str().unwrap_or_default()).await?,
+        attempts: demo.charge_call(payment).await?.attempts,
+        postings: demo.postings(payment).await?,
+        events: demo.events_about(payment).await?,
+        charged: demo.charged_for(order).await?,
     })
 }
 
-/// Well formed, and of somebody who does not know the secret.
-async fn forged(world: &World<'_>, step: &mut Step<'_>, mut event: Value) -> Result<(), Trouble> {
+/// A well-formed event, signed with another secret.
+async fn forged(demo: &Demo<'_>, step: &mut Step<'_>, mut event: Value) -> Result<()> {
     const ID: &str = "evt_forged";
     event["id"] = json!(ID);
     let (body, time) = (event.to_string(), event["created"].as_i64().unwrap_or_default());
-    let refused = world.api.tell(&body, &signature::header("whsec_of_somebody_else", time, &body)).await?;
+    let header = signature::header("whsec_of_somebody_else", time, &body);
+    let refused = demo.api.send(&webhook(&body, &header)).await?;
     let expected = (400, "webhook-refused".to_owned());
-    step.equal("the answer to a forged one", expected, (refused.status, refused.code()), LOOK);
-    step.equal("rows of a forged one", 0, world.books.webhook_events(ID).await?, "./dev psql payments");
-    step.figure(format!("a forged one: {} {}", refused.status, refused.code()));
+    step.equal("the response to a forged event", expected, (refused.status, refused.code()), HINT);
+    step.equal("rows of a forged event", 0, demo.stored_webhooks(ID).await?, "./dev psql payments");
+    step.figure(format!("a forged event: {} {}", refused.status, refused.code()));
     Ok(())
 }

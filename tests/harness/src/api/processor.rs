@@ -1,0 +1,51 @@
+//! The stand-in for the processor: its own answers, its events, and the faults that a caller arranges there.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::Api;
+use crate::{Part, Request, Result};
+
+const FAULTS: &str = "/_faults";
+
+impl Api<'_> {
+    /// A read of the processor.
+    pub async fn ask_processor(&self, path: &str) -> Result<Value> {
+        self.get(Part::Provider, path).await?.read(200)
+    }
+
+    /// Replaces the faults of the processor by these rules.
+    pub async fn set_faults(&self, rules: &Value) -> Result<()> {
+        let request = Request::post(Part::Provider, FAULTS, &json!({ "rules": rules })).without_key();
+        self.send(&request).await?.read::<Value>(200).map(drop)
+    }
+
+    /// Removes all faults and their counters.
+    pub async fn clear_faults(&self) -> Result<()> {
+        let request = Request { method: Method::DELETE, ..Request::get(Part::Provider, FAULTS) };
+        self.send(&request).await?.read::<Value>(200).map(drop)
+    }
+
+    /// How often a fault, or a test card that acts as one, has taken effect.
+    pub async fn fault_count(&self, fault: &str) -> Result<i64> {
+        let faults = self.ask_processor(FAULTS).await?;
+        Ok(faults["bites"][fault].as_i64().unwrap_or_default())
+    }
+
+    /// The URLs to which the processor sends webhooks.
+    pub async fn webhook_urls(&self) -> Result<Vec<String>> {
+        let listeners = self.ask_processor("/_webhooks").await?;
+        let urls = listeners["endpoints"].as_array().into_iter().flatten();
+        Ok(urls.filter_map(|url| url.as_str().map(str::to_owned)).collect())
+    }
+
+    /// The processor's own event of this type about a payment.
+    pub async fn find_event(&self, kind: &str, payment: Uuid) -> Result<Option<Value>> {
+        let list = self.ask_processor(&format!("/v1/events?type={kind}&limit=100")).await?;
+        let is_about_it = |event: &&Value| {
+            event["data"]["object"]["metadata"]["reference"].as_str() == Some(&payment.to_string())
+        };
+        Ok(list["data"].as_array().into_iter().flatten().find(is_about_it).cloned())
+    }
+}

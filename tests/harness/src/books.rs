@@ -1,0 +1,233 @@
+//! The databases, read as their owners and never written: each session is read-only.
+
+use std::collections::BTreeMap;
+
+use audits::{
+    BooksAgree, Charge, Contents, Database, Delivery, Entered, Order, Payment, Question, Reservation,
+    Settlement, Standing,
+};
+use diesel::sql_types::{Array, BigInt, Text};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::methods::LoadQuery;
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join_all;
+use uuid::Uuid;
+
+use crate::{Error, Kafka, Part, Result};
+
+/// Events that the relay has not published.
+#[derive(Debug, Clone, Copy, QueryableByName)]
+pub struct Backlog {
+    /// Of all tenants.
+    #[diesel(sql_type = BigInt)]
+    pub waiting: i64,
+    /// Of the given tenant.
+    #[diesel(sql_type = BigInt)]
+    pub of_tenant: i64,
+}
+
+/// The lease of a service's outbox.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+pub struct Lease {
+    /// The relay that has the lease, or had it last: it begins with the process id.
+    #[diesel(sql_type = Text)]
+    owner: String,
+    /// Rises each time another relay takes the lease.
+    #[diesel(sql_type = BigInt)]
+    pub epoch: i64,
+}
+
+impl Lease {
+    /// The process that has the lease.
+    pub fn process(&self) -> Option<u32> {
+        self.owner.split('-').next()?.parse().ok()
+    }
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// The databases of an installation.
+#[derive(Debug, Clone)]
+pub struct Books {
+    urls: BTreeMap<Part, String>,
+}
+
+impl Books {
+    /// The databases of [`Part::PROGRAMS`]; `url` gives the owner's URL of each.
+    pub fn new(url: impl Fn(Part) -> String) -> Self {
+        let read_only = |url: String| {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            format!("{url}{separator}options=-c%20default_transaction_read_only%3Don")
+        };
+        Self { urls: Part::PROGRAMS.into_iter().map(|part| (part, read_only(url(part)))).collect() }
+    }
+
+    async fn open(&self, part: Part) -> Result<AsyncPgConnection> {
+        let url = self.urls.get(&part).map_or("", String::as_str);
+        AsyncPgConnection::establish(url).await.map_err(|error| unreadable(part, &error))
+    }
+
+    /// The rows of a query.
+    pub async fn load<T: Send, Q>(&self, part: Part, query: Q) -> Result<Vec<T>>
+    where
+        Q: for<'q> LoadQuery<'static, AsyncPgConnection, T> + Send + 'static,
+    {
+        let mut connection = self.open(part).await?;
+        query.load(&mut connection).await.map_err(|error| unreadable(part, &error))
+    }
+
+    /// The row of a query that always has one.
+    pub async fn one<T: Send, Q>(&self, part: Part, query: Q) -> Result<T>
+    where
+        Q: for<'q> LoadQuery<'static, AsyncPgConnection, T> + Send + 'static,
+    {
+        let mut connection = self.open(part).await?;
+        query.get_result(&mut connection).await.map_err(|error| unreadable(part, &error))
+    }
+
+    /// The number of a query with the column `count`.
+    pub async fn count(&self, part: Part, sql: &str) -> Result<i64> {
+        let count: Count = self.one(part, sql_query(sql)).await?;
+        Ok(count.count)
+    }
+
+    /// The same for a query with the parameter `$1`, a text.
+    pub async fn count_of(&self, part: Part, sql: &str, text: impl ToString) -> Result<i64> {
+        let count: Count = self.one(part, sql_query(sql).bind::<Text, _>(text.to_string())).await?;
+        Ok(count.count)
+    }
+
+    /// The violations that a question finds.
+    pub async fn ask(&self, database: Database, question: &Question) -> Result<Vec<String>> {
+        let part = Part::from(database);
+        let mut connection = self.open(part).await?;
+        question.ask(&mut connection).await.map_err(|error| unreadable(part, &error))
+    }
+
+    /// Asks every question of `audits/`: each with the database it was asked of, and its violations.
+    pub async fn ask_all(&self) -> Result<Vec<(&'static Question, Database, Vec<String>)>> {
+        let asked = audits::ALL.iter().flat_map(|question| question.of.iter().map(move |of| (question, *of)));
+        let ask = async |(question, of): (&'static Question, Database)| {
+            Ok::<_, Error>((question, of, self.ask(of, question).await?))
+        };
+        try_join_all(asked.map(ask)).await
+    }
+
+    /// Every order.
+    pub async fn orders(&self) -> Result<Vec<Order>> {
+        self.load(Part::Orders, sql_query(Order::QUERY)).await
+    }
+
+    /// Every payment, as payments knows it.
+    pub async fn payments(&self) -> Result<Vec<Payment>> {
+        self.load(Part::Payments, sql_query(Payment::QUERY)).await
+    }
+
+    /// Every charge in the processor's books, declined ones included.
+    pub async fn charges(&self) -> Result<Vec<Charge>> {
+        self.load(Part::Provider, sql_query(Charge::QUERY)).await
+    }
+
+    /// All orders with their stock and their money.
+    pub async fn settlement(&self) -> Result<Settlement> {
+        let reservations: Vec<Reservation> =
+            self.load(Part::Inventory, sql_query(Reservation::QUERY)).await?;
+        Ok(Settlement::of(self.orders().await?, reservations, self.payments().await?, self.charges().await?))
+    }
+
+    /// What the processor owes and has kept for each payment: by our ledger, and by its own balance.
+    pub async fn standings(&self) -> Result<[Vec<Standing>; 2]> {
+        let ledger = self.load(Part::Payments, sql_query(Standing::LEDGER)).await?;
+        Ok([ledger, self.load(Part::Provider, sql_query(Standing::BALANCE)).await?])
+    }
+
+    /// Whether our ledger and the processor's balance say the same.
+    pub async fn books_agree(&self) -> Result<BooksAgree> {
+        let [ledger, balance] = self.standings().await?;
+        Ok(BooksAgree::of(ledger, balance))
+    }
+
+    /// What a tenant's services have committed, published and consumed.
+    pub async fn delivery(&self, kafka: &Kafka, tenant: &str) -> Result<Delivery> {
+        let (mut rows, mut entered) = (Vec::new(), BTreeMap::new());
+        for database in Database::SERVICES {
+            let outbox = sql_query(audits::Row::QUERY).bind::<Text, _>(tenant.to_owned());
+            rows.extend(self.load::<audits::Row, _>(database.into(), outbox).await?);
+            let inbox: Vec<Entered> = self.load(database.into(), sql_query(Entered::QUERY)).await?;
+            entered.insert(database, inbox.into_iter().map(|row| row.message_id).collect());
+        }
+        Ok(Delivery::of(rows, kafka.messages(tenant).await?, entered))
+    }
+
+    /// Rows and digest of each table.
+    pub async fn contents(&self, part: Part) -> Result<Contents> {
+        let mut connection = self.open(part).await?;
+        audits::contents(&mut connection).await.map_err(|error| unreadable(part, &error))
+    }
+
+    /// The events of a service that its relay has not published, as far as its cursor tells.
+    pub async fn backlog(&self, part: Part, tenant: &str) -> Result<Backlog> {
+        let query = sql_query(include_str!("../../../audits/facts/backlog.sql"));
+        self.one(part, query.bind::<Text, _>(tenant.to_owned())).await
+    }
+
+    /// The relay that may publish the outbox of a service.
+    pub async fn lease(&self, part: Part) -> Result<Lease> {
+        self.one(part, sql_query("SELECT owner, epoch FROM outbox_lease")).await
+    }
+
+    /// How many calls to the processor are not finished.
+    pub async fn calls_due(&self) -> Result<i64> {
+        self.count(Part::Payments, "SELECT count(*) FROM intent WHERE due_at IS NOT NULL").await
+    }
+
+    /// How many decisions of banks and webhooks to these URLs the processor has still to make.
+    pub async fn webhooks_due(&self, urls: Vec<String>) -> Result<i64> {
+        let query = sql_query(
+            "SELECT (SELECT count(*) FROM event WHERE NOT planned) + (SELECT count(*) FROM bank_decision)
+                  + (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL AND url = ANY ($1)) AS count",
+        );
+        let count: Count = self.one(Part::Provider, query.bind::<Array<Text>, _>(urls)).await?;
+        Ok(count.count)
+    }
+
+    /// How many charges and refunds the processor has made for these payments.
+    pub async fn made_by_processor(&self, payments: &[Uuid]) -> Result<(usize, usize)> {
+        #[derive(QueryableByName)]
+        struct Made {
+            #[diesel(sql_type = BigInt)]
+            charges: i64,
+            #[diesel(sql_type = BigInt)]
+            refunds: i64,
+        }
+        let query = sql_query(
+            "WITH own AS (SELECT id FROM payment_intent WHERE metadata ->> 'reference' = ANY ($1))
+             SELECT (SELECT count(*) FROM charge WHERE payment_intent IN (SELECT id FROM own)) AS charges,
+                    (SELECT count(*) FROM refund WHERE payment_intent IN (SELECT id FROM own)) AS refunds",
+        );
+        let references: Vec<String> = payments.iter().map(Uuid::to_string).collect();
+        let made: Made = self.one(Part::Provider, query.bind::<Array<Text>, _>(references)).await?;
+        let count = |number: i64| usize::try_from(number).unwrap_or_default();
+        Ok((count(made.charges), count(made.refunds)))
+    }
+}
+
+fn unreadable(part: Part, reason: &impl ToString) -> Error {
+    Error::Database { part, reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_names_the_process_that_has_it() {
+        let process = |owner: &str| Lease { owner: owner.to_owned(), epoch: 1 }.process();
+        assert_eq!(process("4711-0c1d"), Some(4711));
+        assert_eq!(process("nobody"), None);
+    }
+}

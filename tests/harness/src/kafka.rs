@@ -1,0 +1,106 @@
+//! The topics of an installation, and the positions of its consumer groups.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use audits::{Database, READERS, Said};
+use contracts::{Stream, Topics};
+use futures_util::future::{try_join, try_join_all};
+use messaging::{Brokers, Received, admin};
+use tokio::net::TcpStream;
+
+use crate::{Error, Result, until};
+
+/// For each consumer, topic and partition: the next offset to be read, and the end.
+pub type Positions = BTreeMap<(Database, Stream, i32), (i64, i64)>;
+
+/// How long a broker that has just started may refuse to answer.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// The brokers, and the names of the topics on them.
+#[derive(Debug, Clone)]
+pub struct Kafka {
+    /// The brokers of the services.
+    pub brokers: Brokers,
+    /// The names.
+    pub topics: Topics,
+}
+
+impl Kafka {
+    /// Whether a broker accepts a connection.
+    pub async fn listens(&self) -> bool {
+        for address in self.brokers.bootstrap().split(',') {
+            if TcpStream::connect(address.trim()).await.is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The position of every consumer. Without a committed offset, a consumer begins at 0.
+    pub async fn positions(&self) -> Result<Positions> {
+        let looks = READERS.map(async |(reader, stream)| {
+            let (group, topic) = (self.topics.group(reader.name()), self.topics.events(stream));
+            let committed = admin::committed_offsets(&self.brokers, &group, &topic);
+            let (committed, ends) = try_join(committed, admin::end_offsets(&self.brokers, &topic)).await?;
+            let position = |(partition, end)| {
+                let next = committed.get(&partition).copied().flatten().unwrap_or(0);
+                ((reader, stream, partition), (next, end))
+            };
+            Ok::<Vec<_>, Error>(ends.into_iter().map(position).collect())
+        });
+        Ok(try_join_all(looks).await?.into_iter().flatten().collect())
+    }
+
+    /// How many messages all consumers together have still to read.
+    pub fn lag(positions: &Positions) -> i64 {
+        positions.values().map(|(next, end)| end - next).sum()
+    }
+
+    /// Sets every consumer group back to offset 0. The consumers must not run.
+    pub async fn rewind(&self) -> Result<()> {
+        for (reader, stream) in READERS {
+            let (group, topic) = (self.topics.group(reader.name()), self.topics.events(stream));
+            admin::rewind_group(&self.brokers, &group, &[&topic]).await?;
+        }
+        Ok(())
+    }
+
+    /// How many messages a topic holds. Nothing here is compacted or transactional, so offsets count messages.
+    pub async fn count(&self, stream: Stream) -> Result<usize> {
+        let ends = admin::end_offsets(&self.brokers, &self.topics.events(stream)).await?;
+        Ok(usize::try_from(ends.values().sum::<i64>()).unwrap_or_default())
+    }
+
+    /// The messages of each topic.
+    pub async fn counts(&self) -> Result<BTreeMap<Stream, usize>> {
+        let mut counts = BTreeMap::new();
+        for stream in Stream::ALL {
+            counts.insert(stream, self.count(stream).await?);
+        }
+        Ok(counts)
+    }
+
+    /// All messages of one tenant, by topic, partition and offset.
+    pub async fn messages(&self, tenant: &str) -> Result<Vec<Said>> {
+        let mut messages = Vec::new();
+        for stream in Stream::ALL {
+            for received in self.read(&self.topics.events(stream)).await? {
+                let message =
+                    Said::read(stream, received).map_err(|reason| Error::unreadable("a message", reason))?;
+                if message.envelope.tenant.as_str() == tenant {
+                    messages.push(message);
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Everything on a topic. A partition has no leader for a moment after a broker has started.
+    pub async fn read(&self, topic: &str) -> Result<Vec<Received>> {
+        until(format!("{topic} can be read"), LIMIT, "./dev status", async || {
+            Ok(Ok(admin::read_all(&self.brokers, topic).await?))
+        })
+        .await
+    }
+}

@@ -1,0 +1,139 @@
+//! The parts of an installation, and the processes of each part.
+
+use std::fmt;
+
+use audits::Database;
+
+/// A server, or a program with a database of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The broker.
+    Kafka,
+    /// The stand-in for the processor.
+    Provider,
+    /// The service of the stock.
+    Inventory,
+    /// The service of the money.
+    Payments,
+    /// The service of the orders.
+    Orders,
+}
+
+impl Part {
+    /// The parts with an outbox and an inbox.
+    pub const SERVICES: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
+    /// The parts with HTTP and a database, in the order of starting: payments needs the address of the provider.
+    pub const PROGRAMS: [Self; 4] = [Self::Provider, Self::Inventory, Self::Payments, Self::Orders];
+
+    /// The name of the part, of its program and of its database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kafka => "kafka",
+            Self::Provider => "provider",
+            Self::Inventory => "inventory",
+            Self::Payments => "payments",
+            Self::Orders => "orders",
+        }
+    }
+
+    /// The file name of its program.
+    pub const fn program(self) -> &'static str {
+        self.name()
+    }
+
+    /// A process that serves; the first has the number 1.
+    pub const fn instance(self, number: usize) -> Instance {
+        Instance { part: self, role: Role::Serve, number }
+    }
+
+    /// A relay that runs as a process of its own.
+    pub const fn relay(self, number: usize) -> Instance {
+        Instance { part: self, role: Role::Relay, number }
+    }
+}
+
+impl From<Database> for Part {
+    fn from(database: Database) -> Self {
+        match database {
+            Database::Orders => Self::Orders,
+            Database::Inventory => Self::Inventory,
+            Database::Payments => Self::Payments,
+            Database::Provider => Self::Provider,
+        }
+    }
+}
+
+/// The command of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Answers requests and consumes messages; contains a relay, unless relays run as processes of their own.
+    Serve,
+    /// Publishes the outbox, and nothing else.
+    Relay,
+}
+
+impl Role {
+    /// The word on the command line.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Serve => "serve",
+            Self::Relay => "relay",
+        }
+    }
+}
+
+/// One process. Its name is `orders`, `orders-2`, `orders-relay` or `orders-relay-2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instance {
+    /// Whose process it is.
+    pub part: Part,
+    /// What it does.
+    pub role: Role,
+    /// 1 or 2.
+    pub number: usize,
+}
+
+impl Instance {
+    /// The processes of an installation with so many instances of each service, in the order of starting.
+    pub fn all(instances: usize, separate_relays: bool) -> Vec<Self> {
+        let numbers = |most: usize| 1..=most;
+        let serving = Part::PROGRAMS.into_iter().flat_map(|part| {
+            numbers(if part == Part::Provider { 1 } else { instances })
+                .map(move |number| part.instance(number))
+        });
+        let relays = Part::SERVICES.into_iter().filter(|_| separate_relays);
+        serving
+            .chain(relays.flat_map(|part| numbers(instances).map(move |number| part.relay(number))))
+            .collect()
+    }
+
+    /// The process of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all(2, true).into_iter().find(|instance| instance.to_string() == name)
+    }
+}
+
+impl fmt::Display for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.part.name())?;
+        if self.role == Role::Relay {
+            f.write_str("-relay")?;
+        }
+        if self.number > 1 { write!(f, "-{}", self.number) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_process_says_what_it_is() {
+        let names = ["orders", "orders-2", "orders-relay", "orders-relay-2"];
+        let [one, two] = [1, 2].map(|number| Part::Orders.instance(number));
+        let expected = [one, two, Part::Orders.relay(1), Part::Orders.relay(2)];
+        assert_eq!(names.map(Instance::named), expected.map(Some));
+        assert_eq!(expected.map(|instance| instance.to_string()), names);
+        assert_eq!((Instance::named("provider-2"), Instance::all(2, true).len()), (None, 13));
+    }
+}

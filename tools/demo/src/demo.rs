@@ -1,0 +1,209 @@
+//! What a step may use: the running parts, a client of this run's own tenant, the topics and the books.
+
+use std::time::Duration;
+
+use audits::Delivery;
+use contracts::{Currency, Money, Topics};
+use futures_util::future::try_join_all;
+use harness::api::{Api, Order, place_order};
+use harness::{Books, Client, Endpoint, Instance, Kafka, Part, Response, Result, until};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::queries::ChargeCall;
+use crate::stack::Stack;
+
+/// How long an order may take when no fault is active, or a fault has just ended.
+pub(crate) const LIMIT: Duration = Duration::from_secs(45);
+
+pub(crate) const TEA: &str = "green-tea";
+pub(crate) const POT: &str = "teapot";
+pub(crate) const TRUFFLE: &str = "white-truffle";
+
+/// SKU, name, price, and how many pieces are delivered.
+pub(crate) const ITEMS: [(&str, &str, Money, i64); 3] = [
+    (TEA, "Green tea, 100 g", Money::new(450, Currency::Eur), 100),
+    (POT, "Teapot", Money::new(2990, Currency::Eur), 10),
+    (TRUFFLE, "White truffle", Money::new(19_900, Currency::Eur), 1),
+];
+
+pub(crate) const VISA: &str = "pm_card_visa";
+
+/// One run of the demo. Its tenant is new, so that the demo can be repeated.
+pub(crate) struct Demo<'s> {
+    pub(crate) stack: &'s Stack,
+    pub(crate) api: Api<'s>,
+    pub(crate) kafka: Kafka,
+    pub(crate) books: Books,
+    pub(crate) tenant: String,
+}
+
+/// What the processor has taken for one payment, in minor units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Charged {
+    pub(crate) charges: usize,
+    pub(crate) amount: i64,
+    pub(crate) refunded: i64,
+}
+
+impl<'s> Demo<'s> {
+    pub(crate) async fn new(stack: &'s Stack) -> Result<Self> {
+        let run = Uuid::new_v4().simple().to_string();
+        let tenant = format!("demo-{}", run.get(..6).unwrap_or(&run));
+        let platform = stack.platform.as_ref();
+        // A connection for each request: the demo kills servers, and a connection that died before a request would
+        // make the request fail for a reason of no interest.
+        let api = client_of(stack, 0, platform.token(&tenant).await?)?;
+        let topics = Topics::with_prefix(platform.topic_prefix());
+        let kafka = Kafka { brokers: platform.brokers().parse()?, topics };
+        let books = Books::new(|part| platform.database(part));
+        Ok(Self { stack, api, kafka, books, tenant })
+    }
+
+    /// A client with so many open connections to a part, so that as many requests arrive at the same moment. `path` is
+    /// read to open them.
+    pub(crate) async fn with_connections(&self, number: usize, part: Part, path: &str) -> Result<Api<'s>> {
+        let api = client_of(self.stack, number, self.api.client().token().to_owned())?;
+        try_join_all((0..number).map(|_| api.get(part, path))).await?;
+        Ok(api)
+    }
+
+    /// Places an order for one tea.
+    pub(crate) async fn order_tea(&self, card: &str, reference: &str) -> Result<Order> {
+        self.api.send(&place_order(&[(TEA, 1)], card, reference)).await?.read(201)
+    }
+
+    /// Waits until the order is confirmed or cancelled.
+    pub(crate) async fn ends(&self, order: Uuid) -> Result<Order> {
+        until(
+            format!("order {order} is confirmed or cancelled"),
+            LIMIT,
+            "./dev logs, ./dev topics",
+            async || {
+                let order = self.api.order(order).await?;
+                Ok(if order.is_open() { Err(order.outcome()) } else { Ok(order) })
+            },
+        )
+        .await
+    }
+
+    /// Waits until the order has ended and, if confirmed, its stock has shipped: the next step then sees stable stock.
+    pub(crate) async fn ships(&self, order: Uuid) -> Result<Order> {
+        let ended = self.ends(order).await?;
+        if ended.status == "confirmed" {
+            self.reservation_becomes(order, "shipped").await?;
+        }
+        Ok(ended)
+    }
+
+    /// Waits until the reservation of an order has a status.
+    pub(crate) async fn reservation_becomes(&self, order: Uuid, status: &str) -> Result<()> {
+        let condition = format!("the reservation of {order} is {status}");
+        until(condition, LIMIT, "./dev logs inventory", async || {
+            let seen = self.api.reservation(order).await?;
+            Ok(if seen == status { Ok(()) } else { Err(seen) })
+        })
+        .await
+    }
+
+    /// What the processor's books say about the money of an order.
+    pub(crate) async fn charged_for(&self, order: &Order) -> Result<Charged> {
+        match order.payment_id {
+            Some(payment) => self.charged(payment).await,
+            None => Ok(Charged::default()),
+        }
+    }
+
+    /// What the processor's books say about a payment.
+    pub(crate) async fn charged(&self, payment: Uuid) -> Result<Charged> {
+        let charges = self.books.charges().await?;
+        let own = charges.iter().filter(|charge| charge.succeeded && charge.payment() == Some(payment));
+        Ok(own.fold(Charged::default(), |sum, charge| Charged {
+            charges: sum.charges + 1,
+            amount: sum.amount + charge.amount,
+            refunded: sum.refunded + charge.refunded,
+        }))
+    }
+
+    /// The call by which payments charged the card of an order.
+    pub(crate) async fn charge_call_of(&self, order: &Order) -> Result<ChargeCall> {
+        match order.payment_id {
+            Some(payment) => self.charge_call(payment).await,
+            None => Ok(ChargeCall::default()),
+        }
+    }
+
+    /// Sets faults at the processor while the work runs, and removes them afterwards.
+    pub(crate) async fn with_faults<T>(
+        &self,
+        rules: &Value,
+        work: impl AsyncFnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.api.set_faults(rules).await?;
+        let done = work().await;
+        self.api.clear_faults().await?;
+        done
+    }
+
+    /// The separate relay that has the lease of a service, and the epoch of the lease.
+    pub(crate) async fn active_relay(&self, part: Part) -> Result<(Instance, i64)> {
+        self.relay_after(part, 0).await
+    }
+
+    /// Waits until a relay has taken the lease with a later epoch.
+    pub(crate) async fn relay_after(&self, part: Part, epoch: i64) -> Result<(Instance, i64)> {
+        let condition = format!("a relay of {} has taken the lease", part.name());
+        until(condition, LIMIT, "./dev status", async || {
+            let lease = self.books.lease(part).await?;
+            for relay in self.stack.relays(part) {
+                let process = self.stack.platform.process(relay).await?;
+                if lease.epoch > epoch && process.is_some() && process == lease.process() {
+                    return Ok(Ok((relay, lease.epoch)));
+                }
+            }
+            Ok(Err(format!("{lease:?}")))
+        })
+        .await
+    }
+
+    /// What the services have committed, published and consumed for this tenant.
+    pub(crate) async fn delivery(&self) -> Result<Delivery> {
+        self.books.delivery(&self.kafka, &self.tenant).await
+    }
+
+    /// Waits until nothing is in progress: no call to the processor, no webhook, no event to publish or to consume.
+    ///
+    /// The ends of the topics are read before and after. Otherwise a message that came meanwhile would be overlooked.
+    pub(crate) async fn settled(&self) -> Result<()> {
+        until("nothing is in progress", LIMIT, "./dev topics, ./dev logs", async || {
+            let before = self.kafka.positions().await?;
+            let lag = Kafka::lag(&before);
+            let calls = self.books.calls_due().await?;
+            let webhooks = self.books.webhooks_due(self.api.webhook_urls().await?).await?;
+            let looks = Part::SERVICES.map(|part| self.books.backlog(part, &self.tenant));
+            let waiting: i64 = try_join_all(looks).await?.iter().map(|backlog| backlog.waiting).sum();
+            if (lag, calls, webhooks, waiting) != (0, 0, 0, 0) {
+                return Ok(Err(format!(
+                    "{waiting} events to publish, {lag} messages to consume, {calls} calls to the processor, \
+                     {webhooks} webhooks of the processor"
+                )));
+            }
+            let after = self.kafka.positions().await?;
+            Ok(if before == after { Ok(()) } else { Err("new messages".to_owned()) })
+        })
+        .await
+    }
+}
+
+fn client_of(stack: &Stack, connections: usize, token: String) -> Result<Api<'_>> {
+    let endpoints = |part| {
+        let endpoint = |instance| Endpoint { instance, address: stack.platform.address(instance) };
+        stack.in_turn(part).into_iter().map(endpoint).collect()
+    };
+    Ok(Api::new(Client::new(connections, token)?, endpoints))
+}
+
+/// The response to the client that executed the command; the others are replays.
+pub(crate) fn first_execution(answers: &[(Response, usize)]) -> Option<&Response> {
+    answers.iter().map(|(response, _)| response).find(|response| !response.is_replay())
+}

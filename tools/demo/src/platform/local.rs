@@ -1,0 +1,166 @@
+//! The parts as `./dev` runs them: the demo breaks things with the same commands as a person at the terminal.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+use futures_util::FutureExt;
+use harness::{CommandOutput, Context, Error, Instance, Part, Result, host_of};
+use tokio::process::Command;
+
+use super::{Action, Pending, Platform, life_setting, owner_url};
+
+/// The script, and what it says about its stack.
+pub(crate) struct Local {
+    dev: PathBuf,
+    /// Where the script writes the process ids.
+    run: PathBuf,
+    port_base: u16,
+    instances: usize,
+    /// `host:port` of PostgreSQL.
+    postgres: String,
+    brokers: String,
+    topic_prefix: String,
+    webhook_secret: String,
+}
+
+/// Settings of a process on top of its usual ones.
+type Settings<'a> = &'a [(&'static str, String)];
+
+impl Local {
+    pub(crate) fn from_environment(instances: usize) -> Result<Self> {
+        let given = |name: &'static str| env::var(name).map_err(|_| Error::Environment(name));
+        let port_base = given("IDEM_PORT_BASE")?;
+        Ok(Self {
+            dev: given("IDEM_DEV")?.into(),
+            run: PathBuf::from(given("IDEM_DEV_DIR")?).join("run"),
+            port_base: port_base.parse().map_err(|_| Error::Environment("IDEM_PORT_BASE"))?,
+            instances,
+            postgres: host_of(&given("IDEM_POSTGRES_URL")?).to_owned(),
+            brokers: given("IDEM_KAFKA_BROKERS")?,
+            topic_prefix: env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default(),
+            // During a rotation there are two secrets; the newest comes first.
+            webhook_secret: given("IDEM_WEBHOOK__SECRET")?.split(',').next().unwrap_or_default().to_owned(),
+        })
+    }
+
+    async fn run(&self, arguments: &[&str], settings: Settings<'_>) -> Result<CommandOutput> {
+        let mut command = Command::new(&self.dev);
+        command.args(arguments).env_remove("IDEM_CRASH");
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
+        let output = command.output().await.context(format!("run ./dev {}", arguments.join(" ")))?;
+        Ok(CommandOutput::from(output))
+    }
+
+    async fn dev(&self, command: &str, names: &[String], settings: Settings<'_>) -> Result<String> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let words = [&[command], names.as_slice()].concat();
+        self.run(&words, settings).await?.expect_success(format!("./dev {}", words.join(" ")))
+    }
+
+    async fn act_on(&self, action: Action<'_>, on: &[Instance]) -> Result<()> {
+        let names: Vec<String> = on.iter().map(Instance::to_string).collect();
+        let signal = match action {
+            Action::Start => return self.dev("up", &names, &[]).await.map(drop),
+            Action::StartArmed(point) => {
+                return self.dev("up", &names, &[("IDEM_CRASH", point.to_owned())]).await.map(drop);
+            }
+            Action::Restart { order_life } => {
+                self.dev("down", &names, &[]).await?;
+                let settings = life_setting("IDEM_SAGA__EXPIRY_SECONDS", order_life);
+                return self.dev("up", &names, &settings).await.map(drop);
+            }
+            Action::Stop => return self.dev("down", &names, &[]).await.map(drop),
+            Action::Kill => "kill",
+            Action::Pause => "pause",
+            Action::Resume => "resume",
+        };
+        for name in names {
+            self.dev(signal, &[name], &[]).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Platform for Local {
+    fn instances(&self) -> usize {
+        self.instances
+    }
+
+    fn has_crash_points(&self) -> bool {
+        true
+    }
+
+    /// Ports count from the base; those of second instances are ten higher.
+    fn address(&self, instance: Instance) -> String {
+        let offset = match instance.part {
+            Part::Orders => 1,
+            Part::Payments => 2,
+            Part::Inventory => 3,
+            Part::Provider => 4,
+            Part::Kafka => 41,
+        };
+        let second = if instance.number > 1 { 10 } else { 0 };
+        format!("127.0.0.1:{}", self.port_base + offset + second)
+    }
+
+    fn database(&self, part: Part) -> String {
+        owner_url(&self.postgres, part)
+    }
+
+    fn brokers(&self) -> String {
+        self.brokers.clone()
+    }
+
+    fn topic_prefix(&self) -> String {
+        self.topic_prefix.clone()
+    }
+
+    fn process(&self, instance: Instance) -> Pending<'_, Option<u32>> {
+        let written = fs::read_to_string(self.run.join(format!("{instance}.pid"))).ok();
+        let pid = written.and_then(|text| text.split_whitespace().next()?.parse().ok());
+        async move { Ok(pid) }.boxed_local()
+    }
+
+    fn token<'a>(&'a self, tenant: &'a str) -> Pending<'a, String> {
+        async move {
+            let words = ["--tenant", tenant, "--client", "demo"].map(str::to_owned);
+            Ok(self.dev("token", &words, &[]).await?.trim().to_owned())
+        }
+        .boxed_local()
+    }
+
+    fn webhook_secret(&self) -> String {
+        self.webhook_secret.clone()
+    }
+
+    fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput> {
+        async move { self.run(&[&["run", of.name()], command].concat(), &[]).await }.boxed_local()
+    }
+
+    fn act<'a>(&'a self, action: Action<'a>, on: &'a [Instance]) -> Pending<'a, ()> {
+        self.act_on(action, on).boxed_local()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_instance_has_a_port_of_its_own_ten_higher() {
+        let (empty, run) = (String::new, PathBuf::new);
+        let local = Local {
+            dev: run(),
+            run: run(),
+            port_base: 8080,
+            instances: 2,
+            postgres: empty(),
+            brokers: empty(),
+            topic_prefix: empty(),
+            webhook_secret: empty(),
+        };
+        let addresses = [1, 2].map(|number| local.address(Part::Payments.instance(number)));
+        assert_eq!(addresses, ["127.0.0.1:8082", "127.0.0.1:8092"]);
+    }
+}
