@@ -7,22 +7,24 @@ use crate::modules::{ModulePath, Modules};
 /// name one item of `lib.rs`: the service's type, because handlers need it for their context.
 const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
-    ("api", &["transitions", "ledger", "store", "domain", "views", "error", "settings"]),
-    ("consumers", &["transitions", "store", "domain", "processor"]),
-    ("jobs", &["transitions", "reconcile", "worker", "store", "domain", "settings"]),
-    ("operator", &["transitions", "ledger", "reconcile", "processor", "store", "domain", "settings"]),
-    ("webhooks", &["transitions", "processor", "store", "domain", "error", "settings"]),
+    ("api", &["transitions", "webhooks", "ledger", "store", "domain", "views", "error", "settings"]),
+    // The consumer registers the warnings of `inbox discard`, which are in `operator`.
+    ("consumers", &["transitions", "operator", "processor", "store", "domain"]),
+    ("jobs", &["transitions", "worker", "reconcile", "store", "domain", "settings"]),
+    ("operator", &["transitions", "reconcile", "ledger", "processor", "store", "domain", "settings"]),
+    // The rooms of payments behind the entries.
     ("worker", &["transitions", "processor", "store", "domain", "settings"]),
+    ("webhooks", &["transitions", "processor", "store", "domain", "error", "settings"]),
     ("reconcile", &["transitions", "processor", "store", "domain", "settings"]),
     // The one place that locks, decides, writes and announces.
     ("transitions", &["ledger", "processor", "store", "domain", "views", "error"]),
     ("ledger", &["store", "domain"]),
-    // The client of the outside system: no tables.
-    ("processor", &["domain", "settings"]),
+    // The client of the outside system: it knows no table.
+    ("processor", &["domain"]),
     ("views", &["store", "domain"]),
-    ("error", &["domain"]),
+    ("error", &["transitions", "domain"]),
     ("store", &["domain", "schema"]),
-    ("settings", &[]),
+    ("settings", &["processor"]),
     ("schema", &[]),
     ("domain", &[]),
 ];
