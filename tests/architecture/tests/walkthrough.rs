@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! docs/walkthrough.md leads to files and symbols that exist, and an afternoon is enough for its path.
+//! Links of documents lead to files and symbols that exist, and an afternoon is enough for the walkthrough's path.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,20 +69,35 @@ fn section<'a>(text: &'a str, heading: &str) -> &'a str {
     after.split("\n## ").next().unwrap()
 }
 
+/// The documents whose links are checked: those at the root, and all of docs.
+fn documents() -> Vec<PathBuf> {
+    let folders = [docs().join(".."), docs(), docs().join("decisions")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
+    files.filter(|file| file.extension().is_some_and(|ending| ending == "md")).collect()
+}
+
 #[test]
-fn every_link_of_the_walkthrough_leads_to_a_file_and_its_symbol() {
+fn every_link_of_the_documents_leads_to_a_file_and_its_symbol() {
     let mut links_to_symbols = 0;
-    for document in ["walkthrough.md", "architecture.md", "glossary.md"] {
-        let text = fs::read_to_string(docs().join(document)).unwrap();
+    let mut missing = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap();
         for (label, target) in links(&text) {
-            let file = docs().join(target.split('#').next().unwrap());
-            assert!(file.exists(), "{document} links {target}, which does not exist");
-            let Some(symbol) = symbol(&label).filter(|_| file.is_file()) else { continue };
+            let file = document.parent().unwrap().join(target.split('#').next().unwrap());
+            let Some(symbol) = symbol(&label).filter(|_| file.is_file()) else {
+                if !file.exists() {
+                    missing.push(format!("{}: {target} does not exist", document.display()));
+                }
+                continue;
+            };
             links_to_symbols += 1;
-            let text = fs::read_to_string(&file).unwrap();
-            assert!(defines(&text, symbol), "{document}: {target} does not define {symbol}");
+            if !defines(&fs::read_to_string(&file).unwrap(), symbol) {
+                missing.push(format!("{}: {target} does not define {symbol}", document.display()));
+            }
         }
     }
+    assert!(missing.is_empty(), "{} dead links:\n  {}", missing.len(), missing.join("\n  "));
     assert!(links_to_symbols >= 20, "the documents link {links_to_symbols} symbols: were they read?");
 }
 
