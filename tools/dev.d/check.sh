@@ -9,7 +9,7 @@ check() {
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation shell no_markers file_sizes; do
+  for rule in format lints documentation shell no_markers file_sizes retired_words; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done
@@ -62,6 +62,35 @@ check_file_sizes() {
     fi
   done < <(sources)
   return "$long"
+}
+
+# Refuses the identifiers of retired-words.txt. A comment line may hold such a word, because it is prose.
+check_retired_words() {
+  local list=tools/dev.d/retired-words.txt pattern replacement allowed path exempt hits status=0
+  while IFS=$'\t' read -r pattern replacement allowed; do
+    [[ -n $pattern && $pattern != \#* ]] || continue
+    exempt='^$'
+    for path in $allowed; do
+      [[ -e $path ]] || { say "$list allows '$pattern' in $path, which does not exist" && status=1; }
+      exempt+="|^\\./$path[:/]"
+    done
+    if ! grep -qE -- "$pattern" <<<'' && (($? > 1)); then
+      say "$list: '$pattern' is no regular expression"
+      status=1
+      continue
+    fi
+    hits=$(code_files | xargs -0 grep -nHE -- "$pattern" |
+      grep -vE '^[^:]*:[0-9]+:[[:space:]]*(//|--|# )' | grep -vE -- "$exempt") || continue
+    say "$hits"
+    say "'$pattern' is retired; write instead: ${replacement:-another word}"
+    status=1
+  done <"$list"
+  return "$status"
+}
+
+code_files() { # names ended by NUL
+  find . \( -name target -o -name '.dev*' -o -name .git -o -name node_modules \) -prune -o \
+    -type f \( -name '*.rs' -o -name '*.sh' -o -name '*.sql' -o -name '*.toml' -o -path ./dev \) -print0
 }
 
 # Every file that people wrote, names ended by NUL.
