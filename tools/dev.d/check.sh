@@ -66,16 +66,18 @@ check_file_sizes() {
 
 # Refuses the identifiers of retired-words.txt. A comment line may hold such a word, because it is prose.
 check_retired_words() {
-  local list=tools/dev.d/retired-words.txt pattern replacement allowed path exempt hits status=0
+  local list=tools/dev.d/retired-words.txt pattern replacement allowed path exempt hits valid status=0
   while IFS=$'\t' read -r pattern replacement allowed; do
     [[ -n $pattern && $pattern != \#* ]] || continue
     exempt='^$'
     for path in $allowed; do
       [[ -e $path ]] || { say "$list allows '$pattern' in $path, which does not exist" && status=1; }
-      exempt+="|^\\./$path[:/]"
+      exempt+="|^\\./${path}[:/]"
     done
-    if ! grep -qE -- "$pattern" <<<'' && (($? > 1)); then
-      say "$list: '$pattern' is no regular expression"
+    valid=0
+    grep -qE -- "$pattern" <<<'' || valid=$?
+    if ((valid > 1)); then
+      say "$list: '$pattern' is not a regular expression"
       status=1
       continue
     fi

@@ -14,6 +14,7 @@ command_lines() {
   cd "$ROOT" || exit
   {
     find_in_sources Cargo.toml | sed 's|^\./||; s|/*Cargo.toml$||; s|^|crate |'
+    # shellcheck disable=SC2016 # expands in awk
     find_in_sources '*.rs' | sort | xargs awk '
       FNR == 1 { previous = "" }
       previous ~ /^#\[cfg\(test\)\]/ && /^(pub(\([a-z]+\))? )?mod [a-z_0-9]+;/ {
