@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The house rules that need no server: format, lints, documentation, and what no tool knows. All are tried, so
-# that one run names everything.
+# The checks that need no server: format, lints, documentation, shell scripts, markers, file sizes, retired words.
+# All of them run, so that one run reports every failure.
 
-MAX_LINES=350 # a .rs file that grows beyond has two subjects
+MAX_LINES=350 # a longer .rs file has two subjects
 
 check() {
   local failed=() rule
@@ -19,7 +19,7 @@ check() {
 
 check_format() { cargo fmt --all --check; }
 
-# A ban whose path no longer exists is only a warning to clippy, even with -D warnings: it would ban nothing.
+# Fails if clippy.toml bans a path that does not exist. Clippy only warns about it, even with -D warnings.
 check_lints() {
   local output=$LOG_DIR/clippy.log
   cargo clippy --workspace --all-targets --features "$FEATURES" -- -D warnings 2>&1 | tee "$output" || return
@@ -29,7 +29,7 @@ check_lints() {
   fi
 }
 
-# Libraries, and the program that has none beside it; a program named like its library would overwrite its pages.
+# Libraries, and devtool, which has none. A program with the name of its library would overwrite the library's pages.
 check_documentation() {
   RUSTDOCFLAGS="-D warnings" cargo doc --no-deps "${EVERYTHING[@]}" --lib --bin devtool
 }
@@ -42,7 +42,7 @@ check_shell() {
   fi
 }
 
-# What is not done is an issue, not a remark.
+# Open work belongs in an issue, not in a comment.
 check_no_markers() {
   local pattern='TO''DO|FIX''ME'
   if sources | xargs -0 grep -nIwE "$pattern" /dev/null; then
