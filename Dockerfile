@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# One image with every program; a container's command says which one it runs: `orders serve`.
+# One image with every program. The command of a container chooses the program: `orders serve`.
 
 FROM rust:1.95.0-slim-bookworm AS build
 # librdkafka is C, and its build looks for a C++ compiler too.
@@ -9,8 +9,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /idem
 COPY . .
-# The caches keep what the dependencies compiled to; the programs are copied out, as a cache is in no image. cargo trusts
-# a file's time, and checkouts share the cache: so whatever is ours counts as new.
+# The caches keep compiled dependencies. The programs are copied out, because the image does not contain the caches. Cargo
+# compares the times of files, and checkouts share the cache, so every file of ours gets a new time.
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/idem/target,sharing=locked \
     find . -path ./target -prune -o -type f -exec touch {} + \
@@ -19,9 +19,9 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     && for program in orders payments inventory stripe-sim devtool; do \
          install -D -t /programs "target/release/$program"; \
        done
-# A program with crash points ends itself where a variable tells it to: tests want that, and nobody else.
+# A program with crash points can be ended by an environment variable. Only tests need that, so the build refuses it.
 RUN if grep -alF idem-crash-point: /programs/*; then echo "these have crash points" >&2; exit 1; fi
-# Whose volume begins as a copy of this folder can write to it; see `identity` in docker-compose.yml.
+# A new volume is a copy of this folder, with its owner. So `identity` of docker-compose.yml can write to its volume.
 RUN install -d -o 65533 -g 65533 -m 0755 /keys
 
 FROM gcr.io/distroless/cc-debian12:nonroot

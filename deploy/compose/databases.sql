@@ -1,9 +1,9 @@
--- Runs once, when the volume is new: the databases and roles that `devtool databases` makes for ./dev.
--- A role's password is its name. That is for development alone: nothing beyond this machine reaches the server.
+-- Runs once, when the volume is new. Makes the same databases and roles as `devtool databases` does for ./dev.
+-- The password of a role is its name. This is for development: only this machine reaches the server.
 
-CREATE ROLE idem_service NOLOGIN; -- migrations grant to it by name
+CREATE ROLE idem_service NOLOGIN; -- migrations grant rights to this role
 
--- psql runs each statement that these queries return.
+-- psql runs each statement that this query returns.
 SELECT format(statement, name, name || '_owner', name || '_service')
 FROM unnest(ARRAY['orders', 'payments', 'inventory', 'provider']) AS name,
      unnest(ARRAY[

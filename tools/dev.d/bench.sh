@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The benchmark: release programs, without crash points, beside what PostgreSQL and Kafka can do on their own.
+# The benchmark: release programs without crash points, next to PostgreSQL and Kafka alone.
 
-# What is measured, and what measures. Built like the programs of the container images: no test's features.
+# The programs that are measured, and those that measure. Built without features, like the container image.
 MEASURED=(-p orders -p inventory -p payments -p stripe-sim)
 MEASURING=(-p bench -p devtool)
 
@@ -25,7 +25,7 @@ build_release_programs() {
     (cd "$ROOT" && cargo build --release --bins "${MEASURED[@]}" "${MEASURING[@]}" 9>&-) >&2 ||
       die "the build failed: see above"
   fi
-  IDEM_SKIP_BUILD=yes # `up` would build debug programs, which nobody needs here
+  IDEM_SKIP_BUILD=yes # otherwise `up` would build debug programs
 }
 
 run_bench() {
@@ -38,7 +38,7 @@ run_bench() {
   "$BIN_DIR/bench" "$@"
 }
 
-# The commit, and whether the tree differs from it.
+# The commit, and whether the working tree differs from it.
 measured_commit() {
   local commit changed
   commit=$(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null) || commit=unknown

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# The house rules that need no server: format, lints, documentation, and what no tool knows. All are tried, so
-# that one run names everything.
+# The checks that need no server: format, lints, documentation, shell scripts, markers, file sizes, retired words.
+# All of them run, so that one run reports every failure.
 
-MAX_LINES=350 # a .rs file that grows beyond has two subjects
+MAX_LINES=350 # a longer .rs file has two subjects
 
 check() {
   local failed=() rule
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation shell no_markers file_sizes; do
+  for rule in format lints documentation shell no_markers file_sizes retired_words; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done
@@ -19,7 +19,7 @@ check() {
 
 check_format() { cargo fmt --all --check; }
 
-# A ban whose path no longer exists is only a warning to clippy, even with -D warnings: it would ban nothing.
+# Fails if clippy.toml bans a path that does not exist. Clippy only warns about it, even with -D warnings.
 check_lints() {
   local output=$LOG_DIR/clippy.log
   cargo clippy --workspace --all-targets --features "$FEATURES" -- -D warnings 2>&1 | tee "$output" || return
@@ -29,7 +29,7 @@ check_lints() {
   fi
 }
 
-# Libraries, and the program that has none beside it; a program named like its library would overwrite its pages.
+# Libraries, and devtool, which has none. A program with the name of its library would overwrite the library's pages.
 check_documentation() {
   RUSTDOCFLAGS="-D warnings" cargo doc --no-deps "${EVERYTHING[@]}" --lib --bin devtool
 }
@@ -42,7 +42,7 @@ check_shell() {
   fi
 }
 
-# What is not done is an issue, not a remark.
+# Open work belongs in an issue, not in a comment.
 check_no_markers() {
   local pattern='TO''DO|FIX''ME'
   if sources | xargs -0 grep -nIwE "$pattern" /dev/null; then
@@ -62,6 +62,37 @@ check_file_sizes() {
     fi
   done < <(sources)
   return "$long"
+}
+
+# Refuses the identifiers of retired-words.txt. A comment line may hold such a word, because it is prose.
+check_retired_words() {
+  local list=tools/dev.d/retired-words.txt pattern replacement allowed path exempt hits valid status=0
+  while IFS=$'\t' read -r pattern replacement allowed; do
+    [[ -n $pattern && $pattern != \#* ]] || continue
+    exempt='^$'
+    for path in $allowed; do
+      [[ -e $path ]] || { say "$list allows '$pattern' in $path, which does not exist" && status=1; }
+      exempt+="|^\\./${path}[:/]"
+    done
+    valid=0
+    grep -qE -- "$pattern" <<<'' || valid=$?
+    if ((valid > 1)); then
+      say "$list: '$pattern' is not a regular expression"
+      status=1
+      continue
+    fi
+    hits=$(code_files | xargs -0 grep -nHE -- "$pattern" |
+      grep -vE '^[^:]*:[0-9]+:[[:space:]]*(//|--|# )' | grep -vE -- "$exempt") || continue
+    say "$hits"
+    say "'$pattern' is retired; write instead: ${replacement:-another word}"
+    status=1
+  done <"$list"
+  return "$status"
+}
+
+code_files() { # names ended by NUL
+  find . \( -name target -o -name '.dev*' -o -name .git -o -name node_modules \) -prune -o \
+    -type f \( -name '*.rs' -o -name '*.sh' -o -name '*.sql' -o -name '*.toml' -o -path ./dev \) -print0
 }
 
 # Every file that people wrote, names ended by NUL.

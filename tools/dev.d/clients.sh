@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Strangers' programs on both sides of the processor's protocol: Stripe's own libraries drive our provider, and Stripe's
-# stand-in looks at the requests of our client. All of it is pinned, and lies under .dev/cache.
+# Runs Stripe's own programs on both sides of the API: Stripe's libraries call the provider, and stripe-mock checks the
+# requests of our client. Their versions are pinned, and they are installed under .dev/cache.
 
 CLIENTS=$ROOT/tests/clients
 STRIPE_MOCK_VERSION=v0.203.0
@@ -16,21 +16,21 @@ command_clients() {
   with_parts postgres -- run_clients
 }
 
-# Debian splits what every Python has otherwise.
+# Debian packs the module venv separately.
 require_venv() {
   python3 -c 'import ensurepip, venv' 2>/dev/null || require python3-venv
 }
 
-# What the library itself asks for.
+# Stripe's library needs Node 20.
 require_node() {
   local version
   version=$(node --version)
   if ! [[ $version =~ ^v([0-9]+) ]] || ((BASH_REMATCH[1] < 20)); then
-    die "Node is $version, and Stripe's library needs 20 or newer: https://nodejs.org tells how"
+    die "Node is $version, and Stripe's library needs 20 or newer: see https://nodejs.org"
   fi
 }
 
-# One folder for each content of the pins, so that a new pin is a new folder.
+# The folder's name has the checksum of the pinned versions, so that a new version gets a new folder.
 clients_home() {
   local sum
   sum=$(cat "$CLIENTS/python/requirements.txt" "$CLIENTS/node/package-lock.json" | cksum)
@@ -75,15 +75,15 @@ run_clients() {
   home=$(clients_home)
   export_servers
   cd "$ROOT" || exit
-  say "== Stripe's libraries drive the provider"
+  say "== Stripe's libraries call the provider"
   IDEM_CLIENTS_PYTHON=$home/python/bin/python IDEM_CLIENTS_NODE=$home/node \
-    test_ignored -p clients --test official -- || die "a library was not served: see above"
-  say "== stripe-mock takes every request of payments' client"
-  ask_stripe_mock "$home/bin/stripe-mock" || die "stripe-mock did not take a request: see above"
+    test_ignored -p clients --test official -- || die "a check of a library failed: see above"
+  say "== stripe-mock accepts every request of payments' client"
+  ask_stripe_mock "$home/bin/stripe-mock" || die "stripe-mock refused a request: see above"
   say "clients passed: Stripe's libraries for Python and Node, and stripe-mock $STRIPE_MOCK_VERSION"
 }
 
-# In a shell of its own, so that the stranger's process ends with it, also on Ctrl-C.
+# In a subshell, so that stripe-mock ends with it, also on Ctrl-C.
 ask_stripe_mock() ( # program
   port=$((IDEM_PORT_BASE + 51))
   ! port_is_open "$port" || die "port $port, for stripe-mock, is taken: set IDEM_PORT_BASE to another number"
@@ -96,7 +96,7 @@ ask_stripe_mock() ( # program
     test_ignored -p payments --features payments/crash-points --test payments mock:: --
 )
 
-# Tests that need what was installed here. A name that finds none is a failure.
+# Runs ignored tests, which need these programs. It fails if no test has the name.
 test_ignored() { # cargo-arguments... --
   local output=$LOG_DIR/clients.log
   cargo test --quiet "$@" --ignored --nocapture 2>&1 | tee "$output" &&

@@ -1,13 +1,14 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # read by the other subjects
-# What every subject needs: where things lie, which ports, how to speak and how to wait.
+# shellcheck disable=SC2034 # the other files read these variables
+# Shared by every file of tools/dev.d: folders, settings, messages, long steps, ports, the lock, and the environment
+# file that tells later commands how the parts were started.
 
 IDEM_DEV_DIR=${IDEM_DEV_DIR:-$ROOT/.dev}
 [[ $IDEM_DEV_DIR == /* ]] || IDEM_DEV_DIR=$PWD/$IDEM_DEV_DIR
-RUN_DIR=$IDEM_DEV_DIR/run     # NAME.pid of what runs, and `environment`: how it was started
+RUN_DIR=$IDEM_DEV_DIR/run     # NAME.pid of running parts, and `environment`: how they were started
 LOG_DIR=$IDEM_DEV_DIR/log     # NAME.log
 KEYS_DIR=$IDEM_DEV_DIR/keys   # the development signing key and its JWKS
-CACHE_DIR=$IDEM_DEV_DIR/cache # what was fetched; survives `down --wipe`
+CACHE_DIR=$IDEM_DEV_DIR/cache # downloads; `down --wipe` keeps them
 mkdir -p "$RUN_DIR" "$LOG_DIR" "$CACHE_DIR"
 
 BIN_DIR=${CARGO_TARGET_DIR:-$ROOT/target}
@@ -27,11 +28,11 @@ usage_error() { # message...
   exit 2
 }
 
-# Runs a long step: its output goes to a log, its name and elapsed time to the terminal.
+# Runs a long step. Its output goes to a log; its name and elapsed time go to the terminal.
 step() { # title command...
   local title=$1 log=$LOG_DIR/step.log started=$SECONDS job ticks=0
   shift
-  "$@" >"$log" 2>&1 </dev/null & # keeps descriptor 9: the lock lasts until the step has ended
+  "$@" >"$log" 2>&1 </dev/null & # inherits descriptor 9, so the lock lasts until the step has ended
   job=$!
   while kill -0 "$job" 2>/dev/null; do
     if [[ -t 2 ]]; then
@@ -57,7 +58,7 @@ port_is_open() { # port
   (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# Two checkouts need two port bases; a stranger on a port is better named than waited for.
+# Fails at once if another program listens on the port. Two checkouts need two port bases.
 refuse_taken_port() { # name
   local port
   port=$(port_of "$1") || return 0
@@ -65,8 +66,8 @@ refuse_taken_port() { # name
     die "port $port, for $1, is taken: stop what listens there, or set IDEM_PORT_BASE to another number"
 }
 
-# One script at a time starts and stops things in this checkout; kill -9 of the holder frees the lock.
-# Whatever is started from here must close descriptor 9, or it would hold the lock for as long as it lives.
+# Only one ./dev at a time starts and stops parts in this checkout. kill -9 of the holder releases the lock.
+# A part that is started from here must close descriptor 9. Otherwise the part would hold the lock as long as it runs.
 locked() { # function arguments...
   (
     if command -v flock >/dev/null && ! flock -n 9; then
@@ -77,7 +78,7 @@ locked() { # function arguments...
   ) 9>"$RUN_DIR/lock"
 }
 
-# ---- what runs already decides, so that later commands need not repeat how it was started ----
+# Running parts decide the settings, so that later commands need not repeat them.
 
 load_environment() {
   local line
@@ -92,7 +93,7 @@ load_environment() {
     done <"$RUN_DIR/environment"
   fi
   export IDEM_PORT_BASE=${IDEM_PORT_BASE:-8080}
-  # shellcheck disable=SC2015 # either test failing is what the message is for
+  # shellcheck disable=SC2015 # the message is for the failure of either test
   [[ $IDEM_PORT_BASE =~ ^[0-9]{4,5}$ ]] && ((IDEM_PORT_BASE >= 1024 && IDEM_PORT_BASE <= 64000)) ||
     die "IDEM_PORT_BASE is '$IDEM_PORT_BASE': it must be a number from 1024 to 64000"
   IDEM_INSTANCES=${IDEM_INSTANCES:-1}
@@ -104,7 +105,7 @@ load_environment() {
   KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-$OWN_KAFKA_BROKERS}
 }
 
-# Whether somebody else runs the server: then it is used as it is, and neither started nor stopped here.
+# Whether the environment names the server. ./dev then neither starts nor stops it.
 is_given() { # postgres | kafka
   case $1 in
     postgres) [[ $POSTGRES_URL != "$OWN_POSTGRES_URL" ]] ;;

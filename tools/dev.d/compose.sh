@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The demo against docker compose. The demo itself runs on this machine: it must be able to kill containers.
+# The demo with docker compose. The demo itself runs on this machine, because it kills containers.
 
-# What is published, and the port within the container.
+# The published parts, and their ports within the containers.
 COMPOSE_PORTS=(orders:8081 payments:8082 inventory:8083 provider:8084 postgres:5432 kafka:9094)
 
 demo_with_compose() { # arguments of the demo...
@@ -11,7 +11,7 @@ demo_with_compose() { # arguments of the demo...
   [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the demo" --bin demo
   cd "$ROOT" || exit
   if [[ -n $(docker compose ps --quiet) ]]; then
-    # What runs is used as it is, on its own ports, and goes on afterwards.
+    # Running containers are used on their own ports, and keep running afterwards.
     [[ " $* " == *" --keep "* ]] || set -- "$@" --keep
     compose_up --no-recreate
   else
@@ -31,7 +31,7 @@ compose_up() { # option
     die "docker compose could not start everything: see above, docker compose ps --all, docker compose logs"
 }
 
-# One setting moves all ports here, too; each has its own beside it.
+# IDEM_PORT_BASE moves all ports, unless a port has its own variable.
 choose_compose_ports() {
   local name variable
   for name in "${COMPOSE_PORTS[@]%:*}"; do
@@ -47,7 +47,7 @@ compose_addresses() {
   done
 }
 
-# What the containers use, as the engine counts it; their limits stand in docker-compose.yml.
+# The memory of the containers, as Docker counts it. docker-compose.yml has their limits.
 print_compose_memory() {
   # shellcheck disable=SC2046 # a list of containers
   docker stats --no-stream --format '{{.Name}} {{.MemUsage}}' $(docker compose ps --quiet) | awk '

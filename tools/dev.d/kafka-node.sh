@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Becomes one Kafka broker in the foreground: kafka-node.sh DIR PORT CONTROLLER_PORT
+# Runs one Kafka broker in the foreground: kafka-node.sh DIR PORT CONTROLLER_PORT
 #
-# Takes the program from the folder IDEM_KAFKA_HOME (its layout is described in kafka.sh; ./dev makes it).
-# DIR holds this broker's data and is formatted if it is new. Ready when a Metadata request is answered.
-# TERM stops it in order, KILL stops it; the process is the JVM itself.
+# IDEM_KAFKA_HOME is the folder of the program; kafka.sh describes its layout, and ./dev makes it. DIR holds the data of
+# this broker, and is formatted if it is new. The broker is ready when it answers a Metadata request. The script is
+# replaced by the JVM, so signals reach the JVM: TERM shuts it down cleanly.
 set -euo pipefail
 
-# Everything a small single node needs, on the loopback address only.
+# The settings of a small single node, on the loopback address only.
 kafka_properties() { # data-folder port controller-port
   cat <<PROPERTIES
 process.roles=broker,controller
@@ -24,21 +24,21 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
-# A killed broker may come back under its name once its session has ended: after 9 s by default.
+# A killed broker can return after its session has ended: by default 9 s.
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
-# A group of one needs no delay to gather its members.
+# Groups are small, so a group need not wait for further members.
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
-# The default of 128 MB would be resident memory.
+# The default is 128 MB of resident memory.
 log.cleaner.dedupe.buffer.size=16777216
 log.cleaner.threads=1
-# Hundreds of short-lived test topics: the default maps 20 MB per partition.
+# The default maps 20 MB per partition, and tests make hundreds of topics.
 log.index.size.max.bytes=1048576
 PROPERTIES
 }
 
-# Sourced for the settings alone?
+# kafka.sh sources this file for the settings alone.
 [[ ${BASH_SOURCE[0]} == "$0" ]] || return 0
 
 if [[ $# != 3 ]] || [[ -z ${IDEM_KAFKA_HOME:-} ]]; then
@@ -62,5 +62,5 @@ options+=("-Dlog4j2.configurationFile=log4j2.properties")
 # shellcheck disable=SC2206 # several options in one variable
 options+=(${IDEM_KAFKA_JVM_OPTIONS:-})
 
-cd "$IDEM_KAFKA_HOME" # the archive knows the class path as it stands here: relative
+cd "$IDEM_KAFKA_HOME" # the archive stores this class path, which is relative
 exec "${java:-java}" "${options[@]}" -cp 'libs/*' kafka.Kafka "$dir/server.properties"

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Kafka: one KRaft node of this checkout's own, small and quick to start.
+# Kafka: one small KRaft node for this checkout.
 #
-# IDEM_KAFKA_HOME is a folder from which anybody can start a broker (kafka-node.sh does):
+# IDEM_KAFKA_HOME is the folder from which kafka-node.sh starts a broker:
 #   libs/*.jar                                    Kafka and its log binding
 #   template/{meta.properties,bootstrap.checkpoint}  a formatted log directory; fits any port
-#   kafka.jsa                                     a class-data archive: ready in 0.8 s instead of 1.9 s.
-#                                                 It belongs to one JVM; kafka.jsa.jvm says which.
+#   kafka.jsa                                     a class-data archive: Kafka is ready in 0.8 s instead of 1.9 s.
+#                                                 It belongs to the JVM that kafka.jsa.jvm names.
 #   log4j2.properties                             warnings to standard output
 
 # shellcheck source=SCRIPTDIR/kafka-node.sh
@@ -13,7 +13,7 @@ source "$ROOT/tools/dev.d/kafka-node.sh" # for kafka_properties
 
 kafka_home() { echo "$(servers_dir)/kafka"; }
 
-# Makes the template and the archive. Each is written aside and moved, so a run cut short is repeated.
+# Makes the template and the archive. Each is written to a temporary name and moved, so an interrupted run is repeated.
 prepare_kafka() {
   fetch_servers
   local home jvm
@@ -24,7 +24,7 @@ prepare_kafka() {
   jvm=$("$JAVA" -version 2>&1)
   if [[ ! -e $home/kafka.jsa.jvm || $(<"$home/kafka.jsa.jvm") != "$jvm" ]]; then
     step "making Kafka's class archive" make_kafka_archive "$home" ||
-      say "Kafka starts without a class archive: a second slower, nothing else"
+      say "Kafka has no class archive, and starts a second slower"
     printf '%s\n' "$jvm" >"$home/kafka.jsa.jvm"
   fi
 }
@@ -39,7 +39,7 @@ make_kafka_template() { # home
   rm -rf "$work"
 }
 
-# The JVM writes the archive when a broker started for this ends.
+# Starts a broker, and stops it. The JVM writes the archive at its end.
 make_kafka_archive() { # home
   local home=$1 work=$1/archive.part port controller pid
   rm -rf "$work" && mkdir -p "$work"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Mistakes on purpose, each built in by a feature of the crate whose mechanism it takes out, and the test that must
-# see it. A mechanism that can be taken out unseen is not tested.
+# Mutants: a feature of a crate removes one of its mechanisms, and one test must then fail. Otherwise the mechanism is
+# not tested.
 
-# crate/feature, the file or folder of the crate's tests, the test.
+# The feature, the crate's test target, the test.
 MUTANTS=(
   "inbox/mutant-no-inbox once effects_events_and_ids_commit_together"
   "inbox/mutant-no-sequence-guard order swapped_messages_of_an_aggregate_are_applied_in_order"
@@ -20,12 +20,12 @@ command_mutants() {
   with_parts postgres kafka -- try_mutants
 }
 
-# Tries all of them, so that one run names every one that survives.
+# Tries all of them, so that one run reports every mutant that no test catches.
 try_mutants() {
   local mutant feature target test ended started failed=()
   export_servers
   cd "$ROOT" || exit
-  say "the tests without mutants"
+  say "running the tests without mutants"
   run_mutant_tests "$FEATURES" "${MUTANTS[@]}"
   for mutant in "${MUTANTS[@]}"; do
     read -r feature target test <<<"$mutant"
@@ -46,14 +46,14 @@ try_mutants() {
       failed+=("$feature: $target's $test $ended")
     fi
   done
-  # The tests of a crate with a program build that, too: what is left in its place must not be a mutant.
+  # Tests of a crate build its program too. Build the programs again, because these are mutants.
   cargo build "${EVERYTHING[@]}" --bins >"$MUTANT_LOG" 2>&1 || failed+=("the programs cannot be built again")
   ((${#failed[@]} == 0)) || give_up_mutants "${failed[@]}"
   say "all ${#MUTANTS[@]} mutants are caught"
 }
 
-# Runs the tests of these mutants and nothing else. The workspace is named, so that no dependency is built with
-# other features than for ./dev test.
+# Runs the tests of these mutants only. With --workspace, dependencies keep the features of ./dev test and are not
+# compiled again.
 run_mutant_tests() { # features mutants...
   local built_with=$1 mutant feature target test targets=() tests=()
   shift
@@ -63,10 +63,10 @@ run_mutant_tests() { # features mutants...
     tests+=("$test")
   done
   cargo test --workspace --features "$built_with" "${targets[@]}" --no-fail-fast -- --exact "${tests[@]}" \
-    >"$MUTANT_LOG" 2>&1 || true # what became of each test stands in the log
+    >"$MUTANT_LOG" 2>&1 || true # the log has the outcome of each test
 }
 
-# Only a test that ran to its end counts as failed: one that does not compile has caught nothing.
+# Only a test that ran counts as failed. A mutant that does not compile is not caught.
 outcome_of() { # test
   if grep -qx "test $1 \.\.\. ok" "$MUTANT_LOG"; then
     echo passed

@@ -1,33 +1,33 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # read by the other subjects
-# The names of the parts, and what a name says.
+# shellcheck disable=SC2034 # the other files read these variables
+# The names of the parts, and the port, program and kind that belong to a name.
 #
 # One instance of each service (the default): inventory, payments, orders, each with its relay inside.
-# Two (--instances 2): a second one, orders-2, on ports of its own; and the relays apart, as processes that do
-# nothing else, orders-relay and orders-relay-2, of which one is active and the other stands by.
+# Two instances (--instances 2): also inventory-2, payments-2 and orders-2 on their own ports. Relays are then processes
+# of their own, such as orders-relay and orders-relay-2, of which one is active and the other is on standby.
 
-# Every name there is. A part comes after those it needs; a relay comes before its service, so that it stops after
-# it and carries away what the service has said.
+# All names, in the order of starting: a part comes after the parts that it needs. A relay comes before its service.
+# Because parts stop in reverse order, the relay then publishes the last events of the service.
 PARTS=(
   postgres kafka provider
   inventory-relay inventory-relay-2 payments-relay payments-relay-2 orders-relay orders-relay-2
   inventory inventory-2 payments payments-2 orders orders-2
 )
 
-# Those of this checkout's stack: what `up`, `status` and `logs` mean when they are given no name.
+# The parts of this checkout: `up`, `status` and `logs` without names mean these.
 choose_parts() { # reads IDEM_INSTANCES, sets ALL
   local name
   case $IDEM_INSTANCES in
     1) ALL=(postgres kafka provider inventory payments orders) ;;
     2) ALL=("${PARTS[@]}") ;;
-    *) usage_error "there may be 1 or 2 instances of each service, and not '$IDEM_INSTANCES'" ;;
+    *) usage_error "there can be 1 or 2 instances of each service, not '$IDEM_INSTANCES'" ;;
   esac
 }
 
 check_names() { # names...
   local name
   for name in "$@"; do
-    [[ " ${PARTS[*]} " == *" $name "* ]] || usage_error "no part is called '$name': there are ${PARTS[*]}"
+    [[ " ${PARTS[*]} " == *" $name "* ]] || usage_error "there is no part '$name': the parts are ${PARTS[*]}"
   done
 }
 
@@ -35,10 +35,10 @@ is_server() { [[ $1 == postgres || $1 == kafka ]]; }
 
 is_relay() { [[ $1 == *-relay || $1 == *-relay-2 ]]; }
 
-# Whether there is an outbox with a relay, and therefore the question of where that runs.
+# Whether the part is a service, which has an outbox and therefore a relay.
 is_service() { ! is_server "$1" && [[ $1 != provider ]]; }
 
-# Whose program and database it is: orders-relay-2 is one of orders.
+# The service of a part, and with it the program and the database: orders-relay-2 belongs to orders.
 service_of() { # name
   local name=${1%-2}
   echo "${name%-relay}"
@@ -49,7 +49,7 @@ program_of() { # service
   if [[ $1 == provider ]]; then echo stripe-sim; else echo "$1"; fi
 }
 
-# Relays have none.
+# Relays have no port.
 port_of() { # name
   local second=0
   ! is_relay "$1" || return 1

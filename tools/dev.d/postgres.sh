@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# PostgreSQL: one cluster of this checkout's own, with durable commits, on the loopback address only.
+# PostgreSQL: one cluster for this checkout, with durable commits, on the loopback address only.
 #
-# PostgreSQL refuses to run as root, so root runs it as `nobody`, who must be able to enter every folder
-# above it. Where that cannot be (a checkout under /root), program and data lie under /var/lib/idem-dev,
-# and .dev/postgres is a link to there.
+# PostgreSQL refuses to run as root. Root therefore runs it as `nobody`, who must be able to enter every folder above the
+# data. If `nobody` cannot (a checkout under /root), program and data are under /var/lib/idem-dev, and .dev/postgres is a
+# link.
 #
 #   .dev/postgres/CHECKSUM/   the program, unpacked
 #   .dev/postgres/data/       the cluster
 
 POSTGRES_DIR=$IDEM_DEV_DIR/postgres
 
-# What stands before a command that runs as the user who owns the cluster.
+# The prefix of commands that run as the owner of the cluster.
 if ((EUID == 0)); then
   AS_POSTGRES=(setpriv "--reuid=$(id -u nobody)" "--regid=$(id -g nobody)" --clear-groups --)
 else
@@ -25,7 +25,7 @@ place_postgres() {
   elif [[ ! -e $POSTGRES_DIR ]]; then
     place_postgres_elsewhere
   fi
-  POSTGRES_DIR=$(cd -P "$POSTGRES_DIR" && pwd) # past the link, which its user could not follow
+  POSTGRES_DIR=$(cd -P "$POSTGRES_DIR" && pwd) # without the link, which `nobody` could not follow
 }
 
 place_postgres_elsewhere() {
@@ -34,9 +34,9 @@ place_postgres_elsewhere() {
   elsewhere=/var/lib/idem-dev/${sum%% *}
   mkdir -p "$elsewhere"
   "${AS_POSTGRES[@]}" test -x "$elsewhere" ||
-    die "no folder that PostgreSQL's user can enter: set IDEM_DEV_DIR to one, or IDEM_POSTGRES_URL to a server"
+    die "PostgreSQL's user can enter none of these folders: set IDEM_DEV_DIR to another one, or IDEM_POSTGRES_URL to a server"
   ln -sfn "$elsewhere" "$POSTGRES_DIR"
-  say "PostgreSQL lies in $elsewhere: its user cannot enter $IDEM_DEV_DIR"
+  say "PostgreSQL is in $elsewhere, because its user cannot enter $IDEM_DEV_DIR"
 }
 
 prepare_postgres() {
@@ -59,8 +59,8 @@ prepare_postgres() {
   fi
 }
 
-# The lock of a server that was killed may name a process that is dead but not reaped, for ever where a
-# container has no init. PostgreSQL would take it for alive.
+# Removes the lock file of a killed server. The file may name a zombie process, which PostgreSQL takes for a running
+# server. In a container without init a zombie stays forever.
 forget_dead_server() {
   local lock=$POSTGRES_DIR/data/postmaster.pid pid deadline=$((SECONDS + 3))
   [[ -r $lock ]] || return 0
@@ -78,7 +78,7 @@ forget_dead_server() {
 start_postgres() {
   prepare_postgres
   forget_dead_server
-  # No socket: its path may be too long for the system. Connections for three services, twice, and tests.
+  # No socket, because its path may be too long for the system. 300 connections serve two of each service, and tests.
   launch postgres "${AS_POSTGRES[@]}" "$(postgres_program)/bin/postgres" -D "$POSTGRES_DIR/data" \
     -p "$(port_of postgres)" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
     -c max_connections=300 -c timezone=UTC
@@ -88,7 +88,7 @@ postgres_answers() {
   devtool wait-postgres "$POSTGRES_URL" --timeout 1 2>/dev/null
 }
 
-# The same server as another role in another database. Development passwords are the roles' names.
+# The URL of a role and a database on the same server. In development a role's password is its name.
 database_url() { # role database
   local server=${POSTGRES_URL#*://} query=''
   server=${server#*@}

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What the machine must have beyond the Rust toolchain: installed where that may be done, else named at once.
+# Programs beyond the Rust toolchain. As root with apt-get, missing ones are installed; otherwise all are listed at once.
 
-# Finds a Java of at least 17 and leaves it in JAVA.
+# Sets JAVA to a Java of version 17 or newer.
 find_java() {
   local candidate version
   for candidate in "${JAVA_HOME:+$JAVA_HOME/bin/java}" java; do
@@ -14,7 +14,7 @@ find_java() {
   return 1
 }
 
-# Which package holds what is missing: apt-get's name, dnf's, Homebrew's.
+# The package of a program, for apt-get, dnf or Homebrew.
 package_of() { # what manager
   case $1-$2 in
     java-apt) newest_apt_jre ;;
@@ -45,7 +45,7 @@ newest_apt_jre() {
   echo default-jre-headless
 }
 
-# Installs what is not there, or names all of it at once. `java` means a JRE of at least 17.
+# Installs the missing programs, or lists all of them. `java` means a JRE of version 17 or newer.
 require() { # programs...
   local program missing=()
   for program in "$@"; do
@@ -66,7 +66,7 @@ require() { # programs...
 TO_BUILD=(cargo make cc c++) # librdkafka is C, and its build looks for a C++ compiler too
 TO_FETCH_SERVERS=(java mvn tar xz)
 
-# What a command needs that builds, and starts these parts.
+# The programs for building, and for starting these parts.
 require_for() { # names...
   local name needed=("${TO_BUILD[@]}")
   for name in "$@"; do
@@ -107,7 +107,7 @@ name_missing() { # programs...
   for program in "$@"; do
     case $program in
       java) say "  java, 17 or newer" ;;
-      cargo) say "  cargo: https://rustup.rs tells how; rust-toolchain.toml picks the version" ;;
+      cargo) say "  cargo: see https://rustup.rs; rust-toolchain.toml selects the version" ;;
       *) say "  $program" ;;
     esac
     # shellcheck disable=SC2207 # one program may need two packages

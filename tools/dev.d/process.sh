@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Background processes: started in a session of their own, known by pid and start time, stopped for certain.
+# Background processes: each has a session of its own, and is identified by pid and start time.
 #
-# run/NAME.pid holds "PID IDENTITY". The identity is the process's start time, so a stale file whose number
-# now belongs to somebody else's process is seen as stale, and that process is never signalled.
+# run/NAME.pid holds "PID IDENTITY". The identity is the start time of the process. If the pid now belongs to another
+# process, the file is stale, and that process is never signalled.
 
-# Prints what tells this process from any other that ever has its pid; nothing if it is gone or a zombie.
+# Prints the start time of the process; nothing if it has ended or is a zombie.
 process_identity() { # pid
   if [[ -r /proc/self/stat ]]; then
     local stat
@@ -17,7 +17,7 @@ process_identity() { # pid
   fi
 }
 
-# Prints the pid of a process that this checkout started and that still lives; else fails.
+# Prints the pid of a running process that this checkout started; otherwise fails.
 pid_of() { # name
   local pid identity
   [[ -r $RUN_DIR/$1.pid ]] || return 1
@@ -30,8 +30,8 @@ is_running() { # name
   pid_of "$1" >/dev/null
 }
 
-# Starts a program in the background. The child writes its own pid file before it becomes the program, so
-# that not even kill -9 of this script leaves a process that nobody knows.
+# Starts a program in the background. The child writes its pid file before it becomes the program. So even kill -9 of
+# this script leaves no process without a pid file.
 launch() { # name command...
   local name=$1 log=$LOG_DIR/$1.log detach=(env) deadline=$((SECONDS + 10))
   shift
@@ -51,7 +51,7 @@ launch() { # name command...
   done
 }
 
-# Waits until a probe succeeds; gives up at once when the process has died, and shows its last words.
+# Waits until a probe succeeds. If the process ends first, fails at once and shows the end of its log.
 await_ready() { # name seconds probe...
   local name=$1 deadline=$((SECONDS + $2)) limit=$2
   shift 2
@@ -74,8 +74,8 @@ show_tail() { # name
   say "----"
 }
 
-# Freezes a process and its children where they are: their connections stay open, and nobody answers. Signals
-# wait until it is resumed, but for KILL.
+# Pauses a process and its children. Their connections stay open and are not served. Signals other than KILL wait until
+# the process is resumed.
 pause_process() { # name
   local pid
   pid=$(pid_of "$1") || return 1
@@ -108,7 +108,7 @@ signal_all() { # signal pid
   kill -s "$1" "$2" $(children_of "$2") 2>/dev/null
 }
 
-# Asks a process to end, and ends it if it does not within the time allowed.
+# Sends the signal to a process, and kills the process if it runs longer than the given time.
 stop_process() { # name signal seconds
   local name=$1 signal=$2 deadline=$((SECONDS + $3)) pid
   if pid=$(pid_of "$name"); then
@@ -127,7 +127,7 @@ stop_process() { # name signal seconds
   rm -f "$RUN_DIR/$name.pid"
 }
 
-# kill -9, and the children with it: PostgreSQL's would otherwise keep its memory for a moment longer.
+# kill -9 of a process and its children. PostgreSQL's children would otherwise keep its shared memory for a moment.
 kill_process() { # name
   local pid
   pid=$(pid_of "$1") || return 1
@@ -145,7 +145,7 @@ children_of() { # pid
   fi 2>/dev/null
 }
 
-# Memory of a process and its children in MiB, shared pages counted once where the system tells.
+# The memory of a process and its children in MiB. Where the system reports it, shared pages count once.
 memory_of() { # pid
   local pid kib total=0
   for pid in "$1" $(children_of "$1"); do

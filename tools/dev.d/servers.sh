@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Fetches Kafka and PostgreSQL, once per version: Maven verifies and caches what tools/dev.d/pom.xml pins.
+# Fetches Kafka and PostgreSQL once per version. tools/dev.d/pom.xml pins the versions; Maven verifies and caches them.
 #
-#   .dev/cache/servers-CHECKSUM/   one folder per content of pom.xml, so that a new pin is a new folder
+#   .dev/cache/servers-CHECKSUM/   CHECKSUM is of pom.xml, so a new version gets a new folder
 #     kafka/      IDEM_KAFKA_HOME: see kafka.sh
 #     postgres/   postgres-….txz: see postgres.sh
 
@@ -19,7 +19,7 @@ postgres_platform() {
     Linux-aarch64 | Linux-arm64) echo linux-arm64v8 ;;
     Darwin-x86_64) echo darwin-amd64 ;;
     Darwin-arm64) echo darwin-arm64v8 ;;
-    *) die "no PostgreSQL to fetch for $(uname -s) on $(uname -m): run one, and set IDEM_POSTGRES_URL" ;;
+    *) die "there is no PostgreSQL to fetch for $(uname -s) on $(uname -m): start a server, and set IDEM_POSTGRES_URL" ;;
   esac
 }
 

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# Our own programs: built once for up, test and demo, and each started with the configuration it needs.
+# Our programs: builds them once for up, test and demo, and starts each with the settings that it needs.
 
-# The same features in every build, so that nothing is compiled twice: tests and the demo crash on demand.
+# The same features in every build, so that nothing is compiled twice. Tests and the demo need crash points.
 FEATURES=orders/crash-points,payments/crash-points,inventory/crash-points
-# There are no examples. Naming them gives dependencies the features that tests ask of them; without it cargo
-# would compile some of them once for the programs and again for the tests.
+# `--examples` gives dependencies the features that tests need. Without it cargo would compile some dependencies twice,
+# once for the programs and once for the tests.
 EVERYTHING=(--workspace --features "$FEATURES" --examples)
 
 DATABASES=(orders payments inventory provider)
 
-# What the processor signs its webhooks with. As the roles' passwords: for development, and no secret.
+# Signs the provider's webhooks. For development, like the passwords of the roles: it protects nothing.
 WEBHOOK_SECRET=whsec_idem
 
 build() { # title cargo-arguments...
@@ -22,10 +22,10 @@ build() { # title cargo-arguments...
 
 build_programs() {
   [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the services and tools" --bins
-  IDEM_SKIP_BUILD=yes # once per command; the demo exports it, as its own calls of ./dev must be quick
+  IDEM_SKIP_BUILD=yes # once per command; the demo exports it, so that its calls of ./dev build nothing
 }
 
-# Shell cannot sign, and need not speak to Kafka or PostgreSQL.
+# devtool signs tokens and asks Kafka and PostgreSQL, because shell cannot.
 build_devtool() {
   [[ -n ${IDEM_SKIP_BUILD:-} ]] || build devtool --bin devtool
 }
@@ -39,7 +39,7 @@ prepare_databases() {
   if postgres_answers; then
     devtool databases "$POSTGRES_URL" "${DATABASES[@]}" || die "the databases could not be made: see above"
   else
-    say "PostgreSQL is away: its roles and databases are not checked"
+    say "PostgreSQL does not answer: its roles and databases are not checked"
   fi
 }
 
@@ -51,7 +51,7 @@ sections_of() { # name
   esac
 }
 
-# A setting of the caller's that belongs to one service would be a fault of the others.
+# The caller's settings of other programs. A program refuses settings that it does not know, so these are removed.
 foreign_settings() { # name
   local other section
   for other in orders payments provider; do
@@ -77,8 +77,8 @@ start_service() { # name
   launch "$name" env "${settings[@]}" "$program" "$command"
 }
 
-# An operators' command of a service, in a process of its own beside those that serve.
-operate() { # service arguments...
+# Runs an operator command of a service, in a process of its own.
+run_operator_command() { # service arguments...
   local service=$1 settings
   shift
   own_settings "$service"
@@ -87,7 +87,7 @@ operate() { # service arguments...
   env "${settings[@]}" "$BIN_DIR/$service" "$@"
 }
 
-# What every process of a service needs, and nothing that belongs to another one.
+# The settings that every process of a service needs.
 own_settings() { # service; sets the caller's settings
   local service=$1 variable
   settings=(
@@ -99,7 +99,7 @@ own_settings() { # service; sets the caller's settings
   done
 }
 
-# Adds what a program needs that serves, and migrates at its start.
+# Adds the settings of a program that serves. It migrates at its start.
 serving_settings() { # name service; adds to the caller's settings
   local name=$1 service=$2 port
   port=$(port_of "$name")
@@ -121,7 +121,7 @@ serving_settings() { # name service; adds to the caller's settings
   esac
 }
 
-# Adds where payments finds the processor, and how it knows what the processor tells it.
+# Adds the processor's address and keys for payments.
 processor_settings() { # adds to the caller's settings
   settings+=(
     "IDEM_PROCESSOR__URL=${IDEM_PROCESSOR__URL:-http://127.0.0.1:$(port_of provider)}"
@@ -130,7 +130,7 @@ processor_settings() { # adds to the caller's settings
   )
 }
 
-# Adds where the processor tells what has happened: at the first instance, as there is no load balancer here.
+# Adds the receiver of webhooks: the first instance of payments, because there is no load balancer here.
 webhook_settings() { # adds to the caller's settings
   settings+=(
     "IDEM_WEBHOOK__URL=${IDEM_WEBHOOK__URL:-http://127.0.0.1:$(port_of payments)/v1/webhooks/provider}"
@@ -138,25 +138,25 @@ webhook_settings() { # adds to the caller's settings
   )
 }
 
-# Adds what a relay needs. It opens no port, so its log must tell whether it works, whatever else is logged.
+# Adds the settings of a relay. It opens no port, so ./dev reads its state from its log, whatever the log level is.
 relay_settings() { # adds to the caller's settings
   settings+=("IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
   [[ -z ${IDEM_LOG__LEVEL:-} ]] || settings+=("IDEM_LOG__LEVEL=$IDEM_LOG__LEVEL,runtime=info,outbox=info")
 }
 
-# Whether the process whose log this is has come so far that it works or stands by.
+# Whether the relay is active or on standby.
 relay_is_ready() { # name
   grep -qE '(: |"message":")ready("|$)' "$LOG_DIR/$1.log" 2>/dev/null
 }
 
-# Whether the relay holds the lease, as it has last said itself.
+# Whether the relay holds the lease, from the last line of its log that says so.
 relay_state() { # name
   local last
   last=$(grep -oE 'relay is active|relay stopped its turn' "$LOG_DIR/$1.log" 2>/dev/null | tail -n 1)
   if [[ $last == "relay is active" ]]; then echo active; else echo standby; fi
 }
 
-# Whether GET /health/ready answers 200; in bash alone, as curl may be missing.
+# Whether GET /health/ready returns 200. In bash alone, because curl may be missing.
 service_answers() { # name
   local status
   {

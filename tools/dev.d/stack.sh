@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The parts as one: started in the order they need each other, stopped in the reverse.
+# Starts the parts in the order of their dependencies, stops them in reverse, and shows their state.
 
 running_names() {
   local name
@@ -8,7 +8,7 @@ running_names() {
   done
 }
 
-# Starts what does not run yet, resumes what is paused, and returns once everything answers.
+# Starts the parts that do not run, resumes those that are paused, and returns once all answer.
 up() { # wait|no-wait names...
   local wait=$1 name servers=() services=() started=$SECONDS
   shift
@@ -16,7 +16,7 @@ up() { # wait|no-wait names...
   refuse_other_ports
   refuse_other_instances
   (($#)) || set -- "${ALL[@]}"
-  for name in "${PARTS[@]}"; do # in this order, however they were given
+  for name in "${PARTS[@]}"; do # in this order, whatever the order of the arguments
     [[ " $* " == *" $name "* ]] || continue
     if is_server "$name"; then servers+=("$name"); else services+=("$name"); fi
   done
@@ -61,7 +61,7 @@ await_parts() { # names...
   done
 }
 
-# Our own server answers soon or has died; a given one answers now or is not there.
+# Waits for a server that ./dev started. A given server must answer now.
 await_server() { # title address name probe
   if ! is_given "$3"; then
     await_ready "$3" 60 "$4"
@@ -86,13 +86,13 @@ down() { # names...
   [[ -n $(running_names) ]] || rm -f "$RUN_DIR/environment"
 }
 
-# Removes what the parts remember; what was fetched stays.
+# Removes data, keys and logs. Downloads stay.
 wipe() {
   rm -rf "$IDEM_DEV_DIR/kafka" "$POSTGRES_DIR/data" "$KEYS_DIR" "$LOG_DIR"
   say "data removed"
 }
 
-# A second port base in one checkout would start second servers on the same data.
+# Refuses another port base while parts run. Otherwise two servers would run on the same data.
 refuse_other_ports() {
   local running
   running=$(running_names)
@@ -101,7 +101,8 @@ refuse_other_ports() {
     die "this checkout already runs with $(head -n 1 "$RUN_DIR/environment"): ./dev down first"
 }
 
-# A relay with its service would publish beside those that run apart, and the other way round nobody would.
+# Refuses another number of instances while services run. Otherwise there would be no relay, or one inside the service
+# and one beside it.
 refuse_other_instances() {
   local name saved
   saved=$(grep '^IDEM_INSTANCES=' "$RUN_DIR/environment" 2>/dev/null) || return 0
@@ -126,7 +127,7 @@ status() {
   done
 }
 
-# In a word. Of a relay that is ready: whether it is the one that publishes.
+# One word. A relay that is ready is active or standby.
 readiness() { # name
   if is_paused "$1"; then
     echo paused
