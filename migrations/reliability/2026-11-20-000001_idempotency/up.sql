@@ -6,11 +6,11 @@ CREATE TABLE idempotency_record (
     route               text        NOT NULL,
     key                 text        NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
     fingerprint         bytea       NOT NULL CHECK (octet_length(fingerprint) = 32),
-    fingerprint_version smallint    NOT NULL,
+    fingerprint_version integer     NOT NULL,
     state               text        NOT NULL
         CHECK (state IN ('started', 'completed', 'unknown', 'failed_retryable', 'failed_terminal', 'expired')),
     operation_id        uuid        NOT NULL UNIQUE,
-    status              smallint    CHECK (status BETWEEN 100 AND 599),
+    status              integer     CHECK (status BETWEEN 100 AND 599),
     created_at          timestamptz NOT NULL DEFAULT clock_timestamp(),
     completed_at        timestamptz,
     -- A retry replays the response until expires_at, and is refused as expired until tombstone_until.

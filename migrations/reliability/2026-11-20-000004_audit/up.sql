@@ -12,7 +12,6 @@ CREATE TABLE audit_fact (
     details      jsonb       NOT NULL,
     recorded_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX audit_fact_subject ON audit_fact (subject_type, subject_id);
 
 -- The service can append facts, and cannot change or delete them.
 GRANT SELECT, INSERT ON audit_fact TO idem_service;

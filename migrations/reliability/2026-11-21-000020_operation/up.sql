@@ -9,7 +9,7 @@ CREATE TABLE idempotency_operation (
     state           text        NOT NULL DEFAULT 'running'
         CHECK (state IN ('running', 'succeeded', 'failed', 'unknown')),
     -- The final reply. While the operation runs: the reply of the latest attempt, if that attempt provably had no effect.
-    status          smallint    CHECK (status BETWEEN 100 AND 599),
+    status          integer     CHECK (status BETWEEN 100 AND 599),
     headers         jsonb,
     body            bytea,
     -- How long response and key are kept, fixed at acceptance, because the code that concludes does not know the settings.

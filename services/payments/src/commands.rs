@@ -60,7 +60,7 @@ pub(crate) async fn payment_moved(
         S::Captured(_) => {
             let row = payments::lock(tx, before.id()).await?;
             let location = format!("/v1/payments/{}", row.id());
-            Conclusion::Succeeded(Reply::created(location, &PaymentView::new(&row, &[])?).into())
+            Conclusion::Succeeded(Reply::created(location, &PaymentView::new(&row, &[])?).stored_response()?)
         }
         S::Declined { code } => Conclusion::Failed(declined(code, refusal).receipt()),
         S::Cancelled => Conclusion::Failed(
@@ -103,7 +103,9 @@ pub(crate) async fn refund_moved(
         S::Succeeded { .. } => {
             let row = refunds::get(tx, before.id()).await?;
             let location = format!("/v1/refunds/{}", row.id());
-            Conclusion::Succeeded(Reply::created(location, &RefundView::new(payment, &row)?).into())
+            Conclusion::Succeeded(
+                Reply::created(location, &RefundView::new(payment, &row)?).stored_response()?,
+            )
         }
         // One that succeeded before and was returned has had its answer; the refund itself tells.
         S::Failed { code, .. } => {

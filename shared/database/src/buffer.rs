@@ -1,4 +1,4 @@
-//! Rows that have no result wait in the transaction and are written by one statement.
+//! Buffered rows: rows without a result wait in the transaction, and one statement writes all of them.
 
 use std::any::{Any, TypeId};
 
@@ -9,64 +9,70 @@ use diesel_async::RunQueryDsl;
 
 use crate::{Result, Tx};
 
-/// A row that can wait until the end of its transaction.
+/// A row that can be written at the end of its transaction.
 pub trait Buffered: Send + Sync + Sized + 'static {
-    /// What writes all rows of this type. Everything that is buffered becomes one statement, whose parts do not see
-    /// each other's rows; foreign keys are checked when all are there.
+    /// Builds the statements that write all rows of this type.
+    ///
+    /// The parts of the combined statement do not see each other's rows. PostgreSQL checks foreign keys after all
+    /// parts have run.
     fn inserts(rows: Vec<Self>) -> Vec<Insert>;
 }
 
-/// An `INSERT` without `RETURNING` that is written together with others.
+/// An `INSERT` without `RETURNING`, as a part of a combined statement.
 ///
-/// The statement stays prepared if the text of all its parts depends on nothing but how many rows there are, and that
-/// as seldom as possible: [`InsertRows`](crate::InsertRows) instead of `values(Vec)`.
+/// The combined statement is prepared once for each SQL text. So the text may depend on the number of rows only, and
+/// as little as possible: use [`InsertRows`](crate::InsertRows), not `values(Vec)`.
 pub struct Insert(Box<dyn QueryFragment<Pg> + Send + Sync>);
 
 impl Insert {
-    /// Of the query builder's statement.
+    /// Wraps a statement of the query builder.
     pub fn new(statement: impl QueryFragment<Pg> + Send + Sync + 'static) -> Self {
         Self(Box::new(statement))
     }
 }
 
-type Row = Box<dyn Any + Send + Sync>;
-type ToInserts = fn(Vec<Row>) -> Vec<Insert>;
+type AnyRow = Box<dyn Any + Send + Sync>;
+type ToInserts = fn(Vec<AnyRow>) -> Vec<Insert>;
 
-/// One row, with the function that knows how to write it and its like.
-pub(crate) struct Pending {
-    kind: TypeId,
-    row: Row,
+/// One row of any type, with the function that builds the statements of its type.
+pub(crate) struct BufferedRow {
+    row_type: TypeId,
+    row: AnyRow,
     inserts: ToInserts,
 }
 
-impl Pending {
+impl BufferedRow {
     pub(crate) fn new<R: Buffered>(row: R) -> Self {
-        Self { kind: TypeId::of::<R>(), row: Box::new(row), inserts: inserts_of::<R> }
+        Self { row_type: TypeId::of::<R>(), row: Box::new(row), inserts: inserts_of::<R> }
     }
 }
 
-fn inserts_of<R: Buffered>(rows: Vec<Row>) -> Vec<Insert> {
-    R::inserts(rows.into_iter().filter_map(|row| row.downcast::<R>().ok().map(|row| *row)).collect())
+fn inserts_of<R: Buffered>(rows: Vec<AnyRow>) -> Vec<Insert> {
+    let typed = rows.into_iter().map(|row| match row.downcast::<R>() {
+        Ok(row) => *row,
+        Err(_) => unreachable!("`write` groups the rows by their type"),
+    });
+    R::inserts(typed.collect())
 }
 
-/// Writes everything, each type in the order of its appends.
-pub(crate) async fn write(pending: Vec<Pending>, tx: &mut Tx) -> Result<()> {
-    let mut groups: Vec<(TypeId, ToInserts, Vec<Row>)> = Vec::new();
-    for Pending { kind, row, inserts } in pending {
-        match groups.iter_mut().find(|(k, ..)| *k == kind) {
+/// Writes all rows by one statement. Rows of one type keep their order.
+pub(crate) async fn write(buffered: Vec<BufferedRow>, tx: &mut Tx) -> Result<()> {
+    let mut groups: Vec<(TypeId, ToInserts, Vec<AnyRow>)> = Vec::new();
+    for BufferedRow { row_type, row, inserts } in buffered {
+        match groups.iter_mut().find(|(known, ..)| *known == row_type) {
             Some((_, _, rows)) => rows.push(row),
-            None => groups.push((kind, inserts, vec![row])),
+            None => groups.push((row_type, inserts, vec![row])),
         }
     }
     let parts = groups.into_iter().flat_map(|(_, inserts, rows)| inserts(rows)).collect();
-    Together(parts).execute(tx).await?;
+    CombinedInsert(parts).execute(tx).await?;
     Ok(())
 }
 
-/// `WITH part_0 AS (INSERT …), part_1 AS (INSERT …) INSERT …`: one round trip, one execution, for any number of tables.
-struct Together(Vec<Insert>);
+/// `WITH part_0 AS (INSERT …), part_1 AS (INSERT …) INSERT …`: one round trip for any number of tables.
+struct CombinedInsert(Vec<Insert>);
 
-impl QueryFragment<Pg> for Together {
+impl QueryFragment<Pg> for CombinedInsert {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         let Some((Insert(last), before)) = self.0.split_last() else { return Ok(()) };
         for (number, Insert(part)) in before.iter().enumerate() {
@@ -83,8 +89,8 @@ impl QueryFragment<Pg> for Together {
     }
 }
 
-/// Kept prepared by its text: which types are written together is known at run time alone.
-impl QueryId for Together {
+/// Prepared by its text, because the tables are known at run time only.
+impl QueryId for CombinedInsert {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }

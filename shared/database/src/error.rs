@@ -1,30 +1,30 @@
-//! What can go wrong with a database, sorted by what the caller can do about it.
+//! Database errors, classified by what the caller can do: try again later, run the unit of work again, or give up.
 
 use diesel::result::{DatabaseErrorKind, Error as Diesel};
 
 /// The result of database work.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What to do about an [`Error`].
+/// What the caller can do about an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
-    /// Nothing was done; try again later. A caller over HTTP gets 503.
+    /// Nothing was committed; try again later. An HTTP client gets 503.
     Unavailable,
-    /// The whole unit of work was rolled back and may run again at once.
+    /// The unit of work was rolled back; it can run again at once.
     Contention,
-    /// Whether it was done is not known; reading the record tells.
+    /// The unit of work may or may not be committed. Only reading its rows tells.
     CommitUnknown,
-    /// A mistake in the program or its data: trying again will not help.
+    /// A defect of the program or its data; running it again does not help.
     Permanent,
 }
 
-/// A database error, by what it means.
+/// A database error, by its meaning.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No connection, or it broke before COMMIT was sent.
+    /// There is no connection, or the connection broke before COMMIT was sent.
     #[error("PostgreSQL is unavailable: {0}")]
     Unavailable(String),
-    /// Deadlock, serialization failure, or a lock that did not come in time.
+    /// A deadlock, a serialization failure, or a lock timeout.
     #[error("PostgreSQL contention: {0}")]
     Contention(String),
     /// A named constraint refused the row.
@@ -32,25 +32,25 @@ pub enum Error {
     Constraint {
         /// The constraint's name.
         constraint: String,
-        /// What PostgreSQL said.
+        /// PostgreSQL's message.
         message: String,
     },
-    /// The connection was lost while COMMIT was on its way.
+    /// The connection was lost between sending COMMIT and its answer.
     #[error("the outcome of COMMIT is unknown: {0}")]
     CommitUnknown(String),
-    /// An earlier statement of the transaction failed, and nobody undid it.
+    /// An earlier statement of the transaction failed, and no savepoint undid it.
     #[error("a statement of this transaction failed earlier; it cannot be committed")]
     Poisoned,
     /// A task of the database runtime panicked.
     #[error("a task on the database runtime panicked")]
     Panicked,
-    /// Everything else.
+    /// Any other error.
     #[error(transparent)]
     Query(Diesel),
 }
 
 impl Error {
-    /// What to do about it.
+    /// What the caller can do.
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unavailable(_) => ErrorClass::Unavailable,
@@ -62,14 +62,14 @@ impl Error {
         }
     }
 
-    /// Whether this constraint refused the row.
+    /// Reports whether the constraint `name` refused the row.
     pub fn is_constraint(&self, name: &str) -> bool {
         matches!(self, Self::Constraint { constraint, .. } if constraint == name)
     }
 }
 
-/// diesel hides SQLSTATE of most errors, so these are told by the server's message. The messages are those of
-/// `lc_messages = C`, which the project's own servers and the official images use.
+/// diesel hides the SQLSTATE of most errors, so these texts classify the server's message. The texts are those of
+/// `lc_messages = C`, the setting of the project's servers and of the official images.
 const UNAVAILABLE: &[&str] = &[
     "terminating connection",
     "the database system is",
@@ -79,7 +79,7 @@ const UNAVAILABLE: &[&str] = &[
     "too many connections",
     "could not open file",
     "No space left on device",
-    // A server that takes this long is as good as away; running the unit again would only keep it busy.
+    // Not contention: running the unit again would only add load to a server that is too slow already.
     "canceling statement due to statement timeout",
 ];
 const CONTENTION: &[&str] = &["deadlock detected", "canceling statement due to lock timeout"];
@@ -93,14 +93,14 @@ impl From<Diesel> for Error {
             };
         };
         let message = info.message();
-        let says = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
+        let contains_any = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
         match kind {
             DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
                 Self::Unavailable(message.to_owned())
             }
             DatabaseErrorKind::SerializationFailure => Self::Contention(message.to_owned()),
-            _ if says(UNAVAILABLE) => Self::Unavailable(message.to_owned()),
-            _ if says(CONTENTION) => Self::Contention(message.to_owned()),
+            _ if contains_any(UNAVAILABLE) => Self::Unavailable(message.to_owned()),
+            _ if contains_any(CONTENTION) => Self::Contention(message.to_owned()),
             _ => match info.constraint_name() {
                 Some(name) => Self::Constraint { constraint: name.to_owned(), message: message.to_owned() },
                 None => Self::Query(error),

@@ -1,4 +1,4 @@
-//! PostgreSQL functions that diesel does not know by itself.
+//! PostgreSQL functions that diesel does not declare.
 
 use chrono::TimeDelta;
 use diesel::dsl::AsExprOf;
@@ -7,23 +7,23 @@ use diesel::sql_types::{BigInt, Interval, Timestamptz};
 use diesel::{IntoSql, define_sql_function};
 
 define_sql_function! {
-    /// The database's clock, moving within a transaction: the only clock that windows are compared with.
+    /// The database's clock, which advances within a transaction. All time limits are compared with this clock only.
     fn clock_timestamp() -> Timestamptz;
 }
 
 define_sql_function! {
-    /// Takes the lock until the transaction ends, or says at once that somebody else holds it.
+    /// Takes the lock until the transaction ends; returns false at once if another session holds it.
     fn pg_try_advisory_xact_lock(number: BigInt) -> Bool;
 }
 
 define_sql_function! {
-    /// Waits for a lock that the session keeps until it ends.
+    /// Waits for the lock and keeps it until the session ends.
     fn pg_advisory_lock(number: BigInt) -> Nullable<Text>;
 }
 
 diesel::infix_operator!(Plus, " + ", Timestamptz, backend: Pg);
 
-/// A moment this long after the database's present.
+/// The database's present time plus `length`.
 pub fn from_now(length: TimeDelta) -> FromNow {
     Plus::new(clock_timestamp(), length.into_sql::<Interval>())
 }

@@ -1,4 +1,4 @@
-//! The `INSERT` of any number of rows, column by column.
+//! `InsertRows`: one `INSERT` for any number of rows, declared column by column.
 
 use diesel::expression::Expression;
 use diesel::pg::Pg;
@@ -10,7 +10,7 @@ use diesel::sql_types::{HasSqlType, Nullable, SqlType};
 use diesel::{Column, QueryResult, Table};
 
 use crate::Rows;
-use crate::listed::listed;
+use crate::rows::push_list;
 
 /// `INSERT INTO table (a, b, …) SELECT a, b, … FROM` [`Rows`].
 #[must_use]
@@ -21,7 +21,7 @@ pub struct InsertRows<T: QuerySource, R> {
     columns: Vec<Target>,
 }
 
-/// A column of the table: what was given for it, an expression, or the one where the other is missing.
+/// A column of the table: given values, an expression, or given values with an expression as their default.
 struct Target {
     name: &'static str,
     given: bool,
@@ -33,7 +33,7 @@ where
     T: Table,
     T::FromClause: QueryFragment<Pg>,
 {
-    /// So many rows, into this table.
+    /// An insert of these rows into this table.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a table's name is a value, as in diesel's own functions"
@@ -42,7 +42,7 @@ where
         Self { into: table.from_clause(), rows, given: Rows::default(), columns: Vec::new() }
     }
 
-    /// The next column, and what each row has for it. A row is asked once for each of its values, and may give it away.
+    /// The next column, with a value of each row. `value` runs once for each row and may move the value out.
     pub fn column<C, V>(mut self, _: C, value: impl FnMut(&mut R) -> V) -> Self
     where
         C: Column<Table = T, SqlType: Send + Sync + 'static>,
@@ -54,7 +54,7 @@ where
         self
     }
 
-    /// The next column; a row without a value for it gets what the database makes of `otherwise`.
+    /// The next column; a row without a value gets the expression `otherwise`.
     pub fn column_or<C, V, E>(mut self, _: C, value: impl FnMut(&mut R) -> Option<V>, otherwise: E) -> Self
     where
         C: Column<Table = T, SqlType: SqlType<IsNull = NotNull> + Send + Sync + 'static>,
@@ -68,7 +68,7 @@ where
         self
     }
 
-    /// The next column, for all rows what the database makes of `expression`.
+    /// The next column, with the same expression for all rows.
     pub fn all<C, E>(mut self, _: C, expression: E) -> Self
     where
         C: Column<Table = T>,
@@ -105,9 +105,9 @@ where
         out.push_sql("INSERT INTO ");
         self.into.walk_ast(out.reborrow())?;
         out.push_sql(" (");
-        listed(&self.columns, &mut out, |column, out| out.push_identifier(column.name))?;
+        push_list(&self.columns, &mut out, |column, out| out.push_identifier(column.name))?;
         out.push_sql(") SELECT ");
-        listed(&self.columns, &mut out, |column, out| column.walk_ast(out.reborrow()))?;
+        push_list(&self.columns, &mut out, |column, out| column.walk_ast(out.reborrow()))?;
         out.push_sql(" FROM ");
         self.given.walk_ast(out)
     }

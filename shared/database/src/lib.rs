@@ -1,31 +1,28 @@
 #![doc = include_str!("../README.md")]
 
+mod append_tx;
 mod buffer;
-mod draft;
 mod error;
 pub mod functions;
 mod handler;
 mod insert_rows;
-mod listed;
 mod migrations;
-mod notes;
+mod pending_writes;
 mod pool;
 mod rows;
 mod settings;
-mod signals;
 pub mod time;
 mod tx;
 mod tx_connection;
 
+pub use append_tx::{AppendTx, SharedTx};
 pub use buffer::{Buffered, Insert};
-pub use draft::{AppendTx, SharedTx};
 pub use error::{Error, ErrorClass, Result};
 pub use handler::{Handler, Work};
 pub use insert_rows::InsertRows;
 pub use migrations::{MigrateError, RELIABILITY, migrate};
-pub use notes::UnitOfWork;
-pub use pool::{Connection, Database};
+pub use pending_writes::UnitOfWork;
+pub use pool::{Connection, Database, WakeUp};
 pub use rows::Rows;
 pub use settings::Settings;
-pub use signals::WakeUp;
-pub use tx::{Mark, Tx};
+pub use tx::Tx;

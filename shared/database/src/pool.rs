@@ -1,7 +1,8 @@
-//! The pool, and the one runtime that drives every connection.
+//! `Database`: the connection pool, the runtime that drives all connections, and the wake-ups between tasks.
 
+use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deadpool::Runtime;
@@ -17,13 +18,18 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use crate::signals::Signals;
-use crate::{Error, Result, Settings, Tx, WakeUp};
+use crate::{Error, Result, Settings, Tx};
 
-/// A connection outside any transaction: for reads of one statement. It is returned when dropped.
+/// A connection outside any transaction, for reads of one statement. Dropping it returns it to the pool.
 pub type Connection = Object<AsyncPgConnection>;
 
-/// A service's database. Cheap to clone; all clones share the pool.
+/// The name of a wake-up within this process, such as "the outbox has new rows".
+///
+/// A wake-up only saves time. Because another process may have written the rows, the waiting task also polls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WakeUp(pub &'static str);
+
+/// A service's database. Cloning is cheap; all clones share the pool.
 #[derive(Clone)]
 pub struct Database {
     inner: Arc<Inner>,
@@ -33,21 +39,21 @@ struct Inner {
     pool: Pool<AsyncPgConnection>,
     runtime: Handle,
     tasks: TaskTracker,
-    signals: Signals,
+    wake_ups: Mutex<HashMap<WakeUp, Arc<Notify>>>,
 }
 
 impl Database {
-    /// A pool that connects when first asked. `runtime` drives the connections and must outlive all work; it runs
-    /// nothing that blocks.
+    /// Creates the pool; it connects at the first request. `runtime` drives the connections: it must outlive all work
+    /// and must run no blocking code.
     pub fn new(settings: &Settings, runtime: Handle) -> Result<Self> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
-        // Verified would cost a round trip for each checkout; a broken connection shows itself at BEGIN.
+        // Verified would cost a round trip for each checkout; BEGIN finds a broken connection anyway.
         config.recycling_method = RecyclingMethod::Fast;
         let driver = runtime.clone();
         config.custom_setup = Box::new(move |url| {
             let (driver, url) = (driver.clone(), url.to_owned());
             async move {
-                // The connection's driver runs where it is established: on this runtime, not on the caller's.
+                // The driver task runs on the runtime that establishes the connection: this one, not the caller's.
                 let established = driver.spawn(async move { AsyncPgConnection::establish(&url).await });
                 established.await.map_err(|e| ConnectionError::BadConnection(e.to_string()))?
             }
@@ -57,8 +63,8 @@ impl Database {
             AsyncDieselConnectionManager::new_with_config(settings.guarded_url().expose_secret(), config);
         let pool = Pool::builder(manager)
             .max_size(settings.pool_size)
-            // The connection that was used last has its statements prepared and its pages at hand; and one that broke
-            // while nobody used it is not met before it is needed.
+            // The connection that was used last has its statements prepared and its pages cached. A connection that
+            // broke while idle stays unused until the others are busy.
             .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(settings.pool_wait))
@@ -66,11 +72,11 @@ impl Database {
             .recycle_timeout(Some(Duration::from_secs(1)))
             .build()
             .map_err(|e| Error::Unavailable(e.to_string()))?;
-        let inner = Inner { pool, runtime, tasks: TaskTracker::new(), signals: Signals::default() };
+        let inner = Inner { pool, runtime, tasks: TaskTracker::new(), wake_ups: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// A connection for a read of one statement. [`Error::Unavailable`] if none comes in time.
+    /// Takes a connection for a read of one statement. [`Error::Unavailable`] if none is free in time.
     pub async fn connection(&self) -> Result<Connection> {
         self.inner.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))
     }
@@ -82,13 +88,14 @@ impl Database {
 
     /// Opens a unit of work and reads in the same round trip.
     ///
-    /// `read` must only read: were BEGIN to fail, its statements would run on their own, and what they wrote would stay.
-    /// Locks of the transaction may be taken: without one, they end at once.
+    /// `read` must not write. If BEGIN fails, its statements run outside a transaction, and their writes would stay.
+    /// Transaction-level locks are allowed: outside a transaction they end with their statement.
     pub async fn begin_reading<T>(&self, read: impl AsyncFnOnce(&Tx) -> Result<T>) -> Result<(Tx, T)> {
         Tx::begin_reading(self, read).await
     }
 
-    /// Runs work that a vanished client must not stop: dropping the returned future does not cancel it.
+    /// Runs work in a task of its own. Dropping the returned future does not cancel the work, so a client that
+    /// disconnects does not stop it.
     pub async fn detach<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -96,23 +103,25 @@ impl Database {
         self.spawn(work).await.map_err(|_| Error::Panicked)
     }
 
-    /// Starts a task that [`Database::drained`] waits for.
+    /// Starts a task. [`Database::drained`] waits for it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         self.inner.tasks.spawn_on(work, &self.inner.runtime)
     }
 
-    /// Waits until every task has ended. New ones may still be started.
+    /// Waits until all tasks have ended. New tasks may still start.
     pub async fn drained(&self) {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
     }
 
-    /// The wake-up of this name, the same for all clones.
+    /// The notification behind this wake-up; all clones of the database share it.
     pub fn signal(&self, signal: WakeUp) -> Arc<Notify> {
-        self.inner.signals.get(signal)
+        // A poisoned lock is safe to use: each change is a single insert.
+        let mut wake_ups = self.inner.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(wake_ups.entry(signal).or_default())
     }
 
-    /// Whether PostgreSQL answers.
+    /// Checks that PostgreSQL answers a query.
     pub async fn ping(&self) -> Result<()> {
         use diesel_async::RunQueryDsl;
         let mut connection = self.connection().await?;

@@ -1,4 +1,4 @@
-//! How to reach PostgreSQL, and the guards that every session gets.
+//! `Settings`: how to reach PostgreSQL, and the timeouts of every session.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use secrecy::{ExposeSecret, SecretString};
 pub struct Settings {
     /// `postgres://role:password@host:port/database`.
     pub url: SecretString,
-    /// Connections at most.
+    /// The largest number of connections.
     pub pool_size: usize,
-    /// How long a caller waits for a free connection before it is told that the database is unavailable.
+    /// How long a caller waits for a free connection. After that it gets [`Error::Unavailable`](crate::Error::Unavailable).
     pub pool_wait: Duration,
-    /// The longest that one statement may take.
+    /// PostgreSQL cancels a statement that runs longer.
     pub statement_timeout: Duration,
-    /// The longest that a statement may wait for a lock.
+    /// PostgreSQL cancels a statement that waits longer for a lock.
     pub lock_timeout: Duration,
-    /// A transaction that does nothing for this long is ended by the server, and its locks with it.
+    /// PostgreSQL ends a session whose transaction is idle for longer, and so releases its locks.
     pub idle_in_transaction_timeout: Duration,
 }
 
 impl Settings {
-    /// The defaults for a URL.
+    /// Default settings for a URL.
     pub fn new(url: impl Into<SecretString>) -> Self {
         Self {
             url: url.into(),
@@ -34,12 +34,12 @@ impl Settings {
         }
     }
 
-    /// The URL with the session's settings in it: connection options cost no round trip.
+    /// The URL with the session's timeouts as connection options, because options cost no round trip.
     pub(crate) fn guarded_url(&self) -> SecretString {
         let url = self.url.expose_secret();
         let join = if url.contains('?') { '&' } else { '?' };
-        // No statement's best plan depends on its values, so none is planned again for them: with arrays and partitions
-        // PostgreSQL would choose to, each time, which costs more than running it (measured).
+        // Plan each statement once, because no statement's best plan depends on its values. By default PostgreSQL plans
+        // statements with arrays or partitions at every execution, which takes longer than running them (measured).
         let guards = format!(
             "-c%20statement_timeout%3D{}%20-c%20lock_timeout%3D{}%20-c%20idle_in_transaction_session_timeout%3D{}\
              %20-c%20plan_cache_mode%3Dforce_generic_plan",
@@ -47,7 +47,7 @@ impl Settings {
             self.lock_timeout.as_millis(),
             self.idle_in_transaction_timeout.as_millis(),
         );
-        // tokio-postgres reads all of these in seconds, tcp_user_timeout too (libpq: milliseconds).
+        // tokio-postgres reads all of these in seconds. libpq reads tcp_user_timeout in milliseconds.
         format!(
             "{url}{join}options={guards}&connect_timeout=2&tcp_user_timeout=5&keepalives_idle=5\
              &keepalives_interval=2&keepalives_retries=3"

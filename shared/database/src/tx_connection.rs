@@ -1,6 +1,7 @@
-//! Makes a [`Tx`] usable by every diesel query, and lets it see each statement's error on the way.
+//! Runs diesel queries on a [`Tx`], and marks the transaction as failed when a statement fails.
 //!
-//! Only diesel-async's core trait is implemented: the full one would bring `transaction()`, and with it a second BEGIN.
+//! Only diesel-async's core trait is implemented. The full trait would add `transaction()`, whose nested BEGIN commits
+//! the outer transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,19 +18,19 @@ use crate::Tx;
 type PgRow = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
 type Rows = BoxStream<'static, QueryResult<PgRow>>;
 
-fn noting_rows(
+fn track_rows(
     failed: Arc<AtomicBool>,
     load: BoxFuture<'_, QueryResult<Rows>>,
 ) -> BoxFuture<'_, QueryResult<Rows>> {
     async move {
         let rows = load.await.inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-        // An INSERT … RETURNING that breaks a constraint fails here, with its first row.
+        // INSERT … RETURNING reports a broken constraint with its first row.
         Ok(rows.inspect_err(move |_| failed.store(true, Ordering::Relaxed)).boxed())
     }
     .boxed()
 }
 
-fn noting_count(
+fn track_count(
     failed: Arc<AtomicBool>,
     execute: BoxFuture<'_, QueryResult<usize>>,
 ) -> BoxFuture<'_, QueryResult<usize>> {
@@ -56,7 +57,7 @@ impl AsyncConnectionCore for Tx {
         T: AsQuery + 'query,
         T::Query: QueryFragment<Self::Backend> + QueryId + 'query,
     {
-        noting_rows(self.failed(), self.connection_mut().load(source))
+        track_rows(self.failed(), self.connection_mut().load(source))
     }
 
     fn execute_returning_count<'conn, 'query, T>(
@@ -66,11 +67,11 @@ impl AsyncConnectionCore for Tx {
     where
         T: QueryFragment<Self::Backend> + QueryId + 'query,
     {
-        noting_count(self.failed(), self.connection_mut().execute_returning_count(source))
+        track_count(self.failed(), self.connection_mut().execute_returning_count(source))
     }
 }
 
-/// Statements on `&mut &tx` that are awaited together travel together: one round trip for all of them.
+/// Statements on `&mut &tx` that are awaited together share one round trip.
 impl SimpleAsyncConnection for &Tx {
     async fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
         let failed = self.failed();
@@ -92,7 +93,7 @@ impl<'a> AsyncConnectionCore for &'a Tx {
         T::Query: QueryFragment<Self::Backend> + QueryId + 'query,
     {
         let tx: &'a Tx = self;
-        noting_rows(tx.failed(), AsyncConnectionCore::load(&mut tx.connection(), source))
+        track_rows(tx.failed(), AsyncConnectionCore::load(&mut tx.connection(), source))
     }
 
     fn execute_returning_count<'conn, 'query, T>(
@@ -103,12 +104,12 @@ impl<'a> AsyncConnectionCore for &'a Tx {
         T: QueryFragment<Self::Backend> + QueryId + 'query,
     {
         let tx: &'a Tx = self;
-        noting_count(tx.failed(), AsyncConnectionCore::execute_returning_count(&mut tx.connection(), source))
+        track_count(tx.failed(), AsyncConnectionCore::execute_returning_count(&mut tx.connection(), source))
     }
 }
 
-/// What a [`AppendTx`](crate::AppendTx) reads through. It owns its share of the transaction, so that a query's bounds need not
-/// name a lifetime.
+/// The connection that an [`AppendTx`](crate::AppendTx) reads through. It owns a reference to the transaction, so that the
+/// bounds of a query need no lifetime.
 pub struct Reader(pub(crate) Arc<Tx>);
 
 impl SimpleAsyncConnection for Reader {

@@ -1,4 +1,4 @@
-//! What the OpenAPI documents of all services share.
+//! Parameters, responses and security of the OpenAPI documents of all services.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{IntoParams, IntoResponses, Modify};
 
-use crate::problem::MEDIA_TYPE;
+use crate::problems::MEDIA_TYPE;
 
 /// The `Idempotency-Key` header, for the `params` of a command.
 pub struct IdempotencyKey;
@@ -27,15 +27,15 @@ impl IntoParams for IdempotencyKey {
             .parameter_in(ParameterIn::Header)
             .required(Required::True)
             .description(Some(
-                "Names the intent. The same key with the same request is carried out once: a retry within 24 hours gets \
-                 the first answer again, byte for byte. A UUID, new for each intent.",
+                "Identifies the command. The same key with the same request takes effect once: a retry within 24 hours gets \
+                 the stored response, byte for byte. Send a new UUID for each new command.",
             ))
             .schema(Some(schema));
         vec![parameter.build()]
     }
 }
 
-/// The 202 of a command whose outcome is still to come. The document needs [`AcceptedOperation`](crate::AcceptedOperation)
+/// The response 202 of a command without an outcome. The document needs [`AcceptedOperation`](crate::AcceptedOperation)
 /// among its schemas.
 pub struct Accepted;
 
@@ -47,16 +47,16 @@ impl IntoResponses for Accepted {
             HeaderBuilder::new().schema(Some(schema.build())).description(Some(description)).build()
         };
         let response = ResponseBuilder::new()
-            .description("Accepted; the outcome is still to come. It is carried out once, whoever asks again")
+            .description("Accepted; the operation shows the outcome. The command is carried out once, also if the request is repeated")
             .content("application/json", body)
-            .header("Location", text("The operation, where the outcome will be"))
-            .header("Retry-After", seconds("Seconds after which to look there"))
+            .header("Location", text("The operation, which will show the outcome"))
+            .header("Retry-After", seconds("Seconds after which to read the operation"))
             .header("Idempotency-Status", text("executed, or replayed"));
         BTreeMap::from([("202".to_owned(), RefOr::T(response.build()))])
     }
 }
 
-/// The problems that any command may answer, beside its own.
+/// The problems that any command may return, besides its own.
 pub struct CommandProblems;
 
 impl IntoResponses for CommandProblems {
@@ -65,23 +65,23 @@ impl IntoResponses for CommandProblems {
             ("400", "The request or its key is not valid; nothing is stored"),
             ("401", "No valid token"),
             ("403", "The token lacks a scope"),
-            ("404", "There is no such thing"),
+            ("404", "The resource does not exist"),
             ("408", "The body did not arrive in time"),
             (
                 "409",
-                "With Retry-After: in progress, send it again. Without: the key was reused or has expired, or the state forbids it",
+                "With Retry-After: the first request is in progress, send it again. Without: the key was reused or has expired, or the resource's state forbids the command",
             ),
             ("413", "The body is too large"),
             ("415", "The body is not application/json"),
-            ("422", "A rule forbids it"),
+            ("422", "A business rule forbids the command"),
             ("429", "Too many requests of this tenant; nothing was done"),
-            ("500", "A mistake of ours; nothing was done"),
-            ("503", "Not possible right now; send the same request again"),
+            ("500", "An error on our side; nothing was done"),
+            ("503", "Not available now; send the same request again"),
         ])
     }
 }
 
-/// The problems that any read may answer.
+/// The problems that any read may return.
 pub struct ReadProblems;
 
 impl IntoResponses for ReadProblems {
@@ -90,15 +90,15 @@ impl IntoResponses for ReadProblems {
             ("400", "The query is not valid"),
             ("401", "No valid token"),
             ("403", "The token lacks a scope"),
-            ("404", "There is no such thing"),
+            ("404", "The resource does not exist"),
             ("429", "Too many requests of this tenant"),
-            ("500", "A mistake of ours"),
-            ("503", "Not possible right now"),
+            ("500", "An error on our side"),
+            ("503", "Not available now"),
         ])
     }
 }
 
-/// Responses that are a problem, by status.
+/// Responses with a problem document, by status.
 pub(crate) fn problems(of: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>> {
     of.iter()
         .map(|(status, description)| {
@@ -113,7 +113,7 @@ pub(crate) fn problems(of: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>>
 }
 
 fn retry_after() -> Header {
-    seconds("Seconds after which the same request may be sent again; only if it is retryable")
+    seconds("Seconds after which the same request may be sent again; only if retryable")
 }
 
 fn seconds(description: &str) -> Header {

@@ -1,4 +1,4 @@
-//! What every handler's surroundings need to know.
+//! `Edge`: the shared state of all handlers. `EdgeSettings`: limits, policies and times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use database::Database;
 use idempotency::{GroupCommit, GroupSettings, KeyPolicy, Retention};
 use tokio::sync::OnceCell;
 
+use crate::http::Limiter;
 use crate::list::CursorKey;
-use crate::rate::Limiter;
 use crate::{Authenticator, Problem, RateLimit, problem_types};
 
-/// How strict, how large, how long.
+/// Limits, policies and times of the HTTP edge.
 #[derive(Debug, Clone)]
 pub struct EdgeSettings {
-    /// How long answers are replayed.
+    /// How long responses are replayed and keys remembered.
     pub retention: Retention,
     /// Which keys are accepted.
     pub key_policy: KeyPolicy,
     /// The largest body, in bytes.
     pub body_limit: usize,
-    /// The longest that a body may take to arrive.
+    /// The longest time in which a body must arrive.
     pub body_deadline: Duration,
     /// The status of a reused or expired key: 409, or 422 as the IETF draft has it.
     pub mismatch_status: u16,
-    /// How long a command waits for what others do about it; then the answer is 202.
+    /// How long a phased command waits for its outcome. After that the response is 202.
     pub operation_wait: Duration,
-    /// How commands that only add rows share a commit.
+    /// Limits of groups of commands that share a commit.
     pub groups: GroupSettings,
-    /// How much each tenant may ask of this process; `None`: as much as it likes.
+    /// The rate limit of each tenant at this process; `None` for no limit.
     pub rate_limit: Option<RateLimit>,
 }
 
@@ -60,7 +60,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The surroundings of this database's handlers.
+    /// The shared state for handlers of this database.
     pub fn new(
         database: Database,
         authenticator: impl Into<Arc<Authenticator>>,
@@ -72,12 +72,12 @@ impl Edge {
         Self { database, groups, authenticator, settings, limiter, cursor_key: Arc::default() }
     }
 
-    /// For reads.
+    /// The database, for reads.
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// Reads what requests need of the database beside their own rows, so that the first one need not.
+    /// Loads the cursor key, so that the first request need not load it.
     pub async fn open(&self) -> Result<(), database::Error> {
         self.cursor_key().await.map(drop)
     }
@@ -90,7 +90,7 @@ impl Edge {
         let edge = request.app_data::<web::Data<Self>>();
         edge.map(|edge| edge.get_ref().clone()).ok_or_else(|| {
             tracing::error!("the application was built without web::Data<Edge>");
-            Problem::new(&problem_types::INTERNAL, "Nothing was done.")
+            Problem::new(&problem_types::INTERNAL, "The service is not set up correctly. Nothing was done.")
         })
     }
 }

@@ -1,8 +1,7 @@
-//! The executor: one transaction for a command, its events, its fact and its answer.
+//! The executor: one transaction for a command, its events, its audit fact and its stored response.
 //!
-//! Handlers never begin, commit or try again. It happens here, in a task that a vanished client does not stop.
-
-use std::ops::ControlFlow;
+//! The executor begins, commits, rolls back and runs again; a command does none of these. The transaction runs in a
+//! task of its own, so a client that disconnects does not stop it.
 
 use contracts::{Caller, OperationId};
 use database::functions::clock_timestamp;
@@ -10,24 +9,26 @@ use database::{Database, Error, ErrorClass, Handler, Tx, UnitOfWork};
 use diesel_async::RunQueryDsl;
 use tracing::Instrument;
 
-use crate::record::Completed;
-use crate::sight::{Sight, lock_and_find_one};
+use crate::key_lookup::{KeyLookup, look_up_key};
+use crate::record::CompletedRecords;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
-/// How often a unit of work that lost to others is run before the caller is told to come back later.
+/// How often a unit of work runs if it meets contention. After that the caller gets the error.
 pub(crate) const ATTEMPTS: u32 = 4;
 
-/// Carries an intent out, unless that was done before.
+/// Executes a request, unless its key was used before.
 ///
-/// `command` runs in the transaction that also stores its answer. Its error undoes all that it did; whether the answer
-/// is kept depends on the [`CommandError`]. On contention the whole unit is run again, so `command` must not remember.
+/// `command` runs in the transaction that also stores its response. An error rolls back all its writes; the
+/// [`CommandError`] says whether a response is stored. After contention the whole unit of work runs again, so `command`
+/// must not keep state between runs.
 ///
 /// # Errors
-/// Database errors, with nothing done; [`Error::CommitUnknown`] when only a retry with the same key can tell.
+/// Database errors, with nothing committed. After [`Error::CommitUnknown`], only a retry with the same key finds the
+/// outcome.
 pub async fn execute<F>(
     database: &Database,
     retention: Retention,
-    intent: KeyedRequest,
+    request: KeyedRequest,
     command: F,
 ) -> Result<Outcome, Error>
 where
@@ -35,114 +36,137 @@ where
 {
     let worker = database.clone();
     let unit = async move {
-        tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "IdempotencyKeyReceived");
+        request.log_received();
         let mut attempt = 1;
         loop {
-            match once(&worker, retention, &intent, command.clone()).await {
-                Err(error) if attempt < ATTEMPTS && again(&error) => {
-                    tracing::debug!(%error, attempt, "the unit of work runs again");
+            match execute_once(&worker, retention, &request, command.clone()).await {
+                Err(error) if attempt < ATTEMPTS && can_run_again(&error) => {
+                    tracing::debug!(%error, attempt, "contention: the unit of work runs again");
                     attempt += 1;
                 }
-                done => return done,
+                result => return result,
             }
         }
     };
-    // The task has its request's span: its lines lead to the request, also when nobody waits for it any more.
+    // The task keeps its request's span, so that its log lines show the request after the client has disconnected.
     database.detach(unit.in_current_span()).await?
 }
 
-/// Contention undid everything; a record that appeared in between will be found by the next look.
-pub(crate) fn again(error: &Error) -> bool {
+/// Reports whether the unit of work may run again at once. After contention nothing is committed. After a duplicate
+/// record, the next run finds the record.
+pub(crate) fn can_run_again(error: &Error) -> bool {
     error.class() == ErrorClass::Contention || error.is_constraint("idempotency_record_pkey")
 }
 
-/// How a unit of work begins: the key is new and its lock is held, or there is an answer and nothing to do.
-type Entry = ControlFlow<Outcome, (Tx, Operation)>;
-
-async fn enter(database: &Database, intent: &KeyedRequest) -> Result<Entry, Error> {
-    let (tx, Sight { locked, at, found }) =
-        database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
-    let answer = match found {
-        // A finished record answers whoever holds the lock: that may be another replay.
-        Some(found) => said(found.answer(intent), intent),
-        None if locked => {
-            let caller = intent.scope.caller.clone();
-            return Ok(Entry::Continue((tx, Operation { id: OperationId::generate(), caller, at })));
-        }
-        None => Outcome::InProgress,
-    };
-    tx.rollback().await?;
-    Ok(Entry::Break(answer))
+/// The beginning of a unit of work.
+pub(crate) enum KeyClaim {
+    /// The key is new, and the transaction holds its lock.
+    New(Tx, Operation),
+    /// The outcome is known already, and no transaction is open.
+    Known(Outcome),
 }
 
-async fn once<F>(
+/// Begins a transaction, locks the key and reads its record, in one round trip.
+async fn claim_key(database: &Database, request: &KeyedRequest) -> Result<KeyClaim, Error> {
+    let (tx, KeyLookup { is_locked, at, record }) =
+        database.begin_reading(async |tx| look_up_key(tx, request).await).await?;
+    let outcome = match record {
+        // A record decides without the lock: another replay may hold the lock.
+        Some(record) => record.outcome(request),
+        None if is_locked => {
+            let caller = request.scope.caller.clone();
+            return Ok(KeyClaim::New(tx, Operation { id: OperationId::generate(), caller, at }));
+        }
+        None => Ok(Outcome::InProgress),
+    };
+    tx.rollback().await?;
+    Ok(KeyClaim::Known(outcome?))
+}
+
+async fn execute_once<F>(
     database: &Database,
     retention: Retention,
-    intent: &KeyedRequest,
+    request: &KeyedRequest,
     command: F,
 ) -> Result<Outcome, Error>
 where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
-    let (mut tx, operation) = match enter(database, intent).await? {
-        Entry::Continue(begun) => begun,
-        Entry::Break(answer) => return Ok(answer),
+    let (mut tx, operation) = match claim_key(database, request).await? {
+        KeyClaim::New(tx, operation) => (tx, operation),
+        KeyClaim::Known(outcome) => return Ok(outcome),
     };
     crashpoint::reach!("execute.key_claimed");
-
-    tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
-    tx.set_traceparent(intent.traceparent.clone());
-    let receipt = match command.run(&mut tx, &operation).await {
-        Ok(receipt) => receipt,
-        Err(CommandError::Rejected(receipt)) => {
-            // Undone as a whole, and kept by a transaction of its own: a savepoint would cost every success a round
-            // trip. In between the key is free; whoever takes it then has the say.
-            tx.rollback().await?;
-            tx = match enter(database, intent).await? {
-                Entry::Continue((tx, _)) => tx,
-                Entry::Break(answer) => return Ok(answer),
-            };
-            receipt
-        }
-        Err(CommandError::Refused(receipt)) => {
-            tx.rollback().await?;
-            return Ok(Outcome::Refused(receipt));
-        }
-        Err(CommandError::Database(error)) => return Err(give_up(tx, error).await),
-    };
+    request.log_processing();
+    tx.set_traceparent(request.traceparent.clone());
+    let result = command.run(&mut tx, &operation).await;
     crashpoint::reach!("execute.command_done");
+    match result {
+        Ok(response) => commit_response(tx, retention, request, operation, response).await,
+        Err(error) => conclude_failure(tx, database, retention, request, operation, error).await,
+    }
+}
 
-    let answered = (intent.clone(), operation, receipt.clone());
-    tx.buffer(Completed { retention, all: vec![answered] });
+/// Ends a command that did not succeed. Rolls back; stores the response of a rejection.
+///
+/// A rejection is stored by a second transaction, because a savepoint would cost every success a round trip. Between
+/// the two the key is free: if another request takes the key, that request decides.
+pub(crate) async fn conclude_failure(
+    tx: Tx,
+    database: &Database,
+    retention: Retention,
+    request: &KeyedRequest,
+    operation: Operation,
+    error: CommandError,
+) -> Result<Outcome, Error> {
+    match error {
+        CommandError::Rejected(response) => {
+            tx.rollback().await?;
+            match claim_key(database, request).await? {
+                KeyClaim::New(tx, _) => commit_response(tx, retention, request, operation, response).await,
+                KeyClaim::Known(outcome) => Ok(outcome),
+            }
+        }
+        CommandError::Refused(response) => {
+            tx.rollback().await?;
+            Ok(Outcome::Refused(response))
+        }
+        CommandError::Database(error) => Err(roll_back(tx, error).await),
+    }
+}
+
+/// Writes the completed record together with all buffered rows, and commits.
+async fn commit_response(
+    mut tx: Tx,
+    retention: Retention,
+    request: &KeyedRequest,
+    operation: Operation,
+    response: StoredResponse,
+) -> Result<Outcome, Error> {
+    let records = vec![(request.clone(), operation, response.clone())];
+    tx.buffer(CompletedRecords { retention, records });
     if let Err(error) = tx.flush().await {
-        return Err(give_up(tx, error).await);
+        return Err(roll_back(tx, error).await);
     }
     crashpoint::reach!("execute.before_commit");
     tx.commit().await?;
     crashpoint::reach!("execute.after_commit");
-    Ok(Outcome::Executed(receipt))
+    Ok(Outcome::Executed(response))
 }
 
-/// Ends the transaction at the server before the error is told. Dropped instead, it would end moments later, and
-/// whoever tries again at once would find the key's lock still taken by the attempt that failed.
-pub(crate) async fn give_up(tx: Tx, error: Error) -> Error {
-    if let Err(lost) = tx.rollback().await {
-        tracing::debug!(%lost, "the connection was lost as well");
+/// Rolls back, then returns the error. Dropping the transaction instead would end it a moment later, and a client that
+/// retries at once would find the key's lock still taken.
+pub(crate) async fn roll_back(tx: Tx, error: Error) -> Error {
+    if let Err(rollback) = tx.rollback().await {
+        tracing::debug!(error = %rollback, "ROLLBACK failed; the connection is closed");
     }
     error
 }
 
-pub(crate) fn said(answer: Outcome, intent: &KeyedRequest) -> Outcome {
-    if matches!(answer, Outcome::Replayed { .. }) {
-        tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "CachedResponseReturned");
-    }
-    answer
-}
-
-/// Carries out a command that is idempotent by itself: the same executor, without a key and a record.
+/// Executes a command that is idempotent by itself, without a key and a record.
 ///
 /// # Errors
-/// As [`execute`]; after [`Error::CommitUnknown`] the same request may simply be sent again.
+/// As [`execute`]. After [`Error::CommitUnknown`] the client may send the same request again.
 pub async fn execute_natural<F>(
     database: &Database,
     caller: Caller,
@@ -157,16 +181,16 @@ where
         let id = OperationId::generate();
         let mut attempt = 1;
         loop {
-            match once_naturally(&worker, id, &caller, traceparent.clone(), command.clone()).await {
+            match execute_natural_once(&worker, id, &caller, traceparent.clone(), command.clone()).await {
                 Err(error) if attempt < ATTEMPTS && error.class() == ErrorClass::Contention => attempt += 1,
-                done => return done,
+                result => return result,
             }
         }
     };
     database.detach(unit.in_current_span()).await?
 }
 
-async fn once_naturally<F>(
+async fn execute_natural_once<F>(
     database: &Database,
     id: OperationId,
     caller: &Caller,
@@ -180,14 +204,14 @@ where
     let (mut tx, at) = database.begin_reading(async |mut tx| Ok(now.get_result(&mut tx).await?)).await?;
     tx.set_traceparent(traceparent);
     match command.run(&mut tx, &Operation { id, caller: caller.clone(), at }).await {
-        Ok(receipt) => {
+        Ok(response) => {
             tx.commit().await?;
-            Ok(receipt)
+            Ok(response)
         }
-        Err(CommandError::Rejected(receipt) | CommandError::Refused(receipt)) => {
+        Err(CommandError::Rejected(response) | CommandError::Refused(response)) => {
             tx.rollback().await?;
-            Ok(receipt)
+            Ok(response)
         }
-        Err(CommandError::Database(error)) => Err(give_up(tx, error).await),
+        Err(CommandError::Database(error)) => Err(roll_back(tx, error).await),
     }
 }

@@ -1,28 +1,29 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(all(feature = "mutant-no-fingerprint", not(debug_assertions)))]
-compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+compile_error!("a mutant must not be deployed: build without the features mutant-…");
 
-mod answer;
 mod canonical;
 mod execute;
 mod fingerprint;
 mod group;
-mod intent;
 mod key;
-mod lookup;
+mod key_lookup;
+mod key_records;
+mod keyed_request;
+mod outcome;
 mod phased;
 mod record;
-mod retention;
-mod sight;
+mod stored_response;
 
-pub use answer::{CommandError, Outcome, StoredResponse};
 pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
 pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};
 pub use group::{GroupCommit, GroupSettings};
-pub use intent::{KeyScope, KeyedRequest, Operation};
 pub use key::{Key, KeyError, KeyPolicy};
-pub use lookup::{KeyRecord, records_of};
+pub use key_records::{KeyRecord, records_of};
+pub use keyed_request::{KeyScope, KeyedRequest, Operation};
+pub use outcome::{CommandError, Outcome};
 pub use phased::{Conclusion, OperationRecord, OperationState, WaitPolicy, conclude, operation, start};
-pub use retention::Retention;
+pub use record::RecordState;
+pub use stored_response::{Retention, StoredResponse};

@@ -1,12 +1,19 @@
-//! The record of one key: compared and written.
+//! The record of a key: its table, its states, and the statement that stores completed records.
+//!
+//! A record that was read is compared with the request. A key with another fingerprint is never answered with the
+//! stored response.
 
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
-use database::{Buffered, Insert, InsertRows};
+use database::{Buffered, Insert, InsertRows, Result};
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::{Pg, PgValue};
 use diesel::prelude::*;
+use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Text;
 use serde_json::Value;
 use uuid::Uuid;
@@ -21,10 +28,10 @@ diesel::table! {
         route -> Text,
         key -> Text,
         fingerprint -> Binary,
-        fingerprint_version -> SmallInt,
+        fingerprint_version -> Integer,
         state -> Text,
         operation_id -> Uuid,
-        status -> Nullable<SmallInt>,
+        status -> Nullable<Integer>,
         created_at -> Timestamptz,
         completed_at -> Nullable<Timestamptz>,
         expires_at -> Nullable<Timestamptz>,
@@ -42,84 +49,145 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_snapshot);
 
-/// A record as it was found, with its answer if it still has one.
+/// The state of a record. The table in `phased/mod.rs` lists the transitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Text)]
+pub enum RecordState {
+    /// A phased command was accepted and has no response yet.
+    Started,
+    /// The response is stored.
+    Completed,
+    /// The response is 202; the outcome is still open.
+    Unknown,
+    /// The last attempt had no effect; a retry executes the command again.
+    FailedRetryable,
+    /// The command can never be executed; the response is stored.
+    FailedTerminal,
+    /// The response has been erased; the key is still remembered.
+    Expired,
+}
+
+impl RecordState {
+    const ALL: [Self; 6] = [
+        Self::Started,
+        Self::Completed,
+        Self::Unknown,
+        Self::FailedRetryable,
+        Self::FailedTerminal,
+        Self::Expired,
+    ];
+
+    /// The state's name in the table and in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Completed => "completed",
+            Self::Unknown => "unknown",
+            Self::FailedRetryable => "failed_retryable",
+            Self::FailedTerminal => "failed_terminal",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Reports whether a record in this state has, or had, a response for its key.
+    pub(crate) const fn has_response(self) -> bool {
+        match self {
+            Self::Started | Self::FailedRetryable => false,
+            Self::Completed | Self::Unknown | Self::FailedTerminal | Self::Expired => true,
+        }
+    }
+}
+
+impl FromSql<Text, Pg> for RecordState {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let name = <String as FromSql<Text, Pg>>::from_sql(bytes)?;
+        let state = Self::ALL.into_iter().find(|state| state.as_str() == name);
+        state.ok_or_else(|| format!("unknown record state '{name}'").into())
+    }
+}
+
+impl ToSql<Text, Pg> for RecordState {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <str as ToSql<Text, Pg>>::to_sql(self.as_str(), out)
+    }
+}
+
+/// A record as it was read, with its response if that has not been erased.
 #[derive(Debug, Clone, Queryable)]
-pub(crate) struct Found {
+pub(crate) struct StoredRecord {
     operation_id: Uuid,
     fingerprint: Vec<u8>,
-    state: String,
-    status: Option<i16>,
+    state: RecordState,
+    status: Option<i32>,
     created_at: DateTime<Utc>,
-    expired: Option<bool>,
+    is_expired: Option<bool>,
     headers: Option<Value>,
     body: Option<Vec<u8>>,
 }
 
-impl Found {
+impl StoredRecord {
     pub(crate) fn operation(&self) -> OperationId {
         self.operation_id.into()
     }
 
-    pub(crate) fn state(&self) -> &str {
-        &self.state
+    pub(crate) fn state(&self) -> RecordState {
+        self.state
     }
 
-    /// What the same key gets now.
-    pub(crate) fn answer(self, intent: &KeyedRequest) -> Outcome {
-        let same = self.fingerprint == intent.fingerprint.digest();
-        // The mutant answers another request with the receipt of the first.
-        if !same && !cfg!(feature = "mutant-no-fingerprint") {
-            return Outcome::Reused;
+    /// The outcome of a request with the key of this record.
+    pub(crate) fn outcome(self, request: &KeyedRequest) -> Result<Outcome> {
+        let is_same_request = self.fingerprint == request.fingerprint.digest();
+        // The mutant answers another request with the response of the first.
+        if !is_same_request && !cfg!(feature = "mutant-no-fingerprint") {
+            return Ok(Outcome::Reused);
         }
-        match self.state.as_str() {
-            "completed" | "unknown" | "failed_terminal" | "expired" => {}
-            _ => return Outcome::InProgress,
+        if !self.state.has_response() {
+            return Ok(Outcome::InProgress);
         }
-        if self.expired != Some(false) {
-            return Outcome::Expired;
+        if self.is_expired != Some(false) {
+            return Ok(Outcome::Expired);
         }
-        // A missing snapshot has been erased: never carried out again.
-        let Some(receipt) = StoredResponse::from_columns(self.status, self.headers, self.body) else {
-            return Outcome::Expired;
+        // A record without its snapshot: the response was erased, and the command must not run again.
+        let Some(response) = StoredResponse::from_columns((self.status, self.headers, self.body))? else {
+            return Ok(Outcome::Expired);
         };
-        Outcome::Replayed { receipt, first: self.created_at }
+        request.log_replayed();
+        Ok(Outcome::Replayed { response, executed_at: self.created_at })
     }
 }
 
-/// Completed records with their answers, waiting for the end of their transaction.
-pub(crate) struct Completed {
+/// Completed records with their responses, buffered until COMMIT.
+pub(crate) struct CompletedRecords {
     pub(crate) retention: Retention,
-    pub(crate) all: Vec<(KeyedRequest, Operation, StoredResponse)>,
+    pub(crate) records: Vec<(KeyedRequest, Operation, StoredResponse)>,
 }
 
-impl Completed {
+impl CompletedRecords {
     fn inserts(self) -> [Insert; 2] {
         use idempotency_record as record;
         use idempotency_snapshot as snapshot;
-        let Self { retention, mut all } = self;
-        let answers: Vec<(Uuid, Value, Vec<u8>)> = all
+        let Self { retention, mut records } = self;
+        let snapshots: Vec<(Uuid, Value, Vec<u8>)> = records
             .iter_mut()
-            .map(|(_, operation, receipt)| {
-                (operation.id.uuid(), receipt.headers_as_json(), take(&mut receipt.body))
+            .map(|(_, operation, response)| {
+                (operation.id.uuid(), response.headers_as_json(), take(&mut response.body))
             })
             .collect();
-        let snapshots = InsertRows::new(snapshot::table, answers)
+        let snapshots = InsertRows::new(snapshot::table, snapshots)
             .column(snapshot::operation_id, |(operation, ..)| *operation)
             .column(snapshot::headers, |(_, headers, _)| headers.take())
             .column(snapshot::body, |(.., body)| take(body));
-        let records = InsertRows::new(record::table, all)
-            .column(record::tenant_id, |(intent, ..)| intent.scope.caller.tenant.to_string())
-            .column(record::client_id, |(intent, ..)| intent.scope.caller.client.to_string())
-            .column(record::method, |(intent, ..)| take(&mut intent.scope.method))
-            .column(record::route, |(intent, ..)| take(&mut intent.scope.route))
-            .column(record::key, |(intent, ..)| intent.key.as_str().to_owned())
-            .column(record::fingerprint, |(intent, ..)| intent.fingerprint.digest().to_vec())
-            .column(record::fingerprint_version, |(intent, ..)| {
-                i16::try_from(intent.fingerprint.version()).unwrap_or(0)
-            })
-            .all(record::state, "completed".into_sql::<Text>())
+        let records = InsertRows::new(record::table, records)
+            .column(record::tenant_id, |(request, ..)| request.scope.caller.tenant.to_string())
+            .column(record::client_id, |(request, ..)| request.scope.caller.client.to_string())
+            .column(record::method, |(request, ..)| take(&mut request.scope.method))
+            .column(record::route, |(request, ..)| take(&mut request.scope.route))
+            .column(record::key, |(request, ..)| request.key.as_str().to_owned())
+            .column(record::fingerprint, |(request, ..)| request.fingerprint.digest().to_vec())
+            .column(record::fingerprint_version, |(request, ..)| i32::from(request.fingerprint.version()))
+            .all(record::state, RecordState::Completed.into_sql::<Text>())
             .column(record::operation_id, |(_, operation, _)| operation.id.uuid())
-            .column(record::status, |(.., receipt)| Some(i16::try_from(receipt.status).unwrap_or(500)))
+            .column(record::status, |(.., response)| Some(i32::from(response.status)))
             .column(record::created_at, |(_, operation, _)| operation.at)
             .all(record::completed_at, clock_timestamp().nullable())
             .all(record::expires_at, from_now(retention.reply).nullable())
@@ -128,7 +196,7 @@ impl Completed {
     }
 }
 
-impl Buffered for Completed {
+impl Buffered for CompletedRecords {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
         rows.into_iter().flat_map(Self::inserts).collect()
     }

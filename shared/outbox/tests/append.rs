@@ -60,9 +60,13 @@ async fn what_is_rolled_back_is_never_published() {
     tx.rollback().await.unwrap();
 
     let mut tx = database.begin().await.unwrap();
-    let mark = tx.mark().await.unwrap();
-    common::write(&mut tx, 1, &confirmed(partly)).await;
-    tx.undo(mark).await.unwrap();
+    let refused: Result<(), database::Error> = tx
+        .savepoint(async |tx| {
+            common::write(tx, 1, &confirmed(partly)).await;
+            Err(database::Error::Poisoned)
+        })
+        .await;
+    refused.unwrap_err();
     common::write(&mut tx, 1, &confirmed(kept)).await;
     tx.commit().await.unwrap();
 

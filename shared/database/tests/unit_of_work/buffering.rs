@@ -59,3 +59,27 @@ async fn hooks_run_after_a_commit_and_never_otherwise() {
     }
     assert_eq!(AtomicUsize::load(&rung, Ordering::SeqCst), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flush_inside_a_savepoint_writes_the_rows_of_the_savepoint_only() {
+    let database = notebook().await;
+    let mut tx = database.begin().await.unwrap();
+    tx.buffer(Note(1));
+    let undone: Result<(), Error> = tx
+        .savepoint(async |tx| {
+            tx.buffer(Note(2));
+            tx.flush().await?;
+            Err(Error::Poisoned)
+        })
+        .await;
+    assert!(undone.is_err());
+    let kept: Result<(), Error> = tx
+        .savepoint(async |tx| {
+            tx.buffer(Note(3));
+            tx.flush().await
+        })
+        .await;
+    kept.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(notes(&database).await, [1, 3]);
+}

@@ -115,3 +115,20 @@ async fn a_savepoint_that_swallows_an_error_is_undone() {
     tx.commit().await.unwrap();
     assert_eq!(notes(&database).await, [1]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_of_the_outer_savepoint_undoes_an_inner_one_that_succeeded() {
+    let database = notebook().await;
+    let mut tx = database.begin().await.unwrap();
+    write(&mut tx, 1).await.unwrap();
+    let undone: Result<(), Error> = tx
+        .savepoint(async |tx| {
+            write(tx, 2).await?;
+            tx.savepoint(async |tx| write(tx, 3).await.map_err(Error::from)).await?;
+            Err(Error::Poisoned)
+        })
+        .await;
+    assert!(undone.is_err());
+    tx.commit().await.unwrap();
+    assert_eq!(notes(&database).await, [1]);
+}

@@ -7,9 +7,9 @@
 )]
 //! What a unit of work promises, against a real PostgreSQL.
 
+mod append_tx;
 mod bench;
 mod buffering;
-mod drafts;
 mod ends;
 mod rows;
 mod sessions;

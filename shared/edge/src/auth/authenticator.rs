@@ -1,4 +1,5 @@
-//! Checks tokens with the keys as they are now: issuers change them, and no process starts again for that.
+//! `Authenticator`: checks tokens with the current keys. Because issuers replace keys, it reads the key set again while the
+//! process runs.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -7,69 +8,70 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Principal;
-use super::keys::{KeySet, Refusal, Trust};
-use super::source::{JwksError, JwksSource};
+use super::jwks_source::{JwksError, JwksSource};
+use super::key_set::{ExpectedClaims, KeySet, TokenError};
 
-/// Anybody can write an unknown `kid` into a token, so what that sets off is rare.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
+/// The shortest time between two refreshes for unknown keys. Any client can send a token with an unknown `kid`, so
+/// refreshes must be rare.
+const BETWEEN_REFRESHES: Duration = Duration::from_secs(10);
 
 /// Checks tokens against a key set.
 pub struct Authenticator {
-    trust: Trust,
+    expected: ExpectedClaims,
     source: Option<JwksSource>,
     keys: RwLock<Arc<KeySet>>,
-    between_looks: Duration,
-    /// When an unknown key last made us look for a newer set.
-    looked: Mutex<Option<Instant>>,
+    between_refreshes: Duration,
+    /// When an unknown key last caused a refresh.
+    last_refresh: Mutex<Option<Instant>>,
 }
 
 impl Authenticator {
-    /// With the keys of this JWKS document, for good.
+    /// An authenticator with the keys of this JWKS document, which never change.
     pub fn from_jwks(text: &str, issuer: &str, audience: &str) -> Result<Self, JwksError> {
         let fixed = Self::without_keys(None, issuer, audience);
         fixed.adopt("in memory".to_owned(), text)?;
         Ok(fixed)
     }
 
-    /// With the keys that are there. A file is read at once. A URL is not asked yet: until
-    /// [`refresh`](Self::refresh) has succeeded, no token counts.
+    /// An authenticator with the keys of this source. A file is read at once. A URL is not requested yet: until
+    /// [`refresh`](Self::refresh) has succeeded, every token is refused.
     pub fn from_source(source: JwksSource, issuer: &str, audience: &str) -> Result<Self, JwksError> {
         let text = source.read_at_once().transpose()?;
-        let place = source.place();
+        let location = source.location();
         let authenticator = Self::without_keys(Some(source), issuer, audience);
         if let Some(text) = text {
-            authenticator.adopt(place, &text)?;
+            authenticator.adopt(location, &text)?;
         }
         Ok(authenticator)
     }
 
     fn without_keys(source: Option<JwksSource>, issuer: &str, audience: &str) -> Self {
-        let trust = Trust { issuer: issuer.to_owned(), audience: audience.to_owned() };
-        let (keys, looked) = (RwLock::default(), Mutex::default());
-        Self { trust, source, keys, between_looks: BETWEEN_LOOKS, looked }
+        let expected = ExpectedClaims { issuer: issuer.to_owned(), audience: audience.to_owned() };
+        let (keys, last_refresh) = (RwLock::default(), Mutex::default());
+        Self { expected, source, keys, between_refreshes: BETWEEN_REFRESHES, last_refresh }
     }
 
-    /// With another pause between two looks that unknown keys set off; ten seconds otherwise.
+    /// Sets the shortest time between two refreshes for unknown keys; the default is ten seconds.
     #[must_use]
-    pub fn between_looks(mut self, pause: Duration) -> Self {
-        self.between_looks = pause;
+    pub fn between_refreshes(mut self, pause: Duration) -> Self {
+        self.between_refreshes = pause;
         self
     }
 
-    /// Whether any token can count.
+    /// Whether there are keys to check tokens with.
     pub fn has_keys(&self) -> bool {
         !self.keys().is_empty()
     }
 
-    /// Reads the key set again. If that fails, the keys that are known stay.
+    /// Reads the key set again. If that fails, the current keys stay.
     pub async fn refresh(&self) -> Result<(), JwksError> {
         match &self.source {
-            Some(source) => self.adopt(source.place(), &source.read().await?),
+            Some(source) => self.adopt(source.location(), &source.read().await?),
             None => Ok(()),
         }
     }
 
-    /// Reads the key set again and again; a failure is logged.
+    /// Reads the key set at this interval, and logs failures.
     pub async fn keep_fresh(&self, every: Duration) {
         loop {
             tokio::time::sleep(every).await;
@@ -77,31 +79,31 @@ impl Authenticator {
         }
     }
 
-    /// For a token of an unknown key: there may be a newer set. Whoever comes while somebody looks waits for what is
-    /// found; whoever comes within the pause finds nothing new.
-    pub(super) async fn look_again(&self) {
-        let mut looked = self.looked.lock().await;
-        if looked.is_some_and(|at| at.elapsed() < self.between_looks) {
+    /// Reads the key set for a token with an unknown key. Requests during a refresh wait for its result. Within the pause
+    /// after a refresh, it does nothing.
+    pub(super) async fn refresh_for_unknown_key(&self) {
+        let mut last_refresh = self.last_refresh.lock().await;
+        if last_refresh.is_some_and(|at| at.elapsed() < self.between_refreshes) {
             return;
         }
-        *looked = Some(Instant::now());
+        *last_refresh = Some(Instant::now());
         self.refresh_or_warn().await;
     }
 
-    pub(super) fn check(&self, token: &str) -> Result<Principal, Refusal> {
+    pub(super) fn check(&self, token: &str) -> Result<Principal, TokenError> {
         self.keys().check(token)
     }
 
     async fn refresh_or_warn(&self) {
         if let Err(error) = self.refresh().await {
-            tracing::warn!(%error, "the keys that are known stay");
+            tracing::warn!(%error, "the key set could not be refreshed; the current keys stay");
         }
     }
 
-    fn adopt(&self, place: String, text: &str) -> Result<(), JwksError> {
-        let set = match KeySet::read(text, &self.trust) {
+    fn adopt(&self, location: String, text: &str) -> Result<(), JwksError> {
+        let set = match KeySet::read(text, &self.expected) {
             Ok(set) => Arc::new(set),
-            Err(why) => return Err(JwksError::Unusable { place, why }),
+            Err(why) => return Err(JwksError::Unusable { location, why }),
         };
         let before = std::mem::replace(
             &mut *self.keys.write().unwrap_or_else(PoisonError::into_inner),
@@ -109,11 +111,12 @@ impl Authenticator {
         );
         let (keys, ignored) = set.summary();
         if before.summary() != (keys.clone(), ignored) {
-            tracing::info!(place, ?keys, ?ignored, "tokens are checked with these keys");
+            tracing::info!(location, ?keys, ?ignored, "tokens are checked with these keys");
         }
         Ok(())
     }
 
+    /// The current keys. A poisoned lock is safe to use: each change is a single assignment.
     fn keys(&self) -> Arc<KeySet> {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,9 +1,12 @@
-//! Who asks. The token says it, and nothing else does.
+//! Authentication: the token alone determines tenant, client and scopes.
+//!
+//! `Principal` is the extractor, `Authenticator` checks tokens, `JwksSource` reads the keys of the issuer, `KeySet` holds
+//! them, and `TokenCache` remembers accepted tokens.
 
 mod authenticator;
-mod keys;
-mod remembered;
-mod source;
+mod jwks_source;
+mod key_set;
+mod token_cache;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,12 +18,12 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use contracts::{Caller, TenantId};
 
 use crate::{Edge, Problem, problem_types};
-use keys::Refusal;
+use key_set::TokenError;
 
 pub use authenticator::Authenticator;
-pub use source::{JwksError, JwksSource};
+pub use jwks_source::{JwksError, JwksSource};
 
-/// An authenticated caller who keeps to the rate limit.
+/// The authenticated caller of a request that is within its rate limit.
 #[derive(Debug, Clone)]
 pub struct Principal {
     caller: Caller,
@@ -28,32 +31,32 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Whose data, and who acts.
+    /// Tenant and client.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// Whose data.
+    /// The tenant.
     pub fn tenant(&self) -> &TenantId {
         &self.caller.tenant
     }
 
-    /// 403 unless the token has this scope, such as `orders:read`.
+    /// Returns 403 unless the token has this scope, such as `orders:read`.
     pub fn require(&self, scope: &str) -> Result<(), Problem> {
         if self.scopes.split(' ').any(|held| held == scope) {
             return Ok(());
         }
         Err(Problem::new(
             &problem_types::FORBIDDEN,
-            format!("This needs the scope {scope}; the token does not have it."),
+            format!("This needs the scope {scope}, which the token does not have."),
         ))
     }
 
-    /// The caller of this request: checked, and counted, once for a request, however many ask.
+    /// The caller of this request. The token is checked and the request counted once, also if several extractors ask.
     pub(crate) async fn of(request: &HttpRequest) -> Result<Self, Problem> {
-        let known = request.extensions().get::<Self>().cloned();
-        if let Some(known) = known {
-            return Ok(known);
+        let principal = request.extensions().get::<Self>().cloned();
+        if let Some(principal) = principal {
+            return Ok(principal);
         }
         let edge = Edge::of(request)?;
         let principal = authenticate(&edge, request).await?;
@@ -67,23 +70,23 @@ async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, P
     let token = token(request).map_err(refused)?;
     match edge.authenticator.check(token) {
         Ok(principal) => return Ok(principal),
-        Err(Refusal::Because(why)) => return Err(refused(why)),
-        Err(Refusal::UnknownKey) => {}
+        Err(TokenError::Invalid(why)) => return Err(refused(why)),
+        Err(TokenError::UnknownKey) => {}
     }
-    // Detached: a client that hangs up must not end the look that others wait for.
+    // Detached, so that a client that disconnects does not cancel the refresh that other requests wait for.
     let authenticator = Arc::clone(&edge.authenticator);
-    edge.database.detach(async move { authenticator.look_again().await }).await?;
-    edge.authenticator.check(token).map_err(|refusal| {
-        refused(match refusal {
-            Refusal::UnknownKey => "its key (kid) is not known here",
-            Refusal::Because(why) => why,
+    edge.database.detach(async move { authenticator.refresh_for_unknown_key().await }).await?;
+    edge.authenticator.check(token).map_err(|error| {
+        refused(match error {
+            TokenError::UnknownKey => "its key (kid) is not known here",
+            TokenError::Invalid(why) => why,
         })
     })
 }
 
 fn token(request: &HttpRequest) -> Result<&str, &'static str> {
-    let header = request.headers().get(AUTHORIZATION).ok_or("there is none")?;
-    let text = header.to_str().map_err(|_| "it is not text")?;
+    let header = request.headers().get(AUTHORIZATION).ok_or("the Authorization header is missing")?;
+    let text = header.to_str().map_err(|_| "the header is not text")?;
     let (scheme, token) = text.split_once(' ').ok_or("the header has no token")?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err("the scheme is not Bearer") }
 }

@@ -1,7 +1,7 @@
-//! Conditional requests (RFC 9110, section 13): a client says which version it has, so that nothing is sent twice and
-//! nothing is overwritten unseen.
+//! Conditional requests (RFC 9110, section 13). `If-None-Match` saves sending a version that the client has; `If-Match`
+//! keeps a client from overwriting a version that it has not read.
 
-mod tags;
+mod entity_tags;
 
 use std::collections::BTreeMap;
 use std::future::{Ready, ready};
@@ -17,67 +17,68 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Required, ResponseBuilder};
 use utoipa::{IntoParams, IntoResponses};
 
-use crate::parse::{ValidationError, invalid};
+use crate::problems::{ValidationError, invalid};
 use crate::{CommandError, Problem, problem_types};
-use tags::Tags;
+use entity_tags::EntityTags;
 
-/// The versions that the client of a read has already.
+/// The versions that the client has already.
 ///
-/// In the `params` of a route it documents the header, in its `responses` the 304.
+/// In the `params` of a route it documents the header, in the `responses` it documents the 304.
 #[derive(Debug, Clone)]
-pub struct IfNoneMatch(Option<Tags>);
+pub struct IfNoneMatch(Option<EntityTags>);
 
 impl IfNoneMatch {
-    /// 304 without a body if the client has this version; else 200 with the view. `ETag` names the version either way.
+    /// Returns 304 without a body if the client has this version, otherwise 200 with the view. Both carry the version as
+    /// `ETag`.
     ///
-    /// The version must grow with every change that the view shows.
+    /// The version must increase with every change that the view shows.
     pub fn answer(&self, version: i64, view: &impl Serialize) -> HttpResponse {
-        let known = self.0.as_ref().is_some_and(|tags| tags.name_weakly(version));
-        let mut response = if known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+        let is_known = self.0.as_ref().is_some_and(|tags| tags.names_weakly(version));
+        let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
         response.insert_header((ETAG, entity_tag(version)));
-        if known { response.finish() } else { response.json(view) }
+        if is_known { response.finish() } else { response.json(view) }
     }
 }
 
-/// The versions that a command wants to find; without the header, any.
+/// The versions that a command may replace; without the header, any version.
 ///
-/// In the `params` of a route it documents the header, in its `responses` the 412. A handler names it behind its
-/// command, so that the token is checked first.
+/// In the `params` of a route it documents the header, in the `responses` it documents the 412. A handler takes it after
+/// its command, so that the token is checked first.
 #[derive(Debug, Clone)]
-pub struct IfMatch(Option<Tags>);
+pub struct IfMatch(Option<EntityTags>);
 
 impl IfMatch {
-    /// 412 unless this is a version that the client wants to find; `None` if there is no such thing yet.
+    /// Returns 412 unless the header names the current version. `current` is `None` if the resource does not exist.
     ///
-    /// Asked inside the transaction, with the row locked. A command that finds its request fulfilled already need not
-    /// ask: a retry whose first answer was lost then succeeds, as RFC 9110 (section 13.1.1) allows.
+    /// Call it inside the transaction, with the row locked. Skip it if the resource already has the requested state: then
+    /// a retry whose first response was lost succeeds, as RFC 9110 (section 13.1.1) allows.
     pub fn require(&self, current: Option<i64>) -> Result<(), CommandError> {
-        let Some(wanted) = &self.0 else { return Ok(()) };
+        let Some(expected) = &self.0 else { return Ok(()) };
         let detail = match current {
-            Some(version) if wanted.name(version) => return Ok(()),
+            Some(version) if expected.names(version) => return Ok(()),
             Some(version) => {
                 format!(
-                    "The version is {}, which If-Match does not name. Read the thing again.",
+                    "The current version is {}, which If-Match does not name. Read the resource again.",
                     entity_tag(version)
                 )
             }
-            None => "There is no such thing yet, and If-Match wants one.".to_owned(),
+            None => "The resource does not exist yet, and If-Match requires one.".to_owned(),
         };
         Err(CommandError::rejected(&problem_types::PRECONDITION_FAILED, detail))
     }
 }
 
-/// The version of a thing as a strong entity tag, for an `ETag` header.
+/// A version as a strong entity tag, for an `ETag` header.
 pub fn entity_tag(version: i64) -> String {
     format!("\"{version}\"")
 }
 
-/// All lines of a header that lists entity tags; `None` if there is none.
-fn read(request: &HttpRequest, name: &HeaderName) -> Result<Option<Tags>, Problem> {
+/// Reads all lines of a header that lists entity tags; `None` if there is no line.
+fn read(request: &HttpRequest, name: &HeaderName) -> Result<Option<EntityTags>, Problem> {
     let lines = request.headers().get_all(name).map(HeaderValue::as_bytes);
-    Tags::read(lines).map_err(|detail| {
+    EntityTags::read(lines).map_err(|detail| {
         let errors = vec![ValidationError { pointer: name.to_string(), detail: detail.to_owned() }];
-        invalid("A header is not valid.", errors)
+        invalid("A header is not valid; see errors.", errors)
     })
 }
 
@@ -103,7 +104,7 @@ impl IntoParams for IfNoneMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![header(
             "If-None-Match",
-            "The ETag that the client has: if it still holds, the answer is 304 without a body.",
+            "The ETag that the client has. If it is still current, the response is 304 without a body.",
         )]
     }
 }
@@ -120,14 +121,14 @@ impl IntoParams for IfMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![header(
             "If-Match",
-            "The ETag that is to be replaced: if it is another one by now, the answer is 412.",
+            "The ETag of the version to replace. If the current version is another, the response is 412.",
         )]
     }
 }
 
 impl IntoResponses for IfMatch {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        crate::openapi::problems(&[("412", "The version is another one than If-Match names")])
+        crate::openapi::problems(&[("412", "The current version is not the one in If-Match")])
     }
 }
 

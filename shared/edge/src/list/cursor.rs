@@ -1,4 +1,4 @@
-//! Cursors that nobody but us can make: a page is continued by whom it was given to, in the list that it is of.
+//! Cursors with a seal (HMAC): only the service can make one, and it is valid for one tenant and one list only.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use uuid::Uuid;
 
-/// Another layout, or another way to seal, is another version.
+/// The version of the cursor's layout and seal.
 const VERSION: u8 = 1;
 const POSITION: usize = 16;
 /// Half of HMAC-SHA256, as RFC 2104 (section 5) allows.
@@ -25,7 +25,7 @@ diesel::table! {
     }
 }
 
-/// The secret of a database's cursors: every instance reads the same, and nobody configures it.
+/// The key of a database's cursors. All instances read the same key from the database, so it needs no setting.
 #[derive(Clone)]
 pub(crate) struct CursorKey(Hmac<Sha256>);
 
@@ -40,7 +40,7 @@ impl CursorKey {
         KeyInit::new_from_slice(key).map(Self)
     }
 
-    /// For the cursors of one list: this tenant's, at this route, with these path parameters.
+    /// The sealer of one list: of this tenant, at this route, with these path parameters.
     pub(super) fn sealer<'a>(
         &self,
         tenant: &'a TenantId,
@@ -51,14 +51,14 @@ impl CursorKey {
         mac.update(&[VERSION]);
         let path = path.into_iter().flat_map(|(name, value)| [name, value]);
         for part in [tenant.as_str(), route].into_iter().chain(path) {
-            mac.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
         Sealer(mac)
     }
 }
 
-/// Makes the cursors of one list, and knows them again.
+/// Makes and verifies the cursors of one list.
 #[derive(Clone)]
 pub(super) struct Sealer(Hmac<Sha256>);
 
@@ -71,7 +71,7 @@ impl Sealer {
         URL_SAFE_NO_PAD.encode(cursor)
     }
 
-    /// The position, if it is a cursor of this list.
+    /// The position of a cursor; `None` if it is not a cursor of this list.
     pub(super) fn open(&self, cursor: &str) -> Option<Uuid> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
         let (version, rest) = bytes.split_first()?;
@@ -79,7 +79,7 @@ impl Sealer {
         if *version != VERSION || seal.len() != SEAL {
             return None;
         }
-        // In constant time: nobody learns how far a guess was right.
+        // In constant time, so that the response time does not show how much of a forged seal is right.
         self.0.clone().chain_update(position).verify_truncated_left(seal).ok()?;
         Uuid::from_slice(position).ok()
     }

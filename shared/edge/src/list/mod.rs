@@ -1,4 +1,4 @@
-//! Lists: a bounded page, and an opaque way to the next one.
+//! Lists: pages with a limit, and an opaque cursor to the next page.
 
 mod cursor;
 
@@ -12,55 +12,55 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::parse::{ValidationError, invalid};
+use crate::problems::{ValidationError, invalid};
 use crate::{Edge, Principal, Problem};
 use cursor::Sealer;
 
 pub(crate) use cursor::CursorKey;
 
-const DEFAULT: i64 = 20;
-const MOST: i64 = 100;
+const DEFAULT_LIMIT: i64 = 20;
+const MAX_LIMIT: u8 = 100;
 
 /// The parameters of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// How many at most: 1 to 100, 20 by default.
+    /// The largest number of entries: 1 to 100, 20 by default.
     #[param(minimum = 1, maximum = 100)]
     pub limit: Option<i64>,
-    /// `next_cursor` of the page before, as it was given; leave out for the first page. It counts for the same list
-    /// and the same tenant.
+    /// `next_cursor` of the previous page, unchanged; omit it for the first page. A cursor is valid for the same list
+    /// and the same tenant only.
     pub cursor: Option<String>,
 }
 
-/// Which page of a list is asked for. Lists are newest first, by id.
+/// The requested page of a list. Lists are ordered by id, newest first.
 #[derive(Clone)]
 pub struct Page {
-    limit: i64,
+    limit: u8,
     before: Option<Uuid>,
     sealer: Sealer,
 }
 
 impl Page {
-    /// Rows to fetch: one more than the page holds, to see whether there is another.
+    /// The number of rows to read: one more than the page holds, to see whether there is a next page.
     pub fn fetch(&self) -> i64 {
-        self.limit + 1
+        i64::from(self.limit) + 1
     }
 
-    /// Only ids below this one.
+    /// The page holds ids below this one.
     pub fn before(&self) -> Uuid {
         self.before.unwrap_or(Uuid::max())
     }
 
-    /// The page, from the rows that were fetched.
+    /// Builds the page from the rows that were read.
     pub fn listing<R, T>(
         &self,
         mut rows: Vec<R>,
         id: impl Fn(&R) -> Uuid,
         view: impl FnMut(R) -> T,
     ) -> Listing<T> {
-        let size = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let size = usize::from(self.limit);
         let more = rows.len() > size;
         rows.truncate(size);
         let next_cursor = rows.last().filter(|_| more).map(|row| self.sealer.seal(id(row)));
@@ -68,24 +68,24 @@ impl Page {
     }
 
     fn read(query: &str, sealer: Sealer) -> Result<Self, Problem> {
-        let fault = |pointer: &str, detail: String| {
+        let not_valid = |pointer: &str, detail: String| {
             let errors = vec![ValidationError { pointer: pointer.to_owned(), detail }];
             invalid("The query is not valid.", errors)
         };
         let query: PageQuery =
-            serde_urlencoded::from_str(query).map_err(|e| fault("query", e.to_string()))?;
-        let limit = query.limit.unwrap_or(DEFAULT);
-        if !(1..=MOST).contains(&limit) {
-            return Err(fault("limit", format!("limit is 1 to {MOST}")));
-        }
+            serde_urlencoded::from_str(query).map_err(|e| not_valid("query", e.to_string()))?;
+        let limit = u8::try_from(query.limit.unwrap_or(DEFAULT_LIMIT));
+        let limit = limit.ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        let limit = limit.ok_or_else(|| not_valid("limit", format!("limit must be 1 to {MAX_LIMIT}")))?;
         let before = query.cursor.map(|cursor| {
-            let refused = || fault("cursor", "not a cursor of this list; start again without one".to_owned());
+            let refused =
+                || not_valid("cursor", "not a cursor of this list; start again without one".to_owned());
             sealer.open(&cursor).ok_or_else(refused)
         });
         Ok(Self { limit, before: before.transpose()?, sealer })
     }
 
-    /// Tenant, route and path make the list; a cursor of another one is none of this.
+    /// Reads the page. A cursor is valid for one tenant, route and path only.
     async fn of(request: &HttpRequest) -> Result<Self, Problem> {
         let who = Principal::of(request).await?;
         let edge = Edge::of(request)?;
@@ -123,7 +123,7 @@ pub struct Listing<T> {
 }
 
 impl<T, E> Listing<Result<T, E>> {
-    /// The page, or the first entry that cannot be shown.
+    /// The page, or the first error among its entries.
     pub fn transposed(self) -> Result<Listing<T>, E> {
         let data = self.data.into_iter().collect::<Result<_, E>>()?;
         Ok(Listing { data, next_cursor: self.next_cursor })

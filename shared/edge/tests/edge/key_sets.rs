@@ -20,9 +20,9 @@ type Reply = Box<dyn Fn() -> HttpResponse + Send>;
 /// Longer than any test: a second look never comes within it.
 const NEVER: Duration = Duration::from_hours(1);
 
-fn authenticator(place: &str, between_looks: Duration) -> Result<Authenticator, JwksError> {
+fn authenticator(place: &str, between_refreshes: Duration) -> Result<Authenticator, JwksError> {
     let source = JwksSource::parse(place, false)?;
-    Ok(Authenticator::from_source(source, ISSUER, AUDIENCE)?.between_looks(between_looks))
+    Ok(Authenticator::from_source(source, ISSUER, AUDIENCE)?.between_refreshes(between_refreshes))
 }
 
 /// Asks with a token of this key; the status.

@@ -87,6 +87,15 @@ async fn a_refusal_is_told_with_retry_after_and_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_cannot_be_serialised_is_rolled_back_and_not_stored() {
+    let bench = Bench::start().await;
+    for _ in 0..2 {
+        bench.place(KEY, noted("unserialisable")).await.refuses(500, "internal-error");
+        bench.assert_untouched().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reused_key_is_refused_without_retry_after() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;

@@ -1,6 +1,6 @@
 //! A place in the document: the few moves that the grammar needs, none of which can leave the input.
 
-use super::fault::{Fault, JsonErrorKind};
+use super::error::{JsonErrorKind, ReadError};
 
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
@@ -53,13 +53,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// A fault at this place.
-    pub(super) fn fault(&self, what: JsonErrorKind) -> Fault {
-        Fault::at(self.at, what)
+    pub(super) fn error(&self, what: JsonErrorKind) -> ReadError {
+        ReadError::at(self.at, what)
     }
 
     /// The fault of a byte, or an end, that the grammar does not allow here.
-    pub(super) fn expected(&self, what: &'static str) -> Fault {
-        self.fault(match self.peek() {
+    pub(super) fn expected(&self, what: &'static str) -> ReadError {
+        self.error(match self.peek() {
             Some(_) => JsonErrorKind::Expected(what),
             None => JsonErrorKind::Ended(what),
         })

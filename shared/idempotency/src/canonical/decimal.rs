@@ -1,7 +1,7 @@
 //! Numbers as what they say, digit for digit: no floating point, so that no two amounts are ever one.
 
 use super::cursor::Cursor;
-use super::fault::{Fault, JsonErrorKind};
+use super::error::{JsonErrorKind, ReadError};
 
 /// How many significant digits a number may have, zeros at both ends not counted.
 pub(super) const MAX_DIGITS: usize = 64;
@@ -17,24 +17,24 @@ pub(super) struct Decimal {
 
 impl Decimal {
     /// Reads the number whose first byte comes next. A long spelling costs time, never memory.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, Fault> {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, ReadError> {
         let start = cursor.offset();
         let negative = cursor.eat(b"-");
         let integer = read_digits(cursor)?;
         if integer.len() > 1 && integer.starts_with(b"0") {
-            return Err(Fault::at(start, JsonErrorKind::LeadingZero));
+            return Err(ReadError::at(start, JsonErrorKind::LeadingZero));
         }
         let fraction = if cursor.eat(b".") { read_digits(cursor)? } else { b"" };
         let exponent = read_exponent(cursor)?;
 
-        let (digits, point) =
-            significant(integer, fraction).ok_or_else(|| Fault::at(start, JsonErrorKind::TooManyDigits))?;
+        let (digits, point) = significant(integer, fraction)
+            .ok_or_else(|| ReadError::at(start, JsonErrorKind::TooManyDigits))?;
         if digits.is_empty() {
             return Ok(Self { negative: false, digits, point: 0 });
         }
         let point = point + exponent;
         if (point - 1).abs() > MAX_EXPONENT {
-            return Err(Fault::at(start, JsonErrorKind::ExponentOutOfRange));
+            return Err(ReadError::at(start, JsonErrorKind::ExponentOutOfRange));
         }
         Ok(Self { negative, digits, point })
     }
@@ -77,7 +77,7 @@ impl Decimal {
     }
 }
 
-fn read_digits<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
+fn read_digits<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], ReadError> {
     match cursor.run(|byte| byte.is_ascii_digit()) {
         [] => Err(cursor.expected("a digit")),
         digits => Ok(digits),
@@ -86,7 +86,7 @@ fn read_digits<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
 
 /// Reads the exponent, if there is one. Where it is far outside the range it stops growing: no fraction is long
 /// enough to bring it back.
-fn read_exponent(cursor: &mut Cursor<'_>) -> Result<i64, Fault> {
+fn read_exponent(cursor: &mut Cursor<'_>) -> Result<i64, ReadError> {
     const FAR: i64 = i64::MAX / 4;
     if !(cursor.eat(b"e") || cursor.eat(b"E")) {
         return Ok(0);

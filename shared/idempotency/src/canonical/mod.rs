@@ -14,7 +14,7 @@
 
 mod cursor;
 mod decimal;
-mod fault;
+mod error;
 mod members;
 #[cfg(test)]
 mod properties;
@@ -23,7 +23,7 @@ mod string;
 #[cfg(test)]
 mod tests;
 
-pub use fault::{JsonError, JsonErrorKind};
+pub use error::{JsonError, JsonErrorKind};
 
 /// How much structure a document may have. Its size in bytes is the caller's to limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,5 +45,5 @@ impl Default for Limits {
 /// Time grows as n log n in the number of members, and memory with the length of `bytes`: exponents are never
 /// expanded (the result is at most about five times as long, where `1e20` becomes its 21 digits).
 pub fn canonicalise(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, JsonError> {
-    reader::read_document(bytes, limits).map_err(|fault| fault.locate(bytes))
+    reader::read_document(bytes, limits).map_err(|error| error.locate(bytes))
 }

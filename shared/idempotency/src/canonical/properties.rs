@@ -8,7 +8,7 @@ use super::{JsonErrorKind, Limits, canonicalise};
 
 fn canonical(document: &str) -> Result<String, TestCaseError> {
     let bytes = canonicalise(document.as_bytes(), Limits::default())
-        .map_err(|fault| TestCaseError::fail(format!("{fault}: {document}")))?;
+        .map_err(|error| TestCaseError::fail(format!("{error}: {document}")))?;
     String::from_utf8(bytes).map_err(|error| TestCaseError::fail(error.to_string()))
 }
 
@@ -236,16 +236,16 @@ proptest! {
                 let accepted = judged.as_ref().map_or_else(|error| error.to_string().contains("out of range"), |_| true);
                 prop_assert!(accepted, "accepted although {:?}: {}", judged, shown);
             }
-            Err(fault) if is_extra_strictness(fault.what) => {}
-            Err(fault) => prop_assert!(judged.is_err(), "refused: {}: {}", fault, shown),
+            Err(error) if is_extra_strictness(error.what) => {}
+            Err(error) => prop_assert!(judged.is_err(), "refused: {}: {}", error, shown),
         }
     }
 
     #[test]
     fn a_fault_lies_inside_the_document(document in documents()) {
-        if let Err(fault) = canonicalise(&document, Limits::default()) {
-            prop_assert!(fault.offset <= document.len());
-            prop_assert!(fault.pointer.is_empty() || fault.pointer.starts_with('/'));
+        if let Err(error) = canonicalise(&document, Limits::default()) {
+            prop_assert!(error.offset <= document.len());
+            prop_assert!(error.pointer.is_empty() || error.pointer.starts_with('/'));
         }
     }
 

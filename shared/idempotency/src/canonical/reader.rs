@@ -5,23 +5,23 @@ use std::collections::btree_map::Entry;
 
 use super::cursor::Cursor;
 use super::decimal::Decimal;
-use super::fault::{Fault, JsonErrorKind};
+use super::error::{JsonErrorKind, ReadError};
 use super::members::{Members, Name};
 use super::{Limits, members, string};
 
-pub(super) fn read_document(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, Fault> {
+pub(super) fn read_document(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, ReadError> {
     let mut reader = Reader { cursor: Cursor::new(bytes), out: Vec::with_capacity(bytes.len()), limits };
     if bytes.starts_with("\u{feff}".as_bytes()) {
-        return Err(reader.cursor.fault(JsonErrorKind::ByteOrderMark));
+        return Err(reader.cursor.error(JsonErrorKind::ByteOrderMark));
     }
     reader.cursor.skip_white_space();
     if reader.cursor.peek().is_none() {
-        return Err(reader.cursor.fault(JsonErrorKind::Empty));
+        return Err(reader.cursor.error(JsonErrorKind::Empty));
     }
     reader.value(limits.max_depth)?;
     reader.cursor.skip_white_space();
     match reader.cursor.peek() {
-        Some(_) => Err(reader.cursor.fault(JsonErrorKind::TrailingBytes)),
+        Some(_) => Err(reader.cursor.error(JsonErrorKind::TrailingBytes)),
         None => Ok(reader.out),
     }
 }
@@ -34,7 +34,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads one value, in which `levels` arrays and objects may still stand inside each other.
-    fn value(&mut self, levels: u8) -> Result<(), Fault> {
+    fn value(&mut self, levels: u8) -> Result<(), ReadError> {
         match self.cursor.peek() {
             Some(b'{') => self.object(levels),
             Some(b'[') => self.array(levels),
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn literal(&mut self, word: &'static str) -> Result<(), Fault> {
+    fn literal(&mut self, word: &'static str) -> Result<(), ReadError> {
         if !self.cursor.eat(word.as_bytes()) {
             return Err(self.cursor.expected(word));
         }
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn array(&mut self, levels: u8) -> Result<(), Fault> {
+    fn array(&mut self, levels: u8) -> Result<(), ReadError> {
         let levels = self.enter(levels)?;
         self.out.push(b'[');
         if self.cursor.eat(b"]") {
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         }
         for index in 0.. {
             self.cursor.skip_white_space();
-            self.value(levels).map_err(|fault| fault.in_element(index))?;
+            self.value(levels).map_err(|error| error.in_element(index))?;
             self.cursor.skip_white_space();
             match self.cursor.peek() {
                 Some(separator @ (b',' | b']')) => {
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn object(&mut self, levels: u8) -> Result<(), Fault> {
+    fn object(&mut self, levels: u8) -> Result<(), ReadError> {
         let levels = self.enter(levels)?;
         self.out.push(b'{');
         if self.cursor.eat(b"}") {
@@ -114,21 +114,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one member and writes it, with a comma behind it, where it happens to stand.
-    fn member(&mut self, levels: u8, members: &mut Members<'a>) -> Result<(), Fault> {
+    fn member(&mut self, levels: u8, members: &mut Members<'a>) -> Result<(), ReadError> {
         if self.cursor.peek() != Some(b'"') {
             return Err(self.cursor.expected("a member name in double quotes"));
         }
         let name_at = self.cursor.offset();
         match members.entry(Name(string::read(&mut self.cursor)?)) {
             Entry::Occupied(first) => {
-                Err(Fault::at(name_at, JsonErrorKind::DuplicateMember).in_member(&first.key().0))
+                Err(ReadError::at(name_at, JsonErrorKind::DuplicateMember).in_member(&first.key().0))
             }
             Entry::Vacant(place) => {
                 let Name(name) = place.key();
                 let start = self.out.len();
                 string::write(name, &mut self.out);
                 self.out.push(b':');
-                self.member_value(levels).map_err(|fault| fault.in_member(name))?;
+                self.member_value(levels).map_err(|error| error.in_member(name))?;
                 self.out.push(b',');
                 place.insert(start..self.out.len());
                 Ok(())
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn member_value(&mut self, levels: u8) -> Result<(), Fault> {
+    fn member_value(&mut self, levels: u8) -> Result<(), ReadError> {
         self.cursor.skip_white_space();
         if !self.cursor.eat(b":") {
             return Err(self.cursor.expected("`:`"));
@@ -147,9 +147,9 @@ impl<'a> Reader<'a> {
 
     /// Reads the bracket, if one more level is allowed, and what may stand before the first element; answers with
     /// the levels that are left inside.
-    fn enter(&mut self, levels: u8) -> Result<u8, Fault> {
+    fn enter(&mut self, levels: u8) -> Result<u8, ReadError> {
         let Some(left) = levels.checked_sub(1) else {
-            return Err(self.cursor.fault(JsonErrorKind::TooDeep { limit: self.limits.max_depth }));
+            return Err(self.cursor.error(JsonErrorKind::TooDeep { limit: self.limits.max_depth }));
         };
         self.cursor.next();
         self.cursor.skip_white_space();

@@ -4,31 +4,31 @@
 use std::borrow::Cow;
 
 use super::cursor::Cursor;
-use super::fault::{Fault, JsonErrorKind};
+use super::error::{JsonErrorKind, ReadError};
 
 /// Reads the string whose opening quote comes next.
-pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, Fault> {
+pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, ReadError> {
     cursor.next();
     let mut text = Cow::Borrowed("");
     loop {
         let start = cursor.offset();
         let plain = cursor.run(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
         text += std::str::from_utf8(plain)
-            .map_err(|error| Fault::at(start + error.valid_up_to(), JsonErrorKind::InvalidUtf8))?;
+            .map_err(|error| ReadError::at(start + error.valid_up_to(), JsonErrorKind::InvalidUtf8))?;
         match cursor.peek() {
             Some(b'"') => {
                 cursor.next();
                 return Ok(text);
             }
             Some(b'\\') => text.to_mut().push(read_escape(cursor)?),
-            Some(_) => return Err(cursor.fault(JsonErrorKind::ControlCharacter)),
+            Some(_) => return Err(cursor.error(JsonErrorKind::ControlCharacter)),
             None => return Err(cursor.expected("the closing quote of a string")),
         }
     }
 }
 
 /// Reads one escape, or the two that make a surrogate pair. Its faults lie at its backslash.
-fn read_escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
+fn read_escape(cursor: &mut Cursor<'_>) -> Result<char, ReadError> {
     let start = cursor.offset();
     cursor.next();
     match cursor.next() {
@@ -39,25 +39,25 @@ fn read_escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
         Some(b'r') => Ok('\r'),
         Some(b't') => Ok('\t'),
         Some(b'u') => read_code_units(cursor, start),
-        Some(_) => Err(Fault::at(start, JsonErrorKind::WrongEscape)),
+        Some(_) => Err(ReadError::at(start, JsonErrorKind::WrongEscape)),
         None => Err(cursor.expected("the rest of an escape")),
     }
 }
 
-fn read_code_units(cursor: &mut Cursor<'_>, start: usize) -> Result<char, Fault> {
+fn read_code_units(cursor: &mut Cursor<'_>, start: usize) -> Result<char, ReadError> {
     let first = read_code_unit(cursor, start)?;
     if first == 0 {
-        return Err(Fault::at(start, JsonErrorKind::NullCharacter));
+        return Err(ReadError::at(start, JsonErrorKind::NullCharacter));
     }
     let is_high_surrogate = (0xD800..0xDC00).contains(&first);
     let second = if is_high_surrogate && cursor.eat(b"\\u") { read_code_unit(cursor, start)? } else { 0 };
     match char::decode_utf16([first, second]).next() {
         Some(Ok(character)) => Ok(character),
-        _ => Err(Fault::at(start, JsonErrorKind::LoneSurrogate)),
+        _ => Err(ReadError::at(start, JsonErrorKind::LoneSurrogate)),
     }
 }
 
-fn read_code_unit(cursor: &mut Cursor<'_>, start: usize) -> Result<u16, Fault> {
+fn read_code_unit(cursor: &mut Cursor<'_>, start: usize) -> Result<u16, ReadError> {
     let mut unit = 0;
     for _ in 0..4 {
         let Some(byte) = cursor.next() else {
@@ -67,7 +67,7 @@ fn read_code_unit(cursor: &mut Cursor<'_>, start: usize) -> Result<u16, Fault> {
             b'0'..=b'9' => byte - b'0',
             b'a'..=b'f' => byte - b'a' + 10,
             b'A'..=b'F' => byte - b'A' + 10,
-            _ => return Err(Fault::at(start, JsonErrorKind::WrongEscape)),
+            _ => return Err(ReadError::at(start, JsonErrorKind::WrongEscape)),
         };
         unit = unit << 4 | u16::from(digit);
     }

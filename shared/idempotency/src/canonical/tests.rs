@@ -4,15 +4,15 @@ fn canonical(document: impl AsRef<[u8]>) -> String {
     String::from_utf8(canonicalise(document.as_ref(), Limits::default()).unwrap()).unwrap()
 }
 
-fn fault(document: impl AsRef<[u8]>) -> JsonError {
+fn error(document: impl AsRef<[u8]>) -> JsonError {
     canonicalise(document.as_ref(), Limits::default()).unwrap_err()
 }
 
 #[track_caller]
 fn refused(document: impl AsRef<[u8]>, what: Kind, offset: usize, pointer: &str) {
-    let fault = fault(&document);
+    let error = error(&document);
     let shown = String::from_utf8_lossy(document.as_ref()).into_owned();
-    assert_eq!((fault.what, fault.offset, fault.pointer.as_str()), (what, offset, pointer), "{shown}");
+    assert_eq!((error.what, error.offset, error.pointer.as_str()), (what, offset, pointer), "{shown}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn what_is_no_number_is_refused() {
         refused(document, Kind::Expected("a JSON value"), 0, "");
     }
     for document in ["0x10", "1 2", "1_000", "1e5.5"] {
-        assert_eq!(fault(document).what, Kind::TrailingBytes, "{document}");
+        assert_eq!(error(document).what, Kind::TrailingBytes, "{document}");
     }
 }
 
@@ -215,9 +215,9 @@ fn broken_structure_is_refused_where_it_breaks() {
 
 #[test]
 fn a_fault_is_located_by_pointer_line_and_column() {
-    let fault = fault("{\n  \"lines\": [\n    {\"a/b~c\": \"é😀\", \"quantity\": 1x}\n  ]\n}");
-    assert_eq!((fault.line, fault.column, fault.pointer.as_str()), (3, 34, "/lines/0"));
-    assert_eq!(fault.to_string(), "line 3, column 34: expected `,` or `}`");
+    let error = error("{\n  \"lines\": [\n    {\"a/b~c\": \"é😀\", \"quantity\": 1x}\n  ]\n}");
+    assert_eq!((error.line, error.column, error.pointer.as_str()), (3, 34, "/lines/0"));
+    assert_eq!(error.to_string(), "line 3, column 34: expected `,` or `}`");
     refused(r#"{"a/b~c":{"":[0,x]}}"#, Kind::Expected("a JSON value"), 16, "/a~1b~0c//1");
 }
 
@@ -247,5 +247,5 @@ fn a_hundred_thousand_members_are_sorted_and_compared() {
     assert_eq!(canonical(members(&mut (0..100_000).rev())), sorted);
 
     let last_again = members(&mut (0..100_000).chain([99_999]));
-    assert_eq!(fault(last_again).pointer, "/099999");
+    assert_eq!(error(last_again).pointer, "/099999");
 }

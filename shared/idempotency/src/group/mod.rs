@@ -1,39 +1,38 @@
-//! Group commit: commands that only add rows share one transaction, and so its round trips and its flush of the log.
+//! Group commit: commands that only read and append rows share one transaction, its round trips and its WAL flush.
 //!
-//! Nobody waits for a group to fill. A command that finds fewer than [`GroupSettings::at_once`] groups under way begins
-//! one; the others wait until one has ended, and go together. So an idle service answers as fast as it can, and a busy
-//! one does more with each commit.
+//! No command waits for a group to fill. A command starts a group if fewer than [`GroupSettings::at_once`] groups are
+//! running; otherwise it waits, and all waiting commands form the next group. So an idle service answers at once, and a
+//! busy service commits more commands with each transaction.
 //!
-//! Each command keeps what it was promised alone: it gets a [`AppendTx`], with which it can read and note rows but not
-//! write. Whoever is rejected, refused or panics is left out, and has touched nothing of the others. If the group itself
-//! fails, it is undone as a whole and each of its commands is carried out by itself, so that one bad row is the fault of
-//! one.
+//! Each command keeps its own promises. It gets an [`AppendTx`], so it cannot write into the shared transaction. A
+//! command that is rejected, is refused or panics is left out of the commit. If the group's transaction fails, the
+//! group is rolled back and each command runs in a transaction of its own. So one bad row fails one command only.
 //!
-//! The idea is the database's own: see `commit_delay` in PostgreSQL's documentation.
+//! Source of the idea: `commit_delay` in PostgreSQL's documentation.
 
-mod member;
+mod command;
 mod queue;
-mod unit;
+mod transaction;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use database::{AppendTx, Database, Error, Handler};
 
-use self::member::Member;
+use self::command::QueuedCommand;
 use self::queue::Queue;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
-/// How large, how many, how long.
+/// Limits of groups and of their queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupSettings {
-    /// The most commands that share a commit.
+    /// The largest number of commands in one group.
     pub size: usize,
-    /// The most groups that are under way; each holds a connection.
+    /// The largest number of groups that run at the same time. Each holds a connection.
     pub at_once: usize,
-    /// The most commands that may wait for their group; whoever comes then is told that the service is overloaded.
+    /// The largest number of commands in the queue. Further commands get [`Error::Unavailable`] at once.
     pub waiting: usize,
-    /// The longest that a command may wait for its group; then it is told so as well.
+    /// The longest time in the queue. After that a command gets [`Error::Unavailable`].
     pub wait: Duration,
 }
 
@@ -43,32 +42,32 @@ impl Default for GroupSettings {
     }
 }
 
-/// Carries out commands that only add rows, many in one commit. Cheap to clone; all clones share the groups.
+/// Executes commands in groups. Cloning is cheap; all clones share the queue.
 #[derive(Clone)]
 pub struct GroupCommit {
     queue: Arc<Queue>,
 }
 
 impl GroupCommit {
-    /// Groups of this database's commands.
+    /// Groups of commands of this database.
     pub fn new(database: Database, retention: Retention, settings: GroupSettings) -> Self {
         Self { queue: Arc::new(Queue::new(database, retention, settings)) }
     }
 
-    /// Carries an intent out, unless that was done before: what [`execute`](crate::execute) promises, for a command that
-    /// needs no more than a [`AppendTx`].
+    /// Executes a request, unless its key was used before. It promises the same as [`execute`](crate::execute), for a
+    /// command that only needs an [`AppendTx`].
     ///
-    /// `command` may run more than once, and must not remember.
+    /// `command` may run more than once, so it must not keep state between runs.
     ///
     /// # Errors
-    /// As [`execute`](crate::execute); [`Error::Unavailable`] at once if too many wait already.
-    pub async fn execute<F>(&self, intent: KeyedRequest, command: F) -> Result<Outcome, Error>
+    /// As [`execute`](crate::execute); [`Error::Unavailable`] at once if the queue is full.
+    pub async fn execute<F>(&self, request: KeyedRequest, command: F) -> Result<Outcome, Error>
     where
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
-        tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "IdempotencyKeyReceived");
-        let (member, answer) = Member::new(intent, command);
-        self.queue.join(member)?;
-        answer.await.map_err(|_| Error::Panicked)?
+        request.log_received();
+        let (command, outcome) = QueuedCommand::new(request, command);
+        self.queue.push(command)?;
+        outcome.await.map_err(|_| Error::Panicked)?
     }
 }

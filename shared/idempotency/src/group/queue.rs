@@ -1,4 +1,4 @@
-//! Who waits for a group, and how many groups are under way.
+//! `Queue`: the commands that wait for a group. `GroupSlot`: the right to run one group after the other.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::GroupSettings;
-use super::member::Member;
-use super::unit::Unit;
+use super::command::QueuedCommand;
+use super::transaction::GroupTransaction;
 use crate::Retention;
 
 pub(super) struct Queue {
@@ -22,8 +22,8 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<(Instant, Member)>,
-    under_way: usize,
+    waiting: VecDeque<(Instant, QueuedCommand)>,
+    slots_in_use: usize,
 }
 
 impl Queue {
@@ -31,73 +31,74 @@ impl Queue {
         Self { database, retention, settings, state: Mutex::default() }
     }
 
-    /// The last in the queue; it begins a group if there is room for one more.
-    pub(super) fn join(self: &Arc<Self>, member: Member) -> Result<(), Error> {
+    /// Appends the command to the queue, and starts a group if a slot is free.
+    pub(super) fn push(self: &Arc<Self>, command: QueuedCommand) -> Result<(), Error> {
         let mut state = self.state();
-        if state.waiting.len() >= self.settings.waiting {
+        let waiting = state.waiting.len();
+        if waiting >= self.settings.waiting {
             return Err(Error::Unavailable(format!(
-                "{} commands wait for a commit already",
-                state.waiting.len()
+                "the queue is full: {waiting} commands wait for a commit"
             )));
         }
-        state.waiting.push_back((Instant::now(), member));
-        if state.under_way < self.settings.at_once {
-            state.under_way += 1;
+        state.waiting.push_back((Instant::now(), command));
+        if state.slots_in_use < self.settings.at_once {
+            state.slots_in_use += 1;
             drop(state);
-            let place = Place { queue: Arc::clone(self), given_back: false };
-            // A task of its own: a vanished client stops nothing.
-            self.database.spawn(place.serve());
+            let slot = GroupSlot { queue: Arc::clone(self), is_returned: false };
+            // A task of its own, so that a client that disconnects does not stop the group.
+            self.database.spawn(slot.run_groups());
         }
         Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
+        // A poisoned lock is safe to use: no code that can panic runs between two related changes.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The right to carry out one group after the other.
-struct Place {
+/// One of the [`GroupSettings::at_once`] slots.
+struct GroupSlot {
     queue: Arc<Queue>,
-    given_back: bool,
+    is_returned: bool,
 }
 
-impl Place {
-    async fn serve(mut self) {
-        while let Some(group) = self.next() {
+impl GroupSlot {
+    async fn run_groups(mut self) {
+        while let Some(group) = self.next_group() {
             let Queue { database, retention, settings, .. } = &*self.queue;
-            let unit = Unit { database, retention: *retention, wait: settings.wait };
-            // Whoever is in it hears of a panic because nobody answers any more; the others must still be served.
-            if AssertUnwindSafe(unit.carry_out(group)).catch_unwind().await.is_err() {
-                tracing::error!("a group of commands ended in a panic; what it had not committed was undone");
+            let transaction = GroupTransaction { database, retention: *retention, wait: settings.wait };
+            // The callers of this group see a panic as a closed channel. The loop continues for all others.
+            if AssertUnwindSafe(transaction.run(group)).catch_unwind().await.is_err() {
+                tracing::error!("a group of commands panicked; its transaction was rolled back");
             }
         }
     }
 
-    /// Those who have waited longest; `None`, and the place is given back, if nobody waits.
-    fn next(&mut self) -> Option<Vec<Member>> {
+    /// Takes the commands that have waited longest. Returns the slot and `None` if the queue is empty.
+    fn next_group(&mut self) -> Option<Vec<QueuedCommand>> {
         let GroupSettings { size, wait, .. } = self.queue.settings;
         let mut state = self.queue.state();
         while let Some((_, late)) = state.waiting.pop_front_if(|(since, _)| since.elapsed() > wait) {
-            late.tell(Err(Error::Unavailable("no commit came in time".to_owned())));
+            late.deliver(Err(Error::Unavailable("the command waited too long for a commit".to_owned())));
         }
         let number = state.waiting.len().min(size);
-        let group: Vec<Member> = state.waiting.drain(..number).map(|(_, member)| member).collect();
+        let group: Vec<QueuedCommand> = state.waiting.drain(..number).map(|(_, command)| command).collect();
         if group.is_empty() {
-            // Under the lock that found nobody: whoever comes next sees the place free.
-            state.under_way -= 1;
+            // Under the same lock that saw the empty queue, so that the next command sees the free slot.
+            state.slots_in_use -= 1;
             drop(state);
-            self.given_back = true;
+            self.is_returned = true;
             return None;
         }
         Some(group)
     }
 }
 
-impl Drop for Place {
+impl Drop for GroupSlot {
     fn drop(&mut self) {
-        if !self.given_back {
-            self.queue.state().under_way -= 1;
+        if !self.is_returned {
+            self.queue.state().slots_in_use -= 1;
         }
     }
 }

@@ -1,75 +1,77 @@
-//! The end of a phased command, in the transaction that records its outcome: neither exists without the other.
+//! `conclude`: records the outcome of a phased command, in the transaction that also writes its effects.
 
 use contracts::OperationId;
 use database::{Result, Tx, UnitOfWork};
 
 use super::operation::OperationState;
-use super::rows::{
-    COMPLETED, FAILED_RETRYABLE, FAILED_TERMINAL, STARTED, UNKNOWN, give_receipt, move_operation,
-    move_record, retention,
-};
+use super::store::{move_operation, move_record, retention, store_response};
 use super::wait;
-use crate::StoredResponse;
+use crate::{RecordState, StoredResponse};
 
-/// What came of a phased command, as far as it is known.
+/// The outcome of a phased command, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Conclusion {
-    /// It took effect: the final reply.
+    /// The command took effect; this is its final response.
     Succeeded(StoredResponse),
-    /// It took no effect and never will: the final reply.
+    /// The command took no effect and never will; this is its final response.
     Failed(StoredResponse),
-    /// Whether it took effect is not known. Nothing ends by that.
+    /// It is not known whether the command took effect. The operation does not end.
     Unknown,
-    /// This try proved to be without effect. Whoever waits is told so; it is no receipt, and the same key may try again.
+    /// This attempt had no effect. Waiting callers get the response, it is not stored for the key, and a retry with the
+    /// key starts the next attempt.
     Retryable(StoredResponse),
-    /// It can never be carried out, by a fault of ours: the final reply.
+    /// The command can never be carried out, because of a defect on our side; this is its final response.
     Terminal(StoredResponse),
 }
 
-/// Concludes an operation. Returns whether the record has moved by it: a receipt that was given stays, and what ended
-/// before stays as it ended.
+/// Concludes an operation. Returns whether its record moved. A stored response does not change, and an operation that
+/// has ended stays as it is.
 ///
-/// For [`Conclusion::Retryable`] that says whose turn it is: the caller's, who tries again with the key, or ours,
-/// because a caller with a receipt has no reason to.
+/// After [`Conclusion::Retryable`] the result says who starts the next attempt: `true` is the caller, by a retry with
+/// the key. `false` is the worker, because a caller that has a stored response does not retry.
 ///
-/// Lock what the operation is about before; whoever starts one does so, too.
+/// First lock the rows that the operation is about. Otherwise a conclusion and a retry deadlock.
 pub async fn conclude(tx: &mut Tx, operation: OperationId, conclusion: Conclusion) -> Result<bool> {
+    use RecordState::{Completed, FailedRetryable, FailedTerminal, Started};
     let moved = match &conclusion {
-        Conclusion::Succeeded(reply) => {
-            end(tx, operation, OperationState::Succeeded, COMPLETED, reply).await?
+        Conclusion::Succeeded(response) => {
+            end(tx, operation, OperationState::Succeeded, Completed, response).await?
         }
-        Conclusion::Failed(reply) => end(tx, operation, OperationState::Failed, COMPLETED, reply).await?,
-        Conclusion::Terminal(reply) => {
-            end(tx, operation, OperationState::Failed, FAILED_TERMINAL, reply).await?
+        Conclusion::Failed(response) => {
+            end(tx, operation, OperationState::Failed, Completed, response).await?
+        }
+        Conclusion::Terminal(response) => {
+            end(tx, operation, OperationState::Failed, FailedTerminal, response).await?
         }
         Conclusion::Unknown => {
             move_operation(tx, operation, OperationState::Unknown, None).await?;
             false
         }
-        Conclusion::Retryable(reply) => {
-            let moved = move_record(tx, operation, STARTED, FAILED_RETRYABLE).await?;
-            let reply = Some(reply).filter(|_| moved);
-            move_operation(tx, operation, OperationState::Running, reply).await?;
+        Conclusion::Retryable(response) => {
+            let moved = move_record(tx, operation, Started, FailedRetryable).await?;
+            let response = Some(response).filter(|_| moved);
+            move_operation(tx, operation, OperationState::Running, response).await?;
             moved
         }
     };
     if moved {
-        tx.after_commit(move || wait::tell(operation));
+        tx.after_commit(move || wait::wake(operation));
     }
     Ok(moved)
 }
 
-/// The record gets the reply as its receipt, unless it has one; the operation gets it either way.
+/// Stores the final response with the operation, and also with the record if that has none yet.
 async fn end(
     tx: &mut Tx,
     operation: OperationId,
     to: OperationState,
-    record: &str,
-    reply: &StoredResponse,
+    record: RecordState,
+    response: &StoredResponse,
 ) -> Result<bool> {
-    let kept = retention(tx, operation).await?;
-    let moved = give_receipt(tx, operation, &[STARTED, FAILED_RETRYABLE], record, reply, kept).await?
-        || move_record(tx, operation, UNKNOWN, record).await?;
-    move_operation(tx, operation, to, Some(reply)).await?;
+    let retention = retention(tx, operation).await?;
+    let from = &[RecordState::Started, RecordState::FailedRetryable];
+    let moved = store_response(tx, operation, from, record, response, retention).await?
+        || move_record(tx, operation, RecordState::Unknown, record).await?;
+    move_operation(tx, operation, to, Some(response)).await?;
     Ok(moved)
 }

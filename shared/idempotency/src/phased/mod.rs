@@ -1,30 +1,30 @@
-//! Commands whose effect lies beyond this database: accepted in one transaction, carried out by others, concluded in
-//! another transaction. The record carries them from the first to the last, and whoever dies on the way leaves it in a
-//! state that somebody else goes on from.
+//! Phased commands: commands with an effect outside this database. One transaction accepts the command, a worker carries
+//! it out, and another transaction concludes it.
 //!
-//! Every move is an `UPDATE … WHERE state = …`: of two that race, one finds its row and the other looks again. A
-//! receipt is written once; a record that has one changes its state, never the receipt.
+//! Every transition is an `UPDATE … WHERE state = …`. Of two transitions that race, one finds the row in its state, and
+//! the other reads the record again. A response is stored once; later transitions change the state only. So a process
+//! that dies at any point leaves a state from which another process continues.
 //!
-//! | from | to | moved by | receipt |
+//! | from | to | moved by | stored response |
 //! |---|---|---|---|
-//! | – | `started` | [`start`]: the command's own rows were written with it | – |
-//! | – | `completed` | [`start`]: a business rule refused the command | the refusal |
-//! | `started` | `completed` | [`conclude`]: succeeded, or failed | the final reply |
-//! | `started` | `unknown` | [`start`]: its wait is over, or a retry finds that it must be | 202 |
-//! | `started` | `failed_retryable` | [`conclude`]: proved to be without effect | – |
+//! | – | `started` | [`start`]: the command's own rows are written with the record | – |
+//! | – | `completed` | [`start`]: a business rule rejected the command | the rejection |
+//! | `started` | `completed` | [`conclude`]: succeeded or failed | the final response |
+//! | `started` | `unknown` | [`start`]: the wait limit is over, found by the handler or by a retry | 202 |
+//! | `started` | `failed_retryable` | [`conclude`]: proved to have no effect | – |
 //! | `failed_retryable` | `started` | [`start`]: a retry, under the same operation | – |
-//! | `failed_retryable` | `completed` | [`conclude`]: nobody tried again in time | the final reply |
-//! | `started`, `failed_retryable` | `failed_terminal` | [`conclude`]: it can never be carried out | the final reply |
+//! | `failed_retryable` | `completed` | [`conclude`]: no retry came in time | the final response |
+//! | `started`, `failed_retryable` | `failed_terminal` | [`conclude`]: can never be carried out | the final response |
 //! | `unknown` | `completed`, `failed_terminal` | [`conclude`] | stays 202 |
-//! | any with a receipt | `expired` | time; its answer is erased, its tombstone stays | – |
+//! | any with a response | `expired` | time: the response is erased, the record stays | – |
 //!
-//! The operation beside the record goes its own way, because the receipt may be older than the outcome: `running`,
-//! `unknown` while an effect is in doubt, then `succeeded` or `failed` for good, with the final reply.
+//! The operation row has a state of its own, because the stored response may be a 202 that is older than the outcome:
+//! `running`, `unknown` while an effect is in doubt, then `succeeded` or `failed` with the final response.
 
 mod conclude;
 mod operation;
-mod rows;
 mod start;
+mod store;
 mod wait;
 
 use std::time::Duration;
@@ -37,11 +37,12 @@ pub use conclude::{Conclusion, conclude};
 pub use operation::{OperationRecord, OperationState, operation};
 pub use start::start;
 
-/// How long a caller waits for the outcome of a phased command, and what it gets if there is none by then.
+/// How long a caller waits for the outcome of a phased command, and the response if there is no outcome by then.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitPolicy {
-    /// Counted from the beginning of the try, on the database's clock where another process asks.
+    /// The limit, counted from the start of the attempt. A retry in another process compares it with the database's
+    /// clock.
     pub limit: Duration,
-    /// The receipt of an operation whose outcome is still to come: 202, and where to look.
-    pub receipt: fn(OperationId) -> StoredResponse,
+    /// Builds the response 202 for an operation without an outcome.
+    pub accepted: fn(OperationId) -> StoredResponse,
 }

@@ -1,36 +1,34 @@
-//! Transaction one of a phased command: its record, `started`, together with the rows that others carry it out by.
-//! Then the wait for what comes of it.
+//! `start`: the first transaction of a phased command, and the wait for its outcome.
+//!
+//! The transaction stores the record in state `started` together with the rows that a worker carries the command out
+//! from. A handler must not call anything outside the database.
 
-use std::time::Duration;
-
-use chrono::TimeDelta;
 use contracts::OperationId;
 use database::{Database, Handler, Tx, UnitOfWork};
 use tracing::Instrument;
 
 use super::WaitPolicy;
-use super::rows::{self, FAILED_RETRYABLE, STARTED, UNKNOWN};
+use super::store;
 use super::wait::Waiter;
-use crate::execute::{ATTEMPTS, again, give_up, said};
-use crate::record::Completed;
-use crate::sight::{Sight, lock_and_find_one};
-use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention};
+use crate::execute::{ATTEMPTS, can_run_again, conclude_failure, roll_back};
+use crate::key_lookup::{KeyLookup, look_up_key};
+use crate::{CommandError, KeyedRequest, Operation, Outcome, RecordState, Retention};
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
 
-/// Accepts a phased command, unless that was done before, and waits for its outcome within the caller's patience.
+/// Accepts a phased command, unless its key was used before, and waits for its outcome up to the wait limit.
 ///
-/// `begin` writes what the command is carried out by, in the transaction that also stores its record. `resume` does so
-/// for an operation whose last try proved to be without effect; it locks first what the operation is about. Neither
-/// reaches beyond this database. On contention they are run again, so they must not remember.
+/// `begin` writes the rows that a worker carries the command out from, in the transaction that also stores its record.
+/// `resume` does the same for an operation whose last attempt had no effect; it first locks the rows that the operation
+/// is about. Both run again after contention, so they must not keep state between runs.
 ///
 /// # Errors
-/// As [`execute`](crate::execute): the same request may be sent again, and its answer tells.
+/// As [`execute`](crate::execute): a retry with the same key finds the outcome.
 pub async fn start<B, R>(
     database: &Database,
     retention: Retention,
-    patience: WaitPolicy,
-    intent: KeyedRequest,
+    wait: WaitPolicy,
+    request: KeyedRequest,
     begin: B,
     resume: R,
 ) -> Result<Outcome>
@@ -38,184 +36,151 @@ where
     B: Handler<Tx, Operation, Result<(), CommandError>>,
     R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
-    let worker = database.clone();
+    let first = First { database: database.clone(), retention, wait, request, begin, resume };
     let unit = async move {
-        tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "IdempotencyKeyReceived");
+        first.request.log_received();
         let mut attempt = 1;
         loop {
-            match once(&worker, retention, patience, &intent, begin.clone(), resume.clone()).await {
-                Ok(Opened::Moved) if attempt < ATTEMPTS => attempt += 1,
-                Err(error) if attempt < ATTEMPTS && again(&error) => attempt += 1,
-                done => return done,
+            match first.run().await {
+                Ok(Started::RecordMoved) if attempt < ATTEMPTS => attempt += 1,
+                Err(error) if attempt < ATTEMPTS && can_run_again(&error) => attempt += 1,
+                result => return result,
             }
         }
     };
     match database.detach(unit.in_current_span()).await?? {
-        Opened::Answered(answer) => Ok(answer),
-        Opened::Started(waiter) => waiter.outcome(database, patience).await,
-        // It changes faster than anybody can look.
-        Opened::Moved => Ok(Outcome::InProgress),
+        Started::Known(outcome) => Ok(outcome),
+        Started::Waiting(waiter) => waiter.outcome(database, wait).await,
+        // Each attempt read a state that another process changed before the attempt could act on it.
+        Started::RecordMoved => Ok(Outcome::InProgress),
     }
 }
 
-/// What transaction one comes to.
-enum Opened {
-    /// There is an answer already.
-    Answered(Outcome),
-    /// It is under way from now on.
-    Started(Waiter),
-    /// The record moved after it was read; nothing was done.
-    Moved,
+/// The result of the first transaction.
+enum Started {
+    /// The outcome is known.
+    Known(Outcome),
+    /// The command was accepted; its outcome comes later.
+    Waiting(Waiter),
+    /// The record changed after it was read; nothing was written.
+    RecordMoved,
 }
 
-/// How transaction one ends.
+/// How the first transaction ends.
 enum End {
-    Commit(Opened),
-    Rollback(Opened),
+    Commit(Started),
+    Rollback(Started),
+    /// `begin` did not succeed: rolls back, and stores the response of a rejection.
+    Failed(Operation, CommandError),
 }
 
-async fn once<B, R>(
-    database: &Database,
+/// The first transaction: what it needs to run, and to run again.
+struct First<B, R> {
+    database: Database,
     retention: Retention,
-    patience: WaitPolicy,
-    intent: &KeyedRequest,
+    wait: WaitPolicy,
+    request: KeyedRequest,
     begin: B,
     resume: R,
-) -> Result<Opened>
+}
+
+impl<B, R> First<B, R>
 where
     B: Handler<Tx, Operation, Result<(), CommandError>>,
     R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
-    let (mut tx, sight) = database.begin_reading(async |tx| lock_and_find_one(tx, intent).await).await?;
-    tx.set_traceparent(intent.traceparent.clone());
-    match open(&mut tx, sight, retention, patience, intent, begin, resume).await {
-        Ok(End::Commit(opened)) => {
-            tx.commit().await?;
-            crashpoint::reach!("execute.after_commit");
-            Ok(opened)
+    async fn run(&self) -> Result<Started> {
+        let Self { database, retention, request, .. } = self;
+        let (mut tx, lookup) = database.begin_reading(async |tx| look_up_key(tx, request).await).await?;
+        tx.set_traceparent(request.traceparent.clone());
+        match self.execute(&mut tx, lookup).await {
+            Ok(End::Commit(started)) => {
+                tx.commit().await?;
+                crashpoint::reach!("execute.after_commit");
+                Ok(started)
+            }
+            Ok(End::Rollback(started)) => {
+                tx.rollback().await?;
+                Ok(started)
+            }
+            Ok(End::Failed(operation, error)) => {
+                let outcome = conclude_failure(tx, database, *retention, request, operation, error).await?;
+                Ok(Started::Known(outcome))
+            }
+            Err(error) => Err(roll_back(tx, error).await),
         }
-        Ok(End::Rollback(opened)) => {
-            tx.rollback().await?;
-            Ok(opened)
-        }
-        Err(error) => Err(give_up(tx, error).await),
     }
-}
 
-async fn open<B, R>(
-    tx: &mut Tx,
-    sight: Sight,
-    retention: Retention,
-    patience: WaitPolicy,
-    intent: &KeyedRequest,
-    begin: B,
-    resume: R,
-) -> Result<End>
-where
-    B: Handler<Tx, Operation, Result<(), CommandError>>,
-    R: Handler<Tx, Operation, Result<(), CommandError>>,
-{
-    let Sight { locked, at, found } = sight;
-    let answered = |answer| Ok(End::Rollback(Opened::Answered(said(answer, intent))));
-    let Some(found) = found else {
-        if !locked {
-            return answered(Outcome::InProgress);
+    async fn execute(&self, tx: &mut Tx, lookup: KeyLookup) -> Result<End> {
+        let KeyLookup { is_locked, at, record } = lookup;
+        let in_progress = Ok(End::Rollback(Started::Known(Outcome::InProgress)));
+        let caller = self.request.scope.caller.clone();
+        let Some(record) = record else {
+            if !is_locked {
+                return in_progress;
+            }
+            return self.begin_operation(tx, Operation { id: OperationId::generate(), caller, at }).await;
+        };
+        let (id, state) = (record.operation(), record.state());
+        match record.outcome(&self.request)? {
+            Outcome::InProgress => {}
+            outcome => return Ok(End::Rollback(Started::Known(outcome))),
         }
-        let operation = Operation { id: OperationId::generate(), caller: intent.scope.caller.clone(), at };
-        return begin_now(tx, retention, intent, operation, begin).await;
-    };
-    let (id, state) = (found.operation(), found.state().to_owned());
-    match found.answer(intent) {
-        // Of one that is under way there is more to say.
-        Outcome::InProgress => {}
-        answer => return answered(answer),
-    }
-    match state.as_str() {
-        STARTED => promise_if_overdue(tx, id, retention, patience).await,
-        FAILED_RETRYABLE if locked => {
-            let caller = intent.scope.caller.clone();
-            resume_now(tx, Operation { id, caller, at }, resume).await
+        match state {
+            RecordState::Started => self.accept_if_overdue(tx, id).await,
+            RecordState::FailedRetryable if is_locked => {
+                self.resume_operation(tx, Operation { id, caller, at }).await
+            }
+            _ => in_progress,
         }
-        _ => answered(Outcome::InProgress),
     }
-}
 
-/// Nobody has used the key: the command's own rows and the record, or its refusal.
-async fn begin_now<B>(
-    tx: &mut Tx,
-    retention: Retention,
-    intent: &KeyedRequest,
-    operation: Operation,
-    begin: B,
-) -> Result<End>
-where
-    B: Handler<Tx, Operation, Result<(), CommandError>>,
-{
-    crashpoint::reach!("execute.key_claimed");
-    tracing::info!(key = %intent.key.short_hash(), route = %intent.scope.route, "NewRequestProcessing");
-    let mark = tx.mark().await?;
-    let begun = begin.run(tx, &operation).await;
-    crashpoint::reach!("execute.command_done");
-    let opened = match begun {
-        Ok(()) => {
-            rows::insert(tx, intent, &operation, retention).await?;
-            // Made before the commit, so that nothing can be told too early.
-            Opened::Started(Waiter::new(operation.id))
+    /// The key is new: writes the command's own rows and the record.
+    async fn begin_operation(&self, tx: &mut Tx, operation: Operation) -> Result<End> {
+        crashpoint::reach!("execute.key_claimed");
+        self.request.log_processing();
+        let result = self.begin.clone().run(tx, &operation).await;
+        crashpoint::reach!("execute.command_done");
+        if let Err(error) = result {
+            return Ok(End::Failed(operation, error));
         }
-        Err(CommandError::Rejected(receipt)) => {
-            tx.undo(mark).await?;
-            let answered = (intent.clone(), operation, receipt.clone());
-            tx.buffer(Completed { retention, all: vec![answered] });
-            Opened::Answered(Outcome::Executed(receipt))
-        }
-        Err(CommandError::Refused(receipt)) => {
-            return Ok(End::Rollback(Opened::Answered(Outcome::Refused(receipt))));
-        }
-        Err(CommandError::Database(error)) => return Err(error),
-    };
-    tx.flush().await?;
-    crashpoint::reach!("execute.before_commit");
-    Ok(End::Commit(opened))
-}
+        store::insert(tx, &self.request, &operation, self.retention).await?;
+        tx.flush().await?;
+        crashpoint::reach!("execute.before_commit");
+        // Created before the commit, so that the waiter misses no conclusion.
+        Ok(End::Commit(Started::Waiting(Waiter::new(operation.id))))
+    }
 
-/// Its last try proved to be without effect: the next one, under the same operation.
-async fn resume_now<R>(tx: &mut Tx, operation: Operation, resume: R) -> Result<End>
-where
-    R: Handler<Tx, Operation, Result<(), CommandError>>,
-{
-    let id = operation.id;
-    match resume.run(tx, &operation).await {
-        Ok(()) => {}
-        Err(CommandError::Rejected(receipt) | CommandError::Refused(receipt)) => {
-            return Ok(End::Rollback(Opened::Answered(Outcome::Refused(receipt))));
+    /// The last attempt had no effect: starts the next one, under the same operation.
+    async fn resume_operation(&self, tx: &mut Tx, operation: Operation) -> Result<End> {
+        let id = operation.id;
+        match self.resume.clone().run(tx, &operation).await {
+            Ok(()) => {}
+            Err(CommandError::Rejected(response) | CommandError::Refused(response)) => {
+                return Ok(End::Rollback(Started::Known(Outcome::Refused(response))));
+            }
+            Err(CommandError::Database(error)) => return Err(error),
         }
-        Err(CommandError::Database(error)) => return Err(error),
+        if !store::move_record(tx, id, RecordState::FailedRetryable, RecordState::Started).await? {
+            return Ok(End::Rollback(Started::RecordMoved));
+        }
+        store::restart_operation(tx, id).await?;
+        tx.flush().await?;
+        Ok(End::Commit(Started::Waiting(Waiter::new(id))))
     }
-    if !rows::move_record(tx, id, FAILED_RETRYABLE, STARTED).await? {
-        return Ok(End::Rollback(Opened::Moved));
-    }
-    rows::restart_operation(tx, id).await?;
-    Ok(End::Commit(Opened::Started(Waiter::new(id))))
-}
 
-/// Whoever started it may be dead: past the limit, nobody waits for them.
-async fn promise_if_overdue(
-    tx: &mut Tx,
-    id: OperationId,
-    retention: Retention,
-    patience: WaitPolicy,
-) -> Result<End> {
-    if !rows::is_overdue(tx, id, span(patience.limit)).await? {
-        return Ok(End::Rollback(Opened::Answered(Outcome::InProgress)));
+    /// Stores the response 202 if the attempt is older than the wait limit. Its handler may have died, so a retry does
+    /// not wait for it.
+    async fn accept_if_overdue(&self, tx: &mut Tx, id: OperationId) -> Result<End> {
+        if !store::is_overdue(tx, id, self.wait.limit).await? {
+            return Ok(End::Rollback(Started::Known(Outcome::InProgress)));
+        }
+        let response = (self.wait.accepted)(id);
+        let (from, to) = (&[RecordState::Started], RecordState::Unknown);
+        if store::store_response(tx, id, from, to, &response, self.retention).await? {
+            Ok(End::Commit(Started::Known(Outcome::Executed(response))))
+        } else {
+            Ok(End::Rollback(Started::RecordMoved))
+        }
     }
-    let receipt = (patience.receipt)(id);
-    if rows::give_receipt(tx, id, &[STARTED], UNKNOWN, &receipt, retention).await? {
-        Ok(End::Commit(Opened::Answered(Outcome::Executed(receipt))))
-    } else {
-        Ok(End::Rollback(Opened::Moved))
-    }
-}
-
-fn span(limit: Duration) -> TimeDelta {
-    TimeDelta::from_std(limit).unwrap_or(TimeDelta::MAX)
 }

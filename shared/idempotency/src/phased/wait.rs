@@ -1,5 +1,7 @@
-//! Waiting for an outcome without a connection: told by whoever commits it in this process, and looking now and then,
-//! because it may be committed in another one. Looking is the truth; being told only makes it soon.
+//! `Waiter`: waits for the outcome of an operation, without holding a connection.
+//!
+//! A conclusion in this process wakes the waiter at once. A conclusion in another process cannot, so the waiter also
+//! reads the record at intervals. The record decides; the wake-up only saves time.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,100 +13,102 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::WaitPolicy;
-use super::rows::{STARTED, Standing, UNKNOWN, give_receipt, retention, standing};
-use crate::{Outcome, StoredResponse};
+use super::store::{Progress, find_progress, retention, store_response};
+use crate::{Outcome, RecordState, StoredResponse};
 
-/// Between two looks; the pause doubles from the first to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+/// The interval between two reads doubles from the first to the longest.
+const FIRST_INTERVAL: Duration = Duration::from_millis(50);
+const LONGEST_INTERVAL: Duration = Duration::from_millis(400);
 
-/// Who waits in this process. Operation ids are unique, so it serves every database.
-static WAITING: Mutex<BTreeMap<OperationId, watch::Sender<()>>> = Mutex::new(BTreeMap::new());
+/// The waiters of this process. Operation ids are unique, so one map serves all databases.
+static WAITERS: Mutex<BTreeMap<OperationId, watch::Sender<()>>> = Mutex::new(BTreeMap::new());
 
-fn waiting() -> MutexGuard<'static, BTreeMap<OperationId, watch::Sender<()>>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+fn waiters() -> MutexGuard<'static, BTreeMap<OperationId, watch::Sender<()>>> {
+    // A poisoned lock is safe to use: each change is a single insert or remove.
+    WAITERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes whoever waits for this operation in this process.
-pub(super) fn tell(operation: OperationId) {
-    if let Some(sender) = waiting().get(&operation) {
+/// Wakes the waiters of this operation in this process.
+pub(super) fn wake(operation: OperationId) {
+    if let Some(sender) = waiters().get(&operation) {
         sender.send_replace(());
     }
 }
 
-/// Waits for one operation; what is told from its making on is not missed.
+/// Waits for one operation. It notices every wake-up after its creation.
 pub(super) struct Waiter {
     operation: OperationId,
-    told: watch::Receiver<()>,
+    wake_up: watch::Receiver<()>,
 }
 
 impl Waiter {
     pub(super) fn new(operation: OperationId) -> Self {
-        let told = waiting().entry(operation).or_default().subscribe();
-        Self { operation, told }
+        let wake_up = waiters().entry(operation).or_default().subscribe();
+        Self { operation, wake_up }
     }
 
-    /// The operation's receipt, at the limit of patience at the latest: then one is made.
-    pub(super) async fn outcome(mut self, database: &Database, patience: WaitPolicy) -> Result<Outcome> {
-        let end = Instant::now() + patience.limit;
-        let mut pause = FIRST_PAUSE;
+    /// Returns the operation's outcome. At the wait limit it stores the response 202 and returns that.
+    pub(super) async fn outcome(mut self, database: &Database, wait: WaitPolicy) -> Result<Outcome> {
+        let end = Instant::now() + wait.limit;
+        let mut interval = FIRST_INTERVAL;
         while Instant::now() < end {
-            let pause_end = end.min(Instant::now() + pause);
-            // An error would say that nobody can tell any more; the sender lives as long as this.
-            let _ = tokio::time::timeout_at(pause_end, self.told.changed()).await;
-            if let Some(answer) = look(database, self.operation).await? {
-                return Ok(answer);
+            let next_read = end.min(Instant::now() + interval);
+            // Both results lead to a read: a wake-up, and the end of the interval. The sender outlives this receiver.
+            let _ = tokio::time::timeout_at(next_read, self.wake_up.changed()).await;
+            if let Some(outcome) = read_outcome(database, self.operation).await? {
+                return Ok(outcome);
             }
-            pause = LONGEST_PAUSE.min(pause * 2);
+            interval = LONGEST_INTERVAL.min(interval * 2);
         }
-        if let Some(receipt) = promise(database, self.operation, patience).await? {
-            return Ok(Outcome::Executed(receipt));
+        if let Some(response) = accept(database, self.operation, wait).await? {
+            return Ok(Outcome::Executed(response));
         }
-        // Somebody else was faster: the outcome, or a retry.
-        Ok(look(database, self.operation).await?.unwrap_or(Outcome::InProgress))
+        // A conclusion or a retry stored a response first.
+        Ok(read_outcome(database, self.operation).await?.unwrap_or(Outcome::InProgress))
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let mut waiting = waiting();
-        // This one still counts.
-        if waiting.get(&self.operation).is_some_and(|sender| sender.receiver_count() <= 1) {
-            waiting.remove(&self.operation);
+        let mut waiters = waiters();
+        // The count includes this receiver.
+        if waiters.get(&self.operation).is_some_and(|sender| sender.receiver_count() <= 1) {
+            waiters.remove(&self.operation);
         }
     }
 }
 
-/// What there is to say by now, if anything. A database that does not answer for a moment is no reason to give up: the
-/// limit is.
-async fn look(database: &Database, operation: OperationId) -> Result<Option<Outcome>> {
+/// Reads the outcome, if there is one. Without a connection it returns `None`, because the waiter reads again until its
+/// limit.
+async fn read_outcome(database: &Database, operation: OperationId) -> Result<Option<Outcome>> {
     let mut connection = match database.connection().await {
         Ok(connection) => connection,
         Err(error) => {
-            tracing::debug!(%operation, %error, "the outcome was not looked up; looking again");
+            tracing::debug!(%operation, %error, "the outcome could not be read; reading again");
             return Ok(None);
         }
     };
-    Ok(match standing(&mut connection, operation).await? {
-        Standing::Started => None,
-        Standing::StoredResponse(receipt) => Some(Outcome::Executed(receipt)),
-        Standing::Retryable(told) => Some(Outcome::Refused(told)),
-        Standing::Erased => Some(Outcome::Expired),
+    Ok(match find_progress(&mut connection, operation).await? {
+        Progress::Pending => None,
+        Progress::Responded(response) => Some(Outcome::Executed(response)),
+        Progress::Retryable(response) => Some(Outcome::Refused(response)),
+        Progress::Erased => Some(Outcome::Expired),
     })
 }
 
-/// Makes the receipt of an operation whose outcome is still to come, unless it has one or needs none.
-async fn promise(
+/// Stores the response 202 if the operation is still pending. Returns the response if it was stored.
+async fn accept(
     database: &Database,
     operation: OperationId,
-    patience: WaitPolicy,
+    wait: WaitPolicy,
 ) -> Result<Option<StoredResponse>> {
     let mut tx = database.begin().await?;
-    let receipt = (patience.receipt)(operation);
-    let kept = retention(&mut tx, operation).await?;
-    if give_receipt(&mut tx, operation, &[STARTED], UNKNOWN, &receipt, kept).await? {
+    let response = (wait.accepted)(operation);
+    let retention = retention(&mut tx, operation).await?;
+    let (from, to) = (&[RecordState::Started], RecordState::Unknown);
+    if store_response(&mut tx, operation, from, to, &response, retention).await? {
         tx.commit().await?;
-        Ok(Some(receipt))
+        Ok(Some(response))
     } else {
         tx.rollback().await?;
         Ok(None)

@@ -32,7 +32,7 @@ async fn a_dropped_request_is_carried_out_all_the_same() {
     gate.open();
     let receipt = eventually("the abandoned request is carried out", async || {
         match send(&database, intent(KEY, "a")).await.unwrap() {
-            Outcome::Replayed { receipt, .. } => Some(receipt),
+            Outcome::Replayed { response: receipt, .. } => Some(receipt),
             Outcome::InProgress => None,
             other => panic!("{other:?}"),
         }
@@ -93,6 +93,6 @@ async fn a_dropped_request_that_is_rejected_is_remembered_as_rejected() {
     gate.open();
     database.drained().await;
     let answer = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(answer, Outcome::Replayed { receipt: told, .. } if told == receipt(409, "too late")));
+    assert!(matches!(answer, Outcome::Replayed { response: told, .. } if told == receipt(409, "too late")));
     assert_eq!(effects(&database).await, 0);
 }

@@ -77,3 +77,13 @@ async fn a_started_record_is_in_progress() {
     assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!(effects(&database).await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_in_an_unknown_state_is_an_error_and_is_not_executed_again() {
+    let unknown = "ALTER TABLE idempotency_record DROP CONSTRAINT idempotency_record_state_check; \
+                   UPDATE idempotency_record SET state = 'lost'";
+    let database = after(unknown).await;
+    let error = send(&database, intent(KEY, "a")).await.unwrap_err();
+    assert!(error.to_string().contains("unknown record state 'lost'"), "{error}");
+    assert_eq!(effects(&database).await, 1);
+}

@@ -29,7 +29,7 @@ async fn a_duplicate_in_flight_is_told_at_once_and_holds_no_connection() {
     });
     let Outcome::Executed(first) = first.unwrap() else { panic!("the first one was not carried out") };
     let again = send(&narrow, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
+    assert!(matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first));
     assert_eq!(send(&narrow, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!((effects(&database).await, gate.runs()), (2, 1));
     eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
@@ -78,7 +78,7 @@ async fn a_finished_key_is_replayed_whoever_holds_its_lock() {
     // As another replay would, for as long as it reads.
     owner.batch_execute(&format!("SELECT pg_advisory_lock({lock})")).await.unwrap();
     let again = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
+    assert!(matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first));
     assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
 
     // The same lock without a record is a first request under way.

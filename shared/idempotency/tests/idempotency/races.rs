@@ -81,12 +81,15 @@ async fn of_parallel_requests_one_is_carried_out_and_the_others_wait_or_replay()
         for answer in answers {
             match answer {
                 Outcome::Executed(_) | Outcome::InProgress => {}
-                Outcome::Replayed { receipt, .. } => assert_eq!(receipt, first),
+                Outcome::Replayed { response: receipt, .. } => assert_eq!(receipt, first),
                 other => panic!("round {round}: {other:?}"),
             }
         }
         let again = insist(&database, &intent).await;
-        assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first), "round {round}");
+        assert!(
+            matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first),
+            "round {round}"
+        );
     }
     let rounds = i64::try_from(ROUNDS).unwrap();
     assert_eq!((effects(&database).await, records(&database).await), (rounds, rounds));
@@ -106,7 +109,7 @@ async fn of_two_requests_with_one_key_one_wins_and_the_other_is_refused() {
             match answer {
                 Outcome::Executed(_) => {
                     let again = send(&database, intent).await.unwrap();
-                    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
+                    assert!(matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first));
                 }
                 Outcome::InProgress | Outcome::Reused => {
                     assert_eq!(insist(&database, &intent).await, Outcome::Reused, "round {round}");
@@ -139,6 +142,6 @@ async fn fifty_requests_with_the_same_key_have_one_effect() {
         assert!(!matches!(answer, Outcome::Reused | Outcome::Expired | Outcome::Refused(_)), "{answer:?}");
     }
     let again = send(&database, intent(&key(0), "a")).await.unwrap();
-    assert!(matches!(again, Outcome::Replayed { receipt, .. } if receipt == first));
+    assert!(matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first));
     assert_eq!(effects(&database).await, 1);
 }

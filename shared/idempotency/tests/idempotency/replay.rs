@@ -34,7 +34,7 @@ async fn a_retry_gets_the_first_answer_again() {
     for instance in [&*database, &elsewhere, &database] {
         let again =
             idempotency::execute(instance, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-        let Outcome::Replayed { receipt, .. } = again else { panic!("{again:?}") };
+        let Outcome::Replayed { response: receipt, .. } = again else { panic!("{again:?}") };
         assert_eq!(receipt, intricate());
     }
     assert_eq!((effects(&database).await, records(&database).await), (1, 1));
@@ -50,7 +50,7 @@ async fn an_empty_answer_stays_empty() {
         idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command.clone()).await;
     assert_eq!(first.unwrap(), Outcome::Executed(empty.clone()));
     let again = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await;
-    assert!(matches!(again.unwrap(), Outcome::Replayed { receipt, .. } if receipt == empty));
+    assert!(matches!(again.unwrap(), Outcome::Replayed { response: receipt, .. } if receipt == empty));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +97,10 @@ async fn the_same_key_of_another_client_is_another_intent() {
     }
     for (scope, first) in scopes.into_iter().zip(firsts) {
         let answer = send(&database, intent_in(scope.clone(), KEY, "a")).await.unwrap();
-        assert!(matches!(answer, Outcome::Replayed { receipt, .. } if receipt == first), "{scope:?}");
+        assert!(
+            matches!(answer, Outcome::Replayed { response: receipt, .. } if receipt == first),
+            "{scope:?}"
+        );
     }
     assert_eq!(effects(&database).await, 6);
 }
@@ -117,7 +120,9 @@ async fn a_rejection_is_undone_stored_and_replayed() {
 
     // The cause has gone, the answer has not: who wants to try again takes a new key.
     let again = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(again, Outcome::Replayed { receipt: told, .. } if told == receipt(422, "out of stock")));
+    assert!(
+        matches!(again, Outcome::Replayed { response: told, .. } if told == receipt(422, "out of stock"))
+    );
     assert_eq!(effects(&database).await, 0);
 }
 
@@ -141,7 +146,7 @@ async fn a_broken_constraint_may_become_a_rejection() {
     assert_eq!(refused.unwrap(), Outcome::Executed(receipt(409, "taken")));
     let again = idempotency::execute(&database, Retention::default(), intent(other, "a"), once_only).await;
     assert!(
-        matches!(again.unwrap(), Outcome::Replayed { receipt: told, .. } if told == receipt(409, "taken"))
+        matches!(again.unwrap(), Outcome::Replayed { response: told, .. } if told == receipt(409, "taken"))
     );
     assert_eq!((effects(&database).await, records(&database).await), (1, 2));
 }

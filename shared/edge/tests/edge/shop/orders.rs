@@ -1,5 +1,7 @@
 //! Orders: what can become of a command.
 
+use std::collections::BTreeMap;
+
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get, post};
 use contracts::{OrderId, Sku};
@@ -96,6 +98,7 @@ pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpRespons
                     let lose = "DO $$ BEGIN RAISE EXCEPTION 'canary' USING ERRCODE = '40001'; END $$";
                     tx.batch_execute(lose).await?;
                 }
+                Some("unserialisable") => return Ok(Reply::ok(&BTreeMap::from([((), 1)]))),
                 Some("panic") => panic!("canary in a panic"),
                 _ => {}
             }

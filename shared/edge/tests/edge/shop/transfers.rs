@@ -31,7 +31,7 @@ struct Transfer {
 
 /// What whoever carries a transfer out answers.
 pub(crate) fn done() -> StoredResponse {
-    Reply::created("/v1/transfers/1", &Transfer { done: true }).into()
+    Reply::created("/v1/transfers/1", &Transfer { done: true }).stored_response().unwrap()
 }
 
 /// What they answer if it had no effect this time.

@@ -53,7 +53,7 @@ async fn once_promised_a_try_without_effect_is_ours_to_repeat() {
     assert!(conclude(&database, id, Conclusion::Terminal(receipt(500, "broken"))).await);
     assert_eq!(state(&database, id).await, "failed_terminal");
     assert!(
-        matches!(send(&database, LONG, intent(KEY, "a")).await, Outcome::Replayed { receipt, .. } if receipt.status == 202)
+        matches!(send(&database, LONG, intent(KEY, "a")).await, Outcome::Replayed { response: receipt, .. } if receipt.status == 202)
     );
 }
 

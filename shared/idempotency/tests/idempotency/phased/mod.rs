@@ -66,7 +66,7 @@ impl Shop {
             leave(tx, operation, &format!("{} again {number}", operation.id)).await?;
             Ok(())
         };
-        let patience = WaitPolicy { limit, receipt: accepted };
+        let patience = WaitPolicy { limit, accepted: accepted };
         idempotency::start(database, Retention::default(), patience, intent, begin, resume).await
     }
 }
@@ -140,5 +140,5 @@ async fn operation(database: &Database, id: OperationId) -> OperationRecord {
 
 #[track_caller]
 fn assert_replayed(answer: &Outcome, first: &StoredResponse) {
-    assert!(matches!(answer, Outcome::Replayed { receipt, .. } if receipt == first), "{answer:?}");
+    assert!(matches!(answer, Outcome::Replayed { response: receipt, .. } if receipt == first), "{answer:?}");
 }

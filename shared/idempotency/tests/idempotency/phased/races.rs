@@ -57,7 +57,9 @@ async fn of_parallel_starts_one_begins() {
     for answer in answers {
         match answer {
             Outcome::InProgress => {}
-            Outcome::Executed(receipt) | Outcome::Replayed { receipt, .. } => assert_eq!(receipt, created()),
+            Outcome::Executed(receipt) | Outcome::Replayed { response: receipt, .. } => {
+                assert_eq!(receipt, created())
+            }
             answer => panic!("{answer:?}"),
         }
     }

@@ -1,0 +1,75 @@
+//! `Command`: a request body that changes something. `CommandRequest`: the command with its caller and operation.
+
+use std::fmt::Display;
+use std::ops::Deref;
+
+use audit::Fact;
+use chrono::{DateTime, Utc};
+use contracts::{Caller, OperationId, TenantId};
+use idempotency::Operation;
+use serde::de::DeserializeOwned;
+
+use crate::Problem;
+use crate::problems::{ValidationErrors, parse};
+
+/// A request body that is a command.
+pub trait Command: DeserializeOwned + Send + Sync + 'static {
+    /// The scope that the token must have, such as `orders:write`.
+    const SCOPE: &'static str;
+
+    /// Checks the form of the command and adds an error for each violation. Business rules belong to the domain.
+    fn validate(&self, _errors: &mut ValidationErrors) {}
+}
+
+/// A command with its caller and operation: the argument of a handler. It dereferences to the command.
+#[derive(Debug, Clone)]
+pub struct CommandRequest<W> {
+    command: W,
+    operation: Operation,
+}
+
+impl<W: Command> CommandRequest<W> {
+    pub(super) fn read(body: &[u8], operation: &Operation) -> Result<Self, Problem> {
+        let command: W = parse(body)?;
+        let mut errors = ValidationErrors::default();
+        command.validate(&mut errors);
+        match errors.into_problem() {
+            Some(problem) => Err(problem),
+            None => Ok(Self { command, operation: operation.clone() }),
+        }
+    }
+}
+
+impl<W> CommandRequest<W> {
+    /// The tenant whose data the command changes.
+    pub fn tenant(&self) -> &TenantId {
+        &self.operation.caller.tenant
+    }
+
+    /// Tenant and client of the request.
+    pub fn caller(&self) -> &Caller {
+        &self.operation.caller
+    }
+
+    /// The id of this execution, the same in the record, the events and the audit fact.
+    pub fn operation(&self) -> OperationId {
+        self.operation.id
+    }
+
+    /// When the transaction began, by the database's clock. All rows of the operation carry this time.
+    pub fn at(&self) -> DateTime<Utc> {
+        self.operation.at
+    }
+
+    /// The audit fact of this operation.
+    pub fn fact(&self, action: &'static str, subject_type: &'static str, subject_id: impl Display) -> Fact {
+        Fact::new(self.caller(), self.operation(), action, subject_type, subject_id)
+    }
+}
+
+impl<W> Deref for CommandRequest<W> {
+    type Target = W;
+    fn deref(&self) -> &W {
+        &self.command
+    }
+}

@@ -1,0 +1,68 @@
+//! `Idempotent`: the extractor of a command that takes effect once.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
+use database::{AppendTx, Handler, Tx};
+use idempotency::{Operation, StoredResponse};
+
+use super::command_request::{Command, CommandRequest};
+use super::incoming_command::IncomingCommand;
+use super::outcome_response::outcome_response;
+use crate::{CommandError, Problem, Reply};
+
+/// A command whose token, body and key are valid. Its body is not parsed and its key not looked up yet.
+pub struct Idempotent<W> {
+    incoming: IncomingCommand,
+    command: PhantomData<fn() -> W>,
+}
+
+impl<W: Command> Idempotent<W> {
+    /// Executes the command, unless its key was used before, and responds in either case.
+    ///
+    /// `handler` runs in the transaction that also stores its reply. It must not begin, commit or keep state, because it
+    /// runs again after contention.
+    pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
+    where
+        F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
+    {
+        let IncomingCommand { edge, request, body } = self.incoming;
+        let command = async move |tx: &mut Tx,
+                                  operation: &Operation|
+                    -> Result<StoredResponse, idempotency::CommandError> {
+            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            Ok(handler.run(tx, &request).await?.stored_response()?)
+        };
+        let outcome = idempotency::execute(&edge.database, edge.settings.retention, request, command).await?;
+        outcome_response(outcome, &edge.settings)
+    }
+
+    /// The same for a command that only reads and appends rows. Under load, many such commands share one transaction.
+    pub async fn execute_in_group<F>(self, handler: F) -> Result<HttpResponse, Problem>
+    where
+        F: Handler<AppendTx, CommandRequest<W>, Result<Reply, CommandError>>,
+    {
+        let IncomingCommand { edge, request, body } = self.incoming;
+        let command = async move |tx: &mut AppendTx,
+                                  operation: &Operation|
+                    -> Result<StoredResponse, idempotency::CommandError> {
+            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            Ok(handler.run(tx, &request).await?.stored_response()?)
+        };
+        let outcome = edge.groups.execute(request, command).await?;
+        outcome_response(outcome, &edge.settings)
+    }
+}
+
+impl<W: Command> FromRequest for Idempotent<W> {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let incoming = IncomingCommand::read::<W>(request.clone(), payload.take());
+        Box::pin(async move { Ok(Self { incoming: incoming.await?, command: PhantomData }) })
+    }
+}

@@ -1,0 +1,77 @@
+//! `IncomingCommand`: a command as it arrived, with caller, body, key and fingerprint. Nothing is stored for a request
+//! that fails here.
+
+use actix_web::HttpRequest;
+use actix_web::dev::Payload;
+use actix_web::http::header::HeaderName;
+use actix_web::web::Bytes;
+use idempotency::{Fingerprint, FingerprintInput, Key, KeyScope, KeyedRequest};
+
+use super::command_request::Command;
+use crate::http::{RequestSpan, read_json};
+use crate::{Edge, Principal, Problem, problem_types};
+
+/// A command whose token, body and key are valid. Its body is not parsed and its key not looked up yet.
+pub(super) struct IncomingCommand {
+    pub(super) edge: Edge,
+    pub(super) request: KeyedRequest,
+    pub(super) body: Bytes,
+}
+
+impl IncomingCommand {
+    pub(super) async fn read<W: Command>(
+        request: HttpRequest,
+        mut payload: Payload,
+    ) -> Result<Self, Problem> {
+        let edge = Edge::of(&request)?;
+        let principal = Principal::of(&request).await?;
+        principal.require(W::SCOPE)?;
+        let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
+        let key = read_key(&request, &edge)?;
+        let scope = KeyScope {
+            caller: principal.caller().clone(),
+            method: request.method().to_string(),
+            route: request.match_pattern().unwrap_or_else(|| request.path().to_owned()),
+        };
+        let fingerprint = fingerprint(&request, &scope, &canonical)?;
+        let traceparent = RequestSpan::traceparent(&request);
+        Ok(Self { edge, request: KeyedRequest { scope, key, fingerprint, traceparent }, body })
+    }
+}
+
+/// Reads the key. The request must have exactly one `Idempotency-Key` header line.
+fn read_key(request: &HttpRequest, edge: &Edge) -> Result<Key, Problem> {
+    let mut lines = request.headers().get_all(HeaderName::from_static("idempotency-key"));
+    let Some(line) = lines.next() else {
+        let detail = "The Idempotency-Key header is missing. Send 'Idempotency-Key: UUID', with a new UUID for each new \
+                      command and the same UUID for each retry.";
+        return Err(Problem::new(&problem_types::KEY_MISSING, detail));
+    };
+    if lines.next().is_some() {
+        return Err(Problem::new(
+            &problem_types::KEY_INVALID,
+            "There is more than one Idempotency-Key header; send one.",
+        ));
+    }
+    Key::parse(line.as_bytes(), edge.settings.key_policy)
+        .map_err(|error| Problem::new(&problem_types::KEY_INVALID, error.to_string()))
+}
+
+fn fingerprint(request: &HttpRequest, scope: &KeyScope, canonical: &[u8]) -> Result<Fingerprint, Problem> {
+    let query: Vec<(String, String)> =
+        serde_urlencoded::from_str(request.query_string()).map_err(|error| {
+            Problem::new(&problem_types::REQUEST_INVALID, format!("The query cannot be read: {error}."))
+        })?;
+    let query: Vec<(&str, &str)> =
+        query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let path: Vec<(&str, &str)> = request.match_info().iter().collect();
+    Ok(Fingerprint::of(&FingerprintInput {
+        method: &scope.method,
+        route_template: &scope.route,
+        path_parameters: &path,
+        query: &query,
+        media_type: "application/json",
+        actor: scope.caller.client.as_str(),
+        body: canonical,
+    }))
+}

@@ -1,0 +1,21 @@
+//! Commands: the extractors that prepare a command, and the executors that they call.
+//!
+//! An extractor checks token, rate limit, body, key and fingerprint before the handler runs, and stores nothing for a
+//! request that fails there. The body is parsed after the key lookup, so that a stricter rule does not refuse the retry
+//! of an earlier success.
+
+mod command_error;
+mod command_request;
+mod idempotent;
+mod incoming_command;
+mod natural;
+mod outcome_response;
+mod phased;
+mod reply;
+
+pub use command_error::CommandError;
+pub use command_request::{Command, CommandRequest};
+pub use idempotent::Idempotent;
+pub use natural::Natural;
+pub use phased::Phased;
+pub use reply::Reply;

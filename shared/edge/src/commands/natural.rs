@@ -1,0 +1,64 @@
+//! `Natural`: the extractor of a command that is idempotent by itself. The same PUT twice leads to the same state, so it
+//! needs no key and no record.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+
+use actix_web::dev::Payload;
+use actix_web::web::Bytes;
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
+use database::{Handler, Tx};
+use idempotency::{Operation, StoredResponse};
+
+use super::command_request::{Command, CommandRequest};
+use super::outcome_response::to_http;
+use crate::http::{RequestSpan, read_json};
+use crate::{CommandError, Edge, Principal, Problem, Reply};
+
+/// A command whose token and body are valid.
+pub struct Natural<W> {
+    edge: Edge,
+    principal: Principal,
+    traceparent: Option<String>,
+    body: Bytes,
+    command: PhantomData<fn() -> W>,
+}
+
+impl<W: Command> Natural<W> {
+    /// Executes the command in one transaction. `handler` runs again after contention.
+    pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
+    where
+        F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
+    {
+        let Self { edge, principal, traceparent, body, .. } = self;
+        let command = async move |tx: &mut Tx,
+                                  operation: &Operation|
+                    -> Result<StoredResponse, idempotency::CommandError> {
+            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            Ok(handler.run(tx, &request).await?.stored_response()?)
+        };
+        let caller = principal.caller().clone();
+        let response = idempotency::execute_natural(&edge.database, caller, traceparent, command).await?;
+        to_http(response, &[])
+    }
+}
+
+impl<W: Command> FromRequest for Natural<W> {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let mut payload = payload.take();
+        Box::pin(async move {
+            let edge = Edge::of(&request)?;
+            let principal = Principal::of(&request).await?;
+            principal.require(W::SCOPE)?;
+            // The canonical form is not used. Reading it makes this command as strict about JSON as all others.
+            let (body, _) = read_json(&request, &mut payload, &edge.settings).await?;
+            let traceparent = RequestSpan::traceparent(&request);
+            Ok(Self { edge, principal, traceparent, body, command: PhantomData })
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Reads request bodies with a size limit and a deadline. actix-web has no deadline for bodies of its own (measured).
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use actix_web::dev::Payload;
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use actix_web::web::{Bytes, BytesMut};
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use futures_util::StreamExt;
+use idempotency::{Limits, canonicalise};
+
+use crate::problems::{ValidationError, invalid};
+use crate::{Edge, EdgeSettings, Problem, problem_types};
+
+/// The longest time between two parts of a body.
+const IDLE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Reads a JSON body: its bytes, and their canonical form.
+pub(crate) async fn read_json(
+    request: &HttpRequest,
+    payload: &mut Payload,
+    settings: &EdgeSettings,
+) -> Result<(Bytes, Vec<u8>), Problem> {
+    let body = read(request, payload, settings).await?;
+    let canonical = canonicalise(&body, Limits::default()).map_err(|error| {
+        let detail = format!("{} (line {}, column {})", error.what, error.line, error.column);
+        invalid("The body is not acceptable JSON.", vec![ValidationError { pointer: error.pointer, detail }])
+    })?;
+    Ok((body, canonical))
+}
+
+async fn read(
+    request: &HttpRequest,
+    payload: &mut Payload,
+    settings: &EdgeSettings,
+) -> Result<Bytes, Problem> {
+    let unsupported = |detail| Err(Problem::new(&problem_types::UNSUPPORTED_MEDIA_TYPE, detail));
+    if !request.content_type().eq_ignore_ascii_case("application/json") {
+        return unsupported(format!(
+            "The content type is '{}'; send application/json.",
+            request.content_type()
+        ));
+    }
+    if request.headers().contains_key(CONTENT_ENCODING) {
+        return unsupported("The body has a Content-Encoding; send it without one.".to_owned());
+    }
+    collect(request, payload, settings.body_limit, settings.body_deadline).await
+}
+
+/// Reads the whole body. Fails if it is larger than `limit` or takes longer than `deadline`.
+async fn collect(
+    request: &HttpRequest,
+    payload: &mut Payload,
+    limit: usize,
+    deadline: Duration,
+) -> Result<Bytes, Problem> {
+    // A header that is no number announces nothing; the limit is also checked while reading.
+    let announced =
+        request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large(limit));
+    }
+    let read = async {
+        let mut body = BytesMut::new();
+        loop {
+            match tokio::time::timeout(IDLE_LIMIT, payload.next()).await {
+                Ok(Some(Ok(chunk))) if body.len() + chunk.len() > limit => {
+                    return Err(too_large(limit));
+                }
+                Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
+                Ok(Some(Err(error))) => {
+                    return Err(Problem::new(
+                        &problem_types::REQUEST_INVALID,
+                        format!("The body broke off: {error}."),
+                    ));
+                }
+                Ok(None) => return Ok(body.freeze()),
+                Err(_) => return Err(too_slow()),
+            }
+        }
+    };
+    tokio::time::timeout(deadline, read).await.unwrap_or_else(|_| Err(too_slow()))
+}
+
+fn too_large(limit: usize) -> Problem {
+    Problem::new(&problem_types::REQUEST_TOO_LARGE, format!("The body is larger than {limit} bytes."))
+}
+
+fn too_slow() -> Problem {
+    Problem::new(
+        &problem_types::REQUEST_TIMEOUT,
+        "The body did not arrive in time. Nothing was done; send the request again.",
+    )
+}
+
+/// The largest body that [`RawBody`] accepts.
+const RAW_LIMIT: usize = 64 * 1024;
+
+/// The exact bytes of a body of any type, so that a handler can check a signature over them. At most 64 KiB.
+pub struct RawBody(pub Bytes);
+
+impl FromRequest for RawBody {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let mut payload = payload.take();
+        Box::pin(async move {
+            let deadline = Edge::of(&request)?.settings.body_deadline;
+            collect(&request, &mut payload, RAW_LIMIT, deadline).await.map(Self)
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! What every HTTP request and response passes through: spans, body limits, path segments, rate limits and headers.
+
+mod body;
+mod path_segment;
+mod rate_limit;
+mod request_span;
+mod response_headers;
+mod unread_body;
+
+pub(crate) use body::read_json;
+pub(crate) use rate_limit::Limiter;
+
+pub use body::RawBody;
+pub use path_segment::Segment;
+pub use rate_limit::RateLimit;
+pub use request_span::{RequestSpan, request_span};
+pub use response_headers::response_headers;

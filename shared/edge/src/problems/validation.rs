@@ -1,0 +1,65 @@
+//! Parses JSON to a typed request. Every validation error names its place in the request.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+use utoipa::ToSchema;
+
+use crate::{Problem, problem_types};
+
+/// One error in a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ValidationError {
+    /// The place: a JSON Pointer (RFC 6901) into the body, or the name of a parameter or header.
+    #[schema(examples("/lines/0/quantity"))]
+    pub pointer: String,
+    /// What is wrong, and what is expected.
+    pub detail: String,
+}
+
+/// Collects all errors of a request, so that a client can correct them together.
+#[derive(Debug, Default)]
+pub struct ValidationErrors(Vec<ValidationError>);
+
+impl ValidationErrors {
+    /// Adds an error unless `holds`.
+    pub fn require(&mut self, holds: bool, pointer: impl Into<String>, detail: impl Into<String>) {
+        if !holds {
+            self.0.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
+        }
+    }
+
+    pub(crate) fn into_problem(self) -> Option<Problem> {
+        (!self.0.is_empty()).then(|| invalid("The request is not valid; see errors.", self.0))
+    }
+}
+
+pub(crate) fn invalid(detail: impl Into<String>, errors: Vec<ValidationError>) -> Problem {
+    Problem::new(&problem_types::REQUEST_INVALID, detail).with_errors(errors)
+}
+
+/// Parses JSON; an error names its place.
+pub(crate) fn parse<W: DeserializeOwned>(body: &[u8]) -> Result<W, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let pointer = pointer(error.path());
+        let detail = error.into_inner().to_string();
+        // Remove the line that serde_json appends, because the pointer names the place.
+        let detail = detail.split_once(" at line ").map_or(detail.as_str(), |(detail, _)| detail).to_owned();
+        invalid("The body does not have the documented form.", vec![ValidationError { pointer, detail }])
+    })
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        pointer.push('/');
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&index.to_string()),
+            Segment::Map { key } => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+            Segment::Enum { variant } => pointer.push_str(variant),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}

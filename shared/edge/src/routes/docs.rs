@@ -1,0 +1,65 @@
+//! Serves the OpenAPI document, its page, and the catalogue of problems. The page loads nothing from other hosts.
+
+use actix_web::guard::Get;
+use actix_web::http::header::LOCATION;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpResponse, Responder, ResponseError};
+use utoipa::openapi::OpenApi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::Problem;
+
+/// The catalogue of problems.
+const PROBLEMS: &str = include_str!("../../../../docs/problems.md");
+
+/// Mounts `/openapi.json`, `/docs/` and `/problems/{code}`.
+pub fn docs(document: OpenApi) -> impl FnOnce(&mut ServiceConfig) {
+    move |app| {
+        // By default the page sends the document to a validator on another host.
+        let page = Config::default().validator_url("none");
+        // Guards, not routes, so that other methods get the same 404 as an unknown path.
+        app.service(
+            web::resource("/docs").guard(Get()).to(|| async {
+                HttpResponse::PermanentRedirect().insert_header((LOCATION, "/docs/")).finish()
+            }),
+        )
+        .service(web::resource("/problems/{code}").guard(Get()).to(problem))
+        .service(SwaggerUi::new("/docs/{_:.*}").config(page).url("/openapi.json", document));
+    }
+}
+
+async fn problem(code: web::Path<String>) -> impl Responder {
+    match section(&code) {
+        Some(text) => HttpResponse::Ok().content_type("text/markdown; charset=utf-8").body(text),
+        None => Problem::not_found("problem").error_response(),
+    }
+}
+
+/// The section of the catalogue for this code.
+fn section(code: &str) -> Option<String> {
+    let mut lines = PROBLEMS.lines().skip_while(|line| *line != format!("## {code}"));
+    let heading = lines.next()?;
+    let text: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
+    Some(format!("{heading}\n{}\n", text.join("\n").trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_is_in_the_catalogue() {
+        for kind in crate::problem_types::ALL {
+            let text =
+                section(kind.code).unwrap_or_else(|| panic!("docs/problems.md has no '## {}'", kind.code));
+            let retryable = if kind.retryable { "yes" } else { "no" };
+            let status = format!("Status {} · retryable: {retryable}", kind.status);
+            assert_eq!(text.lines().nth(2), Some(status.as_str()), "{}", kind.code);
+        }
+    }
+
+    #[test]
+    fn an_unknown_problem_has_no_section() {
+        assert_eq!(section("no-such-problem"), None);
+    }
+}

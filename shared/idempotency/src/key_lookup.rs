@@ -1,0 +1,141 @@
+//! `KeyLookup`: the first two statements of a transaction, which lock keys and read their records.
+//!
+//! The lock comes first. In one statement the snapshot would be older than the lock, so a request that just lost the
+//! race would not see the winner's record. No statement waits for a lock.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use database::{Error, Result, Rows, Tx};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use futures_util::future::try_join;
+
+use crate::KeyedRequest;
+use crate::record::StoredRecord;
+
+/// What the transaction knows of one key.
+pub(crate) struct KeyLookup {
+    /// Whether this transaction holds the key's lock until its end.
+    pub(crate) is_locked: bool,
+    /// The time of the lookup, by the database's clock.
+    pub(crate) at: DateTime<Utc>,
+    /// The key's record, if there is one.
+    pub(crate) record: Option<StoredRecord>,
+}
+
+/// Tries the locks of these keys, then reads their records: two statements in one round trip. Returns one lookup for
+/// each request, in their order.
+pub(crate) async fn look_up_keys(tx: &Tx, requests: &[&KeyedRequest]) -> Result<Vec<KeyLookup>> {
+    let (lock, find) = (LockKeys::new(requests), FindRecords::new(requests));
+    let (mut first, mut second) = (tx, tx);
+    let (lock, find) =
+        (lock.load::<(i32, bool, _)>(&mut first), find.load::<(i32, StoredRecord)>(&mut second));
+    let (locks, records) = try_join(lock, find).await?;
+    let mut records: BTreeMap<i32, StoredRecord> = records.into_iter().collect();
+    let lookup = |(number, is_locked, at)| KeyLookup { is_locked, at, record: records.remove(&number) };
+    Ok(locks.into_iter().map(lookup).collect())
+}
+
+/// The same for one key.
+pub(crate) async fn look_up_key(tx: &Tx, request: &KeyedRequest) -> Result<KeyLookup> {
+    let lookup = look_up_keys(tx, &[request]).await?.pop();
+    lookup.ok_or(Error::Query(diesel::result::Error::NotFound))
+}
+
+/// Numbers the requests, so that each row of a result names its request.
+fn numbers(requests: &[&KeyedRequest]) -> impl Iterator<Item = i32> + use<> {
+    (0..).take(requests.len())
+}
+
+/// Tries the advisory lock of each key.
+struct LockKeys(Rows);
+
+impl LockKeys {
+    fn new(requests: &[&KeyedRequest]) -> Self {
+        let rows = Rows::default()
+            .column::<Integer, _>("request", numbers(requests))
+            .column::<BigInt, _>("lock", requests.iter().map(|request| request.lock_number()));
+        Self(rows)
+    }
+}
+
+impl QueryFragment<Pg> for LockKeys {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("SELECT request, pg_try_advisory_xact_lock(lock), clock_timestamp() FROM ");
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" ORDER BY request");
+        Ok(())
+    }
+}
+
+impl QueryId for LockKeys {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl Query for LockKeys {
+    type SqlType = (Integer, Bool, Timestamptz);
+}
+
+/// Reads the record of each key. `LIMIT` forces one step through the primary key's index for each key; otherwise the
+/// plan depends on the planner's statistics.
+struct FindRecords(Rows);
+
+impl FindRecords {
+    fn new(requests: &[&KeyedRequest]) -> Self {
+        let texts =
+            |part: fn(&KeyedRequest) -> &str| requests.iter().map(move |request| part(request).to_owned());
+        let rows = Rows::default()
+            .column::<Integer, _>("request", numbers(requests))
+            .column::<Text, _>("tenant_id", texts(|request| request.scope.caller.tenant.as_str()))
+            .column::<Text, _>("client_id", texts(|request| request.scope.caller.client.as_str()))
+            .column::<Text, _>("method", texts(|request| &request.scope.method))
+            .column::<Text, _>("route", texts(|request| &request.scope.route))
+            .column::<Text, _>("key", texts(|request| request.key.as_str()));
+        Self(rows)
+    }
+}
+
+impl QueryFragment<Pg> for FindRecords {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("SELECT given.request, stored.* FROM ");
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(
+            " CROSS JOIN LATERAL (
+                SELECT record.operation_id, record.fingerprint, record.state, record.status, record.created_at,
+                       record.expires_at <= clock_timestamp(), snapshot.headers, snapshot.body
+                  FROM idempotency_record record
+                  LEFT JOIN idempotency_snapshot snapshot USING (operation_id)
+                 WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
+                   AND record.method = given.method AND record.route = given.route AND record.key = given.key
+                 LIMIT 1
+            ) stored",
+        );
+        Ok(())
+    }
+}
+
+impl QueryId for FindRecords {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl Query for FindRecords {
+    type SqlType = (
+        Integer,
+        (
+            SqlUuid,
+            Binary,
+            Text,
+            Nullable<Integer>,
+            Timestamptz,
+            Nullable<Bool>,
+            Nullable<Jsonb>,
+            Nullable<Binary>,
+        ),
+    );
+}

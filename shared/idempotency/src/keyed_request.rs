@@ -1,0 +1,78 @@
+//! `KeyedRequest`: a request with its idempotency key, before the key is looked up. `Operation`: an accepted request.
+
+use chrono::{DateTime, Utc};
+use contracts::{Caller, OperationId};
+use sha2::{Digest, Sha256};
+
+use crate::{Fingerprint, Key};
+
+/// The scope in which a key is unique. The same key in another scope names another operation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyScope {
+    /// Tenant and client, from the token only, never from the request.
+    pub caller: Caller,
+    /// `POST`
+    pub method: String,
+    /// The route's template, such as `/v1/orders/{id}/cancel`.
+    pub route: String,
+}
+
+/// A request that is to take effect once.
+#[derive(Debug, Clone)]
+pub struct KeyedRequest {
+    /// The scope of the key.
+    pub scope: KeyScope,
+    /// The client's key.
+    pub key: Key,
+    /// Identifies the request's content.
+    pub fingerprint: Fingerprint,
+    /// The trace context of the request.
+    pub traceparent: Option<String>,
+}
+
+impl KeyedRequest {
+    /// The number of this key's advisory lock. If two keys have the same number, one of them gets *in progress* and
+    /// retries.
+    pub(crate) fn lock_number(&self) -> i64 {
+        let mut hash = Sha256::new();
+        let caller = &self.scope.caller;
+        for part in [
+            caller.tenant.as_str(),
+            caller.client.as_str(),
+            &self.scope.method,
+            &self.scope.route,
+            self.key.as_str(),
+        ] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = hash.finalize().into();
+        i64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// Logs that a request with a key arrived. The key itself stays out of the log.
+    pub(crate) fn log_received(&self) {
+        tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "IdempotencyKeyReceived");
+    }
+
+    /// Logs that the request is new and its command starts.
+    pub(crate) fn log_processing(&self) {
+        tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "NewRequestProcessing");
+    }
+
+    /// Logs that the stored response is returned.
+    pub(crate) fn log_replayed(&self) {
+        tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "CachedResponseReturned");
+    }
+}
+
+/// A request that is being executed: what a command knows besides its arguments.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// The same id in the record, the events and the audit fact.
+    pub id: OperationId,
+    /// Who sent the request.
+    pub caller: Caller,
+    /// When the transaction began, by the database's clock. All rows of the operation carry this time.
+    pub at: DateTime<Utc>,
+}
