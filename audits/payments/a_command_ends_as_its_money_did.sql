@@ -1,6 +1,6 @@
 -- Promise 15: the operation of a client's charge or refund agrees with the state of its payment or refund.
 -- Database: payments.
-WITH wish AS (
+WITH request AS (
     SELECT id, 'payment' AS kind, operation_id, state, expires_at,
            CASE state
            WHEN 'captured' THEN ARRAY['succeeded']
@@ -23,16 +23,16 @@ WITH wish AS (
       FROM refund
      WHERE operation_id IS NOT NULL
 )
-SELECT format('%s %s is %s, but its operation %s is %s', wish.kind, wish.id, wish.state, wish.operation_id,
+SELECT format('%s %s is %s, but its operation %s is %s', request.kind, request.id, request.state, request.operation_id,
               coalesce(begun.state, 'not there')) AS violation
-  FROM wish
+  FROM request
   LEFT JOIN idempotency_operation AS begun USING (operation_id)
- WHERE begun.state IS NULL OR begun.state <> ALL (wish.expected)
+ WHERE begun.state IS NULL OR begun.state <> ALL (request.expected)
 UNION ALL
 -- A client may retry a charge until its payment expires. After that, the operation must have ended.
-SELECT format('payment %s had time until %s, but the client is still told to try operation %s again', wish.id,
-              wish.expires_at, wish.operation_id)
-  FROM wish
+SELECT format('payment %s had time until %s, but the client is still told to try operation %s again', request.id,
+              request.expires_at, request.operation_id)
+  FROM request
   JOIN idempotency_record AS record USING (operation_id)
  WHERE record.state = 'failed_retryable'
-   AND wish.expires_at + interval '60 seconds' < clock_timestamp();
+   AND request.expires_at + interval '60 seconds' < clock_timestamp();

@@ -12,7 +12,7 @@ const SOUND: &str = "
            (id(2), 't', id(12), 450, 'EUR', 'pm_card_visa', 'captured', true, 'pi_2', 450, clock_timestamp());
     INSERT INTO refund (id, tenant_id, payment_id, cause, amount, state, processor_refund)
     VALUES (id(3), 't', id(2), 'order_cancelled', 450, 'succeeded', 're_3');
-    INSERT INTO intent (id, tenant_id, kind, payment_id, provider_key, request)
+    INSERT INTO processor_call (id, tenant_id, kind, payment_id, provider_key, request)
     VALUES (id(1), 't', 'charge', id(1), 'one', ''), (id(2), 't', 'charge', id(2), 'two', ''),
            (id(3), 't', 'refund', id(2), 'three', '');
     INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
@@ -29,7 +29,7 @@ const COMMANDS: &str = "
             clock_timestamp() + interval '15 minutes');
     INSERT INTO refund (id, tenant_id, payment_id, cause, operation_id, amount, state, failure_code, updated_at)
     VALUES (id(6), 't', id(1), 'requested', id(43), 50, 'failed', 'no', '2026-11-21');
-    INSERT INTO intent (id, tenant_id, kind, payment_id, provider_key, request)
+    INSERT INTO processor_call (id, tenant_id, kind, payment_id, provider_key, request)
     VALUES (id(4), 't', 'charge', id(4), 'four', ''), (id(5), 't', 'charge', id(5), 'five', ''),
            (id(6), 't', 'refund', id(1), 'six', '');
     INSERT INTO idempotency_operation (operation_id, tenant_id, client_id, state, status, headers, body, reply_kept,
@@ -146,7 +146,7 @@ const DAMAGES: &[Damage] = &[
     ("a_cancelled_order_keeps_no_money", "UPDATE payment SET cancel_requested = true WHERE id = id(1)"),
     ("a_cancelled_order_keeps_no_money", "UPDATE refund SET state = 'failed', failure_code = 'no'"),
     ("a_cancelled_order_keeps_no_money", "UPDATE refund SET amount = 449 WHERE id = id(3)"),
-    ("an_intent_belongs_to_one_wish", "DELETE FROM intent WHERE id = id(1)"),
+    ("an_intent_belongs_to_one_wish", "DELETE FROM processor_call WHERE id = id(1)"),
     ("an_intent_belongs_to_one_wish", "DELETE FROM audit_fact WHERE id = id(23)"),
     (
         "an_intent_belongs_to_one_wish",

@@ -1,3 +1,3 @@
-DROP TABLE intent;
+DROP TABLE processor_call;
 DROP TABLE refund;
 DROP TABLE payment;

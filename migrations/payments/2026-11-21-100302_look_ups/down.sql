@@ -1,5 +1,5 @@
-DROP INDEX intent_processor_object;
-ALTER TABLE intent
+DROP INDEX processor_call_object;
+ALTER TABLE processor_call
     DROP COLUMN woken,
     DROP COLUMN processor_object,
     DROP COLUMN look_ups,

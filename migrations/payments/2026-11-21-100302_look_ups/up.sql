@@ -1,15 +1,16 @@
--- What cannot be asked any more, or not yet answered, is looked up at the processor.
-ALTER TABLE intent
-    -- What the next taking does: it sends the request (again), or looks up what became of it.
+-- Look-ups: reading at the processor whether an earlier request took effect.
+ALTER TABLE processor_call
+    -- What the worker does when the call is due: send the request, or look up its effect.
     ADD COLUMN asks text NOT NULL DEFAULT 'request' CHECK (asks IN ('request', 'look_up')),
-    -- Look-ups in a row that found nothing.
+    -- Consecutive look-ups that found nothing.
     ADD COLUMN look_ups integer NOT NULL DEFAULT 0 CHECK (look_ups >= 0),
-    -- The processor's own name of the payment intent or refund, once an answer has named it.
+    -- The processor's id of the PaymentIntent or refund, once a response has named it.
     ADD COLUMN processor_object text,
-    -- Somebody wanted a look-up while a worker was asking: the answer on its way may be older than what they know.
+    -- A look-up was requested while a worker was busy with the call. Because the worker's response may be older than
+    -- the reason for the look-up, the call is looked up again at once.
     ADD COLUMN woken boolean NOT NULL DEFAULT false;
 
-GRANT UPDATE (asks, look_ups, processor_object, woken) ON intent TO idem_service;
+GRANT UPDATE (asks, look_ups, processor_object, woken) ON processor_call TO idem_service;
 
--- Webhooks and reconciliation come with the processor's name of an object.
-CREATE INDEX intent_processor_object ON intent (processor_object) WHERE processor_object IS NOT NULL;
+-- Webhooks and reconciliation find a call by the processor's id of its object.
+CREATE INDEX processor_call_object ON processor_call (processor_object) WHERE processor_object IS NOT NULL;

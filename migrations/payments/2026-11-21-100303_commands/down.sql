@@ -1,4 +1,4 @@
-ALTER TABLE intent DROP COLUMN faults;
+ALTER TABLE processor_call DROP COLUMN faults;
 DROP INDEX refund_list, refund_payment, refund_automatic;
 -- Fails where clients have asked for refunds: then there is no way back without losing some.
 ALTER TABLE refund

@@ -1,34 +1,33 @@
--- Where the money is, in double entry: rows are added and never changed.
+-- The ledger: where the money is, in double entry. Rows are inserted and never changed.
 
 ALTER TABLE payment
-    -- Its order is confirmed: what was taken is earned.
+    -- The order is confirmed, so the captured amount is revenue.
     ADD COLUMN confirmed       boolean NOT NULL DEFAULT false,
-    -- What the processor keeps of it, in minor units of its account's currency, and its name of the entry that says so.
+    -- The processor's fee, in minor units of the processor account's currency, and the id of its balance transaction.
     ADD COLUMN fee             bigint,
     ADD COLUMN fee_currency    text CHECK (fee_currency ~ '^[A-Z]{3}$'),
     ADD COLUMN fee_transaction text,
     ADD CONSTRAINT confirmed_has_money CHECK (NOT confirmed OR (state = 'captured' AND order_id IS NOT NULL)),
     ADD CONSTRAINT fee_is_whole CHECK (num_nonnulls(fee, fee_currency, fee_transaction) IN (0, 3));
 
--- One thing that happened to money, and what caused it.
+-- One movement of money and its cause.
 CREATE TABLE ledger_transaction (
     id          bigint      GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
     tenant_id   text        NOT NULL,
     kind        text        NOT NULL CHECK (kind IN ('capture', 'confirmation', 'refund', 'refund_reversal', 'fee')),
-    -- The payment, the order, the refund, or the processor's balance transaction: each is posted once.
+    -- Id of the payment, order, refund or balance transaction. Each kind is posted once for a cause.
     cause       text        NOT NULL,
     payment_id  uuid        NOT NULL REFERENCES payment (id),
     refund_id   uuid        REFERENCES refund (id),
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Which database transaction wrote it: the seal takes what can no longer be preceded.
+    -- The database transaction that wrote this row. Only that one may add entries: the trigger below compares it.
     xid         xid8        NOT NULL DEFAULT pg_current_xact_id(),
     UNIQUE (kind, cause),
     UNIQUE (id, tenant_id),
     CONSTRAINT refund_is_named CHECK ((refund_id IS NOT NULL) = (kind IN ('refund', 'refund_reversal')))
 );
-CREATE INDEX ledger_transaction_xid ON ledger_transaction (xid);
 CREATE INDEX ledger_transaction_payment ON ledger_transaction (payment_id);
--- Whatever its cause is called: money is taken once, earned once, and charged for once.
+-- A payment has one capture, one confirmation and one fee, whatever their causes are named.
 CREATE UNIQUE INDEX ledger_transaction_once ON ledger_transaction (payment_id, kind) WHERE refund_id IS NULL;
 
 CREATE TABLE ledger_entry (
@@ -40,15 +39,15 @@ CREATE TABLE ledger_entry (
     -- Minor units: a debit is positive, a credit is negative.
     amount         bigint   NOT NULL CHECK (amount <> 0),
     PRIMARY KEY (transaction_id, line),
-    -- An entry is its transaction's tenant's.
+    -- An entry has the tenant of its transaction.
     FOREIGN KEY (transaction_id, tenant_id) REFERENCES ledger_transaction (id, tenant_id)
 );
--- Balances are sums over one tenant's entries, read from the index alone.
+-- Balances are sums over the entries of one tenant. This index answers them without reading the table.
 CREATE INDEX ledger_entry_account ON ledger_entry (tenant_id, account, currency) INCLUDE (amount);
 
--- Refuses at COMMIT what does not sum to zero, whoever wrote it and by whatever statement. It looks at the whole
--- transaction once all of its entries are there, so it is deferred; as the owner, so that no right and no temporary
--- table of the writer can change what it sees.
+-- Refuses at COMMIT a ledger transaction that does not sum to zero in each currency, whatever statement wrote it. The
+-- trigger is deferred, because the sum is complete only once all entries are inserted. The function runs as the owner
+-- with a fixed search path, because otherwise rights or temporary tables of the writer could change what it reads.
 CREATE FUNCTION ledger_must_balance() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
@@ -58,7 +57,7 @@ DECLARE
 BEGIN
     IF TG_TABLE_NAME = 'ledger_entry' THEN
         checked := NEW.transaction_id;
-        -- A pair of entries sums to zero as well, and would still change what a committed transaction says.
+        -- Entries that sum to zero could still change a committed transaction, so only its own writer may add them.
         IF (SELECT xid FROM ledger_transaction WHERE id = checked) <> pg_current_xact_id() THEN
             RAISE EXCEPTION 'ledger transaction % is closed: no entry can be added to it', checked
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transaction_is_closed';
@@ -84,31 +83,8 @@ CREATE CONSTRAINT TRIGGER ledger_transaction_balances AFTER INSERT ON ledger_tra
 CREATE CONSTRAINT TRIGGER ledger_entry_balances AFTER INSERT ON ledger_entry
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_must_balance();
 
--- The hash chain over committed transactions: each seal covers the one before it, so that nothing below a known head
--- can be changed, left out or put in between without showing.
-CREATE TABLE ledger_seal (
-    position       bigint      PRIMARY KEY CHECK (position >= 1),
-    transaction_id bigint      NOT NULL UNIQUE REFERENCES ledger_transaction (id),
-    hash           bytea       NOT NULL CHECK (octet_length(hash) = 32),
-    sealed_at      timestamptz NOT NULL DEFAULT clock_timestamp()
-);
-
--- How far the chain is. Whoever seals locks this row.
-CREATE TABLE ledger_head (
-    singleton    boolean     PRIMARY KEY DEFAULT true CHECK (singleton),
-    position     bigint      NOT NULL CHECK (position >= 0),
-    hash         bytea       NOT NULL CHECK (octet_length(hash) = 32),
-    -- Every ledger transaction of a smaller database transaction is sealed.
-    sealed_below xid8        NOT NULL,
-    -- How many heads were told.
-    sequence     bigint      NOT NULL CHECK (sequence >= 0),
-    updated_at   timestamptz NOT NULL DEFAULT clock_timestamp()
-);
-INSERT INTO ledger_head (position, hash, sealed_below, sequence)
-VALUES (0, decode(repeat('00', 32), 'hex'), '0', 0);
-
--- What happened before there was a ledger. An order's third event says how it ended: this service has heard it and, the
--- order not being cancelled, it was its confirmation.
+-- Post the payments and refunds that are older than the ledger. The third event of an order tells its end. If this
+-- service has consumed three events and the order is not cancelled, the third one was the confirmation.
 UPDATE payment SET confirmed = true
   FROM inbox_sequence AS heard
  WHERE heard.consumer = 'payments' AND heard.source = 'orders' AND heard.aggregate_id = payment.order_id
@@ -133,9 +109,7 @@ SELECT posted.id, side.line, posted.tenant_id, side.account, happened.currency, 
  CROSS JOIN LATERAL (VALUES (1, happened.debit, happened.amount), (2, happened.credit, -happened.amount))
        AS side (line, account, amount);
 
--- Insert-only, and not even the time or the number of a row can be chosen.
-GRANT SELECT ON ledger_transaction, ledger_entry, ledger_seal, ledger_head TO idem_service;
+-- The service can only insert, and it cannot choose the id or the time of a row.
+GRANT SELECT ON ledger_transaction, ledger_entry TO idem_service;
 GRANT INSERT (tenant_id, kind, cause, payment_id, refund_id) ON ledger_transaction TO idem_service;
 GRANT INSERT (transaction_id, line, tenant_id, account, currency, amount) ON ledger_entry TO idem_service;
-GRANT INSERT (position, transaction_id, hash) ON ledger_seal TO idem_service;
-GRANT UPDATE (position, hash, sealed_below, sequence, updated_at) ON ledger_head TO idem_service;

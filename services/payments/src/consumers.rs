@@ -1,28 +1,23 @@
-//! What `payments` does about what `orders` says. Each reaction is part of the transaction that enters its message in
-//! the inbox.
+//! The handlers of `payments` for the events of `orders`.
+//!
+//! Each handler runs in the transaction that enters its message in the inbox. It reads the message and calls a
+//! transition.
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{Caller, Message, Money, OrderId, TenantId};
+use contracts::{Caller, Message, Money, OrderId};
 use database::Tx;
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
-use crate::advance;
-use crate::discarded::what_stays_open;
-use crate::domain::Next;
-use crate::domain::payment::{Input, Payment, State};
-use crate::intake;
-use crate::ledger;
-use crate::processor::Forms;
-use crate::store::intents;
-use crate::store::payments::{self, NewPayment, PaymentRow};
+use crate::processor::RequestBodies;
+use crate::store::payments::{self, NewPayment};
+use crate::transitions::{accept_charge, cancel_payment, confirm_order, lock_payment_of_order};
 
-/// The consumer `payments`; `forms` write what the processor is asked.
-pub(crate) fn consumer(forms: Forms) -> Consumer {
-    let for_cancellation = forms.clone();
+/// Builds the consumer `payments`. `bodies` writes the request bodies for the processor.
+pub(crate) fn consumer(bodies: RequestBodies) -> Consumer {
+    let for_cancellation = bodies.clone();
     Consumer::of("payments")
         .locking(lock_payments)
-        .warning(what_stays_open)
-        .on::<PaymentRequested>(no_locks, async move |tx, m| charge(tx, &forms, m).await)
+        .on::<PaymentRequested>(no_locks, async move |tx, m| charge(tx, &bodies, m).await)
         .on::<OrderCancelled>(
             |m| payment_of_order(m.order),
             async move |tx, m| cancel(tx, &for_cancellation, m).await,
@@ -31,96 +26,63 @@ pub(crate) fn consumer(forms: Forms) -> Consumer {
         .ignoring::<OrderPlaced>()
 }
 
-/// The stock is held: accept the charge. Asked twice, it is accepted once.
+/// Accepts the charge of an order. A second request for the same payment changes nothing.
 pub async fn charge(
     tx: &mut Tx,
-    forms: &Forms,
-    wanted: &Message<PaymentRequested>,
+    bodies: &RequestBodies,
+    requested: &Message<PaymentRequested>,
 ) -> Result<(), HandlerError> {
-    let expires_at = database::time::from_rfc3339(wanted.expires_at.as_str())
+    let expires_at = database::time::from_rfc3339(requested.expires_at.as_str())
         .ok_or_else(|| HandlerError::Refused("expires_at is not RFC 3339".to_owned()))?;
-    if !(1..=Money::MAX).contains(&wanted.amount.amount) {
-        return Err(HandlerError::Refused(format!("{} cannot be charged", wanted.amount)));
+    if !(1..=Money::MAX).contains(&requested.amount.amount) {
+        return Err(HandlerError::Refused(format!("{} cannot be charged", requested.amount)));
     }
     let new = NewPayment {
-        id: wanted.payment,
-        tenant: wanted.tenant(),
-        order: Some(wanted.order),
+        id: requested.payment,
+        tenant: requested.tenant(),
+        order: Some(requested.order),
         operation: None,
         reference: None,
-        amount: wanted.amount,
-        payment_method: &wanted.payment_method,
+        amount: requested.amount,
+        payment_method: &requested.payment_method,
         expires_at,
     };
-    if intake::charge(tx, forms, &new, &Caller::system(new.tenant.clone())).await? {
+    if accept_charge(tx, bodies, &new, &Caller::system(new.tenant.clone())).await? {
         return Ok(());
     }
-    let known = payment_of(tx, wanted.tenant(), wanted.order).await?;
+    let known = lock_payment_of_order(tx, requested.tenant(), requested.order).await?;
     match known {
-        Some(known) if known.id() == wanted.payment && known.amount()? == wanted.amount => Ok(()),
+        Some(known) if known.id() == requested.payment && known.amount()? == requested.amount => Ok(()),
         _ => Err(HandlerError::Refused(format!(
-            "order {} and payment {} do not belong together: one of them is known with another",
-            wanted.order, wanted.payment
+            "order {} and payment {} do not belong together: one of them is stored with another",
+            requested.order, requested.payment
         ))),
     }
 }
 
-/// The order will not be fulfilled: call its charge off, or see to it that its money is given back.
+/// Cancels the payment of a cancelled order, or refunds it. An order that was cancelled before its charge has none.
 pub async fn cancel(
     tx: &mut Tx,
-    forms: &Forms,
+    bodies: &RequestBodies,
     cancelled: &Message<OrderCancelled>,
 ) -> Result<(), HandlerError> {
-    let Some(payment) = payment_of(tx, cancelled.tenant(), cancelled.order).await? else {
-        return Ok(()); // It was cancelled before it was to be paid.
-    };
-    match advance::payment(tx, forms, &payment, Input::CancelRequested).await? {
-        Next::Rest => intents::rest(tx, payment.id).await?,
-        Next::Keep | Next::Attempt | Next::LookUp | Next::Retry { .. } | Next::LookLater { .. } => {}
+    match lock_payment_of_order(tx, cancelled.tenant(), cancelled.order).await? {
+        Some(payment) => Ok(cancel_payment(tx, bodies, &payment).await?),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// The order is fulfilled: what was taken for it is earned, and no longer to be given back by itself.
-///
-/// `orders` confirms only what was captured. A confirmation of anything else is not believed: it is parked, so that
-/// people see which of the two is wrong, and nothing is earned meanwhile.
+/// Posts the revenue of a confirmed order. A confirmation that does not fit the payment is refused and parked.
 pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
     let order = confirmed.order;
-    let payment = payment_of(tx, confirmed.tenant(), order).await?;
+    let payment = lock_payment_of_order(tx, confirmed.tenant(), order).await?;
     let payment = payment.filter(|payment| payment.id() == confirmed.payment).ok_or_else(|| {
+        let id = confirmed.payment;
         HandlerError::Refused(format!(
-            "order {order} is confirmed for payment {}, which is not its",
-            confirmed.payment
+            "order {order} is confirmed with payment {id}, which is not its payment"
         ))
     })?;
-    if payment.confirmed {
-        return Ok(());
-    }
-    let Payment { state, cancel_requested } = payment.payment()?;
-    if !matches!(state, State::Captured(_)) || cancel_requested {
-        return Err(HandlerError::Refused(format!(
-            "order {order} is confirmed, but its payment {} is {state:?} (cancelled: {cancel_requested})",
-            payment.id()
-        )));
-    }
-    payments::confirm(tx, payment.id()).await?;
-    ledger::order_confirmed(tx, &payment, order).await?;
-    Ok(())
-}
-
-/// The payment of the tenant's order, locked.
-async fn payment_of(
-    tx: &mut Tx,
-    tenant: &TenantId,
-    order: OrderId,
-) -> Result<Option<PaymentRow>, HandlerError> {
-    match payments::lock_of_order(tx, order).await? {
-        Some(payment) if payment.tenant()? != *tenant => {
-            Err(HandlerError::Refused(format!("order {order} is not an order of {tenant}")))
-        }
-        payment => Ok(payment),
-    }
+    Ok(confirm_order(tx, &payment, order).await?)
 }
 
 /// The kind of row that the handlers need locked: the payment of an order, by the order's id.

@@ -1,28 +1,26 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(all(feature = "mutant-key-per-attempt", not(debug_assertions)))]
-compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+compile_error!("a release build must not contain a planted mistake: build without the features mutant-…");
 
-mod advance;
 mod api;
-mod commands;
 pub mod consumers;
-mod discarded;
 pub mod domain;
 mod error;
-mod intake;
+mod jobs;
 mod ledger;
-mod operate;
+mod operator;
 pub mod processor;
 mod reconcile;
-mod review;
 mod schema;
 mod settings;
 mod store;
+mod transitions;
+mod views;
 mod webhooks;
 mod worker;
 
-use contracts::{LedgerSealed, Stream};
+use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Consumer;
@@ -30,13 +28,10 @@ use runtime::{Context, Fields, Job, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub use ledger::{SealError, Sealer};
-pub use reconcile::Rules;
-pub use settings::Settings;
-pub use webhooks::Webhooks;
-pub use worker::{Limits, Pace, Worker};
+pub use settings::{Backoff, ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
+pub use worker::Worker;
 
-/// Its tables.
+/// The tables of the service.
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/payments");
 
 /// The service.
@@ -46,13 +41,13 @@ pub struct Payments;
 #[openapi(
     info(
         title = "Idem payments",
-        description = "Charges and refunds, each made at the card processor once, whatever is lost or repeated.",
+        description = "Charges and refunds. Each is made once at the card processor, whatever is lost or repeated on the way.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     tags(
-        (name = "payments", description = "What was taken for which order, and what of it was given back"),
-        (name = "webhooks", description = "What the processor tells of its own accord"),
-        (name = "ledger", description = "Where the money is, in double entry"),
+        (name = "payments", description = "Payments and their refunds"),
+        (name = "webhooks", description = "Events of the processor"),
+        (name = "ledger", description = "The double-entry ledger"),
     ),
     components(schemas(edge::ProblemBody, edge::AcceptedOperation)),
     modifiers(&Bearer),
@@ -62,10 +57,9 @@ struct Api;
 impl Service for Payments {
     const NAME: &'static str = "payments";
     const STREAM: Stream = Stream::Payments;
-    const SIDE_TOPICS: &'static [&'static str] = &[LedgerSealed::TOPIC];
     const DEFAULTS: &'static str = include_str!("../config.toml");
     type Settings = Settings;
-    type Command = operate::Command;
+    type Command = operator::Command;
 
     fn settings(fields: &mut Fields) -> Settings {
         Settings::read(fields)
@@ -84,20 +78,16 @@ impl Service for Payments {
     }
 
     fn consumer(context: &Context<Self>) -> Option<Consumer> {
-        Some(consumers::consumer(context.settings.forms.clone()))
+        let consumer = consumers::consumer(context.settings.bodies.clone());
+        Some(consumer.warning(operator::discard_warnings))
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {
-        let Settings { processor, forms, limits, seal_every, .. } = context.settings.clone();
+        let Settings { processor, bodies, worker, .. } = context.settings.clone();
         let database = context.database.clone();
-        let worker = processor.map(|processor| Worker::new(database, processor, forms, limits));
-        let sealer = Sealer::new(context.database.clone());
-        let seal = Job::every("seal", seal_every, move || {
-            let sealer = sealer.clone();
-            async move { sealer.round().await.map(drop) }
-        });
-        let compare = reconcile::job(context.database.clone(), context.settings.clone());
+        let worker = processor.map(|processor| Worker::new(database, processor, bodies, worker));
         let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
-        worker.into_iter().chain([seal]).chain(compare).collect()
+        let reconciliation = jobs::reconciliation(context.database.clone(), context.settings.clone());
+        worker.into_iter().chain(reconciliation).collect()
     }
 }

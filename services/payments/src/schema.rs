@@ -1,4 +1,4 @@
-//! The tables of `migrations/payments`, as diesel sees them.
+//! The tables of `migrations/payments` for diesel.
 
 use diesel::sql_types::{Nullable, Timestamptz};
 
@@ -47,7 +47,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    intent (id) {
+    processor_call (id) {
         id -> Uuid,
         tenant_id -> Text,
         kind -> Text,
@@ -99,38 +99,18 @@ diesel::table! {
         kind -> Text,
         object_id -> Nullable<Text>,
         tenant_id -> Nullable<Text>,
-        intent_id -> Nullable<Uuid>,
+        call_id -> Nullable<Uuid>,
         body_hash -> Binary,
         created_at -> Timestamptz,
         received_at -> Timestamptz,
     }
 }
 
-diesel::table! {
-    ledger_entry (transaction_id, line) {
-        transaction_id -> BigInt,
-        line -> SmallInt,
-        tenant_id -> Text,
-        account -> Text,
-        currency -> Text,
-        amount -> BigInt,
-    }
-}
-
-diesel::table! {
-    ledger_seal (position) {
-        position -> BigInt,
-        transaction_id -> BigInt,
-        hash -> Binary,
-        sealed_at -> Timestamptz,
-    }
-}
-
-diesel::joinable!(intent -> payment (payment_id));
+diesel::joinable!(processor_call -> payment (payment_id));
 diesel::joinable!(refund -> payment (payment_id));
-diesel::allow_tables_to_appear_in_same_query!(intent, payment, refund);
+diesel::allow_tables_to_appear_in_same_query!(processor_call, payment, refund);
 
 diesel::define_sql_function! {
-    /// The first of the two that is not null.
+    /// Returns the first argument that is not null.
     fn coalesce(first: Nullable<Timestamptz>, second: Timestamptz) -> Timestamptz;
 }

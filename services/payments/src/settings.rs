@@ -1,111 +1,156 @@
-//! What `payments` lets you set.
+//! The settings that only `payments` has: the sections `[payments]`, `[processor]`, `[worker]` and `[reconcile]` of
+//! `config.toml`.
+//!
+//! Reading them collects every error, so that an operator sees all of them at once. It also makes the client of the
+//! processor, because an unusable key or address must stop the start.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use reqwest::Url;
 use runtime::Fields;
+use secrecy::{ExposeSecret, SecretString};
 
-use crate::processor::{Breaker, Forms, Manners, Processor, ProcessorError};
-use crate::reconcile::Rules;
-use crate::webhooks::Webhooks;
-use crate::worker::{Limits, Pace};
+use crate::processor::{BreakerSettings, ClientSettings, Processor, ProcessorError, RequestBodies};
 
-/// Where nothing else is said.
-const SEAL_EVERY: Duration = Duration::from_secs(1);
+const DEFAULT_PAYMENT_LIFE: Duration = Duration::from_mins(15);
 
-/// Where nothing else is said.
-const PAYMENT_LIFE: Duration = Duration::from_mins(15);
-
-/// The sections `[payments]`, `[processor]`, `[worker]`, `[ledger]` and `[reconcile]` of `config.toml`.
+/// The settings of the service.
 #[derive(Clone)]
 pub struct Settings {
-    /// Talks to the processor; `None` only in a configuration with faults, which nobody gets.
+    /// The client of the processor. It is `None` only if the configuration has errors, and then the service stops.
     pub(crate) processor: Option<Processor>,
-    /// Writes what it is asked.
-    pub(crate) forms: Forms,
-    /// How the worker behaves.
-    pub(crate) limits: Limits,
-    /// How long after its acceptance a payment's first attempt may start, where no order sets another limit.
+    /// Writes the request bodies for the processor.
+    pub(crate) bodies: RequestBodies,
+    pub(crate) worker: WorkerSettings,
+    /// The life of a payment without an order. Its first attempt must start within this time.
     pub(crate) payment_life: Duration,
-    /// How the processor's events are known to be its own.
-    pub(crate) webhooks: Webhooks,
-    /// How our books are compared with the processor's.
-    pub(crate) reconcile: Rules,
-    /// Between two looks for what is to be sealed in the ledger.
-    pub(crate) seal_every: Duration,
+    pub(crate) webhooks: WebhookSettings,
+    pub(crate) reconcile: ReconcileSettings,
+}
+
+/// The settings of the worker.
+#[derive(Debug, Clone)]
+pub struct WorkerSettings {
+    /// Concurrent calls.
+    pub concurrency: usize,
+    /// How long an attempt may take. After it, another worker takes the call.
+    pub lease: Duration,
+    /// How often the worker looks for due calls, besides being woken.
+    pub poll: Duration,
+    /// How long the processor remembers a key, from its first use.
+    pub key_life: Duration,
+    /// The pauses between attempts.
+    pub backoff: Backoff,
+    /// Consecutive look-ups that may find nothing. After them, a review is opened.
+    pub look_ups: u16,
+    /// The pauses between look-ups.
+    pub look_up_backoff: Backoff,
+    /// How often a call may fail to be taken with a permanent error. After that, a review is opened.
+    pub faults: i32,
+}
+
+/// Pauses that double with each attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Backoff {
+    /// The pause after the first attempt.
+    pub first: Duration,
+    /// The longest pause, even if the processor asks for a longer one.
+    pub longest: Duration,
+}
+
+/// How webhook events are verified.
+#[derive(Clone, Default)]
+pub struct WebhookSettings {
+    /// The signing secrets: several while a secret is being replaced. Without a secret, every event is refused.
+    pub secrets: Vec<SecretString>,
+    /// The greatest difference between the time of signing and the clock of this machine, in both directions.
+    pub tolerance: Duration,
+}
+
+/// How our records are compared with the processor's.
+#[derive(Debug, Clone)]
+pub struct ReconcileSettings {
+    /// The interval of the job; `None`: only operators reconcile.
+    pub every: Option<Duration>,
+    /// Objects younger than this may be missing on one side.
+    pub grace: Duration,
+    /// The length of the compared period.
+    pub look_back: Duration,
+}
+
+impl Default for ReconcileSettings {
+    fn default() -> Self {
+        Self { every: None, grace: Duration::from_mins(15), look_back: Duration::from_hours(48) }
+    }
 }
 
 impl Settings {
-    /// Settings that are made and not read: for tests.
-    pub fn new(processor: Processor, forms: Forms, limits: Limits) -> Self {
+    /// Makes settings for tests, without a configuration.
+    pub fn new(processor: Processor, bodies: RequestBodies, worker: WorkerSettings) -> Self {
         Self {
             processor: Some(processor),
-            forms,
-            limits,
-            payment_life: PAYMENT_LIFE,
-            webhooks: Webhooks::default(),
-            reconcile: Rules::default(),
-            seal_every: SEAL_EVERY,
+            bodies,
+            worker,
+            payment_life: DEFAULT_PAYMENT_LIFE,
+            webhooks: WebhookSettings::default(),
+            reconcile: ReconcileSettings::default(),
         }
     }
 
-    /// The same, comparing books by these rules.
+    /// Replaces the settings of the reconciliation.
     #[must_use]
-    pub fn with_rules(self, reconcile: Rules) -> Self {
+    pub fn with_reconcile(self, reconcile: ReconcileSettings) -> Self {
         Self { reconcile, ..self }
     }
 
-    /// The same, with events of the processor.
+    /// Replaces the settings of webhooks.
     #[must_use]
-    pub fn with_webhooks(self, webhooks: Webhooks) -> Self {
+    pub fn with_webhooks(self, webhooks: WebhookSettings) -> Self {
         Self { webhooks, ..self }
     }
 
     pub(crate) fn read(fields: &mut Fields) -> Self {
-        let manners = manners(fields);
-        let processor = processor(fields, &manners);
-        let forms = Forms::of(deployment(fields));
-        let limits = limits(fields);
-        if limits.lease <= manners.total {
+        let client = client(fields);
+        let processor = processor(fields, &client);
+        let bodies = RequestBodies::of(deployment(fields));
+        let worker = worker(fields);
+        if worker.lease <= client.total {
             fields.refuse("worker.lease_seconds", "more than processor.total_timeout_milliseconds");
         }
-        let seal_every = fields.milliseconds("ledger.seal_milliseconds", 10..=60_000);
-        let payment_life = fields.seconds("payments.life_seconds", 1..=86_400);
         Self {
             processor,
-            forms,
-            limits,
-            payment_life,
-            webhooks: Webhooks::read(fields),
-            reconcile: Rules::read(fields),
-            seal_every,
+            bodies,
+            worker,
+            payment_life: fields.seconds("payments.life_seconds", 1..=86_400),
+            webhooks: webhooks(fields),
+            reconcile: reconcile(fields),
         }
     }
 }
 
-fn manners(fields: &mut Fields) -> Manners {
-    let manners = Manners {
+fn client(fields: &mut Fields) -> ClientSettings {
+    let client = ClientSettings {
         version: fields.text("processor.api_version", "the version of the processor's protocol"),
         connect: fields.milliseconds("processor.connect_timeout_milliseconds", 1..=60_000),
         request: fields.milliseconds("processor.timeout_milliseconds", 10..=60_000),
         total: fields.milliseconds("processor.total_timeout_milliseconds", 10..=600_000),
         concurrency: fields.number("processor.concurrency", 1..=1024),
-        breaker: Breaker {
+        breaker: BreakerSettings {
             failures: fields.number("processor.breaker_failures", 1..=10_000),
             pause: fields.milliseconds("processor.breaker_pause_milliseconds", 1..=600_000),
         },
     };
-    if manners.total < manners.request {
+    if client.total < client.request {
         fields.refuse("processor.total_timeout_milliseconds", "at least processor.timeout_milliseconds");
     }
-    manners
+    client
 }
 
-fn processor(fields: &mut Fields, manners: &Manners) -> Option<Processor> {
-    let base = fields.parsed("processor.url", "an http or https URL", Base(None)).0;
+fn processor(fields: &mut Fields, client: &ClientSettings) -> Option<Processor> {
+    let url = fields.parsed("processor.url", "an http or https URL", ProcessorUrl(None)).0;
     let secret_key = fields.secret("processor.secret_key", "the processor's API key, such as sk_test_…");
-    match Processor::new(base?, &secret_key, manners) {
+    match Processor::new(url?, &secret_key, client) {
         Ok(processor) => Some(processor),
         Err(ProcessorError::SecretKey) => {
             fields.refuse("processor.secret_key", "printable ASCII");
@@ -122,10 +167,10 @@ fn processor(fields: &mut Fields, manners: &Manners) -> Option<Processor> {
     }
 }
 
-/// The processor's address.
-struct Base(Option<Url>);
+/// The processor's address; `None` if the setting has an error.
+struct ProcessorUrl(Option<Url>);
 
-impl FromStr for Base {
+impl FromStr for ProcessorUrl {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -143,21 +188,43 @@ fn deployment(fields: &mut Fields) -> String {
     name
 }
 
-fn limits(fields: &mut Fields) -> Limits {
-    Limits {
+fn worker(fields: &mut Fields) -> WorkerSettings {
+    WorkerSettings {
         concurrency: fields.number("worker.concurrency", 1..=256),
         lease: fields.seconds("worker.lease_seconds", 1..=600),
         poll: fields.milliseconds("worker.poll_milliseconds", 10..=60_000),
         key_life: fields.seconds("worker.key_life_seconds", 60..=2_592_000),
-        pace: Pace {
+        backoff: Backoff {
             first: fields.milliseconds("worker.first_pause_milliseconds", 1..=60_000),
             longest: fields.milliseconds("worker.longest_pause_milliseconds", 1..=3_600_000),
         },
         look_ups: fields.number("worker.look_ups", 1..=1000),
         faults: fields.number("worker.faults", 1..=1000),
-        look_up_pace: Pace {
+        look_up_backoff: Backoff {
             first: fields.milliseconds("worker.first_look_up_pause_milliseconds", 1..=600_000),
             longest: fields.milliseconds("worker.longest_look_up_pause_milliseconds", 1..=86_400_000),
         },
     }
+}
+
+fn webhooks(fields: &mut Fields) -> WebhookSettings {
+    let listed = fields.optional_secret("processor.webhook_secrets");
+    let listed = listed.as_ref().map_or("", |secrets| secrets.expose_secret());
+    let secrets: Vec<SecretString> =
+        listed.split(',').map(str::trim).filter(|_| !listed.is_empty()).map(SecretString::from).collect();
+    if secrets.iter().any(|secret| secret.expose_secret().is_empty()) {
+        fields.refuse("processor.webhook_secrets", "secrets, separated by single commas");
+    }
+    let tolerance = fields.seconds("processor.webhook_tolerance_seconds", 1..=3_600);
+    WebhookSettings { secrets, tolerance }
+}
+
+fn reconcile(fields: &mut Fields) -> ReconcileSettings {
+    let every = fields.seconds("reconcile.every_seconds", 0..=604_800);
+    let grace = fields.seconds("reconcile.grace_seconds", 1..=86_400);
+    let look_back = fields.seconds("reconcile.look_back_seconds", 60..=7_776_000);
+    if grace >= look_back {
+        fields.refuse("reconcile.grace_seconds", "less than reconcile.look_back_seconds");
+    }
+    ReconcileSettings { every: (!every.is_zero()).then_some(every), grace, look_back }
 }

@@ -3,7 +3,6 @@
 mod envelope;
 pub mod events;
 mod ids;
-mod ledger;
 mod money;
 mod names;
 mod parked;
@@ -12,7 +11,6 @@ mod topics;
 
 pub use envelope::{Envelope, EnvelopeError, Event, Message, Stream, header};
 pub use ids::{EventId, ItemId, OperationId, OrderId, PaymentId, RefundId};
-pub use ledger::LedgerSealed;
 pub use money::{Currency, Money};
 pub use names::{Caller, ClientId, InvalidName, Sku, TenantId};
 pub use parked::MessageParked;

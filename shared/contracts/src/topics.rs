@@ -1,6 +1,6 @@
 //! The names of the topics, in one place.
 
-use crate::{LedgerSealed, MessageParked, Stream};
+use crate::{MessageParked, Stream};
 
 /// Topic names of one installation; the prefix lets several share a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,11 +30,6 @@ impl Topics {
     /// Copies of what a consumer could not apply.
     pub fn dead_letters(&self, consumer: &str) -> String {
         self.prefixed(&MessageParked::topic(consumer))
-    }
-
-    /// The heads of the ledger's chain.
-    pub fn ledger(&self) -> String {
-        self.prefixed(LedgerSealed::TOPIC)
     }
 
     /// The consumer group of a consumer, separate for each prefix.

@@ -112,19 +112,6 @@ fn the_copy_of_a_parked_message_has_the_wire_form_of_its_golden_file() {
 }
 
 #[test]
-fn the_head_of_the_ledger_has_the_wire_form_of_its_golden_file() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(format!("{}.json", LedgerSealed::TYPE));
-    let file = std::fs::read_to_string(path).unwrap();
-    let head = LedgerSealed { position: 42, hash: "5e".repeat(32), transactions: 7 };
-    let expected: serde_json::Value = serde_json::from_str(&file).unwrap();
-    assert_eq!(serde_json::json!(head), expected);
-    assert_eq!(serde_json::from_value::<LedgerSealed>(expected).unwrap(), head);
-    assert_eq!(Topics::with_prefix("t.").ledger(), "t.payments.ledger");
-}
-
-#[test]
 fn an_envelope_with_a_missing_or_broken_header_names_the_header() {
     let headers = [
         (header::ID, "00000000-0000-0000-0000-000000000001"),

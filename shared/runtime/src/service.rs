@@ -15,8 +15,6 @@ pub trait Service: Sized + Send + Sync + 'static {
     const NAME: &'static str;
     /// What it says goes to the topic of this stream.
     const STREAM: Stream;
-    /// Topics beside it that it writes to and no service reads, of one partition each, before an installation's prefix.
-    const SIDE_TOPICS: &'static [&'static str] = &[];
     /// Its settings with their defaults, as commented TOML; at least `port` of `[http]`.
     const DEFAULTS: &'static str;
 

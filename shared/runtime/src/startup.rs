@@ -84,7 +84,7 @@ impl Process {
 
     /// Waits until the broker answers and has the topics that this service writes and reads.
     pub(crate) async fn open_topics<S: Service>(&self, reactions: Option<&Consumer>) -> Result<(), String> {
-        let topics = needed_topics(&self.topics, S::STREAM, S::SIDE_TOPICS, reactions);
+        let topics = needed_topics(&self.topics, S::STREAM, reactions);
         until_done("Kafka", || async {
             // First the short question: who waits for an answer that never comes should hear of it soon.
             let open = async {
@@ -149,19 +149,13 @@ async fn first_keys(authenticator: &Authenticator) -> Result<(), Obstacle> {
 }
 
 /// What the service says, whom it listens to, and where it puts copies of what it cannot apply.
-fn needed_topics(
-    topics: &Topics,
-    own: Stream,
-    beside: &[&str],
-    reactions: Option<&Consumer>,
-) -> Vec<TopicSpec> {
+fn needed_topics(topics: &Topics, own: Stream, reactions: Option<&Consumer>) -> Vec<TopicSpec> {
     let mut streams = vec![own];
     streams.extend(reactions.into_iter().flat_map(Consumer::streams));
     streams.sort_unstable();
     streams.dedup();
     let mut needed: Vec<TopicSpec> =
         streams.into_iter().map(|stream| TopicSpec::new(topics.events(stream), Topics::PARTITIONS)).collect();
-    needed.extend(beside.iter().map(|topic| TopicSpec::new(topics.prefixed(topic), 1)));
     needed.extend(reactions.map(|reactions| TopicSpec::new(topics.dead_letters(reactions.name()), 1)));
     needed
 }
@@ -177,11 +171,10 @@ mod tests {
         let topics = Topics::with_prefix("t.");
         let names =
             |needed: Vec<TopicSpec>| needed.into_iter().map(|t| (t.name, t.partitions)).collect::<Vec<_>>();
-        let silent = needed_topics(&topics, Stream::Payments, &["payments.ledger"], None);
-        let own = [("t.payments.events".to_owned(), Topics::PARTITIONS), ("t.payments.ledger".to_owned(), 1)];
-        assert_eq!(names(silent), own);
+        let silent = needed_topics(&topics, Stream::Payments, None);
+        assert_eq!(names(silent), [("t.payments.events".to_owned(), Topics::PARTITIONS)]);
         let reactions = Consumer::of("orders").ignoring::<StockReserved>();
-        let listening = names(needed_topics(&topics, Stream::Orders, &[], Some(&reactions)));
+        let listening = names(needed_topics(&topics, Stream::Orders, Some(&reactions)));
         assert_eq!(
             listening,
             [

@@ -111,8 +111,7 @@ impl Drop for TestTopics {
     fn drop(&mut self) {
         let brokers = self.brokers.clone();
         let names = |stream: Stream| [self.topics.events(stream), self.topics.dead_letters(stream.name())];
-        let mut topics: Vec<String> = Stream::ALL.into_iter().flat_map(names).collect();
-        topics.push(self.topics.ledger());
+        let topics: Vec<String> = Stream::ALL.into_iter().flat_map(names).collect();
         let groups = Stream::ALL.map(|stream| self.topics.group(stream.name()));
         // A thread of its own: drop may run on a runtime that is already stopping.
         let deleted = std::thread::spawn(move || {

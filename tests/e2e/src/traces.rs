@@ -29,7 +29,7 @@ struct Row {
     row: String,
 }
 
-/// A piece of text, and where it stands: `payments.intent.provider_key`, `topic orders.events`, `log of payments`.
+/// A piece of text, and where it stands: `payments.processor_call.provider_key`, `topic orders.events`, `log of payments`.
 #[derive(Debug)]
 pub struct Trace {
     /// Where.
@@ -68,7 +68,7 @@ impl Stack {
         let services = ["orders", "payments", "inventory"];
         let topics = Stream::ALL.map(|stream| self.topics().events(stream)).into_iter();
         let letters = services.map(|service| self.topics().dead_letters(service));
-        for topic in topics.chain(letters).chain([self.topics().ledger()]) {
+        for topic in topics.chain(letters) {
             for message in admin::read_all(&self.topics().brokers(), &topic).await.unwrap() {
                 let place = format!("topic {}", topic.trim_start_matches(&self.topics().prefixed("")));
                 let mut parts = vec![("key", message.key), ("payload", message.payload)];

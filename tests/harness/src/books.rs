@@ -182,7 +182,7 @@ impl Books {
 
     /// How many calls to the processor are not finished.
     pub async fn calls_due(&self) -> Result<i64> {
-        self.count(Part::Payments, "SELECT count(*) FROM intent WHERE due_at IS NOT NULL").await
+        self.count(Part::Payments, "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await
     }
 
     /// How many decisions of banks and webhooks to these URLs the processor has still to make.

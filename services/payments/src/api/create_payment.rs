@@ -11,21 +11,22 @@ use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::rules;
-use super::views::PaymentView;
+use super::validation;
+use crate::Payments;
 use crate::store::payments::NewPayment;
-use crate::{Payments, commands, intake};
+use crate::transitions::{accept_charge, retry_charge};
+use crate::views::PaymentView;
 
-/// A request to take money.
+/// A request to charge a card.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreatePayment {
-    /// How much: at least 1 minor unit.
+    /// The amount: at least 1 minor unit.
     amount: Money,
     /// The processor's token of the card, never its number.
     #[schema(pattern = "^(pm|card)_[A-Za-z0-9_]{1,100}$", examples("pm_card_visa"))]
     payment_method: String,
-    /// Your own name for it: 1 to 200 characters.
+    /// Your own reference: 1 to 200 characters.
     #[schema(min_length = 1, max_length = 200, examples("invoice 2026-0042"))]
     reference: Option<String>,
 }
@@ -34,30 +35,30 @@ impl Command for CreatePayment {
     const SCOPE: &'static str = "payments:write";
 
     fn validate(&self, errors: &mut ValidationErrors) {
-        rules::amount(errors, self.amount);
-        rules::payment_method(errors, &self.payment_method);
+        validation::amount(errors, self.amount);
+        validation::payment_method(errors, &self.payment_method);
         let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
         errors.require(reference, "/reference", "a reference has 1 to 200 characters");
     }
 }
 
-/// Take money.
+/// Charge a card.
 ///
-/// The card is charged at most once, whatever is lost or repeated on the way. If the outcome is not there within moments,
-/// the answer is 202 and the outcome will be at the operation that `Location` names. A 503 `payment-not-executed` is
-/// proof that nothing was taken: the same request with the same key tries again.
+/// The card is charged at most once, whatever is lost or repeated on the way. If the outcome is not known within a short
+/// time, the response is 202, and the operation in `Location` will show the outcome. A 503 `payment-not-executed` proves
+/// that the card was not charged: the same request with the same key tries again.
 #[utoipa::path(
     operation_id = "createPayment",
     tag = "payments",
     params(IdempotencyKey),
     request_body = CreatePayment,
     responses(
-        (status = 201, description = "The money was taken", body = PaymentView, headers(
-            ("Location" = String, description = "Where the payment is"),
+        (status = 201, description = "The card was charged", body = PaymentView, headers(
+            ("Location" = String, description = "The path of the payment"),
             ("Idempotency-Status" = String, description = "executed, or replayed"),
         )),
         Accepted,
-        (status = 402, description = "The card was declined; nothing was taken", body = ProblemBody,
+        (status = 402, description = "The card was declined and not charged", body = ProblemBody,
             content_type = "application/problem+json"),
         CommandProblems,
     ),
@@ -68,7 +69,7 @@ pub(crate) async fn create_payment(
     payment: Phased<CreatePayment>,
     context: Data<Context<Payments>>,
 ) -> Result<HttpResponse, Problem> {
-    let (forms, life) = (context.settings.forms.clone(), context.settings.payment_life);
+    let (bodies, life) = (context.settings.bodies.clone(), context.settings.payment_life);
     payment
         .start(
             async move |tx, request| {
@@ -82,12 +83,14 @@ pub(crate) async fn create_payment(
                     payment_method: &request.payment_method,
                     expires_at: request.at() + life,
                 };
-                let is_new = intake::charge(tx, &forms, &new, request.caller()).await?;
-                is_new
-                    .then_some(())
-                    .ok_or_else(|| CommandError::refused(&problem_types::INTERNAL, "Nothing was done."))
+                if accept_charge(tx, &bodies, &new, request.caller()).await? {
+                    Ok(())
+                } else {
+                    // The generated id exists already, which practically cannot happen.
+                    Err(CommandError::refused(&problem_types::INTERNAL, "The charge was not accepted."))
+                }
             },
-            commands::try_again,
+            retry_charge,
         )
         .await
 }

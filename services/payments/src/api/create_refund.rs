@@ -11,24 +11,24 @@ use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::rules;
-use super::views::RefundView;
+use super::validation;
+use crate::Payments;
 use crate::domain::ProcessorReference;
 use crate::domain::payment::State;
 use crate::error::{
     PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
 };
-use crate::intake::Cause;
 use crate::store::payments::{self, PaymentRow};
-use crate::{Payments, commands, intake};
+use crate::transitions::{RefundCause, accept_refund, keep_waiting};
+use crate::views::RefundView;
 
-/// A request to give money back.
+/// A request to refund a payment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateRefund {
-    /// How much, in the payment's currency: at least 1 minor unit. Left out: all that is left.
+    /// The amount, in the payment's currency: at least 1 minor unit. Without it, everything that is left is refunded.
     amount: Option<Money>,
-    /// Why, in your own words: 1 to 200 characters.
+    /// The reason, in your own words: 1 to 200 characters.
     #[schema(min_length = 1, max_length = 200, examples("arrived broken"))]
     reason: String,
 }
@@ -38,26 +38,26 @@ impl Command for CreateRefund {
 
     fn validate(&self, errors: &mut ValidationErrors) {
         if let Some(amount) = self.amount {
-            rules::amount(errors, amount);
+            validation::amount(errors, amount);
         }
         let reason = (1..=200).contains(&self.reason.chars().count());
         errors.require(reason, "/reason", "a reason has 1 to 200 characters");
     }
 }
 
-/// Give money back.
+/// Refund a payment.
 ///
-/// All of a captured payment, or a part, as often as something is left. The amount is claimed at once, so that no two
-/// refunds give the same money back, and free again if the refund fails. If the outcome is not there within moments,
-/// the answer is 202 and the outcome will be at the operation that `Location` names.
+/// A captured payment can be refunded in full or in parts, until nothing is left. The amount is reserved at once, so that
+/// two refunds never use the same money. It is released if the refund fails. If the outcome is not known within a short
+/// time, the response is 202, and the operation in `Location` will show the outcome.
 #[utoipa::path(
     operation_id = "createRefund",
     tag = "refunds",
     params(("id" = PaymentId, Path, description = "The payment"), IdempotencyKey),
     request_body = CreateRefund,
     responses(
-        (status = 201, description = "The money was given back", body = RefundView, headers(
-            ("Location" = String, description = "Where the refund is"),
+        (status = 201, description = "The amount was refunded", body = RefundView, headers(
+            ("Location" = String, description = "The path of the refund"),
             ("Idempotency-Status" = String, description = "executed, or replayed"),
         )),
         Accepted,
@@ -71,52 +71,55 @@ pub(crate) async fn create_refund(
     payment: Segment<PaymentId>,
     context: Data<Context<Payments>>,
 ) -> Result<HttpResponse, Problem> {
-    let (forms, Segment(id)) = (context.settings.forms.clone(), payment);
+    let (bodies, Segment(id)) = (context.settings.bodies.clone(), payment);
     refund
         .start(
             async move |tx, request| {
-                // Whoever wants a part of this payment's money comes after the other.
+                // The row lock makes concurrent refunds of this payment wait for each other.
                 let payment = payments::lock_of_tenant(tx, request.tenant(), id).await?;
                 let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
-                let (captured, amount) = claim(&payment, request.amount)?;
+                let (captured, amount) = refundable(&payment, request.amount)?;
                 payments::reserve(tx, id, amount).await?;
-                let cause = Cause::Requested {
+                let cause = RefundCause::Requested {
                     by: request.caller(),
                     operation: request.operation(),
                     reason: &request.reason,
                 };
-                intake::refund(tx, &forms, &payment, &captured, amount, cause).await?;
+                accept_refund(tx, &bodies, &payment, &captured, amount, cause).await?;
                 Ok(())
             },
-            commands::go_on,
+            keep_waiting,
         )
         .await
 }
 
-/// What of this payment's money may be given back now; it is locked.
-fn claim(payment: &PaymentRow, wanted: Option<Money>) -> Result<(ProcessorReference, i64), CommandError> {
+/// Decides how much of a payment is refunded now. The payment is locked.
+fn refundable(
+    payment: &PaymentRow,
+    requested: Option<Money>,
+) -> Result<(ProcessorReference, i64), CommandError> {
     let current = payment.payment()?;
     if current.cancel_requested {
-        let detail = "Its order is cancelled: whatever was taken for it is given back in full, by itself.";
+        let detail = "The order is cancelled. Its payment is refunded in full automatically.";
         return Err(CommandError::rejected(&PAYMENT_CANCELLED, detail));
     }
     let State::Captured(captured) = current.state else {
-        let detail = "Nothing was taken for this payment so far, so nothing can be given back.";
+        let detail = "The payment is not captured, so nothing can be refunded.";
         return Err(CommandError::rejected(&PAYMENT_NOT_CAPTURED, detail));
     };
     if payment.order().is_some() && !payment.confirmed {
-        let detail = "Its order is not confirmed yet; that takes moments. Send the same request again.";
+        let detail = "The order is not confirmed yet. Send the same request again in a moment.";
         return Err(CommandError::refused(&PAYMENT_UNCONFIRMED, detail));
     }
     let total = payment.amount()?;
-    if wanted.is_some_and(|wanted| wanted.currency != total.currency) {
-        let detail = format!("The payment is in {}; money is given back in that currency.", total.currency);
+    if requested.is_some_and(|requested| requested.currency != total.currency) {
+        let detail = format!("The payment is in {}, and refunds are made in that currency.", total.currency);
         return Err(CommandError::rejected(&REFUND_CURRENCY, detail));
     }
     let left = total.amount - payment.refund_reserved;
-    let amount = wanted.map_or(left, |wanted| wanted.amount);
+    let amount = requested.map_or(left, |requested| requested.amount);
     if amount < 1 || amount > left {
-        let detail = format!("Of {total}, {left} minor units are left to be given back.");
+        let detail = format!("Of {total}, {left} minor units can still be refunded.");
         return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
     }
     Ok((captured, amount))

@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use crate::domain::ledger::Account;
 use crate::store::ledger::{self, Balance};
 
-/// Read what stands on each account of the tenant's ledger, by currency.
+/// Read the balance of each account of the tenant's ledger, by currency.
 ///
-/// Everything that is posted counts, sealed or not, as of one moment. In each currency all balances together are zero.
-/// An account that was never posted to is left out.
+/// The balances belong to one moment and contain everything that is posted. In each currency, they sum to zero. An
+/// account without postings is left out.
 #[utoipa::path(
     operation_id = "getLedgerBalances",
     tag = "ledger",
@@ -21,25 +21,28 @@ use crate::store::ledger::{self, Balance};
     security(("bearer" = [])),
 )]
 #[get("/v1/ledger/balances")]
-pub(crate) async fn get_ledger_balances(who: Principal, edge: Data<Edge>) -> Result<HttpResponse, Problem> {
-    who.require("payments:read")?;
+pub(crate) async fn get_ledger_balances(
+    principal: Principal,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
-    let balances = ledger::balances(&mut connection, who.tenant()).await?;
+    let balances = ledger::balances(&mut connection, principal.tenant()).await?;
     let data = balances.into_iter().map(LedgerBalance::from).collect();
     Ok(HttpResponse::Ok().json(LedgerBalances { data }))
 }
 
-/// All of them: there are a few accounts in a few currencies.
+/// All balances of the tenant. The list is short, so it has no pages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LedgerBalances {
-    /// By account, then currency.
+    /// Sorted by account, then by currency.
     data: Vec<LedgerBalance>,
 }
 
-/// What stands on one account in one currency, in minor units.
+/// The balance of one account in one currency, in minor units.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LedgerBalance {
-    /// Which account.
+    /// The account.
     account: LedgerAccount,
     /// ISO 4217.
     currency: Currency,
@@ -49,25 +52,25 @@ pub(crate) struct LedgerBalance {
     /// The sum of its credits; never negative.
     #[schema(minimum = 0, examples(0))]
     credit: i64,
-    /// `debit - credit`: positive is a debit balance, negative a credit balance. The processor owes us what stands on
-    /// `receivable`; what is earned makes `revenue` negative.
+    /// `debit - credit`: positive is a debit balance, negative a credit balance. The processor owes the balance of
+    /// `receivable`. Revenue makes `revenue` negative.
     #[schema(examples(1999))]
     balance: i64,
 }
 
-/// Where money can be. A closed list: a new value is a new version of the API.
+/// An account. The list is closed: a new value is a new version of the API.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LedgerAccount {
-    /// What the processor owes us.
+    /// The amount that the processor owes.
     Receivable,
-    /// Taken for orders that are neither confirmed nor given back yet.
+    /// Captured for orders that are neither confirmed nor refunded yet.
     Clearing,
-    /// Earned.
+    /// Revenue.
     Revenue,
-    /// Given back of what had been earned.
+    /// Refunded revenue.
     Refunds,
-    /// Kept by the processor.
+    /// Fees of the processor.
     Fees,
 }
 

@@ -5,8 +5,8 @@ use actix_web::{HttpResponse, get};
 use contracts::PaymentId;
 use edge::{Edge, Principal, Problem, ReadProblems, Segment};
 
-use super::views::PaymentView;
 use crate::store::{payments, refunds};
+use crate::views::PaymentView;
 
 /// Read a payment and its refunds.
 #[utoipa::path(
@@ -18,13 +18,13 @@ use crate::store::{payments, refunds};
 )]
 #[get("/v1/payments/{id}")]
 pub(crate) async fn get_payment(
-    who: Principal,
+    principal: Principal,
     payment: Segment<PaymentId>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("payments:read")?;
+    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
-    let row = payments::find(&mut connection, who.tenant(), payment.0).await?;
+    let row = payments::find(&mut connection, principal.tenant(), payment.0).await?;
     let row = row.ok_or_else(|| Problem::not_found("payment"))?;
     let refunds = refunds::of_payments(&mut connection, &[row.id]).await?;
     Ok(HttpResponse::Ok().json(PaymentView::new(&row, &refunds)?))

@@ -5,8 +5,8 @@ use actix_web::{HttpResponse, get};
 use contracts::RefundId;
 use edge::{Edge, Principal, Problem, ReadProblems, Segment};
 
-use super::views::RefundView;
 use crate::store::refunds;
+use crate::views::RefundView;
 
 /// Read a refund.
 #[utoipa::path(
@@ -18,13 +18,13 @@ use crate::store::refunds;
 )]
 #[get("/v1/refunds/{id}")]
 pub(crate) async fn get_refund(
-    who: Principal,
+    principal: Principal,
     refund: Segment<RefundId>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("payments:read")?;
+    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
-    let found = refunds::find(&mut connection, who.tenant(), refund.0).await?;
+    let found = refunds::find(&mut connection, principal.tenant(), refund.0).await?;
     let (row, payment) = found.ok_or_else(|| Problem::not_found("refund"))?;
     Ok(HttpResponse::Ok().json(RefundView::new(&payment, &row)?))
 }

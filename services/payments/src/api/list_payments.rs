@@ -5,8 +5,8 @@ use actix_web::{HttpResponse, get};
 use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 use uuid::Uuid;
 
-use super::views::PaymentView;
 use crate::store::{payments, refunds};
+use crate::views::PaymentView;
 
 /// List the tenant's payments, newest first.
 #[utoipa::path(
@@ -18,13 +18,13 @@ use crate::store::{payments, refunds};
 )]
 #[get("/v1/payments")]
 pub(crate) async fn list_payments(
-    who: Principal,
+    principal: Principal,
     page: Page,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("payments:read")?;
+    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
-    let rows = payments::list(&mut connection, who.tenant(), &page).await?;
+    let rows = payments::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
     let refunds = refunds::of_payments(&mut connection, &ids).await?;
     let listing = page.listing(rows, |row| row.id, |row| PaymentView::new(&row, &refunds)).transposed()?;

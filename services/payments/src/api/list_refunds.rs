@@ -4,8 +4,8 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
-use super::views::RefundView;
 use crate::store::refunds;
+use crate::views::RefundView;
 
 /// List the tenant's refunds, newest first.
 #[utoipa::path(
@@ -17,13 +17,13 @@ use crate::store::refunds;
 )]
 #[get("/v1/refunds")]
 pub(crate) async fn list_refunds(
-    who: Principal,
+    principal: Principal,
     page: Page,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("payments:read")?;
+    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
-    let rows = refunds::list(&mut connection, who.tenant(), &page).await?;
+    let rows = refunds::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let view = |(row, payment)| RefundView::new(&payment, &row);
     let listing = page.listing(rows, |(row, _)| row.id, view).transposed()?;
     Ok(HttpResponse::Ok().json(listing))

@@ -1,37 +1,38 @@
-//! What is written down when money moves, in double entry. Pure: a posting is one amount that goes from one account to
-//! another, so that it sums to zero whatever is put into it.
+//! The double-entry postings for each movement of money.
 //!
-//! | what happened | debit | credit |
+//! A posting moves one amount from one account to another. Its entries therefore always sum to zero.
+//!
+//! | movement | debit | credit |
 //! |---|---|---|
 //! | capture for an order | receivable | clearing |
 //! | capture without an order | receivable | revenue |
 //! | the order is confirmed | clearing | revenue |
 //! | refund, the order not confirmed | clearing | receivable |
 //! | refund, confirmed or without an order | refunds | receivable |
-//! | a refund that came back | receivable | what the refund had debited |
+//! | refund returned by a bank | receivable | the account that the refund debited |
 //! | the processor's fee | fees | receivable |
 
 use contracts::Money;
 
 use super::{payment, refund};
 
-/// Where money can be, for each tenant and currency.
+/// An account. Each tenant has one of each kind in each currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account {
-    /// What the processor owes us.
+    /// The amount that the processor owes us.
     Receivable,
-    /// Taken for orders that are not confirmed yet: nobody's, and empty for each order that is settled.
+    /// Captured for orders that are not confirmed yet. Zero for each order that is confirmed or refunded.
     Clearing,
-    /// Earned.
+    /// Revenue from confirmed orders and payments without an order.
     Revenue,
-    /// Given back of what had been earned.
+    /// Refunded revenue.
     Refunds,
-    /// Kept by the processor.
+    /// Fees of the processor.
     Fees,
 }
 
 impl Account {
-    /// All of them.
+    /// All accounts.
     pub const ALL: [Self; 5] = [Self::Receivable, Self::Clearing, Self::Revenue, Self::Refunds, Self::Fees];
 
     /// Its name in the tables.
@@ -46,22 +47,22 @@ impl Account {
     }
 }
 
-/// What happened to money. Each happens to its cause once.
+/// The kind of a posting. Each kind is posted once for a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// It was taken.
+pub enum PostingKind {
+    /// A card was charged.
     Capture,
-    /// The order that it was taken for is confirmed.
+    /// The order of a payment was confirmed.
     Confirmation,
-    /// It was given back.
+    /// A refund succeeded.
     Refund,
-    /// What was given back has come back.
+    /// A bank returned a refund.
     RefundReversal,
-    /// The processor has kept its share.
+    /// The processor kept its fee.
     Fee,
 }
 
-impl Kind {
+impl PostingKind {
     /// Its name in the tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -74,78 +75,78 @@ impl Kind {
     }
 }
 
-/// What a payment's money is taken for, as far as it is known.
+/// What a payment pays for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// An order that may still be cancelled, or was.
+    /// An order that is not confirmed.
     OpenOrder,
     /// An order that is confirmed.
     ConfirmedOrder,
-    /// No order: it is earned with the capture.
+    /// No order. The captured amount is revenue at once.
     NoOrder,
 }
 
 /// One side of a posting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Which account.
+    /// The account.
     pub account: Account,
     /// Minor units: a debit is positive, a credit is negative.
     pub amount: Money,
 }
 
-/// One thing that happened to money. There is no way to make one that does not balance.
+/// One movement of money. Every value of this type balances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
-    kind: Kind,
+    kind: PostingKind,
     debit: Account,
     credit: Account,
     amount: Money,
 }
 
 impl Posting {
-    /// The processor has taken money for us.
+    /// A capture.
     pub const fn capture(amount: Money, purpose: Purpose) -> Self {
         let credit = match purpose {
             Purpose::OpenOrder | Purpose::ConfirmedOrder => Account::Clearing,
             Purpose::NoOrder => Account::Revenue,
         };
-        Self { kind: Kind::Capture, debit: Account::Receivable, credit, amount }
+        Self { kind: PostingKind::Capture, debit: Account::Receivable, credit, amount }
     }
 
-    /// What was taken for the order is earned.
+    /// The confirmation of the order.
     pub const fn confirmation(amount: Money) -> Self {
-        Self { kind: Kind::Confirmation, debit: Account::Clearing, credit: Account::Revenue, amount }
+        Self { kind: PostingKind::Confirmation, debit: Account::Clearing, credit: Account::Revenue, amount }
     }
 
-    /// The processor has given money back.
+    /// A refund.
     pub const fn refund(amount: Money, purpose: Purpose) -> Self {
         let debit = match purpose {
             Purpose::OpenOrder => Account::Clearing,
             Purpose::ConfirmedOrder | Purpose::NoOrder => Account::Refunds,
         };
-        Self { kind: Kind::Refund, debit, credit: Account::Receivable, amount }
+        Self { kind: PostingKind::Refund, debit, credit: Account::Receivable, amount }
     }
 
-    /// What was given back did not arrive: the refund's own entries, the other way round.
+    /// The reversal of a refund that a bank returned: the entries of the refund with opposite signs.
     pub const fn reversal(amount: Money, purpose: Purpose) -> Self {
         let Self { debit, credit, .. } = Self::refund(amount, purpose);
-        Self { kind: Kind::RefundReversal, debit: credit, credit: debit, amount }
+        Self { kind: PostingKind::RefundReversal, debit: credit, credit: debit, amount }
     }
 
-    /// The processor has kept its share.
+    /// The processor's fee.
     pub const fn fee(amount: Money) -> Self {
-        Self { kind: Kind::Fee, debit: Account::Fees, credit: Account::Receivable, amount }
+        Self { kind: PostingKind::Fee, debit: Account::Fees, credit: Account::Receivable, amount }
     }
 
-    /// What a payment's move writes down: what was taken, and what the processor kept of it, each as soon as it is known.
+    /// Returns the postings of a payment's change: the capture and the fee, each when it becomes known.
     pub fn of_payment(
         amount: Money,
         purpose: Purpose,
         from: &payment::State,
         to: &payment::State,
     ) -> Vec<Self> {
-        let payment::State::Captured(receipt) = to else { return Vec::new() };
+        let payment::State::Captured(reference) = to else { return Vec::new() };
         let mut postings = Vec::new();
         let known = match from {
             payment::State::Captured(before) => before.fee.as_ref(),
@@ -158,14 +159,14 @@ impl Posting {
                 None
             }
         };
-        if let (None, Some(fee)) = (known, &receipt.fee) {
-            // In the currency of our account at the processor, which need not be the payment's.
+        if let (None, Some(fee)) = (known, &reference.fee) {
+            // The fee is in the currency of our account at the processor, which may differ from the payment's.
             postings.push(Self::fee(Money::new(fee.amount, fee.currency)));
         }
         postings
     }
 
-    /// What a refund's move writes down: that money has gone, or that it has come back.
+    /// Returns the posting of a refund's change: the refund, or its reversal.
     pub fn of_refund(
         amount: Money,
         purpose: Purpose,
@@ -177,20 +178,20 @@ impl Posting {
             (S::Pending | S::Unknown | S::Failed { .. }, S::Succeeded { .. }) => {
                 Some(Self::refund(amount, purpose))
             }
-            // What the payment is for has not changed since: who is refunded before the order is confirmed has cancelled
-            // it, and a cancelled order is never confirmed.
+            // The purpose has not changed since the refund: a payment is refunded before its confirmation only if its
+            // order is cancelled, and a cancelled order is never confirmed.
             (S::Succeeded { .. }, S::Failed { .. }) => Some(Self::reversal(amount, purpose)),
             (S::Pending | S::Unknown | S::Failed { .. }, S::Pending | S::Unknown | S::Failed { .. })
             | (S::Succeeded { .. }, S::Pending | S::Unknown | S::Succeeded { .. }) => None,
         }
     }
 
-    /// What happened.
-    pub const fn kind(&self) -> Kind {
+    /// Returns its kind.
+    pub const fn kind(&self) -> PostingKind {
         self.kind
     }
 
-    /// Its entries; together they are zero. None if there is nothing to move.
+    /// Returns its two entries, which sum to zero. A posting of the amount zero has none.
     pub fn entries(&self) -> Vec<Entry> {
         let Self { debit, credit, amount, .. } = *self;
         if amount.amount == 0 {
@@ -229,7 +230,7 @@ mod tests {
         })
     }
 
-    /// What the accounts hold after these postings.
+    /// Returns the balances after these postings, without accounts at zero.
     fn balances(postings: &[Posting]) -> BTreeMap<(Account, Currency), i64> {
         let mut balances = BTreeMap::new();
         for Entry { account, amount } in postings.iter().flat_map(Posting::entries) {
@@ -259,7 +260,7 @@ mod tests {
             prop_assert_eq!(balances(&both), BTreeMap::new());
         }
 
-        /// However an order ends, and whatever is given back and returned on the way.
+        /// Whatever the end of the order, and whatever is refunded and returned before.
         #[test]
         fn clearing_is_empty_once_an_order_is_settled(
             amount in money(), fee in money(), part in 0.0..=1.0f64, returned in any::<bool>(), kept in any::<bool>(),

@@ -1,236 +1,247 @@
-//! The payment as a table: what each state does about each input. Services, model and checkers share it.
+//! The states of a payment, and the table that decides each change.
 //!
-//! Two rules stand behind it. Nothing that may have reached the processor is ever given up or called off. And once
-//! one attempt's outcome is unknown, no refusal of a later one proves anything: only an answer of the key itself does,
-//! or what is found in the processor's books.
+//! Two rules hold for the table. First, a request that may have reached the processor is never given up or cancelled.
+//! Second, once the outcome of one attempt is unknown, a later refusal proves nothing. Only an authoritative response
+//! under the key ends the unknown state, or an object that is found at the processor.
 
+use super::call::LookupsExhausted;
 use super::review::Reason;
-use super::{Deadlines, Exhausted, Finding, Next, Outcome, ProcessorReference, Rejection};
+use super::{AttemptOutcome, CallConditions, LookupResult, NextStep, ProcessorReference, Rejection};
 
-/// Where a payment is.
+/// The state of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Nothing has reached the processor, provably.
+    /// No request has reached the processor, provably.
     Requested,
-    /// The first attempt that may reach the processor is under way.
+    /// The first attempt that may reach the processor is in flight.
     Capturing,
-    /// The money was taken, once.
+    /// The card was charged, once.
     Captured(ProcessorReference),
-    /// The processor refused; nothing was taken.
+    /// The processor declined. The card was not charged.
     Declined {
-        /// Why.
+        /// The reason, for instance `generic_decline`.
         code: String,
     },
-    /// An attempt may have taken the money or not. Further attempts use its key.
+    /// An attempt may have charged the card or not. Further attempts use the same key.
     Unknown,
-    /// Called off before anything reached the processor.
+    /// Cancelled or expired before a request reached the processor.
     Cancelled,
 }
 
-/// As much of a payment as a decision needs.
+/// The part of a payment that a decision needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
-    /// Where it is.
+    /// Its state.
     pub state: State,
-    /// Its order was cancelled.
+    /// The order was cancelled.
     pub cancel_requested: bool,
 }
 
 /// Something that happens to a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A worker took its intent: it is due, or the lease of whoever had it has ended.
-    Due(Deadlines),
-    /// An attempt came to an end.
+    /// A worker took the call, because it was due or because another worker's lease had ended.
+    Due(CallConditions),
+    /// An attempt has ended.
     Settled {
-        /// How.
-        outcome: Outcome,
-        /// A newer attempt has begun in the meantime.
+        /// Its outcome.
+        outcome: AttemptOutcome,
+        /// A newer attempt has begun since.
         superseded: bool,
     },
-    /// A look at the processor's books came to an end.
+    /// A look-up has ended.
     LookedUp {
-        /// With what.
-        finding: Finding,
-        /// A newer attempt has begun in the meantime.
+        /// Its result.
+        result: LookupResult,
+        /// A newer attempt has begun since.
         superseded: bool,
-        /// As they are now.
-        deadlines: Deadlines,
+        /// The conditions at the time of recording.
+        conditions: CallConditions,
     },
-    /// Its order was cancelled.
+    /// The order was cancelled, or the service gives the payment up.
     CancelRequested,
 }
 
 impl Input {
-    /// What was seen, for people.
+    /// Describes the input for operators.
     pub fn seen(&self) -> String {
         match self {
-            Self::Due(_) => "it came due".to_owned(),
+            Self::Due(_) => "the call was due".to_owned(),
             Self::Settled { outcome, .. } => outcome.to_string(),
-            Self::LookedUp { finding, .. } => finding.to_string(),
-            Self::CancelRequested => "its order was cancelled".to_owned(),
+            Self::LookedUp { result, .. } => result.to_string(),
+            Self::CancelRequested => "the order was cancelled".to_owned(),
         }
     }
 }
 
-/// What becomes of it, all in one transaction.
+/// What changes, all in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// As it is from now on.
+    /// The payment from now on.
     pub payment: Payment,
-    /// What the worker does about its intent.
-    pub next: Next,
-    /// What others are told.
-    pub tell: Option<Tell>,
-    /// Whether all of it is to be given back.
+    /// What the worker does with the call.
+    pub next: NextStep,
+    /// The event to publish.
+    pub announcement: Option<Announcement>,
+    /// Whether the rest of the captured amount is refunded.
     pub refund: bool,
-    /// Why people must look, if they must.
+    /// The reason for a review, if one is opened.
     pub review: Option<Reason>,
 }
 
-/// What others are told.
+/// The event that a change publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tell {
-    /// The money was taken.
+pub enum Announcement {
+    /// `PaymentCaptured`.
     Captured,
-    /// It was refused.
+    /// `PaymentDeclined`.
     Declined {
-        /// Why.
+        /// The reason, for instance `generic_decline`.
         code: String,
     },
-    /// It was called off.
+    /// `PaymentCancelled`.
     Cancelled,
 }
 
-/// Decides. Every pair of state and input is named; a new one does not compile until it is.
+/// Decides what one input changes. The match names every pair of state and input, so a new variant must be added here.
 pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
     use Input as I;
     use State as S;
 
     match (&payment.state, input) {
-        // What a replaced worker saw counts only if it is how the intent ended.
+        // The result of a superseded attempt counts only if it tells how the call ended.
         (S::Requested | S::Capturing | S::Unknown, I::Settled { superseded: true, outcome })
             if !outcome.is_authoritative() =>
         {
             Err(Rejection::Superseded)
         }
-        (S::Requested | S::Capturing | S::Unknown, I::LookedUp { superseded: true, finding, .. })
-            if !finding.is_authoritative() =>
+        (S::Requested | S::Capturing | S::Unknown, I::LookedUp { superseded: true, result, .. })
+            if !result.is_authoritative() =>
         {
             Err(Rejection::Superseded)
         }
 
-        // The last moment to call it off without a trace.
-        (S::Requested, I::CancelRequested | I::Due(Deadlines { expired: true, .. })) => {
+        // No request was sent, so the payment can still be cancelled.
+        (S::Requested, I::CancelRequested | I::Due(CallConditions { expired: true, .. })) => {
             Ok(cancelled(payment))
         }
-        (S::Requested, I::Due(Deadlines { expired: false, .. })) => {
-            Ok(to(payment, S::Capturing, Next::Attempt))
+        (S::Requested, I::Due(CallConditions { expired: false, .. })) => {
+            Ok(to(payment, S::Capturing, NextStep::SendRequest))
         }
         (S::Requested, I::Settled { .. } | I::LookedUp { .. }) => Err(Rejection::NotInFlight),
 
-        // The attempt before ended without a word. What may have begun is carried through, expired or not.
-        (S::Capturing | S::Unknown, I::Due(deadlines)) => {
-            Ok(to(payment, S::Unknown, if deadlines.look_up() { Next::LookUp } else { Next::Attempt }))
-        }
+        // The previous attempt reported no outcome. A request that may have arrived is pursued, expired or not.
+        (S::Capturing | S::Unknown, I::Due(conditions)) => Ok(to(
+            payment,
+            S::Unknown,
+            if conditions.needs_look_up() { NextStep::LookUp } else { NextStep::SendRequest },
+        )),
         (S::Capturing | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(payment, outcome)),
-        (S::Capturing | S::Unknown, I::LookedUp { finding, deadlines, .. }) => {
-            Ok(looked_up(payment, finding, deadlines))
+        (S::Capturing | S::Unknown, I::LookedUp { result, conditions, .. }) => {
+            Ok(looked_up(payment, result, conditions))
         }
         (S::Capturing | S::Unknown, I::CancelRequested) => Ok(cancel_requested(payment)),
 
-        // It has ended. A look at the processor's books may still tell the fee, or that people must look.
+        // The payment has ended. A look-up may still find the fee, or a contradiction.
         (S::Captured(_), I::CancelRequested) => {
             Ok(Decision { refund: !payment.cancel_requested, ..cancel_requested(payment) })
         }
         (S::Declined { .. } | S::Cancelled, I::CancelRequested) => {
-            Ok(to(payment, payment.state.clone(), Next::Keep))
+            Ok(to(payment, payment.state.clone(), NextStep::Unchanged))
         }
-        (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(deadlines)) => {
-            if deadlines.wants_look_up() {
-                Ok(to(payment, payment.state.clone(), Next::LookUp))
+        (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(conditions)) => {
+            if conditions.wants_look_up() {
+                Ok(to(payment, payment.state.clone(), NextStep::LookUp))
             } else {
                 Err(Rejection::Ended)
             }
         }
-        (S::Captured(receipt), I::Settled { outcome, superseded }) => {
-            after_capture(payment, receipt, &outcome, superseded)
+        (S::Captured(reference), I::Settled { outcome, superseded }) => {
+            after_capture(payment, reference, &outcome, superseded)
         }
-        (S::Captured(receipt), I::LookedUp { finding, superseded, deadlines }) => match finding {
-            Finding::Found { outcome, .. } => after_capture(payment, receipt, &outcome, superseded),
-            Finding::Missing | Finding::Unanswered(_) if superseded => Err(Rejection::Superseded),
-            Finding::Missing if deadlines.searched_enough => Err(Rejection::Contradicted),
-            Finding::Missing => Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: true })),
-            Finding::Unanswered(_) => {
-                Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false }))
+        (S::Captured(reference), I::LookedUp { result, superseded, conditions }) => match result {
+            LookupResult::Found { outcome, .. } => after_capture(payment, reference, &outcome, superseded),
+            LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
+            LookupResult::NotFound if conditions.is_last_look_up => Err(Rejection::Contradicted),
+            LookupResult::NotFound => {
+                Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: true }))
+            }
+            LookupResult::Unanswered(_) => {
+                Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: false }))
             }
         },
         (S::Declined { .. } | S::Cancelled, I::Settled { outcome, superseded }) => {
             after_refusal(payment, &outcome, superseded)
         }
-        (S::Declined { .. } | S::Cancelled, I::LookedUp { finding, superseded, .. }) => match finding {
-            Finding::Found { outcome, .. } => after_refusal(payment, &outcome, superseded),
-            Finding::Missing | Finding::Unanswered(_) if superseded => Err(Rejection::Superseded),
-            Finding::Missing => Err(Rejection::Ended),
-            Finding::Unanswered(_) => {
-                Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false }))
+        (S::Declined { .. } | S::Cancelled, I::LookedUp { result, superseded, .. }) => match result {
+            LookupResult::Found { outcome, .. } => after_refusal(payment, &outcome, superseded),
+            LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
+            LookupResult::NotFound => Err(Rejection::Ended),
+            LookupResult::Unanswered(_) => {
+                Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: false }))
             }
         },
     }
 }
 
-/// The end of an attempt that is under way.
-fn settled(payment: &Payment, outcome: Outcome) -> Decision {
-    let in_doubt = payment.state == State::Unknown;
+/// Decides the end of an attempt that is in flight.
+fn settled(payment: &Payment, outcome: AttemptOutcome) -> Decision {
+    let may_have_arrived = payment.state == State::Unknown;
     match outcome {
-        Outcome::Succeeded(receipt) => captured(payment, receipt),
-        Outcome::Declined { code } | Outcome::Rejected { code, replayed: true } => declined(payment, code),
-        Outcome::Rejected { code, replayed: false } if !in_doubt => declined(payment, code),
-        clean if clean.leaves_nothing() && !in_doubt => {
+        AttemptOutcome::Succeeded(reference) => captured(payment, reference),
+        AttemptOutcome::Declined { code } | AttemptOutcome::Rejected { code, replayed: true } => {
+            declined(payment, code)
+        }
+        AttemptOutcome::Rejected { code, replayed: false } if !may_have_arrived => declined(payment, code),
+        clean if clean.leaves_nothing() && !may_have_arrived => {
             if payment.cancel_requested {
                 cancelled(payment)
             } else {
-                to(payment, State::Requested, Next::Retry { in_doubt: false })
+                to(payment, State::Requested, NextStep::RetryLater { may_have_arrived: false })
             }
         }
-        open @ (Outcome::NotSent
-        | Outcome::NotExecuted { .. }
-        | Outcome::Rejected { .. }
-        | Outcome::Processing { .. }
-        | Outcome::RequiresAction { .. }
-        | Outcome::Unknown(_)) => {
+        open @ (AttemptOutcome::NotSent
+        | AttemptOutcome::NotExecuted { .. }
+        | AttemptOutcome::Rejected { .. }
+        | AttemptOutcome::Processing { .. }
+        | AttemptOutcome::RequiresAction { .. }
+        | AttemptOutcome::Unknown(_)) => {
             let (next, review) = open.follow_up();
             Decision { review, ..to(payment, State::Unknown, next) }
         }
     }
 }
 
-/// The end of a look-up of what is not known.
-fn looked_up(payment: &Payment, finding: Finding, deadlines: Deadlines) -> Decision {
-    match finding {
-        Finding::Found { outcome: Outcome::Succeeded(receipt), .. } => captured(payment, receipt),
-        Finding::Found { outcome: Outcome::Declined { code }, .. } => declined(payment, code),
-        Finding::Found { outcome, .. } => {
+/// Decides the end of a look-up while the state is open.
+fn looked_up(payment: &Payment, result: LookupResult, conditions: CallConditions) -> Decision {
+    match result {
+        LookupResult::Found { outcome: AttemptOutcome::Succeeded(reference), .. } => {
+            captured(payment, reference)
+        }
+        LookupResult::Found { outcome: AttemptOutcome::Declined { code }, .. } => declined(payment, code),
+        LookupResult::Found { outcome, .. } => {
             let (next, review) = outcome.found_open();
             Decision { review, ..to(payment, State::Unknown, next) }
         }
-        Finding::Missing | Finding::Unanswered(_) => match deadlines.look_again(&finding) {
-            Ok(next) => to(payment, State::Unknown, next),
-            Err(Exhausted) => {
-                Decision { review: Some(Reason::NotFound), ..to(payment, State::Unknown, Next::Rest) }
+        LookupResult::NotFound | LookupResult::Unanswered(_) => {
+            match conditions.look_again(result.found_nothing()) {
+                Ok(next) => to(payment, State::Unknown, next),
+                Err(LookupsExhausted) => {
+                    Decision { review: Some(Reason::NotFound), ..to(payment, State::Unknown, NextStep::Stop) }
+                }
             }
-        },
+        }
     }
 }
 
-/// What is heard of a capture that was told before: only its fee is news.
+/// Decides about an outcome after the capture was published. Only the fee can still be new.
 fn after_capture(
     payment: &Payment,
-    receipt: &ProcessorReference,
-    outcome: &Outcome,
+    reference: &ProcessorReference,
+    outcome: &AttemptOutcome,
     superseded: bool,
 ) -> Result<Decision, Rejection> {
-    if outcome.denies_success(&receipt.id) {
+    if outcome.denies_success(&reference.id) {
         return Err(Rejection::Contradicted);
     }
     if superseded {
@@ -239,19 +250,25 @@ fn after_capture(
     if let (next, Some(reason)) = outcome.found_open() {
         return Ok(Decision { review: Some(reason), ..to(payment, payment.state.clone(), next) });
     }
-    match (&receipt.fee, outcome.fee()) {
+    match (&reference.fee, outcome.fee()) {
         (None, Some(fee)) => {
-            let receipt = ProcessorReference { fee: Some(fee.clone()), ..receipt.clone() };
-            Ok(to(payment, State::Captured(receipt), Next::Rest))
+            let reference = ProcessorReference { fee: Some(fee.clone()), ..reference.clone() };
+            Ok(to(payment, State::Captured(reference), NextStep::Stop))
         }
-        (None, None) => Ok(to(payment, payment.state.clone(), Next::LookLater { in_vain: false })),
+        (None, None) => {
+            Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: false }))
+        }
         (Some(_), Some(_) | None) => Err(Rejection::Ended),
     }
 }
 
-/// What is heard of a payment of which nothing was taken.
-fn after_refusal(payment: &Payment, outcome: &Outcome, superseded: bool) -> Result<Decision, Rejection> {
-    if matches!(outcome, Outcome::Succeeded(_)) {
+/// Decides about an outcome after the payment was declined or cancelled.
+fn after_refusal(
+    payment: &Payment,
+    outcome: &AttemptOutcome,
+    superseded: bool,
+) -> Result<Decision, Rejection> {
+    if matches!(outcome, AttemptOutcome::Succeeded(_)) {
         return Err(Rejection::Contradicted);
     }
     if superseded {
@@ -265,28 +282,33 @@ fn after_refusal(payment: &Payment, outcome: &Outcome, superseded: bool) -> Resu
     }
 }
 
-fn to(payment: &Payment, state: State, next: Next) -> Decision {
+fn to(payment: &Payment, state: State, next: NextStep) -> Decision {
     let payment = Payment { state, ..payment.clone() };
-    Decision { payment, next, tell: None, refund: false, review: None }
+    Decision { payment, next, announcement: None, refund: false, review: None }
 }
 
 fn cancel_requested(payment: &Payment) -> Decision {
-    let unchanged = to(payment, payment.state.clone(), Next::Keep);
+    let unchanged = to(payment, payment.state.clone(), NextStep::Unchanged);
     Decision { payment: Payment { cancel_requested: true, ..unchanged.payment }, ..unchanged }
 }
 
-fn captured(payment: &Payment, receipt: ProcessorReference) -> Decision {
+fn captured(payment: &Payment, reference: ProcessorReference) -> Decision {
     let refund = payment.cancel_requested;
-    // The money is told of at once; what it cost is looked up until it is known.
-    let next = if receipt.fee.is_some() { Next::Rest } else { Next::LookLater { in_vain: false } };
-    Decision { tell: Some(Tell::Captured), refund, ..to(payment, State::Captured(receipt), next) }
+    // The capture is published at once. The fee is looked up until it is known.
+    let next =
+        if reference.fee.is_some() { NextStep::Stop } else { NextStep::LookUpLater { found_nothing: false } };
+    Decision {
+        announcement: Some(Announcement::Captured),
+        refund,
+        ..to(payment, State::Captured(reference), next)
+    }
 }
 
 fn declined(payment: &Payment, code: String) -> Decision {
-    let tell = Some(Tell::Declined { code: code.clone() });
-    Decision { tell, ..to(payment, State::Declined { code }, Next::Rest) }
+    let announcement = Some(Announcement::Declined { code: code.clone() });
+    Decision { announcement, ..to(payment, State::Declined { code }, NextStep::Stop) }
 }
 
 fn cancelled(payment: &Payment) -> Decision {
-    Decision { tell: Some(Tell::Cancelled), ..to(payment, State::Cancelled, Next::Rest) }
+    Decision { announcement: Some(Announcement::Cancelled), ..to(payment, State::Cancelled, NextStep::Stop) }
 }

@@ -1,123 +1,129 @@
-//! The refund as a table, by the same two rules as the payment. A refund that succeeded may still come back: a bank
-//! returns it, and then nothing was given.
+//! The states of a refund, and the table that decides each change.
+//!
+//! The two rules of `payment` hold here too. In addition, a refund that succeeded may still fail, because a bank may
+//! return it.
 
+use super::call::LookupsExhausted;
 use super::review::Reason;
-use super::{Deadlines, Exhausted, Finding, Next, Outcome, Rejection};
-use crate::domain::Asks;
+use super::{AttemptOutcome, CallConditions, CallMode, LookupResult, NextStep, Rejection};
 
-/// Where a refund is.
+/// The state of a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// It is asked for, and no attempt's outcome is in doubt; the processor may have it under way.
+    /// No attempt has an unknown outcome. The processor may be processing the refund.
     Pending,
-    /// The money was given back, once.
+    /// The amount was refunded, once.
     Succeeded {
-        /// The processor's name of the refund.
+        /// The processor's id of the refund.
         id: String,
     },
-    /// Nothing was given back, or it was returned.
+    /// Nothing was refunded, or a bank returned the refund.
     Failed {
-        /// Why.
+        /// The reason.
         code: String,
-        /// The processor's name of the refund, if there is one there.
+        /// The processor's id of the refund, if the processor has made one.
         id: Option<String>,
     },
-    /// An attempt may have given the money back or not. Further attempts use its key.
+    /// An attempt may have refunded the amount or not. Further attempts use the same key.
     Unknown,
 }
 
-/// As much of a refund as a decision needs.
+/// The part of a refund that a decision needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refund {
-    /// Where it is.
+    /// Its state.
     pub state: State,
-    /// An attempt is under way, or died under way.
+    /// An attempt is in flight, or its worker died.
     pub in_flight: bool,
 }
 
 /// Something that happens to a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A worker took its intent: it is due, or the lease of whoever had it has ended.
-    Due(Deadlines),
-    /// An attempt came to an end.
+    /// A worker took the call, because it was due or because another worker's lease had ended.
+    Due(CallConditions),
+    /// An attempt has ended.
     Settled {
-        /// How.
-        outcome: Outcome,
-        /// A newer attempt has begun in the meantime.
+        /// Its outcome.
+        outcome: AttemptOutcome,
+        /// A newer attempt has begun since.
         superseded: bool,
     },
-    /// A look at the processor's books came to an end.
+    /// A look-up has ended.
     LookedUp {
-        /// With what.
-        finding: Finding,
-        /// A newer attempt has begun in the meantime.
+        /// Its result.
+        result: LookupResult,
+        /// A newer attempt has begun since.
         superseded: bool,
-        /// As they are now.
-        deadlines: Deadlines,
+        /// The conditions at the time of recording.
+        conditions: CallConditions,
     },
 }
 
 impl Input {
-    /// What was seen, for people.
+    /// Describes the input for operators.
     pub fn seen(&self) -> String {
         match self {
-            Self::Due(_) => "it came due".to_owned(),
+            Self::Due(_) => "the call was due".to_owned(),
             Self::Settled { outcome, .. } => outcome.to_string(),
-            Self::LookedUp { finding, .. } => finding.to_string(),
+            Self::LookedUp { result, .. } => result.to_string(),
         }
     }
 }
 
-/// What becomes of it, all in one transaction.
+/// What changes, all in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Where it is from now on.
+    /// The state from now on.
     pub state: State,
-    /// What the worker does about its intent.
-    pub next: Next,
-    /// Why people must look, if they must.
+    /// What the worker does with the call.
+    pub next: NextStep,
+    /// The reason for a review, if one is opened.
     pub review: Option<Reason>,
 }
 
-/// Decides. Every pair of state and input is named; a new one does not compile until it is.
+/// Decides what one input changes. The match names every pair of state and input, so a new variant must be added here.
 ///
-/// A refund has no deadline of its own: once owed, the money is owed.
+/// A refund does not expire: the amount is owed until it is refunded or the refund has failed.
 pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
     use Input as I;
     use State as S;
 
     match (&refund.state, input) {
-        // What a replaced worker saw counts only if it is how the intent ended.
+        // The result of a superseded attempt counts only if it tells how the call ended.
         (S::Pending | S::Unknown, I::Settled { superseded: true, outcome })
             if !outcome.is_authoritative() =>
         {
             Err(Rejection::Superseded)
         }
-        (S::Pending | S::Unknown, I::LookedUp { superseded: true, finding, .. })
-            if !finding.is_authoritative() =>
+        (S::Pending | S::Unknown, I::LookedUp { superseded: true, result, .. })
+            if !result.is_authoritative() =>
         {
             Err(Rejection::Superseded)
         }
 
-        (S::Pending, I::Due(Deadlines { asks: Asks::LookUp, .. })) => Ok(to(&S::Pending, Next::LookUp)),
-        (S::Pending, I::Due(deadlines)) if !refund.in_flight => {
-            Ok(to(&S::Pending, if deadlines.woken { Next::LookUp } else { Next::Attempt }))
+        (S::Pending, I::Due(CallConditions { mode: CallMode::LookUp, .. })) => {
+            Ok(to(&S::Pending, NextStep::LookUp))
         }
-        // The attempt before ended without a word.
-        (S::Pending | S::Unknown, I::Due(deadlines)) => {
-            Ok(to(&S::Unknown, if deadlines.look_up() { Next::LookUp } else { Next::Attempt }))
-        }
+        (S::Pending, I::Due(conditions)) if !refund.in_flight => Ok(to(
+            &S::Pending,
+            if conditions.look_up_requested { NextStep::LookUp } else { NextStep::SendRequest },
+        )),
+        // The previous attempt reported no outcome.
+        (S::Pending | S::Unknown, I::Due(conditions)) => Ok(to(
+            &S::Unknown,
+            if conditions.needs_look_up() { NextStep::LookUp } else { NextStep::SendRequest },
+        )),
         (S::Pending, I::Settled { .. }) if !refund.in_flight => Err(Rejection::NotInFlight),
         (S::Pending | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(&refund.state, outcome)),
-        (S::Pending | S::Unknown, I::LookedUp { finding, deadlines, .. }) => {
-            Ok(looked_up(&refund.state, finding, deadlines))
+        (S::Pending | S::Unknown, I::LookedUp { result, conditions, .. }) => {
+            Ok(looked_up(&refund.state, result, conditions))
         }
 
-        // It has ended. A look at the processor's books may still tell that a bank has returned the money.
-        (S::Succeeded { .. } | S::Failed { .. }, I::Due(deadlines)) => {
-            if deadlines.wants_look_up() {
-                Ok(to(&refund.state, Next::LookUp))
+        // The refund has ended. A look-up may still find that a bank has returned it.
+        (S::Succeeded { .. } | S::Failed { .. }, I::Due(conditions)) => {
+            if conditions.wants_look_up() {
+                Ok(to(&refund.state, NextStep::LookUp))
             } else {
                 Err(Rejection::Ended)
             }
@@ -126,79 +132,97 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
             ended(&refund.state, &outcome, outcome.denies_success(id), superseded)
         }
         (S::Failed { id, .. }, I::Settled { outcome, superseded }) => {
-            // The key repeats its first answer for ever: a success that a bank has returned since is no contradiction.
-            let contradicts =
-                matches!(&outcome, Outcome::Succeeded(receipt) if id.as_ref() != Some(&receipt.id));
+            // The key repeats its first response. A success that a bank has returned since is no contradiction.
+            let contradicts = matches!(&outcome, AttemptOutcome::Succeeded(reference) if id.as_ref() != Some(&reference.id));
             ended(&refund.state, &outcome, contradicts, superseded)
         }
-        (S::Succeeded { id }, I::LookedUp { finding, superseded, deadlines }) => match finding {
-            Finding::Missing | Finding::Unanswered(_) if superseded => Err(Rejection::Superseded),
-            Finding::Found { object, outcome: Outcome::Declined { code } }
+        (S::Succeeded { id }, I::LookedUp { result, superseded, conditions }) => match result {
+            LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
+            LookupResult::Found { object, outcome: AttemptOutcome::Declined { code } }
                 if object == *id && !superseded =>
             {
                 Ok(returned(code, object))
             }
-            Finding::Found { object, outcome } => ended(&refund.state, &outcome, object != *id, superseded),
-            Finding::Missing if deadlines.searched_enough => Err(Rejection::Contradicted),
-            Finding::Missing => Ok(to(&refund.state, Next::LookLater { in_vain: true })),
-            Finding::Unanswered(_) => Ok(to(&refund.state, Next::LookLater { in_vain: false })),
+            LookupResult::Found { object, outcome } => {
+                ended(&refund.state, &outcome, object != *id, superseded)
+            }
+            LookupResult::NotFound if conditions.is_last_look_up => Err(Rejection::Contradicted),
+            LookupResult::NotFound => Ok(to(&refund.state, NextStep::LookUpLater { found_nothing: true })),
+            LookupResult::Unanswered(_) => {
+                Ok(to(&refund.state, NextStep::LookUpLater { found_nothing: false }))
+            }
         },
-        (S::Failed { .. }, I::LookedUp { finding, superseded, .. }) => match finding {
-            Finding::Missing | Finding::Unanswered(_) if superseded => Err(Rejection::Superseded),
-            Finding::Found { outcome, .. } => {
-                // What a replaced worker read may be older than the failure.
-                let contradicts = matches!(outcome, Outcome::Succeeded(_)) && !superseded;
+        (S::Failed { .. }, I::LookedUp { result, superseded, .. }) => match result {
+            LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
+            LookupResult::Found { outcome, .. } => {
+                // A superseded attempt may have read the object before it failed.
+                let contradicts = matches!(outcome, AttemptOutcome::Succeeded(_)) && !superseded;
                 ended(&refund.state, &outcome, contradicts, superseded)
             }
-            Finding::Missing => Err(Rejection::Ended),
-            Finding::Unanswered(_) => Ok(to(&refund.state, Next::LookLater { in_vain: false })),
+            LookupResult::NotFound => Err(Rejection::Ended),
+            LookupResult::Unanswered(_) => {
+                Ok(to(&refund.state, NextStep::LookUpLater { found_nothing: false }))
+            }
         },
     }
 }
 
-/// The end of an attempt that is under way.
-fn settled(state: &State, outcome: Outcome) -> Decision {
-    let in_doubt = *state == State::Unknown;
+/// Decides the end of an attempt that is in flight.
+fn settled(state: &State, outcome: AttemptOutcome) -> Decision {
+    let may_have_arrived = *state == State::Unknown;
     match outcome {
-        Outcome::Succeeded(receipt) => succeeded(receipt.id),
-        Outcome::Declined { code } | Outcome::Rejected { code, replayed: true } => failed(code, None),
-        Outcome::Rejected { code, replayed: false } if !in_doubt => failed(code, None),
-        clean if clean.leaves_nothing() && !in_doubt => to(&State::Pending, Next::Retry { in_doubt: false }),
-        open @ (Outcome::NotSent
-        | Outcome::NotExecuted { .. }
-        | Outcome::Rejected { .. }
-        | Outcome::Processing { .. }
-        | Outcome::RequiresAction { .. }
-        | Outcome::Unknown(_)) => {
+        AttemptOutcome::Succeeded(reference) => succeeded(reference.id),
+        AttemptOutcome::Declined { code } | AttemptOutcome::Rejected { code, replayed: true } => {
+            failed(code, None)
+        }
+        AttemptOutcome::Rejected { code, replayed: false } if !may_have_arrived => failed(code, None),
+        clean if clean.leaves_nothing() && !may_have_arrived => {
+            to(&State::Pending, NextStep::RetryLater { may_have_arrived: false })
+        }
+        open @ (AttemptOutcome::NotSent
+        | AttemptOutcome::NotExecuted { .. }
+        | AttemptOutcome::Rejected { .. }
+        | AttemptOutcome::Processing { .. }
+        | AttemptOutcome::RequiresAction { .. }
+        | AttemptOutcome::Unknown(_)) => {
             let (next, review) = open.follow_up();
-            // Taken on by the processor: what it is waiting for is known.
-            let state = if matches!(open, Outcome::Processing { .. }) { state } else { &State::Unknown };
+            // The processor has accepted the refund, so its effect is not unknown.
+            let state =
+                if matches!(open, AttemptOutcome::Processing { .. }) { state } else { &State::Unknown };
             Decision { review, ..to(state, next) }
         }
     }
 }
 
-/// The end of a look-up of what has not ended here.
-fn looked_up(state: &State, finding: Finding, deadlines: Deadlines) -> Decision {
-    match finding {
-        Finding::Found { outcome: Outcome::Succeeded(receipt), .. } => succeeded(receipt.id),
-        Finding::Found { outcome: Outcome::Declined { code }, object } => failed(code, Some(object)),
-        Finding::Found { outcome, .. } => {
+/// Decides the end of a look-up while the state is open.
+fn looked_up(state: &State, result: LookupResult, conditions: CallConditions) -> Decision {
+    match result {
+        LookupResult::Found { outcome: AttemptOutcome::Succeeded(reference), .. } => succeeded(reference.id),
+        LookupResult::Found { outcome: AttemptOutcome::Declined { code }, object } => {
+            failed(code, Some(object))
+        }
+        LookupResult::Found { outcome, .. } => {
             let (next, review) = outcome.found_open();
             Decision { review, ..to(state, next) }
         }
-        Finding::Missing | Finding::Unanswered(_) => match deadlines.look_again(&finding) {
-            Ok(Next::Retry { .. }) => to(state, Next::Retry { in_doubt: *state == State::Unknown }),
-            Ok(next) => to(state, next),
-            Err(Exhausted) => Decision { review: Some(Reason::NotFound), ..to(&State::Unknown, Next::Rest) },
-        },
+        LookupResult::NotFound | LookupResult::Unanswered(_) => {
+            match conditions.look_again(result.found_nothing()) {
+                Ok(NextStep::RetryLater { .. }) => {
+                    to(state, NextStep::RetryLater { may_have_arrived: *state == State::Unknown })
+                }
+                Ok(next) => to(state, next),
+                Err(LookupsExhausted) => {
+                    Decision { review: Some(Reason::NotFound), ..to(&State::Unknown, NextStep::Stop) }
+                }
+            }
+        }
     }
 }
 
-/// What is heard of a refund that has ended, and changes nothing.
+/// Decides about an outcome that does not change a refund which has ended.
 fn ended(
     state: &State,
-    outcome: &Outcome,
+    outcome: &AttemptOutcome,
     contradicts: bool,
     superseded: bool,
 ) -> Result<Decision, Rejection> {
@@ -214,19 +238,19 @@ fn ended(
     }
 }
 
-fn to(state: &State, next: Next) -> Decision {
+fn to(state: &State, next: NextStep) -> Decision {
     Decision { state: state.clone(), next, review: None }
 }
 
 fn succeeded(id: String) -> Decision {
-    to(&State::Succeeded { id }, Next::Rest)
+    to(&State::Succeeded { id }, NextStep::Stop)
 }
 
 fn failed(code: String, id: Option<String>) -> Decision {
-    Decision { review: Some(Reason::RefundFailed), ..to(&State::Failed { code, id }, Next::Rest) }
+    Decision { review: Some(Reason::RefundFailed), ..to(&State::Failed { code, id }, NextStep::Stop) }
 }
 
 fn returned(code: String, id: String) -> Decision {
-    let failed = to(&State::Failed { code, id: Some(id) }, Next::Rest);
+    let failed = to(&State::Failed { code, id: Some(id) }, NextStep::Stop);
     Decision { review: Some(Reason::RefundReturned), ..failed }
 }

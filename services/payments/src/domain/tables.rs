@@ -1,10 +1,10 @@
-//! The tables' corners that a reader may doubt, one by one.
+//! Examples from the decision tables: the pairs of state and input that are easy to get wrong.
 
 use contracts::Currency;
 
 use super::payment::{Input, Payment, State, decide};
 use super::review::Reason;
-use super::{Doubt, Fee, Next, Outcome, ProcessorReference, Rejection};
+use super::{AttemptOutcome, Fee, NextStep, ProcessorReference, Rejection, UnknownReason};
 
 fn fee() -> Fee {
     Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: Currency::Eur }
@@ -14,13 +14,13 @@ fn payment(state: State) -> Payment {
     Payment { state, cancel_requested: false }
 }
 
-fn after(state: State, outcome: Outcome) -> State {
+fn after(state: State, outcome: AttemptOutcome) -> State {
     decide(&payment(state), Input::Settled { outcome, superseded: false }).unwrap().payment.state
 }
 
 #[test]
 fn a_key_in_use_is_no_proof_that_nothing_happened() {
-    let refused = |status| Outcome::NotExecuted { status, retry_after: None };
+    let refused = |status| AttemptOutcome::NotExecuted { status, retry_after: None };
     assert_eq!(after(State::Capturing, refused(409)), State::Unknown);
     assert_eq!(after(State::Capturing, refused(429)), State::Requested);
     assert_eq!(after(State::Unknown, refused(429)), State::Unknown);
@@ -28,7 +28,7 @@ fn a_key_in_use_is_no_proof_that_nothing_happened() {
 
 #[test]
 fn a_rejection_ends_a_doubt_only_as_the_keys_own_answer() {
-    let rejected = |replayed| Outcome::Rejected { code: "no".to_owned(), replayed };
+    let rejected = |replayed| AttemptOutcome::Rejected { code: "no".to_owned(), replayed };
     let declined = State::Declined { code: "no".to_owned() };
     assert_eq!(after(State::Capturing, rejected(false)), declined);
     assert_eq!(after(State::Unknown, rejected(false)), State::Unknown);
@@ -38,14 +38,20 @@ fn a_rejection_ends_a_doubt_only_as_the_keys_own_answer() {
 #[test]
 fn what_no_retry_can_clear_up_is_looked_up_or_left_to_people() {
     for (doubt, next) in [
-        (Doubt::NoAnswer, (Next::Retry { in_doubt: true }, None)),
-        (Doubt::ServerError { status: 503, replayed: false }, (Next::Retry { in_doubt: true }, None)),
-        (Doubt::ServerError { status: 500, replayed: true }, (Next::LookLater { in_vain: false }, None)),
-        (Doubt::OtherAmount, (Next::Rest, Some(Reason::OtherAmount))),
-        (Doubt::KeyMismatch, (Next::Rest, Some(Reason::KeyMismatch))),
-        (Doubt::DoneTwice, (Next::Rest, Some(Reason::Contradicted))),
+        (UnknownReason::NoResponse, (NextStep::RetryLater { may_have_arrived: true }, None)),
+        (
+            UnknownReason::ServerError { status: 503, replayed: false },
+            (NextStep::RetryLater { may_have_arrived: true }, None),
+        ),
+        (
+            UnknownReason::ServerError { status: 500, replayed: true },
+            (NextStep::LookUpLater { found_nothing: false }, None),
+        ),
+        (UnknownReason::AmountMismatch, (NextStep::Stop, Some(Reason::OtherAmount))),
+        (UnknownReason::KeyMismatch, (NextStep::Stop, Some(Reason::KeyMismatch))),
+        (UnknownReason::Duplicate, (NextStep::Stop, Some(Reason::Contradicted))),
     ] {
-        let input = Input::Settled { outcome: Outcome::Unknown(doubt), superseded: false };
+        let input = Input::Settled { outcome: AttemptOutcome::Unknown(doubt), superseded: false };
         let decision = decide(&payment(State::Capturing), input).unwrap();
         assert_eq!((decision.next, decision.review), next, "{doubt}");
     }
@@ -54,18 +60,18 @@ fn what_no_retry_can_clear_up_is_looked_up_or_left_to_people() {
 #[test]
 fn an_answer_that_denies_what_was_told_is_noticed() {
     let taken = |id: &str| {
-        Outcome::Succeeded(ProcessorReference { id: id.to_owned(), charge: None, fee: Some(fee()) })
+        AttemptOutcome::Succeeded(ProcessorReference { id: id.to_owned(), charge: None, fee: Some(fee()) })
     };
     let captured =
         State::Captured(ProcessorReference { id: "pi_1".to_owned(), charge: None, fee: Some(fee()) });
-    let declined = Outcome::Declined { code: "no".to_owned() };
+    let declined = AttemptOutcome::Declined { code: "no".to_owned() };
     for (state, outcome, rejection) in [
         (captured.clone(), taken("pi_1"), Rejection::Ended),
         (captured.clone(), taken("pi_2"), Rejection::Contradicted),
         (captured.clone(), declined, Rejection::Contradicted),
-        (captured, Outcome::NotSent, Rejection::Ended),
+        (captured, AttemptOutcome::NotSent, Rejection::Ended),
         (State::Cancelled, taken("pi_1"), Rejection::Contradicted),
-        (State::Cancelled, Outcome::NotSent, Rejection::Ended),
+        (State::Cancelled, AttemptOutcome::NotSent, Rejection::Ended),
     ] {
         let input = Input::Settled { outcome, superseded: false };
         assert_eq!(decide(&payment(state), input), Err(rejection));

@@ -1,123 +1,117 @@
-//! Reads an answer. When in doubt it says so: a wrong "it was not done" charges a card twice.
+//! Reads a response of the processor as the outcome of an attempt.
+//!
+//! A response that is not clear gives `Unknown`. Because a wrong "not charged" leads to a second charge, only a response
+//! of the documented form proves that a request had no effect.
 
-use std::time::Duration;
+use serde::Deserialize;
 
-use contracts::Money;
+use super::objects::{ErrorBody, Listed, Object};
+use super::response::{Movement, ProcessorResponse};
+use crate::domain::{AttemptOutcome, LookupResult, UnknownReason};
 
-use super::objects::{Listed, Object, Refusal};
-use crate::domain::{Doubt, Finding, Outcome};
+const UNREADABLE_OBJECT: AttemptOutcome = AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 200 });
 
-/// What came back, if anything.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// No connection was made, so nothing was sent.
-    NotSent,
-    /// The request went out, or may have; no whole answer came.
-    Lost,
-    /// A whole answer.
-    Reply {
-        /// The HTTP status.
-        status: u16,
-        /// It is the key's stored answer (`Idempotent-Replayed`).
-        replayed: bool,
-        /// `Retry-After`, if it is a number of seconds.
-        retry_after: Option<Duration>,
-        /// The body.
-        body: Vec<u8>,
-    },
-}
-
-impl Answer {
-    /// Whether whoever sent it is well: a stored failure tells of another day.
-    pub(super) fn shows_health(&self) -> bool {
-        match self {
-            Self::NotSent | Self::Lost => false,
-            Self::Reply { status, replayed, .. } => *status < 500 || *replayed,
+/// Reads the response to a request for `movement`.
+pub fn classify(movement: Movement, response: &ProcessorResponse) -> AttemptOutcome {
+    match response {
+        ProcessorResponse::Received { status: 200, body, .. } => {
+            Object::read(body).and_then(|object| object.outcome(movement)).unwrap_or(UNREADABLE_OBJECT)
+        }
+        ProcessorResponse::NotSent | ProcessorResponse::Lost | ProcessorResponse::Received { .. } => {
+            classify_error(response)
         }
     }
 }
 
-/// What was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// To charge so much.
-    Charge(Money),
-    /// To give back so much.
-    Refund(Money),
-}
-
-impl Asked {
-    pub(super) fn amount(self) -> Money {
-        match self {
-            Self::Charge(amount) | Self::Refund(amount) => amount,
+/// Reads a response that has no object.
+fn classify_error(response: &ProcessorResponse) -> AttemptOutcome {
+    let (status, replayed, retry_after, body) = match response {
+        ProcessorResponse::NotSent => return AttemptOutcome::NotSent,
+        ProcessorResponse::Lost => return AttemptOutcome::Unknown(UnknownReason::NoResponse),
+        ProcessorResponse::Received { status, replayed, retry_after, body } => {
+            (*status, *replayed, *retry_after, body)
         }
-    }
-}
-
-/// What the answer says about what was asked.
-pub fn classify(asked: Asked, answer: &Answer) -> Outcome {
-    match answer {
-        Answer::Reply { status: status @ 200, body, .. } => Object::read(body)
-            .and_then(|object| object.outcome(asked))
-            .unwrap_or(Outcome::Unknown(Doubt::Unreadable { status: *status })),
-        Answer::NotSent | Answer::Lost | Answer::Reply { .. } => classify_other(answer),
-    }
-}
-
-/// What an answer says that brings nothing of what was asked for.
-pub(super) fn classify_other(answer: &Answer) -> Outcome {
-    let (status, replayed, retry_after, body) = match answer {
-        Answer::NotSent => return Outcome::NotSent,
-        Answer::Lost => return Outcome::Unknown(Doubt::NoAnswer),
-        Answer::Reply { status, replayed, retry_after, body } => (*status, *replayed, *retry_after, body),
     };
     match status {
-        // A status alone may come from anything on the way; with an error of the protocol it is the processor's.
-        400 | 402 | 404 => match serde_json::from_slice::<Refusal>(body) {
-            Ok(Refusal { error }) if error.r#type == "idempotency_error" => {
-                Outcome::Unknown(Doubt::KeyMismatch)
+        // A proxy could send the status alone. An error body of the protocol proves that the processor sent it.
+        400 | 402 | 404 => match serde_json::from_slice::<ErrorBody>(body) {
+            Ok(ErrorBody { error }) if error.r#type == "idempotency_error" => {
+                AttemptOutcome::Unknown(UnknownReason::KeyMismatch)
             }
-            Ok(Refusal { error }) if status == 402 => Outcome::Declined { code: error.code() },
-            Ok(Refusal { error }) => Outcome::Rejected { code: error.code(), replayed },
-            Err(_) => Outcome::Unknown(Doubt::Unreadable { status }),
+            Ok(ErrorBody { error }) if status == 402 => AttemptOutcome::Declined { code: error.code() },
+            Ok(ErrorBody { error }) => AttemptOutcome::Rejected { code: error.code(), replayed },
+            Err(_) => AttemptOutcome::Unknown(UnknownReason::Unreadable { status }),
         },
-        401 | 403 | 409 | 429 => Outcome::NotExecuted { status, retry_after },
-        500.. => Outcome::Unknown(Doubt::ServerError { status, replayed }),
-        _ => Outcome::Unknown(Doubt::Unreadable { status }),
+        401 | 403 | 409 | 429 => AttemptOutcome::NotExecuted { status, retry_after },
+        500.. => AttemptOutcome::Unknown(UnknownReason::ServerError { status, replayed }),
+        _ => AttemptOutcome::Unknown(UnknownReason::Unreadable { status }),
     }
 }
 
-/// What everything that bears our mark says together. One request of ours has taken effect once, or not at all; more
-/// than that is nothing that a program can put right.
-pub(super) fn classify_found(asked: Asked, found: Vec<Listed>) -> Finding {
+/// Reads all objects that carry the tag of one payment or refund.
+///
+/// One request takes effect once or not at all. Several effects give `Duplicate`, and an operator must look.
+pub(super) fn classify_found(movement: Movement, found: Vec<Listed>) -> LookupResult {
     let read = |item: Listed| {
         let object = item.id.clone();
-        let unreadable = Outcome::Unknown(Doubt::Unreadable { status: 200 });
-        (object, item.into_object().outcome(asked).unwrap_or(unreadable))
+        (object, item.into_object().outcome(movement).unwrap_or(UNREADABLE_OBJECT))
     };
     let mut found: Vec<_> = found.into_iter().map(read).collect();
-    found.sort_by_key(|(_, outcome)| weight(outcome));
-    let done = found.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Succeeded(_))).count();
+    found.sort_by_key(|(_, outcome)| rank(outcome));
+    let succeeded =
+        found.iter().filter(|(_, outcome)| matches!(outcome, AttemptOutcome::Succeeded(_))).count();
     match found.into_iter().next() {
-        None => Finding::Missing,
-        Some((object, _)) if done > 1 => {
-            Finding::Found { object, outcome: Outcome::Unknown(Doubt::DoneTwice) }
+        None => LookupResult::NotFound,
+        Some((object, _)) if succeeded > 1 => {
+            LookupResult::Found { object, outcome: AttemptOutcome::Unknown(UnknownReason::Duplicate) }
         }
-        Some((_, outcome @ Outcome::Unknown(Doubt::Unreadable { .. }))) => Finding::Unanswered(outcome),
-        Some((object, outcome)) => Finding::Found { object, outcome },
+        Some((_, outcome @ AttemptOutcome::Unknown(UnknownReason::Unreadable { .. }))) => {
+            LookupResult::Unanswered(outcome)
+        }
+        Some((object, outcome)) => LookupResult::Found { object, outcome },
     }
 }
 
-/// What decides comes first: what nobody expected, then what was done, then what may still be.
-fn weight(outcome: &Outcome) -> u8 {
+/// Sorts outcomes: the lowest rank decides. Unknown states come first, then effects, then states that may still change.
+fn rank(outcome: &AttemptOutcome) -> u8 {
     match outcome {
-        Outcome::Unknown(_) => 0,
-        Outcome::Succeeded(_) => 1,
-        Outcome::Processing { .. } => 2,
-        Outcome::RequiresAction { .. } => 3,
-        Outcome::Declined { .. }
-        | Outcome::NotSent
-        | Outcome::NotExecuted { .. }
-        | Outcome::Rejected { .. } => 4,
+        AttemptOutcome::Unknown(_) => 0,
+        AttemptOutcome::Succeeded(_) => 1,
+        AttemptOutcome::Processing { .. } => 2,
+        AttemptOutcome::RequiresAction { .. } => 3,
+        AttemptOutcome::Declined { .. }
+        | AttemptOutcome::NotSent
+        | AttemptOutcome::NotExecuted { .. }
+        | AttemptOutcome::Rejected { .. } => 4,
     }
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The objects, newest first.
+    pub items: Vec<Listed>,
+    /// The cursor of the next page; `None` on the last page.
+    pub next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    data: Vec<Object>,
+    has_more: bool,
+}
+
+/// Reads a page of a list. The error is the outcome of the request.
+pub(super) fn read_page(response: &ProcessorResponse) -> Result<Page, AttemptOutcome> {
+    let ProcessorResponse::Received { status: 200, body, .. } = response else {
+        return Err(classify_error(response));
+    };
+    let List { data, has_more } = serde_json::from_slice(body).map_err(|_| UNREADABLE_OBJECT)?;
+    let next = match data.last() {
+        Some(last) if has_more => Some(last.id.clone()),
+        // Without an object there is no cursor for the next page.
+        None if has_more => return Err(UNREADABLE_OBJECT),
+        Some(_) | None => None,
+    };
+    Ok(Page { items: data.into_iter().map(Listed::from).collect(), next })
 }

@@ -1,21 +1,24 @@
-//! The card processor, as payments sees it: Stripe's `PaymentIntents` and refunds.
+//! The client of the card processor: Stripe's `PaymentIntents` and refunds.
 //!
-//! What is sent ([`Forms`]) is fixed when it is wished for; [`Processor`] carries it over once and never repeats it by
-//! itself; what comes back is read by one pure function ([`classify`]). Everything between the three is a row.
+//! [`RequestBodies`] writes the bytes of a request once, when a charge or refund is accepted. [`Processor`] sends a
+//! request and never repeats it by itself, because each attempt must be counted in the table `processor_call`.
+//! [`classify`] reads the response. This module knows no tables.
 
-mod books;
+mod circuit_breaker;
 mod classify;
-mod client;
-mod forms;
-mod gate;
-mod objects;
 #[cfg(test)]
-mod table;
+mod classify_tests;
+mod client;
+mod look_up;
+mod objects;
+mod request_bodies;
+mod response;
 
-pub(crate) use books::SKEW;
-pub use books::{LookUp, Place};
-pub use classify::{Answer, Asked, classify};
-pub use client::{Manners, Processor, ProcessorError, Request};
-pub use forms::{Forms, Mark};
-pub use gate::Breaker;
-pub use objects::{Listed, Page};
+pub use circuit_breaker::BreakerSettings;
+pub use classify::{Page, classify};
+pub use client::{ClientSettings, Processor, ProcessorError, Request};
+pub(crate) use look_up::MAX_CLOCK_SKEW;
+pub use look_up::{LookUp, LookupScope};
+pub use objects::Listed;
+pub use request_bodies::{ObjectTag, RequestBodies};
+pub use response::{Movement, ProcessorResponse};

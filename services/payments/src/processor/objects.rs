@@ -1,33 +1,33 @@
-//! The processor's objects, as much of them as is read here.
+//! The processor's objects. Only the members that this service needs are read.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::classify::{Answer, Asked, classify_other};
-use crate::domain::{Doubt, Fee, Outcome, ProcessorReference};
+use super::response::Movement;
+use crate::domain::{AttemptOutcome, Fee, ProcessorReference, UnknownReason};
 
-/// As much of a payment intent or a refund as tells its outcome.
+/// A `PaymentIntent` or a refund, with the members that tell its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Object {
-    id: String,
+    pub(super) id: String,
     #[serde(rename = "object")]
     kind: String,
     amount: i64,
-    /// Of an intent: what was really taken.
+    /// Of a `PaymentIntent`: the amount that was charged.
     amount_received: Option<i64>,
     currency: String,
     status: String,
     created: Option<i64>,
     metadata: Option<Metadata>,
-    /// Of an intent: an id, or the whole charge where it is expanded.
+    /// Of a `PaymentIntent`: an id, or the expanded charge.
     latest_charge: Option<Value>,
-    /// Of a refund.
+    /// Of a refund: its charge.
     charge: Option<Value>,
-    /// Of a refund.
+    /// Of a refund: its `PaymentIntent`.
     payment_intent: Option<Value>,
     failure_reason: Option<String>,
-    last_payment_error: Option<Failure>,
+    last_payment_error: Option<ErrorDetail>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -37,18 +37,19 @@ struct Metadata {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Refusal {
-    pub(super) error: Failure,
+pub(super) struct ErrorBody {
+    pub(super) error: ErrorDetail,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Failure {
+pub(super) struct ErrorDetail {
     pub(super) r#type: String,
     code: Option<String>,
     decline_code: Option<String>,
 }
 
-impl Failure {
+impl ErrorDetail {
+    /// The most specific code of the error.
     pub(super) fn code(self) -> String {
         self.decline_code.or(self.code).unwrap_or(self.r#type)
     }
@@ -59,94 +60,98 @@ impl Object {
         serde_json::from_slice(body).ok()
     }
 
-    /// `None` if it is not what was asked for.
-    pub(super) fn outcome(self, asked: Asked) -> Option<Outcome> {
-        let wanted = asked.amount();
-        if self.amount != wanted.amount || !self.currency.eq_ignore_ascii_case(wanted.currency.code()) {
-            return Some(Outcome::Unknown(Doubt::OtherAmount));
+    /// Reads the outcome of a request for `movement`. Returns `None` if the object is of another kind or has an unknown
+    /// status.
+    pub(super) fn outcome(self, movement: Movement) -> Option<AttemptOutcome> {
+        let requested = movement.amount();
+        if self.amount != requested.amount || !self.currency.eq_ignore_ascii_case(requested.currency.code()) {
+            return Some(AttemptOutcome::Unknown(UnknownReason::AmountMismatch));
         }
-        match asked {
-            Asked::Charge(_) if self.kind == "payment_intent" => self.charged(),
-            Asked::Refund(_) if self.kind == "refund" => self.refunded(),
-            Asked::Charge(_) | Asked::Refund(_) => None,
+        match movement {
+            Movement::Charge(_) if self.kind == "payment_intent" => self.charged(),
+            Movement::Refund(_) if self.kind == "refund" => self.refunded(),
+            Movement::Charge(_) | Movement::Refund(_) => None,
         }
     }
 
-    fn charged(self) -> Option<Outcome> {
+    fn charged(self) -> Option<AttemptOutcome> {
         match self.status.as_str() {
             "succeeded" if self.amount_received != Some(self.amount) => {
-                Some(Outcome::Unknown(Doubt::OtherAmount))
+                Some(AttemptOutcome::Unknown(UnknownReason::AmountMismatch))
             }
             "succeeded" => {
                 let charge = self.latest_charge.as_ref().and_then(id_of);
                 let fee = self.latest_charge.as_ref().and_then(fee_of);
-                Some(Outcome::Succeeded(ProcessorReference { id: self.id, charge, fee }))
+                Some(AttemptOutcome::Succeeded(ProcessorReference { id: self.id, charge, fee }))
             }
-            "processing" => Some(Outcome::Processing { object: Some(self.id) }),
-            // Nobody is there to act or to confirm, whatever it waits for.
-            "requires_action" | "requires_confirmation" => Some(Outcome::RequiresAction { intent: self.id }),
-            // Confirmed and back to waiting for a card: the card was refused. Without a refusal it has just been made,
-            // and may still be confirmed by the request that made it.
+            "processing" => Some(AttemptOutcome::Processing { object: Some(self.id) }),
+            // The customer is absent, so nobody can act or confirm.
+            "requires_action" | "requires_confirmation" => {
+                Some(AttemptOutcome::RequiresAction { payment_intent: self.id })
+            }
+            // With an error, the card was declined after the confirmation. Without one, the object is new, and the
+            // request that created it may still confirm it.
             "requires_payment_method" => Some(match self.last_payment_error {
-                Some(failure) => Outcome::Declined { code: failure.code() },
-                None => Outcome::RequiresAction { intent: self.id },
+                Some(failure) => AttemptOutcome::Declined { code: failure.code() },
+                None => AttemptOutcome::RequiresAction { payment_intent: self.id },
             }),
-            "canceled" => Some(Outcome::Declined { code: "canceled".to_owned() }),
+            "canceled" => Some(AttemptOutcome::Declined { code: "canceled".to_owned() }),
             _ => None,
         }
     }
 
-    fn refunded(self) -> Option<Outcome> {
+    fn refunded(self) -> Option<AttemptOutcome> {
         match self.status.as_str() {
             "succeeded" => {
                 let charge = self.charge.as_ref().and_then(id_of);
-                Some(Outcome::Succeeded(ProcessorReference { id: self.id, charge, fee: None }))
+                Some(AttemptOutcome::Succeeded(ProcessorReference { id: self.id, charge, fee: None }))
             }
-            "pending" | "requires_action" => Some(Outcome::Processing { object: Some(self.id) }),
+            "pending" | "requires_action" => Some(AttemptOutcome::Processing { object: Some(self.id) }),
             "failed" | "canceled" => {
                 let code = self.failure_reason.unwrap_or(self.status);
-                Some(Outcome::Declined { code })
+                Some(AttemptOutcome::Declined { code })
             }
             _ => None,
         }
     }
 }
 
+/// Reads the id of a member that is an id or an expanded object.
 fn id_of(reference: &Value) -> Option<String> {
     let id = if reference.is_object() { reference.get("id")? } else { reference };
     id.as_str().map(str::to_owned)
 }
 
-/// Known once the balance transaction is made, and told only where it is expanded.
+/// Reads the fee of an expanded charge. It is missing until the processor has made the balance transaction.
 fn fee_of(charge: &Value) -> Option<Fee> {
-    let entry = charge.get("balance_transaction")?;
+    let transaction = charge.get("balance_transaction")?;
     Some(Fee {
-        balance_transaction: entry.get("id")?.as_str()?.to_owned(),
-        amount: entry.get("fee")?.as_i64()?,
-        currency: entry.get("currency")?.as_str()?.to_ascii_uppercase().parse().ok()?,
+        balance_transaction: transaction.get("id")?.as_str()?.to_owned(),
+        amount: transaction.get("fee")?.as_i64()?,
+        currency: transaction.get("currency")?.as_str()?.to_ascii_uppercase().parse().ok()?,
     })
 }
 
-/// An entry of a list.
+/// An object of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The processor's name of it.
+    /// The processor's id of the object.
     pub id: String,
-    /// The payment's or refund's id here, if it is ours.
+    /// The reference in its metadata. On our objects: the id of the payment or refund.
     pub reference: Option<String>,
-    /// The deployment that asked for it, if it bears one's name.
+    /// The deployment in its metadata.
     pub deployment: Option<String>,
-    /// In minor units.
+    /// Minor units.
     pub amount: i64,
-    /// Of a payment intent: what was really taken.
+    /// Of a `PaymentIntent`: the amount that was charged.
     pub received: Option<i64>,
-    /// As the processor writes it, in lower case.
+    /// ISO 4217, lower case.
     pub currency: String,
-    /// As the processor has it, for instance `succeeded`.
+    /// The processor's status, for instance `succeeded`.
     pub status: String,
     /// By the processor's clock.
     pub created: Option<DateTime<Utc>>,
-    /// Of a refund: the processor's name of the payment intent.
+    /// Of a refund: the id of its `PaymentIntent`.
     pub payment_intent: Option<String>,
     object: Object,
 }
@@ -173,33 +178,4 @@ impl From<Object> for Listed {
             object,
         }
     }
-}
-
-/// A page of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// Newest first.
-    pub items: Vec<Listed>,
-    /// Where the next page begins; `None` if this is the last.
-    pub next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    data: Vec<Object>,
-    has_more: bool,
-}
-
-/// A page, or what came instead.
-pub(super) fn read_page(answer: &Answer) -> Result<Page, Outcome> {
-    let Answer::Reply { status: 200, body, .. } = answer else { return Err(classify_other(answer)) };
-    let unreadable = || Outcome::Unknown(Doubt::Unreadable { status: 200 });
-    let List { data, has_more } = serde_json::from_slice(body).map_err(|_| unreadable())?;
-    let next = match data.last() {
-        Some(last) if has_more => Some(last.id.clone()),
-        // More, and nothing to go on from: read like this, it would never end.
-        None if has_more => return Err(unreadable()),
-        Some(_) | None => None,
-    };
-    Ok(Page { items: data.into_iter().map(Listed::from).collect(), next })
 }

@@ -1,4 +1,4 @@
-//! What a comparison has shown, for people and for machines.
+//! The report of a reconciliation, as text for operators and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,16 +6,16 @@ use std::fmt::Write;
 use runtime::table::{shown, table};
 use serde::Serialize;
 
-use super::books::Kind;
+use crate::domain::CallKind;
 
-/// How often each verdict was given.
+/// The number of objects with each verdict.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub(super) matched: usize,
     pub(super) pending: usize,
     pub(super) young: usize,
     pub(super) foreign: usize,
-    /// A person has answered for the difference.
+    /// An operator has resolved the difference.
     pub(super) accepted: usize,
     pub(super) unsettled: usize,
     pub(super) denied: usize,
@@ -25,21 +25,21 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Whether the books say the same.
+    /// Returns whether no difference is left.
     fn agree(&self) -> bool {
         self.unsettled + self.denied + self.missing_here + self.missing_there + self.amount_differs == 0
     }
 
-    /// Name, number, and what is done about it.
+    /// Returns name, number and consequence of each verdict.
     fn lines(&self) -> [(&'static str, usize, &'static str); 10] {
         [
             ("matched", self.matched, ""),
-            ("pending", self.pending, "neither knows yet"),
-            ("young", self.young, "too new to tell"),
-            ("foreign", self.foreign, "not of this deployment"),
-            ("accepted", self.accepted, "people have answered for it"),
-            ("unsettled", self.unsettled, "looked up now"),
-            ("denied here", self.denied, "looked up now; then in review"),
+            ("pending", self.pending, "open on both sides"),
+            ("young", self.young, "younger than the grace period"),
+            ("foreign", self.foreign, "of another deployment"),
+            ("accepted", self.accepted, "resolved by an operator"),
+            ("unsettled", self.unsettled, "look-up requested"),
+            ("denied here", self.denied, "look-up requested; a review may follow"),
             ("missing here", self.missing_here, "in review"),
             ("missing there", self.missing_there, "in review"),
             ("different amount", self.amount_differs, "in review"),
@@ -47,36 +47,34 @@ impl Counts {
     }
 }
 
-/// One object on which the books do not agree.
+/// One object whose records differ.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     pub(super) what: &'static str,
     pub(super) kind: &'static str,
-    /// Ours, if we have it.
+    /// Our id, if there is a row.
     pub(super) id: Option<String>,
-    /// The processor's name of it, if it has one.
+    /// The processor's id, if it is known.
     pub(super) processor_id: Option<String>,
-    /// In minor units, ours before the processor's.
+    /// Minor units.
     pub(super) amount: i64,
     pub(super) currency: String,
 }
 
-/// A whole round.
+/// The report.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     pub(super) since: String,
     pub(super) until: String,
     pub(super) deployment: String,
-    pub(super) agrees: bool,
-    pub(super) counts: BTreeMap<&'static str, Counts>,
+    pub(crate) agrees: bool,
+    pub(crate) counts: BTreeMap<&'static str, Counts>,
     pub(super) differences: Vec<Difference>,
-    /// Orphans that were given back by this round.
-    pub(super) orphans_refunded: usize,
 }
 
 impl Report {
     pub(super) fn new(since: String, until: String, deployment: &str) -> Self {
-        let counts = [Kind::Charge, Kind::Refund].map(|kind| (plural(kind), Counts::default()));
+        let counts = [CallKind::Charge, CallKind::Refund].map(|kind| (plural(kind), Counts::default()));
         Self {
             since,
             until,
@@ -84,21 +82,20 @@ impl Report {
             agrees: true,
             counts: BTreeMap::from(counts),
             differences: Vec::new(),
-            orphans_refunded: 0,
         }
     }
 
-    pub(super) fn count(&mut self, kind: Kind) -> &mut Counts {
+    pub(super) fn count(&mut self, kind: CallKind) -> &mut Counts {
         self.counts.entry(plural(kind)).or_default()
     }
 
-    /// Draws the conclusion.
+    /// Sets `agrees` from the counts.
     pub(super) fn concluded(mut self) -> Self {
         self.agrees = self.counts.values().all(Counts::agree);
         self
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let columns: Vec<_> = self.counts.values().map(Counts::lines).collect();
         let mut heading = vec![""];
         heading.extend(self.counts.keys());
@@ -118,23 +115,21 @@ impl Report {
             let Difference { what, kind, id, processor_id, amount, currency } = difference;
             let id = id.as_deref().unwrap_or("-");
             let processor_id = shown(processor_id.as_deref().unwrap_or("-"));
-            let _ = writeln!(text, "{what}: {kind} {id}, there {processor_id}, {amount} {}", shown(currency));
-        }
-        if self.orphans_refunded > 0 {
-            let _ = writeln!(text, "{} orphans given back", self.orphans_refunded);
+            let _ =
+                writeln!(text, "{what}: {kind} {id}, processor {processor_id}, {amount} {}", shown(currency));
         }
         text.push_str(if self.agrees {
-            "all agrees\n"
+            "the records agree\n"
         } else {
-            "the books differ: see payments review list\n"
+            "the records differ: see payments review list\n"
         });
         text
     }
 }
 
-fn plural(kind: Kind) -> &'static str {
+fn plural(kind: CallKind) -> &'static str {
     match kind {
-        Kind::Charge => "charges",
-        Kind::Refund => "refunds",
+        CallKind::Charge => "charges",
+        CallKind::Refund => "refunds",
     }
 }

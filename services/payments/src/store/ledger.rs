@@ -1,28 +1,28 @@
-//! The ledger's rows. The service's role can add to them and read them, and nothing else.
+//! The tables `ledger_transaction` and `ledger_entry`. The service's database role can only insert and read.
 
 use contracts::{Currency, PaymentId, RefundId, TenantId};
-use database::{Connection, Result, Tx};
+use database::{Connection, Result, Rows, Tx};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Array, BigInt, Nullable, SmallInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Nullable, SmallInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::unreadable;
 use crate::domain::ledger::{Account, Posting};
 
-/// A posting, and what it belongs to.
+/// A posting to insert.
 pub(crate) struct NewPosting<'a> {
     pub(crate) tenant: &'a TenantId,
     pub(crate) posting: Posting,
-    /// What the posting's kind happened to: it happens to it once.
+    /// The id of the payment, order, refund or balance transaction. Each kind is posted once for a cause.
     pub(crate) cause: String,
     pub(crate) payment: PaymentId,
     pub(crate) refund: Option<RefundId>,
 }
 
-/// Inserts it with its entries, unless it is there; `false` if nothing was inserted.
+/// Inserts a posting with its entries. Returns `false` if it is stored already, or if its amount is zero.
 pub(crate) async fn insert(tx: &mut Tx, new: NewPosting<'_>) -> Result<bool> {
     let entries = new.posting.entries();
     if entries.is_empty() {
@@ -34,27 +34,24 @@ pub(crate) async fn insert(tx: &mut Tx, new: NewPosting<'_>) -> Result<bool> {
         cause: new.cause,
         payment: new.payment.uuid(),
         refund: new.refund.map(RefundId::uuid),
-        line: (1..).take(entries.len()).collect(),
-        account: entries.iter().map(|entry| entry.account.name()).collect(),
-        currency: entries.iter().map(|entry| entry.amount.currency.code()).collect(),
-        amount: entries.iter().map(|entry| entry.amount.amount).collect(),
+        entries: Rows::default()
+            .column::<SmallInt, i16>("line", (1..).take(entries.len()))
+            .column::<Text, _>("account", entries.iter().map(|entry| entry.account.name()))
+            .column::<Text, _>("currency", entries.iter().map(|entry| entry.amount.currency.code()))
+            .column::<BigInt, _>("amount", entries.iter().map(|entry| entry.amount.amount)),
     };
     Ok(insert.execute(&mut &*tx).await? > 0)
 }
 
-/// One statement for both tables, so that a posting costs one round trip, and an entry never names another
-/// transaction's id.
-#[derive(QueryId)]
+/// Inserts into both tables with one statement. A posting therefore costs one round trip, and its entries always have
+/// the id of their own transaction.
 struct InsertPosting {
     tenant: String,
     kind: &'static str,
     cause: String,
     payment: Uuid,
     refund: Option<Uuid>,
-    line: Vec<i16>,
-    account: Vec<&'static str>,
-    currency: Vec<&'static str>,
-    amount: Vec<i64>,
+    entries: Rows,
 }
 
 impl QueryFragment<Pg> for InsertPosting {
@@ -74,22 +71,19 @@ impl QueryFragment<Pg> for InsertPosting {
         out.push_sql(
             ") ON CONFLICT DO NOTHING RETURNING id, tenant_id) \
              INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
-             SELECT posted.id, entry.line, posted.tenant_id, entry.account, entry.currency, entry.amount \
-             FROM posted, unnest(",
+             SELECT posted.id, given.line, posted.tenant_id, given.account, given.currency, given.amount \
+             FROM posted, ",
         );
-        out.push_bind_param::<Array<SmallInt>, _>(&self.line)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.account)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.currency)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.amount)?;
-        out.push_sql(") AS entry (line, account, currency, amount)");
-        Ok(())
+        self.entries.walk_ast(out.reborrow())
     }
 }
 
-/// What stands on one account of a tenant, in one currency.
+impl QueryId for InsertPosting {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+/// The balance of one account of a tenant, in one currency.
 pub(crate) struct Balance {
     pub(crate) account: Account,
     pub(crate) currency: Currency,
@@ -99,7 +93,7 @@ pub(crate) struct Balance {
     pub(crate) credit: i64,
 }
 
-/// Every account that this tenant has used, by account and currency.
+/// Returns the balance of each account that the tenant has used, sorted by account and currency.
 pub(crate) async fn balances(connection: &mut Connection, tenant: &TenantId) -> Result<Vec<Balance>> {
     #[derive(QueryableByName)]
     struct Row {

@@ -1,4 +1,4 @@
-//! The ledger as a whole, read as of one moment.
+//! The queries of `payments ledger verify`. They read one snapshot of the database and write nothing.
 
 use database::{Database, Result, Tx};
 use diesel::QueryableByName;
@@ -6,9 +6,8 @@ use diesel::sql_query;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 
-/// What the audit asks of the ledger, in the audit's own words; an answer is a sentence for each difference. The chain
-/// is not among it: it is computed anew.
-pub(crate) const QUESTIONS: [(&str, &str); 3] = [
+/// The checks: a name and a query. Each query is the text of an audit, and returns one sentence for each difference.
+pub(crate) const CHECKS: [(&str, &str); 3] = [
     (
         "every transaction sums to zero",
         include_str!("../../../../audits/payments/the_ledger_sums_to_zero.sql"),
@@ -23,26 +22,26 @@ pub(crate) const QUESTIONS: [(&str, &str); 3] = [
     ),
 ];
 
-/// A transaction that sees one moment only and writes nothing. Its statements may take their time.
-pub(crate) async fn moment(database: &Database) -> Result<Tx> {
+/// Begins a read-only transaction on one snapshot. Its statements may take 10 minutes each.
+pub(crate) async fn begin_snapshot(database: &Database) -> Result<Tx> {
     let mut tx = database.begin().await?;
     sql_query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut tx).await?;
     sql_query("SET LOCAL statement_timeout = '10min'").execute(&mut tx).await?;
     Ok(tx)
 }
 
-/// What a question finds wrong.
-pub(crate) async fn ask(tx: &mut Tx, question: &str) -> Result<Vec<String>> {
+/// Runs the query of a check and returns its differences.
+pub(crate) async fn differences(tx: &mut Tx, query: &str) -> Result<Vec<String>> {
     #[derive(QueryableByName)]
     struct Found {
         #[diesel(sql_type = Text)]
         violation: String,
     }
-    let found: Vec<Found> = sql_query(question).load(tx).await?;
+    let found: Vec<Found> = sql_query(query).load(tx).await?;
     Ok(found.into_iter().map(|row| row.violation).collect())
 }
 
-/// How much there is.
+/// The numbers of rows in the ledger.
 #[derive(Debug, Clone, Copy, QueryableByName)]
 pub(crate) struct Size {
     #[diesel(sql_type = BigInt)]
@@ -51,20 +50,9 @@ pub(crate) struct Size {
     pub(crate) entries: i64,
 }
 
+/// Counts the rows of the ledger.
 pub(crate) async fn size(tx: &mut Tx) -> Result<Size> {
     const SIZE: &str = "SELECT (SELECT count(*) FROM ledger_transaction) AS transactions, \
                                (SELECT count(*) FROM ledger_entry) AS entries";
     Ok(sql_query(SIZE).get_result(tx).await?)
-}
-
-/// What is in no chain although it was posted more than a minute ago, in sentences.
-pub(crate) async fn unsealed(tx: &mut Tx) -> Result<Vec<String>> {
-    const UNSEALED: &str = "\
-        SELECT format('transaction %s (%s of payment %s), posted at %s, is not sealed', posted.id, posted.kind, \
-                      posted.payment_id, posted.recorded_at) AS violation \
-          FROM ledger_transaction AS posted \
-         WHERE posted.recorded_at < clock_timestamp() - interval '1 minute' \
-           AND NOT EXISTS (SELECT FROM ledger_seal AS seal WHERE seal.transaction_id = posted.id) \
-         ORDER BY posted.id";
-    ask(tx, UNSEALED).await
 }

@@ -1,16 +1,17 @@
-//! All SQL of the service.
+//! All SQL of the service, one file for each table or question.
+//!
+//! Rows are read into typed values. A value that this release cannot read is an error, never a default.
 
-pub(crate) mod intents;
+pub(crate) mod calls;
 pub(crate) mod ledger;
 pub(crate) mod ledger_checks;
 pub(crate) mod payments;
 pub(crate) mod reconciliation;
 pub(crate) mod refunds;
 pub(crate) mod reviews;
-pub(crate) mod seals;
 pub(crate) mod webhook_events;
 
-/// The row is not one that this program writes.
+/// The error for a column whose value this release cannot read.
 fn unreadable(column: &str) -> database::Error {
     diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()
 }

@@ -1,4 +1,4 @@
-//! The payments' rows.
+//! The table `payment`.
 
 use chrono::{DateTime, Utc};
 use contracts::{Money, OperationId, OrderId, PaymentId, TenantId};
@@ -6,7 +6,6 @@ use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use edge::Page;
 use uuid::Uuid;
 
 use super::unreadable;
@@ -14,7 +13,7 @@ use crate::domain::payment::{Payment, State};
 use crate::domain::{Fee, ProcessorReference};
 use crate::schema::payment;
 
-/// A payment as it is stored.
+/// A stored payment.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = payment)]
 pub(crate) struct PaymentRow {
@@ -30,7 +29,7 @@ pub(crate) struct PaymentRow {
     processor_intent: Option<String>,
     processor_charge: Option<String>,
     pub(crate) refund_reserved: i64,
-    /// Its order is confirmed.
+    /// The order is confirmed.
     pub(crate) confirmed: bool,
     fee: Option<i64>,
     fee_currency: Option<String>,
@@ -56,7 +55,7 @@ impl PaymentRow {
         self.order_id.map(OrderId::from)
     }
 
-    /// The command that wants it; `None` if a message does.
+    /// The operation of the client's command; `None` if a message created the payment.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         self.operation_id.map(OperationId::from)
     }
@@ -65,12 +64,13 @@ impl PaymentRow {
         self.in_its_currency(self.amount)
     }
 
+    /// Returns an amount in minor units of the payment's currency.
     pub(crate) fn in_its_currency(&self, amount: i64) -> Result<Money> {
         let currency = self.currency.parse().map_err(|_| unreadable("payment.currency"))?;
         Ok(Money::new(amount, currency))
     }
 
-    /// What the processor keeps of it, once that is known.
+    /// The processor's fee, once it is known.
     fn fee(&self) -> Result<Option<Fee>> {
         let (Some(amount), Some(currency), Some(balance_transaction)) =
             (self.fee, &self.fee_currency, &self.fee_transaction)
@@ -81,7 +81,7 @@ impl PaymentRow {
         Ok(Some(Fee { balance_transaction: balance_transaction.clone(), amount, currency }))
     }
 
-    /// What a decision needs.
+    /// Reads the part that a decision needs.
     pub(crate) fn payment(&self) -> Result<Payment> {
         Ok(Payment { state: self.state()?, cancel_requested: self.cancel_requested })
     }
@@ -110,7 +110,7 @@ impl PaymentRow {
     }
 }
 
-/// A payment that is asked for.
+/// A payment to insert.
 pub(crate) struct NewPayment<'a> {
     pub(crate) id: PaymentId,
     pub(crate) tenant: &'a TenantId,
@@ -122,7 +122,7 @@ pub(crate) struct NewPayment<'a> {
     pub(crate) expires_at: DateTime<Utc>,
 }
 
-/// Inserts it, unless the payment, or one for the order, is there.
+/// Inserts a payment. Returns `false` if the payment, or another one of the order, exists.
 pub(crate) async fn insert(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
     let inserted = diesel::insert_into(payment::table)
         .values((
@@ -142,15 +142,16 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
     Ok(inserted == 1)
 }
 
-/// Locks the payments of these orders, in one order for everybody.
+/// Locks the payments of these orders, sorted by order id. Because all transactions sort, they cannot deadlock.
 pub(crate) async fn lock_of_orders(tx: &mut Tx, orders: &[Uuid]) -> Result<()> {
     let rows = payment::table.filter(payment::order_id.eq_any(orders)).order(payment::order_id);
     rows.select(payment::id).for_update().execute(tx).await?;
     Ok(())
 }
 
-/// Locks the payment of an order, if it has one. It may be another tenant's than the caller expects: none and a
-/// stranger's are not the same.
+/// Locks the payment of an order, if it has one.
+///
+/// The caller checks the tenant. Otherwise it could not distinguish "no payment" from "a payment of another tenant".
 pub(crate) async fn lock_of_order(tx: &mut Tx, order: OrderId) -> Result<Option<PaymentRow>> {
     let row = payment::table
         .filter(payment::order_id.eq(order.uuid()))
@@ -162,13 +163,13 @@ pub(crate) async fn lock_of_order(tx: &mut Tx, order: OrderId) -> Result<Option<
     Ok(row)
 }
 
-/// Locks a payment that is there.
+/// Locks a payment that exists.
 pub(crate) async fn lock(tx: &mut Tx, id: PaymentId) -> Result<PaymentRow> {
     let row = payment::table.find(id.uuid()).select(PaymentRow::as_select()).for_update();
     Ok(row.first(tx).await?)
 }
 
-/// Locks a payment of this tenant, if it is one.
+/// Locks a payment of this tenant, if it exists.
 pub(crate) async fn lock_of_tenant(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -185,7 +186,7 @@ pub(crate) async fn lock_of_tenant(
     Ok(row)
 }
 
-/// Locks the payment that this command wants, if it wants one.
+/// Locks the payment of an operation, if the operation created one.
 pub(crate) async fn lock_of_operation(tx: &mut Tx, operation: OperationId) -> Result<Option<PaymentRow>> {
     let row = payment::table
         .filter(payment::operation_id.eq(operation.uuid()))
@@ -197,35 +198,34 @@ pub(crate) async fn lock_of_operation(tx: &mut Tx, operation: OperationId) -> Re
     Ok(row)
 }
 
-/// Claims so much of its money for a refund. The row is locked; the database refuses more than was captured all the
-/// same.
+/// Reserves `amount` minor units for a refund. The row is locked. A constraint refuses more than the captured amount.
 pub(crate) async fn reserve(tx: &mut Tx, id: PaymentId, amount: i64) -> Result<()> {
-    let claimed = payment::refund_reserved.eq(payment::refund_reserved + amount);
+    let reserved = payment::refund_reserved.eq(payment::refund_reserved + amount);
     diesel::update(payment::table.find(id.uuid()))
-        .set((claimed, payment::updated_at.eq(clock_timestamp())))
+        .set((reserved, payment::updated_at.eq(clock_timestamp())))
         .execute(tx)
         .await?;
     Ok(())
 }
 
-/// What a decision has changed.
+/// The new values of a payment.
 pub(crate) struct Change<'a> {
     pub(crate) payment: &'a Payment,
     pub(crate) refund_reserved: i64,
     pub(crate) sequence: i64,
 }
 
-/// Writes it. The row is locked.
-pub(crate) async fn update(tx: &mut Tx, id: PaymentId, change: &Change<'_>) -> Result<()> {
-    let (state, code, receipt) = columns_of(&change.payment.state);
-    let fee = receipt.and_then(|receipt| receipt.fee.as_ref());
-    diesel::update(payment::table.find(id.uuid()))
+/// Updates a payment and returns the new row. The row is locked.
+pub(crate) async fn update(tx: &mut Tx, id: PaymentId, change: &Change<'_>) -> Result<PaymentRow> {
+    let (state, code, reference) = columns_of(&change.payment.state);
+    let fee = reference.and_then(|reference| reference.fee.as_ref());
+    let row = diesel::update(payment::table.find(id.uuid()))
         .set((
             payment::state.eq(state),
             payment::cancel_requested.eq(change.payment.cancel_requested),
             payment::decline_code.eq(code),
-            payment::processor_intent.eq(receipt.map(|receipt| &receipt.id)),
-            payment::processor_charge.eq(receipt.and_then(|receipt| receipt.charge.as_ref())),
+            payment::processor_intent.eq(reference.map(|reference| &reference.id)),
+            payment::processor_charge.eq(reference.and_then(|reference| reference.charge.as_ref())),
             payment::fee.eq(fee.map(|fee| fee.amount)),
             payment::fee_currency.eq(fee.map(|fee| fee.currency.code())),
             payment::fee_transaction.eq(fee.map(|fee| &fee.balance_transaction)),
@@ -233,12 +233,13 @@ pub(crate) async fn update(tx: &mut Tx, id: PaymentId, change: &Change<'_>) -> R
             payment::sequence.eq(change.sequence),
             payment::updated_at.eq(clock_timestamp()),
         ))
-        .execute(tx)
+        .returning(PaymentRow::as_returning())
+        .get_result(tx)
         .await?;
-    Ok(())
+    Ok(row)
 }
 
-/// Its order is confirmed. The row is locked.
+/// Marks the order of a payment as confirmed. The row is locked.
 pub(crate) async fn confirm(tx: &mut Tx, id: PaymentId) -> Result<()> {
     diesel::update(payment::table.find(id.uuid()))
         .set((payment::confirmed.eq(true), payment::updated_at.eq(clock_timestamp())))
@@ -251,14 +252,14 @@ fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&ProcessorRe
     match state {
         State::Requested => ("requested", None, None),
         State::Capturing => ("capturing", None, None),
-        State::Captured(receipt) => ("captured", None, Some(receipt)),
+        State::Captured(reference) => ("captured", None, Some(reference)),
         State::Declined { code } => ("declined", Some(code), None),
         State::Unknown => ("unknown", None, None),
         State::Cancelled => ("cancelled", None, None),
     }
 }
 
-/// One payment of this tenant.
+/// Finds a payment of this tenant.
 pub(crate) async fn find(
     connection: &mut Connection,
     tenant: &TenantId,
@@ -274,17 +275,18 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// A page of this tenant's payments, newest first.
+/// Returns up to `limit` payments of this tenant with ids below `before`, newest first.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
-    page: &Page,
+    before: Uuid,
+    limit: i64,
 ) -> Result<Vec<PaymentRow>> {
     let rows = payment::table
         .filter(payment::tenant_id.eq(tenant.as_str()))
-        .filter(payment::id.lt(page.before()))
+        .filter(payment::id.lt(before))
         .order(payment::id.desc())
-        .limit(page.fetch())
+        .limit(limit)
         .select(PaymentRow::as_select())
         .load(connection)
         .await?;

@@ -1,4 +1,6 @@
-//! The refunds' rows. They change only while their payment is locked, so they need no lock of their own.
+//! The table `refund`.
+//!
+//! A refund changes only under the row lock of its payment, so its own row is never locked.
 
 use chrono::{DateTime, Utc};
 use contracts::{OperationId, PaymentId, RefundId, TenantId};
@@ -6,7 +8,6 @@ use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use edge::Page;
 use uuid::Uuid;
 
 use super::payments::PaymentRow;
@@ -14,7 +15,7 @@ use super::unreadable;
 use crate::domain::refund::State;
 use crate::schema::{payment, refund};
 
-/// A refund as it is stored.
+/// A stored refund.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = refund)]
 pub(crate) struct RefundRow {
@@ -36,7 +37,7 @@ impl RefundRow {
         self.id.into()
     }
 
-    /// The command that wants it; `None` if nobody asked for it.
+    /// The operation of the client's command; `None` for the automatic refund.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         self.operation_id.map(OperationId::from)
     }
@@ -59,7 +60,7 @@ impl RefundRow {
     }
 }
 
-/// A refund that is asked for.
+/// A refund to insert.
 pub(crate) struct NewRefund<'a> {
     pub(crate) id: RefundId,
     pub(crate) tenant: &'a TenantId,
@@ -70,7 +71,7 @@ pub(crate) struct NewRefund<'a> {
     pub(crate) amount: i64,
 }
 
-/// Inserts it. A second automatic one of a payment, and a second one of a command, is refused by the database.
+/// Inserts a refund. The database refuses a second automatic refund of a payment, and a second refund of an operation.
 pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
     diesel::insert_into(refund::table)
         .values((
@@ -87,24 +88,25 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A refund that is there. Its payment is locked.
+/// Reads a refund that exists. Its payment is locked.
 pub(crate) async fn get(tx: &mut Tx, id: RefundId) -> Result<RefundRow> {
     Ok(refund::table.find(id.uuid()).select(RefundRow::as_select()).first(tx).await?)
 }
 
-/// Writes what a decision has changed. Its payment is locked.
-pub(crate) async fn update(tx: &mut Tx, id: RefundId, state: &State) -> Result<()> {
+/// Updates a refund and returns the new row. Its payment is locked.
+pub(crate) async fn update(tx: &mut Tx, id: RefundId, state: &State) -> Result<RefundRow> {
     let (state, code, processor_refund) = columns_of(state);
-    diesel::update(refund::table.find(id.uuid()))
+    let row = diesel::update(refund::table.find(id.uuid()))
         .set((
             refund::state.eq(state),
             refund::failure_code.eq(code),
             refund::processor_refund.eq(processor_refund),
             refund::updated_at.eq(clock_timestamp()),
         ))
-        .execute(tx)
+        .returning(RefundRow::as_returning())
+        .get_result(tx)
         .await?;
-    Ok(())
+    Ok(row)
 }
 
 fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&str>) {
@@ -116,7 +118,7 @@ fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&str>) {
     }
 }
 
-/// The refunds of these payments, oldest first.
+/// Returns the refunds of these payments, oldest first.
 pub(crate) async fn of_payments(connection: &mut Connection, payments: &[Uuid]) -> Result<Vec<RefundRow>> {
     let rows = refund::table
         .filter(refund::payment_id.eq_any(payments))
@@ -127,7 +129,7 @@ pub(crate) async fn of_payments(connection: &mut Connection, payments: &[Uuid]) 
     Ok(rows)
 }
 
-/// One refund of this tenant, with its payment.
+/// Finds a refund of this tenant, with its payment.
 pub(crate) async fn find(
     connection: &mut Connection,
     tenant: &TenantId,
@@ -144,18 +146,19 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// A page of this tenant's refunds, newest first, each with its payment.
+/// Returns up to `limit` refunds of this tenant with ids below `before`, newest first, each with its payment.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
-    page: &Page,
+    before: Uuid,
+    limit: i64,
 ) -> Result<Vec<(RefundRow, PaymentRow)>> {
     let rows = refund::table
         .inner_join(payment::table)
         .filter(refund::tenant_id.eq(tenant.as_str()))
-        .filter(refund::id.lt(page.before()))
+        .filter(refund::id.lt(before))
         .order(refund::id.desc())
-        .limit(page.fetch())
+        .limit(limit)
         .select((RefundRow::as_select(), PaymentRow::as_select()))
         .load(connection)
         .await?;

@@ -1,4 +1,4 @@
-//! What waits for a person, and what people said to it.
+//! The table `review`: questions for operators, and their resolutions.
 
 use audit::Operator;
 use chrono::{DateTime, Utc};
@@ -14,7 +14,7 @@ use super::unreadable;
 use crate::domain::review::{Reason, Resolution, Subject};
 use crate::schema::review;
 
-/// A review as it is stored.
+/// A stored review.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = review)]
 pub(crate) struct ReviewRow {
@@ -49,17 +49,17 @@ impl ReviewRow {
         }
     }
 
-    /// What it is about: `payment`, `refund` or `orphan`.
+    /// `payment`, `refund` or `orphan`.
     pub(crate) fn subject_name(&self) -> &str {
         &self.subject
     }
 
-    /// Ours of a payment or a refund, the processor's of an orphan.
+    /// Our id of a payment or refund; the processor's id of an orphan.
     pub(crate) fn subject_id(&self) -> &str {
         &self.subject_id
     }
 
-    /// Whose money it is about.
+    /// The payment; `None` for an orphan.
     pub(crate) fn payment(&self) -> Option<PaymentId> {
         self.payment_id.map(PaymentId::from)
     }
@@ -74,18 +74,18 @@ impl ReviewRow {
     }
 }
 
-/// What a person has to look into.
+/// A review to open.
 #[derive(Debug)]
 pub(crate) struct NewReview<'a> {
-    /// Whose money it is; `None` of an orphan.
+    /// `None` for an orphan.
     pub(crate) tenant: Option<&'a TenantId>,
     pub(crate) subject: Subject<'a>,
     pub(crate) reason: Reason,
-    /// What was seen: an object, without keys and cards.
+    /// What the service observed: a JSON object without keys and cards.
     pub(crate) details: Value,
 }
 
-/// Inserts it; `None` if the same one is open.
+/// Inserts a review and returns its id; `None` if a review of the same subject and reason is open.
 pub(crate) async fn insert(tx: &mut Tx, new: &NewReview<'_>) -> Result<Option<Uuid>> {
     let (subject, subject_id, payment) = columns_of(new.subject);
     let id = Uuid::now_v7();
@@ -113,18 +113,18 @@ fn columns_of(subject: Subject<'_>) -> (&'static str, String, Option<PaymentId>)
     }
 }
 
-/// One review.
+/// Finds a review.
 pub(crate) async fn find(connection: &mut Connection, id: Uuid) -> Result<Option<ReviewRow>> {
     let row = review::table.find(id).select(ReviewRow::as_select());
     Ok(row.first(connection).await.optional()?)
 }
 
-/// Locks one review. Its payment, if it has one, is locked.
+/// Locks a review. Its payment, if it has one, is locked.
 pub(crate) async fn lock(tx: &mut Tx, id: Uuid) -> Result<ReviewRow> {
     Ok(review::table.find(id).select(ReviewRow::as_select()).for_update().first(tx).await?)
 }
 
-/// Those that wait, the oldest first; with `resolved`, those that people have answered as well.
+/// Lists open reviews, the oldest first. With `resolved`, the list contains resolved reviews too.
 pub(crate) async fn list(connection: &mut Connection, resolved: bool, limit: i64) -> Result<Vec<ReviewRow>> {
     let mut rows = review::table.order((review::opened_at, review::id)).limit(limit).into_boxed();
     if !resolved {
@@ -133,8 +133,8 @@ pub(crate) async fn list(connection: &mut Connection, resolved: bool, limit: i64
     Ok(rows.select(ReviewRow::as_select()).load(connection).await?)
 }
 
-/// Whether the same was seen before and a person has answered it.
-pub(crate) async fn is_answered(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool> {
+/// Returns whether an operator has resolved a review with the same subject, reason and details.
+pub(crate) async fn is_resolved(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool> {
     let (subject, subject_id, _) = columns_of(new.subject);
     let same = review::table
         .filter(review::subject.eq(subject))
@@ -145,8 +145,8 @@ pub(crate) async fn is_answered(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool
     Ok(diesel::select(diesel::dsl::exists(same)).get_result(tx).await?)
 }
 
-/// Whether a person has answered that the processor denies what the books say of this.
-pub(crate) async fn is_contradiction_answered(tx: &mut Tx, of: Subject<'_>) -> Result<bool> {
+/// Returns whether an operator has resolved a contradiction about this subject.
+pub(crate) async fn is_contradiction_resolved(tx: &mut Tx, of: Subject<'_>) -> Result<bool> {
     let (subject, subject_id, _) = columns_of(of);
     let answered = review::table
         .filter(review::subject.eq(subject))
@@ -156,7 +156,9 @@ pub(crate) async fn is_contradiction_answered(tx: &mut Tx, of: Subject<'_>) -> R
     Ok(diesel::select(diesel::dsl::exists(answered)).get_result(tx).await?)
 }
 
-/// Writes what a person says to it. It is locked, and open. What the answer itself has opened is answered with it.
+/// Stores the resolution of a review, which is locked and open.
+///
+/// It also resolves the reviews of the same subject that the resolution itself has opened.
 pub(crate) async fn resolve(
     tx: &mut Tx,
     row: &ReviewRow,
@@ -165,8 +167,8 @@ pub(crate) async fn resolve(
 ) -> Result<()> {
     let follows = review::reason.eq_any([Reason::RefundFailed.name(), Reason::RefundReturned.name()]);
     let same_subject = review::subject.eq(&row.subject).and(review::subject_id.eq(&row.subject_id));
-    let answered = review::id.eq(row.id).or(same_subject.and(follows));
-    diesel::update(review::table.filter(review::resolution.is_null()).filter(answered))
+    let resolved = review::id.eq(row.id).or(same_subject.and(follows));
+    diesel::update(review::table.filter(review::resolution.is_null()).filter(resolved))
         .set((
             review::resolution.eq(resolution.name()),
             review::resolved_by.eq(by.actor()),

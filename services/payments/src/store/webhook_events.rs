@@ -1,4 +1,4 @@
-//! What the processor told us of its own accord: that it did, and what it was about.
+//! The table `webhook_event`: the events of the processor that were received, and the calls they are about.
 
 use chrono::{DateTime, Utc};
 use contracts::{PaymentId, TenantId};
@@ -8,32 +8,32 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::schema::{intent, webhook_event};
+use crate::schema::{processor_call as call, webhook_event};
 
-/// An event that has come.
+/// An event to insert.
 pub(crate) struct NewEvent<'a> {
-    /// The processor's.
+    /// The processor's id of the event.
     pub(crate) id: &'a str,
     pub(crate) kind: &'a str,
-    /// The processor's name of what it is about.
+    /// The processor's id of the event's object.
     pub(crate) object: Option<&'a str>,
-    /// Ours of what it is about.
-    pub(crate) subject: Option<&'a Known>,
+    /// The call that the event is about, if it is one of ours.
+    pub(crate) call: Option<&'a KnownCall>,
     /// SHA-256.
     pub(crate) body_hash: &'a [u8],
     /// By the processor's clock.
     pub(crate) created_at: DateTime<Utc>,
 }
 
-/// Inserts it; `false` if it has come before.
+/// Inserts an event. Returns `false` if it is stored already.
 pub(crate) async fn insert(tx: &mut Tx, new: &NewEvent<'_>) -> Result<bool> {
     let inserted = diesel::insert_into(webhook_event::table)
         .values((
             webhook_event::id.eq(new.id),
             webhook_event::kind.eq(new.kind),
             webhook_event::object_id.eq(new.object),
-            webhook_event::tenant_id.eq(new.subject.map(|known| known.tenant.as_str())),
-            webhook_event::intent_id.eq(new.subject.map(|known| known.intent)),
+            webhook_event::tenant_id.eq(new.call.map(|call| call.tenant.as_str())),
+            webhook_event::call_id.eq(new.call.map(|call| call.id)),
             webhook_event::body_hash.eq(new.body_hash),
             webhook_event::created_at.eq(new.created_at),
         ))
@@ -43,35 +43,39 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewEvent<'_>) -> Result<bool> {
     Ok(inserted == 1)
 }
 
-/// An intent of ours that an object of the processor belongs to.
+/// A call that an object of the processor belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) intent: Uuid,
+pub(crate) struct KnownCall {
+    pub(crate) id: Uuid,
     pub(crate) payment: PaymentId,
     pub(crate) tenant: TenantId,
 }
 
-/// The intent of this reference, or else of the first of these objects that has one.
-pub(crate) async fn known(tx: &mut Tx, reference: Option<Uuid>, objects: &[String]) -> Result<Option<Known>> {
+/// Finds the call with the id `reference`, or else the call of the first of these objects that has one.
+pub(crate) async fn find_call(
+    tx: &mut Tx,
+    reference: Option<Uuid>,
+    objects: &[String],
+) -> Result<Option<KnownCall>> {
     if let Some(reference) = reference {
-        let row = intent::table.find(reference).select((intent::id, intent::payment_id, intent::tenant_id));
-        if let Some(known) = row.first(tx).await.optional()? {
-            return Known::of(known).map(Some);
+        let row = call::table.find(reference).select((call::id, call::payment_id, call::tenant_id));
+        if let Some(found) = row.first(tx).await.optional()? {
+            return KnownCall::read(found).map(Some);
         }
     }
     for object in objects {
-        let row = intent::table.filter(intent::processor_object.eq(object));
-        let row = row.select((intent::id, intent::payment_id, intent::tenant_id));
-        if let Some(known) = row.first(tx).await.optional()? {
-            return Known::of(known).map(Some);
+        let row = call::table.filter(call::processor_object.eq(object));
+        let row = row.select((call::id, call::payment_id, call::tenant_id));
+        if let Some(found) = row.first(tx).await.optional()? {
+            return KnownCall::read(found).map(Some);
         }
     }
     Ok(None)
 }
 
-impl Known {
-    fn of((intent, payment, tenant): (Uuid, Uuid, String)) -> Result<Self> {
-        let tenant = tenant.parse().map_err(|_| unreadable("intent.tenant_id"))?;
-        Ok(Self { intent, payment: payment.into(), tenant })
+impl KnownCall {
+    fn read((id, payment, tenant): (Uuid, Uuid, String)) -> Result<Self> {
+        let tenant = tenant.parse().map_err(|_| unreadable("processor_call.tenant_id"))?;
+        Ok(Self { id, payment: payment.into(), tenant })
     }
 }

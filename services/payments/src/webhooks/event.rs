@@ -1,13 +1,12 @@
-//! What of an event is of use: what it is about. What it says about that is not read, as only the processor's answer to
-//! our own question counts.
+//! Reads only the ids of an event and of its object. The rest of the body is ignored, because only a look-up counts.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The events after which it is worth asking. All others are kept and left alone.
-const WORTH_ASKING: [&str; 13] = [
+/// The event types that trigger a look-up. Other events are stored and have no effect.
+const TRIGGERS: [&str; 13] = [
     "payment_intent.succeeded",
     "payment_intent.payment_failed",
     "payment_intent.processing",
@@ -23,26 +22,28 @@ const WORTH_ASKING: [&str; 13] = [
     "refund.failed",
 ];
 
-/// The longest name of anything at the processor.
-const LONGEST: usize = 255;
+/// The longest id that is accepted, in bytes.
+const MAX_ID_LENGTH: usize = 255;
 
-/// An event that the processor has signed.
+/// An event.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) id: String,
-    pub(super) kind: String,
-    pub(super) created: DateTime<Utc>,
-    pub(super) object: Option<String>,
-    /// Whose state it may tell of, by what is likeliest to be known first.
-    pub(super) about: Option<About>,
+pub(crate) struct Event {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    /// By the processor's clock.
+    pub(crate) created: DateTime<Utc>,
+    /// The processor's id of the event's object.
+    pub(crate) object: Option<String>,
+    /// How to find the call that the event is about; `None` if it triggers no look-up.
+    pub(crate) subject: Option<EventSubject>,
 }
 
-/// What an event leads to.
+/// The ids by which the call of an event can be found.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct About {
-    /// Our own name, a payment's or a refund's, if it carries our deployment's.
+pub(crate) struct EventSubject {
+    /// The id of the payment or refund, if the object carries the name of this deployment.
     pub(crate) reference: Option<Uuid>,
-    /// The processor's names: of the object, and of the payment intent that it belongs to.
+    /// The processor's ids of the object and of its `PaymentIntent`.
     pub(crate) objects: Vec<String>,
 }
 
@@ -61,25 +62,26 @@ struct Data {
 }
 
 impl Event {
-    /// `None` if it is not an event of the protocol.
-    pub(super) fn read(body: &[u8], deployment: &str) -> Option<Self> {
+    /// Reads an event. Returns `None` if the body does not follow the protocol.
+    pub(crate) fn read(body: &[u8], deployment: &str) -> Option<Self> {
         let Wire { id, kind, created, data: Data { object } } = serde_json::from_slice(body).ok()?;
-        if ![&id, &kind].into_iter().all(|text| (1..=LONGEST).contains(&text.len())) {
+        if ![&id, &kind].into_iter().all(|text| (1..=MAX_ID_LENGTH).contains(&text.len())) {
             return None;
         }
-        let about = WORTH_ASKING.contains(&kind.as_str()).then(|| About::of(&object, deployment)).flatten();
+        let subject =
+            TRIGGERS.contains(&kind.as_str()).then(|| EventSubject::of(&object, deployment)).flatten();
         Some(Self {
             id,
             kind,
             created: DateTime::from_timestamp(created, 0)?,
-            object: name(&object, "id"),
-            about,
+            object: id_of(&object, "id"),
+            subject,
         })
     }
 }
 
-impl About {
-    /// `None` if it says that it is another deployment's.
+impl EventSubject {
+    /// Reads the ids of an object. Returns `None` if it carries the name of another deployment.
     fn of(object: &Value, deployment: &str) -> Option<Self> {
         let metadata = |member: &str| object.get("metadata")?.get(member)?.as_str();
         let owner = metadata("deployment");
@@ -88,14 +90,14 @@ impl About {
         }
         let reference = metadata("reference").filter(|_| owner.is_some()).and_then(|text| text.parse().ok());
         let objects =
-            ["id", "payment_intent"].into_iter().filter_map(|member| name(object, member)).collect();
+            ["id", "payment_intent"].into_iter().filter_map(|member| id_of(object, member)).collect();
         Some(Self { reference, objects })
     }
 }
 
-/// A name at the processor, or that of an object which stands in its place.
-fn name(object: &Value, member: &str) -> Option<String> {
+/// Reads the id of a member that is an id or an expanded object.
+fn id_of(object: &Value, member: &str) -> Option<String> {
     let value = object.get(member)?;
-    let name = value.as_str().or_else(|| value.get("id")?.as_str())?;
-    (1..=LONGEST).contains(&name.len()).then(|| name.to_owned())
+    let id = value.as_str().or_else(|| value.get("id")?.as_str())?;
+    (1..=MAX_ID_LENGTH).contains(&id.len()).then(|| id.to_owned())
 }

@@ -1,5 +1,6 @@
-//! Whether the processor has sent it: Stripe's scheme, `Stripe-Signature: t=UNIX,v1=HEX[,v1=HEX…]`, an HMAC-SHA256 over
-//! `t.body`. Pure: the clock is an argument.
+//! Verifies the signature of an event.
+//!
+//! The scheme is Stripe's: `Stripe-Signature: t=UNIX,v1=HEX[,v1=HEX…]`, an HMAC-SHA256 over `t.body`.
 
 use std::time::Duration;
 
@@ -7,52 +8,52 @@ use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
-/// While secrets change, the processor signs with each of them; it never has more than this.
-const MOST_SIGNATURES: usize = 3;
+/// The greatest number of signatures in a header. While a secret is replaced, the processor signs with each secret.
+const MAX_SIGNATURES: usize = 3;
 const SHA256_BYTES: usize = 32;
 
-/// Why a message is not believed to be the processor's, or not to be of now.
+/// Why an event is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// Not of the form above.
+pub(crate) enum SignatureError {
+    /// The header does not have the form above.
     Malformed,
-    /// None of its signatures was made with a secret of ours, over this time and body.
+    /// No signature fits this time and body under any of the secrets.
     Forged,
-    /// Signed, and too long ago, or too far ahead: it may be somebody's copy.
+    /// The signature fits, but its time is too far from now. The event may be a replayed copy.
     Stale,
 }
 
-/// Believes the message if one of its signatures was made with one of the secrets, within `tolerance` of `now` (unix
-/// seconds) both ways. How long that takes tells nothing about a signature.
-pub(super) fn verify(
+/// Accepts a body if one of its signatures fits one of the secrets, and its time is within `tolerance` of `now` (Unix
+/// seconds) in both directions. The comparison takes constant time.
+pub(crate) fn verify(
     header: &str,
     body: &[u8],
     secrets: &[SecretString],
     now: i64,
     tolerance: Duration,
-) -> Result<(), Refusal> {
-    let Signed { time, signatures } = Signed::read(header).ok_or(Refusal::Malformed)?;
+) -> Result<(), SignatureError> {
+    let Signed { time, signatures } = Signed::read(header).ok_or(SignatureError::Malformed)?;
     let is_ours = secrets.iter().any(|secret| {
-        let seal = seal(secret, time, body);
+        let expected = hmac(secret, time, body);
         signatures
             .iter()
-            .any(|signature| seal.clone().is_some_and(|seal| seal.verify_slice(signature).is_ok()))
+            .any(|signature| expected.clone().is_some_and(|hmac| hmac.verify_slice(signature).is_ok()))
     });
     if !is_ours {
-        return Err(Refusal::Forged);
+        return Err(SignatureError::Forged);
     }
-    let seconds = time.parse::<i64>().map_err(|_| Refusal::Malformed)?;
-    if now.abs_diff(seconds) > tolerance.as_secs() { Err(Refusal::Stale) } else { Ok(()) }
+    let seconds = time.parse::<i64>().map_err(|_| SignatureError::Malformed)?;
+    if now.abs_diff(seconds) > tolerance.as_secs() { Err(SignatureError::Stale) } else { Ok(()) }
 }
 
-/// What the header says. The time stays text: it is signed as it stands.
+/// The content of the header. The time stays text, because the signature covers the text.
 struct Signed<'h> {
     time: &'h str,
     signatures: Vec<[u8; SHA256_BYTES]>,
 }
 
 impl<'h> Signed<'h> {
-    /// Schemes other than `v1` are left alone, as the processor may add some.
+    /// Reads the header. Schemes other than `v1` are ignored, because the processor may add some.
     fn read(header: &'h str) -> Option<Self> {
         let mut time = None;
         let mut signatures = Vec::new();
@@ -64,21 +65,21 @@ impl<'h> Signed<'h> {
                 _ => {}
             }
         }
-        let is_measured = (1..=MOST_SIGNATURES).contains(&signatures.len());
-        time.filter(|_| is_measured).map(|time| Self { time, signatures })
+        let has_valid_number = (1..=MAX_SIGNATURES).contains(&signatures.len());
+        time.filter(|_| has_valid_number).map(|time| Self { time, signatures })
     }
 }
 
-/// `None` only if the secret cannot be a key, which HMAC has no example of.
-fn seal(secret: &SecretString, time: &str, body: &[u8]) -> Option<Hmac<Sha256>> {
-    let mut seal = <Hmac<Sha256> as KeyInit>::new_from_slice(secret.expose_secret().as_bytes()).ok()?;
-    seal.update(time.as_bytes());
-    seal.update(b".");
-    seal.update(body);
-    Some(seal)
+/// Computes the HMAC. HMAC accepts keys of every length, so the result is never `None`.
+fn hmac(secret: &SecretString, time: &str, body: &[u8]) -> Option<Hmac<Sha256>> {
+    let mut hmac = <Hmac<Sha256> as KeyInit>::new_from_slice(secret.expose_secret().as_bytes()).ok()?;
+    hmac.update(time.as_bytes());
+    hmac.update(b".");
+    hmac.update(body);
+    Some(hmac)
 }
 
-/// 32 bytes of lower-case or upper-case hexadecimal.
+/// Reads 32 bytes of hexadecimal, in lower or upper case.
 fn bytes(hex: &str) -> Option<[u8; SHA256_BYTES]> {
     let digits = hex.as_bytes();
     if digits.len() != 2 * SHA256_BYTES {
@@ -108,7 +109,7 @@ mod tests {
         of.iter().map(|secret| (*secret).into()).collect()
     }
 
-    fn check(header: &str, body: &[u8], of: &[&str], now: i64) -> Result<(), Refusal> {
+    fn check(header: &str, body: &[u8], of: &[&str], now: i64) -> Result<(), SignatureError> {
         verify(header, body, &secrets(of), now, Duration::from_mins(5))
     }
 
@@ -125,24 +126,32 @@ mod tests {
         let header = format!("t={TIME},v1={VECTOR}");
         let mut altered = BODY.to_vec();
         altered[5] ^= 1;
-        assert_eq!(check(&header, &altered, &[SECRET], TIME), Err(Refusal::Forged), "one bit of the body");
+        assert_eq!(
+            check(&header, &altered, &[SECRET], TIME),
+            Err(SignatureError::Forged),
+            "one bit of the body"
+        );
         let later = format!("t={},v1={VECTOR}", TIME + 1);
-        assert_eq!(check(&later, BODY, &[SECRET], TIME), Err(Refusal::Forged), "another time");
+        assert_eq!(check(&later, BODY, &[SECRET], TIME), Err(SignatureError::Forged), "another time");
         let flipped = format!("t={TIME},v1=0{}", &VECTOR[1..]);
-        assert_eq!(check(&flipped, BODY, &[SECRET], TIME), Err(Refusal::Forged), "another signature");
-        assert_eq!(check(&header, BODY, &["whsec_other"], TIME), Err(Refusal::Forged), "another secret");
-        assert_eq!(check(&header, BODY, &[], TIME), Err(Refusal::Forged), "no secret");
+        assert_eq!(check(&flipped, BODY, &[SECRET], TIME), Err(SignatureError::Forged), "another signature");
+        assert_eq!(
+            check(&header, BODY, &["whsec_other"], TIME),
+            Err(SignatureError::Forged),
+            "another secret"
+        );
+        assert_eq!(check(&header, BODY, &[], TIME), Err(SignatureError::Forged), "no secret");
     }
 
     #[test]
     fn it_counts_for_five_minutes_before_and_after() {
         let header = format!("t={TIME},v1={VECTOR}");
         for (seconds, answer) in [
-            (-301, Err(Refusal::Stale)),
+            (-301, Err(SignatureError::Stale)),
             (-300, Ok(())),
             (0, Ok(())),
             (300, Ok(())),
-            (301, Err(Refusal::Stale)),
+            (301, Err(SignatureError::Stale)),
         ] {
             assert_eq!(check(&header, BODY, &[SECRET], TIME + seconds), answer, "{seconds} s");
         }
@@ -152,7 +161,7 @@ mod tests {
     fn while_secrets_change_each_of_them_counts() {
         let of_older = format!("t={TIME},v1={OLDER}");
         assert_eq!(check(&of_older, BODY, &[SECRET, "whsec_older"], TIME), Ok(()));
-        assert_eq!(check(&of_older, BODY, &[SECRET], TIME), Err(Refusal::Forged));
+        assert_eq!(check(&of_older, BODY, &[SECRET], TIME), Err(SignatureError::Forged));
         let of_both = format!("t={TIME},v1={VECTOR},v1={OLDER}");
         for secret in [SECRET, "whsec_older"] {
             assert_eq!(check(&of_both, BODY, &[secret], TIME), Ok(()), "{secret}");
@@ -174,7 +183,7 @@ mod tests {
             format!("t={TIME},v1={VECTOR},nonsense"),
             format!("t={TIME}{}", format!(",v1={VECTOR}").repeat(4)),
         ] {
-            assert_eq!(check(&header, BODY, &[SECRET], TIME), Err(Refusal::Malformed), "{header}");
+            assert_eq!(check(&header, BODY, &[SECRET], TIME), Err(SignatureError::Malformed), "{header}");
         }
     }
 }

@@ -1,91 +1,75 @@
-//! Carries accepted intents out: takes what is due, asks the processor with no transaction open, and settles.
+//! The worker: takes due processor calls, calls the processor without an open transaction, and records the results.
 //!
-//! Any number of workers may run, in one process or in many. Each attempt is leased and numbered; a worker that was
-//! thought dead and comes back asks under the same key and finds that its number is no longer the latest.
+//! One attempt has three steps, each with a transaction or a request of its own: `take` leases the call, the client sends
+//! the request or looks it up, and `settle` records the result. Any number of workers may run in any number of processes.
+//! Each attempt has a number, the fencing token. A worker whose lease has ended therefore cannot overwrite the result of
+//! its successor.
 
-mod pace;
-mod poison;
+mod backoff;
+mod failures;
 mod settle;
 mod take;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use database::Database;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::advance::Fault;
-use crate::intake::ACCEPTED;
-use crate::processor::{Forms, Processor};
-use crate::store::intents::Patience;
+use crate::processor::{Processor, RequestBodies};
+use crate::settings::WorkerSettings;
+use crate::store::calls::{CALL_DUE, LookupLimits};
+use crate::transitions::TransitionError;
 
-pub use pace::Pace;
+use settle::{Attempt, AttemptResult, settle};
+use take::{CallAction, LeasedCall, take};
 
-use settle::{Attempt, News, settle};
-use take::{Ask, Call, take};
-
-/// How much a worker does, and how soon.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Calls at the same time.
-    pub concurrency: usize,
-    /// How long an attempt may go on before another worker takes the intent over.
-    pub lease: Duration,
-    /// How often the worker looks for what is due, beside being woken.
-    pub poll: Duration,
-    /// How long the processor is trusted to remember a key, from its first use.
-    pub key_life: Duration,
-    /// When it asks again.
-    pub pace: Pace,
-    /// Look-ups in a row that may find nothing; then people look.
-    pub look_ups: u16,
-    /// When it looks up again.
-    pub look_up_pace: Pace,
-    /// How often an intent may fail to be taken, by a fault that waiting does not mend; then people look.
-    pub faults: i32,
-}
-
-impl Limits {
-    pub(crate) fn patience(&self) -> Patience {
-        Patience { key_life: self.key_life, look_ups: self.look_ups.into() }
+impl From<&WorkerSettings> for LookupLimits {
+    fn from(settings: &WorkerSettings) -> Self {
+        Self { key_life: settings.key_life, look_ups: settings.look_ups.into() }
     }
 }
 
-/// Carries intents out. Cheap to clone.
+/// A worker. It is cheap to clone.
 #[derive(Clone)]
 pub struct Worker {
     database: Database,
     processor: Processor,
-    forms: Forms,
-    limits: Limits,
+    bodies: RequestBodies,
+    settings: WorkerSettings,
 }
 
 impl Worker {
-    /// A worker on this database.
-    pub fn new(database: Database, processor: Processor, forms: Forms, limits: Limits) -> Self {
-        Self { database, processor, forms, limits }
+    /// Makes a worker for this database.
+    pub fn new(
+        database: Database,
+        processor: Processor,
+        bodies: RequestBodies,
+        settings: WorkerSettings,
+    ) -> Self {
+        Self { database, processor, bodies, settings }
     }
 
-    /// Works until it is told to stop; then finishes the calls that are out.
+    /// Works until `stop` is cancelled, and then finishes the calls in flight.
     pub async fn run(self, stop: CancellationToken) {
-        let accepted = self.database.signal(ACCEPTED);
-        let slots = Arc::new(Semaphore::new(self.limits.concurrency));
+        let due = self.database.signal(CALL_DUE);
+        let slots = Arc::new(Semaphore::new(self.settings.concurrency));
         let calls = TaskTracker::new();
         while let Some(Ok(slot)) = stop.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await {
             let found = match self.round(slot, &slots, &calls).await {
                 Ok(found) => found,
                 Err(error) => {
-                    tracing::warn!(%error, "no intents were taken; trying again");
+                    tracing::warn!(%error, "the worker took no calls and will retry");
                     0
                 }
             };
             if found == 0 {
                 let woken = async {
                     tokio::select! {
-                        () = accepted.notified() => {}
-                        () = tokio::time::sleep(self.limits.poll) => {}
+                        () = due.notified() => {}
+                        () = tokio::time::sleep(self.settings.poll) => {}
                     }
                 };
                 let _ = stop.run_until_cancelled(woken).await;
@@ -95,19 +79,19 @@ impl Worker {
         calls.wait().await;
     }
 
-    /// Takes as many intents as there are free slots, and starts their calls. Returns how many were due.
+    /// Takes as many calls as there are free slots, and starts them. Returns the number of due calls.
     async fn round(
         &self,
         slot: OwnedSemaphorePermit,
         slots: &Arc<Semaphore>,
         calls: &TaskTracker,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, TransitionError> {
         let mut free = vec![slot];
         while let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
             free.push(slot);
         }
-        let taken = take(&self.database, &self.forms, &self.limits, free.len()).await?;
-        for (call, slot) in taken.calls.into_iter().zip(free) {
+        let taken = take(&self.database, &self.bodies, &self.settings, free.len()).await?;
+        for (call, slot) in taken.leased.into_iter().zip(free) {
             let worker = self.clone();
             let work = async move {
                 worker.carry_out(call).await;
@@ -115,42 +99,42 @@ impl Worker {
             };
             drop(self.database.spawn(calls.track_future(work)));
         }
-        Ok(taken.found)
+        Ok(taken.due)
     }
 
-    async fn carry_out(&self, call: Call) {
+    async fn carry_out(&self, call: LeasedCall) {
         crashpoint::reach!("charge.attempt_committed");
-        let Call { attempt, ask } = call;
-        let (payment, intent, number) = (attempt.payment, attempt.intent, attempt.number);
-        tracing::info!(%payment, %intent, attempt = number, "AttemptStarted");
-        let news = match ask {
-            Ask::Request(request) => News::Answered(self.processor.ask(&request).await),
-            Ask::LookUp(look_up) => News::LookedUp(self.processor.look_up(&look_up).await),
+        let LeasedCall { attempt, action } = call;
+        let (payment, call, number) = (attempt.payment, attempt.call, attempt.number);
+        tracing::info!(%payment, %call, attempt = number, "AttemptStarted");
+        let result = match action {
+            CallAction::Send(request) => AttemptResult::Responded(self.processor.send(&request).await),
+            CallAction::LookUp(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
         };
-        tracing::info!(%payment, %intent, attempt = number, outcome = %news, "AttemptEnded");
-        let is_refund = intent != payment.uuid();
+        tracing::info!(%payment, %call, attempt = number, outcome = %result, "AttemptEnded");
+        let is_refund = call != payment.uuid();
         if is_refund {
             crashpoint::reach!("refund.request_sent");
         }
-        self.record(&attempt, &news).await;
+        self.record(&attempt, &result).await;
         if is_refund {
             crashpoint::reach!("refund.outcome_recorded");
         }
         crashpoint::reach!("charge.outcome_recorded");
     }
 
-    /// Records the news, trying again while the lease lasts. Past it the intent is due anyway, and asking again finds
-    /// the same answer.
-    async fn record(&self, attempt: &Attempt, news: &News) {
+    /// Records the result, and retries while the lease lasts. After the lease, the call is due again, and another attempt
+    /// under the same key gets the same response.
+    async fn record(&self, attempt: &Attempt, result: &AttemptResult) {
         let start = Instant::now();
-        while let Err(error) = settle(&self.database, &self.forms, &self.limits, attempt, news).await {
-            let intent = attempt.intent;
-            if start.elapsed() > self.limits.lease {
-                tracing::error!(%intent, %error, "an outcome was not recorded; the intent will be asked for again");
+        while let Err(error) = settle(&self.database, &self.bodies, &self.settings, attempt, result).await {
+            let call = attempt.call;
+            if start.elapsed() > self.settings.lease {
+                tracing::error!(%call, %error, "a result was not recorded; the call will be made again");
                 return;
             }
-            tracing::warn!(%intent, %error, "an outcome was not recorded; trying again");
-            tokio::time::sleep(self.limits.pace.first).await;
+            tracing::warn!(%call, %error, "a result was not recorded; retrying");
+            tokio::time::sleep(self.settings.backoff.first).await;
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Records what an attempt has shown: one transaction, under the payment's row lock, whoever brings the news.
+//! Records the result of an attempt in one transaction, under the row lock of the payment.
 //!
-//! A replaced attempt's news still counts if it is the key's own answer, because a key has one answer only. Whatever
-//! else it saw is dropped: a newer attempt is out, and its outcome is the one that counts. A payment that has ended
-//! never changes, so settling twice is settling once.
+//! A superseded attempt still counts if its result is authoritative, because a key has one effect only. Every other
+//! result of a superseded attempt is dropped, because the newer attempt decides. Recording a result twice changes
+//! nothing, because a payment that has ended does not change.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,101 +11,108 @@ use contracts::PaymentId;
 use database::{Database, UnitOfWork};
 use uuid::Uuid;
 
-use super::Limits;
-use crate::advance::{self, Fault};
-use crate::commands;
-use crate::domain::{Finding, Next, Outcome, payment, refund};
-use crate::processor::Forms;
-use crate::store::intents::{self, Due, Kind, Shown};
+use crate::domain::{AttemptOutcome, CallKind, LookupResult, NextStep, payment, refund};
+use crate::processor::RequestBodies;
+use crate::settings::WorkerSettings;
+use crate::store::calls::{self, Observed};
 use crate::store::{payments, refunds};
+use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
 
-/// Which attempt the news is from.
+/// Identifies one attempt or look-up.
 pub(super) struct Attempt {
     pub(super) payment: PaymentId,
-    pub(super) intent: Uuid,
+    pub(super) call: Uuid,
+    /// The fencing token.
     pub(super) number: i32,
 }
 
-/// What it brings.
+/// The result of one attempt or look-up.
 #[derive(Debug)]
-pub(super) enum News {
-    /// The key's answer, or none.
-    Answered(Outcome),
-    /// What the processor's books say.
-    LookedUp(Finding),
+pub(super) enum AttemptResult {
+    /// The outcome of a request.
+    Responded(AttemptOutcome),
+    /// The result of a look-up.
+    LookedUp(LookupResult),
 }
 
-impl News {
-    fn shown(&self) -> Shown<'_> {
+impl AttemptResult {
+    fn observed(&self) -> Observed<'_> {
         match self {
-            Self::Answered(outcome) => Shown { text: outcome.to_string(), object: outcome.object() },
-            Self::LookedUp(finding) => Shown { text: finding.to_string(), object: finding.object() },
+            Self::Responded(outcome) => outcome.into(),
+            Self::LookedUp(result) => result.into(),
         }
     }
 
     fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Answered(outcome) => outcome.retry_after(),
-            Self::LookedUp(finding) => finding.retry_after(),
+            Self::Responded(outcome) => outcome.retry_after(),
+            Self::LookedUp(result) => result.retry_after(),
         }
     }
 }
 
-impl fmt::Display for News {
+impl fmt::Display for AttemptResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown().text)
+        match self {
+            Self::Responded(outcome) => outcome.fmt(f),
+            Self::LookedUp(result) => result.fmt(f),
+        }
     }
 }
 
-/// Settles the attempt.
+/// Records the result of an attempt.
 pub(super) async fn settle(
     database: &Database,
-    forms: &Forms,
-    limits: &Limits,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
     attempt: &Attempt,
-    news: &News,
-) -> Result<(), Fault> {
+    result: &AttemptResult,
+) -> Result<(), TransitionError> {
     let mut tx = database.begin().await?;
-    // First the payment, then its intent: everybody takes them in this order.
-    payments::lock(&mut tx, attempt.payment).await?;
-    let Due { intent, payment, deadlines } =
-        intents::lock(&mut tx, attempt.intent, limits.patience()).await?;
-    tx.set_traceparent(intent.traceparent.clone());
-    // Or recorded before, by a commit that was not known to have succeeded.
-    let superseded = intent.attempt != attempt.number || !intent.in_flight;
-    let next = match intent.kind()? {
-        Kind::Charge => {
+    let payment = payments::lock(&mut tx, attempt.payment).await?;
+    let (call, conditions) = calls::lock(&mut tx, attempt.call, &payment, settings.into()).await?;
+    tx.set_traceparent(call.traceparent.clone());
+    // The attempt is superseded too if this result is recorded already, by a commit whose outcome was unknown.
+    let superseded = call.attempt != attempt.number || !call.in_flight;
+    let next = match call.kind()? {
+        CallKind::Charge => {
             use payment::Input;
-            let input = match news {
-                News::Answered(outcome) => Input::Settled { outcome: outcome.clone(), superseded },
-                News::LookedUp(finding) => {
-                    Input::LookedUp { finding: finding.clone(), superseded, deadlines }
+            let input = match result {
+                AttemptResult::Responded(outcome) => Input::Settled { outcome: outcome.clone(), superseded },
+                AttemptResult::LookedUp(result) => {
+                    Input::LookedUp { result: result.clone(), superseded, conditions }
                 }
             };
-            advance::payment(&mut tx, forms, &payment, input).await?
+            move_payment(&mut tx, bodies, &payment, input).await?.1
         }
-        Kind::Refund => {
+        CallKind::Refund => {
             use refund::Input;
-            let input = match news {
-                News::Answered(outcome) => Input::Settled { outcome: outcome.clone(), superseded },
-                News::LookedUp(finding) => {
-                    Input::LookedUp { finding: finding.clone(), superseded, deadlines }
+            let input = match result {
+                AttemptResult::Responded(outcome) => Input::Settled { outcome: outcome.clone(), superseded },
+                AttemptResult::LookedUp(result) => {
+                    Input::LookedUp { result: result.clone(), superseded, conditions }
                 }
             };
-            let row = refunds::get(&mut tx, intent.id.into()).await?;
-            advance::refund(&mut tx, &payment, &row, intent.in_flight, input).await?
+            let row = refunds::get(&mut tx, call.id.into()).await?;
+            move_refund(&mut tx, &payment, &row, call.in_flight, input).await?.1
         }
     };
-    let pace = if matches!(next, Next::LookLater { .. }) { limits.look_up_pace } else { limits.pace };
-    let pause = pace.pause(attempt.number, news.retry_after());
-    intents::end(&mut tx, intent.id, news.shown(), next, pause).await?;
-    commands::attempt_ended(&mut tx, &payment, intent.id, next).await?;
+    let is_look_up = matches!(next, NextStep::LookUpLater { .. });
+    let backoff = if is_look_up { settings.look_up_backoff } else { settings.backoff };
+    let pause = backoff.pause(attempt.number, result.retry_after());
+    calls::end_attempt(&mut tx, call.id, result.observed(), next, pause).await?;
+    if call.id == payment.id {
+        charge_attempt_ended(&mut tx, &payment, next).await?;
+    }
     tx.commit().await?;
-    if let News::Answered(Outcome::NotExecuted { status: 401 | 403, .. })
-    | News::LookedUp(Finding::Unanswered(Outcome::NotExecuted { status: 401 | 403, .. })) = news
+    if let AttemptResult::Responded(AttemptOutcome::NotExecuted { status: 401 | 403, .. })
+    | AttemptResult::LookedUp(LookupResult::Unanswered(AttemptOutcome::NotExecuted {
+        status: 401 | 403,
+        ..
+    })) = result
     {
         let payment = attempt.payment;
-        tracing::error!(%payment, "the processor refuses our key: check IDEM_PROCESSOR__SECRET_KEY");
+        tracing::error!(%payment, "the processor refuses the API key: check IDEM_PROCESSOR__SECRET_KEY");
     }
     Ok(())
 }

@@ -1,120 +1,123 @@
-//! Takes due intents: one short transaction that never waits for anybody, and no call before its commit.
+//! Takes due calls: one short transaction that leases each call. It never waits for a lock, and sends nothing.
 
 use database::{Database, Tx, UnitOfWork};
 
-use super::Limits;
-use super::poison;
+use super::failures;
 use super::settle::Attempt;
-use crate::advance::{self, Fault};
-use crate::domain::{Next, payment, refund};
-use crate::processor::{Asked, Forms, LookUp, Place, Request};
-use crate::store::intents::{self, Due, IntentRow, Kind};
+use crate::domain::{CallKind, NextStep, payment, refund};
+use crate::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
+use crate::settings::WorkerSettings;
+use crate::store::calls::{self, CallRow, DueCall};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds;
+use crate::transitions::{TransitionError, move_payment, move_refund};
 
-/// A call that is to be made, by whoever took it.
-pub(super) struct Call {
+/// A call that this worker has leased.
+pub(super) struct LeasedCall {
     pub(super) attempt: Attempt,
-    pub(super) ask: Ask,
+    pub(super) action: CallAction,
 }
 
-/// What is asked of the processor.
-pub(super) enum Ask {
-    /// To do it.
-    Request(Request),
-    /// What became of it.
+/// What the worker does with a leased call.
+pub(super) enum CallAction {
+    /// It sends the request.
+    Send(Request),
+    /// It looks up the effect of earlier requests.
     LookUp(LookUp),
 }
 
-/// What came of looking for due intents.
+/// The calls of one round.
 #[derive(Default)]
-pub(super) struct Taken {
-    /// The calls that are to be made.
-    pub(super) calls: Vec<Call>,
-    /// How many intents were due, those included that need no call any more.
-    pub(super) found: usize,
+pub(super) struct TakenCalls {
+    pub(super) leased: Vec<LeasedCall>,
+    /// The number of due calls, including those that ended or failed without a lease.
+    pub(super) due: usize,
 }
 
-/// Takes up to `limit` due intents. What must not be tried any more is ended here instead.
+/// Takes up to `limit` due calls. Calls that must not be made any more are ended here.
 pub(super) async fn take(
     database: &Database,
-    forms: &Forms,
-    limits: &Limits,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
     limit: usize,
-) -> Result<Taken, Fault> {
+) -> Result<TakenCalls, TransitionError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut tx = database.begin().await?;
-    let due = intents::due(&mut tx, limit, limits.patience()).await?;
+    let due = calls::lock_due(&mut tx, limit, settings.into()).await?;
     if due.is_empty() {
         tx.rollback().await?;
-        return Ok(Taken::default());
+        return Ok(TakenCalls::default());
     }
-    let mut taken = Taken { calls: Vec::new(), found: due.len() };
+    let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in due {
-        let (payment, intent) = (due.payment.id(), due.intent.id);
-        match tx.savepoint(async |tx| begin(tx, forms, limits, due).await).await {
-            Ok(call) => taken.calls.extend(call),
-            Err(fault) if fault.is_passing() => return Err(fault),
-            // One that nobody can take must not keep the others from being taken.
-            Err(fault) => poison::note(&mut tx, forms, limits, (payment, intent), &fault).await?,
+        match tx.savepoint(async |tx| begin(tx, bodies, settings, &due).await).await {
+            Ok(call) => taken.leased.extend(call),
+            Err(error) if error.is_transient() => return Err(error),
+            // A call with a permanent error must not prevent the others from being taken.
+            Err(error) => failures::count(&mut tx, bodies, settings, &due, &error).await?,
         }
     }
     tx.commit().await?;
     Ok(taken)
 }
 
-/// Begins the next attempt or look-up, if there is to be one.
-async fn begin(tx: &mut Tx, forms: &Forms, limits: &Limits, due: Due) -> Result<Option<Call>, Fault> {
-    let Due { intent, payment, deadlines } = due;
-    tx.set_traceparent(intent.traceparent.clone());
-    let (asked, next) = match intent.kind()? {
-        Kind::Charge => {
-            let next = advance::payment(tx, forms, &payment, payment::Input::Due(deadlines)).await?;
-            (Asked::Charge(payment.amount()?), next)
+/// Begins the next attempt or look-up, if the decision table asks for one.
+async fn begin(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
+    due: &DueCall,
+) -> Result<Option<LeasedCall>, TransitionError> {
+    let DueCall { call, payment, conditions } = due;
+    tx.set_traceparent(call.traceparent.clone());
+    let (movement, next) = match call.kind()? {
+        CallKind::Charge => {
+            let (_, next) = move_payment(tx, bodies, payment, payment::Input::Due(*conditions)).await?;
+            (Movement::Charge(payment.amount()?), next)
         }
-        Kind::Refund => {
-            let row = refunds::get(tx, intent.id.into()).await?;
-            let input = refund::Input::Due(deadlines);
-            let next = advance::refund(tx, &payment, &row, intent.in_flight, input).await?;
-            (Asked::Refund(payment.in_its_currency(row.amount)?), next)
+        CallKind::Refund => {
+            let row = refunds::get(tx, call.id.into()).await?;
+            let input = refund::Input::Due(*conditions);
+            let (_, next) = move_refund(tx, payment, &row, call.in_flight, input).await?;
+            (Movement::Refund(payment.in_its_currency(row.amount)?), next)
         }
     };
     let number = match next {
-        Next::Attempt => intents::begin(tx, intent.id, limits.lease).await?,
-        Next::LookUp => intents::begin_look_up(tx, intent.id, limits.lease).await?,
-        Next::Rest => {
-            intents::rest(tx, intent.id).await?;
+        NextStep::SendRequest => calls::begin_attempt(tx, call.id, settings.lease).await?,
+        NextStep::LookUp => calls::begin_look_up(tx, call.id, settings.lease).await?,
+        NextStep::Stop => {
+            calls::stop(tx, call.id).await?;
             return Ok(None);
         }
-        Next::Keep | Next::Retry { .. } | Next::LookLater { .. } => return Ok(None),
+        NextStep::Unchanged | NextStep::RetryLater { .. } | NextStep::LookUpLater { .. } => return Ok(None),
     };
-    let attempt = Attempt { payment: payment.id(), intent: intent.id, number };
-    let ask = if next == Next::LookUp {
-        Ask::LookUp(look_up(forms, limits, asked, &intent, &payment)?)
+    let attempt = Attempt { payment: payment.id(), call: call.id, number };
+    let action = if next == NextStep::LookUp {
+        CallAction::LookUp(look_up(bodies, settings, movement, call, payment)?)
     } else {
-        let key = intent.provider_key;
-        #[cfg(feature = "mutant-key-per-attempt")] // the processor cannot know that it was asked before
+        let key = call.provider_key.clone();
+        #[cfg(feature = "mutant-key-per-attempt")] // the processor cannot recognise a repeated request
         let key = format!("{key}-{number}");
-        Ask::Request(Request { asked, key, body: intent.request })
+        CallAction::Send(Request { movement, key, body: call.request.clone() })
     };
-    Ok(Some(Call { attempt, ask }))
+    Ok(Some(LeasedCall { attempt, action }))
 }
 
-/// Where to look: under the processor's own name, or among everything that it made since the first attempt.
+/// Decides where to search: for the object with a known id, or among all objects since the first attempt.
 fn look_up(
-    forms: &Forms,
-    limits: &Limits,
-    asked: Asked,
-    intent: &IntentRow,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
+    movement: Movement,
+    call: &CallRow,
     payment: &PaymentRow,
-) -> Result<LookUp, Fault> {
-    let place = match (&intent.processor_object, payment.state()?) {
-        (Some(object), _) => Place::Object(object.clone()),
-        (None, payment::State::Captured(receipt)) => match asked {
-            Asked::Charge(_) => Place::Object(receipt.id),
-            Asked::Refund(_) => Place::RefundsOf(receipt.id),
+) -> Result<LookUp, TransitionError> {
+    let scope = match (&call.processor_object, payment.state()?) {
+        (Some(object), _) => LookupScope::Object(object.clone()),
+        (None, payment::State::Captured(reference)) => match movement {
+            Movement::Charge(_) => LookupScope::Object(reference.id),
+            Movement::Refund(_) => LookupScope::RefundsOf(reference.id),
         },
-        (None, _) => Place::window(intent.sent_since(), limits.key_life),
+        (None, _) => LookupScope::key_lifetime(call.sent_since(), settings.key_life),
     };
-    Ok(LookUp { asked, place, mark: forms.mark(intent.id), key: intent.provider_key.clone() })
+    Ok(LookUp { movement, scope, tag: bodies.tag(call.id), key: call.provider_key.clone() })
 }

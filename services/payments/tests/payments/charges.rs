@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use database::Database;
-use payments::Pace;
+use payments::Backoff;
 use serde_json::json;
 use testkit::eventually;
 use tokio::net::TcpListener;
@@ -121,11 +121,11 @@ async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
     let client = client_of(&closed.to_string());
     let worker = worker(Database::clone(&stage.database), client, brisk());
     eventually("two attempts", async || {
-        (stage.count("SELECT attempt::bigint AS count FROM intent").await >= 2).then_some(())
+        (stage.count("SELECT attempt::bigint AS count FROM processor_call").await >= 2).then_some(())
     })
     .await;
     worker.stop().await;
-    assert_eq!(stage.text("SELECT last_outcome FROM intent").await, "not sent");
+    assert_eq!(stage.text("SELECT last_outcome FROM processor_call").await, "not sent");
     assert_eq!(stage.state(order).await, "requested");
     // So it can still be called off without a trace.
     stage.cancel(order).await;
@@ -151,12 +151,12 @@ async fn what_may_have_been_charged_is_found_out_although_the_order_has_expired(
     let order = Order::new();
     stage.ask(&requested(order, VISA, LATER)).await.unwrap();
     let mut patient = brisk();
-    patient.pace = Pace { first: Duration::from_mins(10), longest: Duration::from_mins(10) };
+    patient.backoff = Backoff { first: Duration::from_mins(10), longest: Duration::from_mins(10) };
     let worker = stage.worker(patient);
     stage.becomes(order, "unknown").await;
     worker.stop().await;
     stage.meddle("UPDATE payment SET expires_at = '2020-01-01'").await;
-    stage.meddle("UPDATE intent SET due_at = clock_timestamp()").await;
+    stage.meddle("UPDATE processor_call SET due_at = clock_timestamp()").await;
     let worker = stage.worker(brisk());
     stage.becomes(order, "captured").await;
     worker.stop().await;
@@ -193,7 +193,7 @@ async fn the_processors_key_stands_nowhere_but_with_its_intent() {
     for received in stage.processor.received() {
         let key = received.key();
         for (table, found) in [
-            ("intent", 1),
+            ("processor_call", 1),
             ("payment", 0),
             ("refund", 0),
             ("audit_fact", 0),

@@ -3,28 +3,29 @@
 use std::time::Duration;
 
 use contracts::{Currency, Money};
-use payments::domain::{Doubt, Outcome};
-use payments::processor::{Asked, Manners, Processor, Request};
+use payments::domain::{AttemptOutcome, UnknownReason};
+use payments::processor::{ClientSettings, Movement, Processor, Request};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::http::{Received, answer};
-use crate::processor::manners;
+use crate::processor::client_settings;
 
 /// What a server does with the first request; further ones are counted in vain.
-async fn meeting<F>(deadline: Duration, serve: impl FnOnce(TcpStream) -> F) -> Outcome
+async fn meeting<F>(deadline: Duration, serve: impl FnOnce(TcpStream) -> F) -> AttemptOutcome
 where
     F: Future<Output = ()> + Send + 'static,
 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
     let processor =
-        Processor::new(base, &"sk_test_1".into(), &Manners { request: deadline, ..manners() }).unwrap();
+        Processor::new(base, &"sk_test_1".into(), &ClientSettings { request: deadline, ..client_settings() })
+            .unwrap();
     let mut asking = JoinSet::new();
-    let asked = Asked::Charge(Money::new(1, Currency::Eur));
+    let movement = Movement::Charge(Money::new(1, Currency::Eur));
     asking.spawn(async move {
-        processor.ask(&Request { asked, key: "key".to_owned(), body: b"amount=1".to_vec() }).await
+        processor.send(&Request { movement, key: "key".to_owned(), body: b"amount=1".to_vec() }).await
     });
     let socket = listener.accept().await.unwrap().0;
     let mut serving = JoinSet::new();
@@ -43,7 +44,7 @@ const LATE: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn an_exchange_that_breaks_anywhere_leaves_the_outcome_unknown() {
-    let lost = Outcome::Unknown(Doubt::NoAnswer);
+    let lost = AttemptOutcome::Unknown(UnknownReason::NoResponse);
     let silent = meeting(SOON, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
         std::future::pending::<()>().await;
@@ -73,7 +74,7 @@ async fn a_redirect_is_not_followed() {
         let host = Received::read(&mut socket).await.unwrap().header("host").unwrap().to_owned();
         answer(&mut socket, 307, &format!("Location: http://{host}/elsewhere\r\n"), "").await;
     });
-    assert_eq!(outcome.await, Outcome::Unknown(Doubt::Unreadable { status: 307 }));
+    assert_eq!(outcome.await, AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 307 }));
 }
 
 #[tokio::test]
@@ -83,5 +84,5 @@ async fn the_processors_wish_to_be_left_alone_is_read() {
         answer(&mut socket, 429, "Retry-After: 7\r\n", "").await;
     });
     let retry_after = Some(Duration::from_secs(7));
-    assert_eq!(outcome.await, Outcome::NotExecuted { status: 429, retry_after });
+    assert_eq!(outcome.await, AttemptOutcome::NotExecuted { status: 429, retry_after });
 }

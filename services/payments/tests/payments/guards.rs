@@ -35,7 +35,7 @@ async fn a_frozen_request_and_its_key_cannot_be_changed() {
     let stage = Stage::new().await;
     stage.request(VISA).await;
     for column in ["request = ''", "provider_key = 'another'", "payment_id = id"] {
-        let done = stage.attempt(&format!("UPDATE intent SET {column}")).await;
+        let done = stage.attempt(&format!("UPDATE processor_call SET {column}")).await;
         assert!(done.unwrap_err().to_string().contains("permission denied"), "{column}");
     }
     let deleted = stage.attempt("DELETE FROM payment").await;
@@ -50,7 +50,7 @@ async fn asking_twice_is_asking_once() {
         stage.ask(&requested(order, VISA, LATER)).await.unwrap();
     }
     assert_eq!(stage.count("SELECT count(*) FROM payment").await, 1);
-    assert_eq!(stage.count("SELECT count(*) FROM intent").await, 1);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call").await, 1);
     assert_eq!(stage.facts().await, ["payment.charge"]);
 }
 

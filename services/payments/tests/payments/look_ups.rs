@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use payments::{Limits, Pace};
+use payments::{Backoff, WorkerSettings};
 use serde_json::{Value, json};
 
 use crate::processor::{Fate, held};
@@ -21,7 +21,7 @@ impl Stage {
     /// Somebody has heard that there is news of everything.
     pub(crate) async fn wake(&self) {
         self.meddle(
-            "UPDATE intent
+            "UPDATE processor_call
              SET woken = true, due_at = CASE WHEN in_flight THEN due_at ELSE clock_timestamp() END",
         )
         .await;
@@ -57,7 +57,8 @@ async fn a_charge_behind_a_stored_failure_is_found() {
     let asked = stage.processor.looked_up().remove(0);
     let since: i64 = asked.asked("created[gte]").unwrap().parse().unwrap();
     let until: i64 = asked.asked("created[lte]").unwrap().parse().unwrap();
-    let sent = stage.count("SELECT extract(epoch FROM sent_since)::bigint AS count FROM intent").await;
+    let sent =
+        stage.count("SELECT extract(epoch FROM sent_since)::bigint AS count FROM processor_call").await;
     assert!((since + 200..until - 82_800).contains(&sent), "{since} {sent} {until}");
     assert_eq!(stage.reviews().await, Vec::<String>::new());
 }
@@ -90,7 +91,7 @@ async fn a_key_that_the_processor_may_have_forgotten_is_not_used_again() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost]);
     let order = stage.request(VISA).await;
-    let worker = stage.worker(Limits { key_life: Duration::ZERO, ..brisk() });
+    let worker = stage.worker(WorkerSettings { key_life: Duration::ZERO, ..brisk() });
     stage.becomes(order, "captured").await;
     worker.stop().await;
     assert_eq!(stage.processor.posted().len(), 1);
@@ -210,8 +211,8 @@ async fn a_look_up_by_the_way_leaves_the_key_to_be_asked() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Refused(503, json!({}))]);
     let order = stage.request(VISA).await;
-    let patient = Pace { first: Duration::from_mins(10), longest: Duration::from_mins(10) };
-    let worker = stage.worker(Limits { pace: patient, ..brisk() });
+    let patient = Backoff { first: Duration::from_mins(10), longest: Duration::from_mins(10) };
+    let worker = stage.worker(WorkerSettings { backoff: patient, ..brisk() });
     stage.becomes(order, "unknown").await;
     worker.stop().await;
     stage.wake().await;

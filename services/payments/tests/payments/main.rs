@@ -11,15 +11,14 @@
 
 mod cancellations;
 mod charges;
+mod circuit_breaker;
 mod client;
 mod commands;
 mod configuration;
 mod document;
-mod gate;
 mod guards;
 mod http;
 mod ledger;
-mod ledger_seal;
 mod ledger_verify;
 mod listing;
 mod look_ups;

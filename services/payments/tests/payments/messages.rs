@@ -13,7 +13,7 @@ use serde_json::Value;
 use testkit::{Background, TestTopics, eventually};
 use uuid::Uuid;
 
-use crate::stage::{LATER, Order, Stage, VISA, brisk, forms, requested, tenant};
+use crate::stage::{LATER, Order, Stage, VISA, bodies, brisk, requested, tenant};
 
 /// A message; published again, it is a redelivery.
 struct Said {
@@ -76,7 +76,7 @@ async fn say(topics: &TestTopics, messages: &[Said]) {
 fn listen(stage: &Stage, topics: &TestTopics) -> Background {
     let database = Database::clone(&stage.database);
     let names = Topics::clone(topics);
-    let settings = Settings::new(stage.processor.client(), forms(), brisk());
+    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let context = Context::<Payments> { database: database.clone(), topics: names.clone(), settings };
     let consumer = Payments::consumer(&context).unwrap();
     let runner = Runner::new(database, topics.brokers(), names, consumer, RunnerSettings::default());
@@ -137,7 +137,7 @@ async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
 /// What `payments inbox WORDS --json` prints.
 async fn answer(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
-    let settings = Settings::new(stage.processor.client(), forms(), brisk());
+    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let (database, topics) = (Database::clone(&stage.database), Topics::clone(topics));
     let context = Context::<Payments> { database: database.clone(), topics: topics.clone(), settings };
     let consumer = Payments::consumer(&context).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use contracts::{Currency, Money, PaymentId, RefundId};
-use payments::processor::{Asked, Forms, LookUp, Place, Request};
+use payments::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::{Background, given, http};
 use tokio::net::{TcpListener, TcpStream};
@@ -65,28 +65,28 @@ async fn carry(mut stream: TcpStream, client: &reqwest::Client, mock: &str, seen
 #[ignore = "needs stripe-mock: ./dev clients builds and starts it"]
 async fn stripe_mock_takes_every_request_that_the_client_can_write() {
     let between = Between::start().await;
-    let (client, forms) = (client_of(&between.address), Forms::of("here"));
+    let (client, bodies) = (client_of(&between.address), RequestBodies::of("here"));
     let amount = Money::new(1999, Currency::Eur);
     let (payment, refund) = (PaymentId::generate(), RefundId::generate());
 
-    let charge = Asked::Charge(amount);
-    let body = forms.charge(payment, amount, "pm_card_visa");
-    client.ask(&Request { asked: charge, key: "charge".to_owned(), body }).await;
-    let back = Asked::Refund(amount);
-    let body = forms.refund(refund, "pi_123", 1999);
-    client.ask(&Request { asked: back, key: "refund".to_owned(), body }).await;
+    let charge = Movement::Charge(amount);
+    let body = bodies.charge(payment, amount, "pm_card_visa");
+    client.send(&Request { movement: charge, key: "charge".to_owned(), body }).await;
+    let back = Movement::Refund(amount);
+    let body = bodies.refund(refund, "pi_123", 1999);
+    client.send(&Request { movement: back, key: "refund".to_owned(), body }).await;
 
     let since = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
-    let window = || Place::window(since, Duration::from_hours(1));
-    for (asked, place) in [
-        (charge, Place::Object("pi_123".to_owned())),
+    let window = || LookupScope::key_lifetime(since, Duration::from_hours(1));
+    for (movement, scope) in [
+        (charge, LookupScope::Object("pi_123".to_owned())),
         (charge, window()),
-        (back, Place::Object("re_123".to_owned())),
-        (back, Place::RefundsOf("pi_123".to_owned())),
+        (back, LookupScope::Object("re_123".to_owned())),
+        (back, LookupScope::RefundsOf("pi_123".to_owned())),
         (back, window()),
     ] {
-        let mark = forms.mark(payment.uuid());
-        client.look_up(&LookUp { asked, place, mark, key: "look-up".to_owned() }).await;
+        let tag = bodies.tag(payment.uuid());
+        client.look_up(&LookUp { movement, scope, tag, key: "look-up".to_owned() }).await;
     }
     for cursor in [None, Some("pi_123")] {
         let _ = client.payment_intents(since, cursor).await;

@@ -12,7 +12,7 @@ use runtime::Context;
 use serde_json::{Value, json};
 use testkit::identity;
 
-use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, brisk, forms};
+use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, bodies, brisk};
 
 /// What somebody with this token gets: status and body.
 pub(crate) async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -> (u16, Value) {
@@ -20,7 +20,7 @@ pub(crate) async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
     let database = Database::clone(&stage.database);
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
-    let settings = Settings::new(stage.processor.client(), forms(), brisk());
+    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
     let bearer = format!("Bearer {}", identity::token(tenant, "tester", scopes));

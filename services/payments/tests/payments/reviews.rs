@@ -193,7 +193,9 @@ async fn a_refund_that_a_person_found_not_to_be_made_has_failed_and_asks_nobody_
     stage.cancel(order).await;
     stage.meddle("UPDATE refund SET state = 'unknown'").await;
     stage
-        .meddle("UPDATE intent SET sent_since = now(), due_at = NULL, attempt = 1 WHERE kind = 'refund'")
+        .meddle(
+            "UPDATE processor_call SET sent_since = now(), due_at = NULL, attempt = 1 WHERE kind = 'refund'",
+        )
         .await;
     stage
         .meddle(

@@ -11,8 +11,8 @@ use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use inbox::HandlerError;
-use payments::processor::Forms;
-use payments::{Limits, Pace, Payments, Worker, consumers};
+use payments::processor::RequestBodies;
+use payments::{Backoff, Payments, Worker, WorkerSettings, consumers};
 use runtime::Service;
 use serde_json::Value;
 use testkit::{Background, TestDatabase, eventually};
@@ -58,7 +58,7 @@ impl Stage {
     /// `orders` has asked for a payment.
     pub(crate) async fn ask(&self, wanted: &Message<PaymentRequested>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
-        consumers::charge(&mut tx, &forms(), wanted).await?;
+        consumers::charge(&mut tx, &bodies(), wanted).await?;
         Ok(tx.commit().await?)
     }
 
@@ -66,12 +66,12 @@ impl Stage {
     pub(crate) async fn cancel(&self, order: Order) {
         let mut tx = self.database.begin().await.unwrap();
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
-        consumers::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
+        consumers::cancel(&mut tx, &bodies(), &message(cancelled)).await.unwrap();
         tx.commit().await.unwrap();
     }
 
     /// A worker with these limits.
-    pub(crate) fn worker(&self, limits: Limits) -> Background {
+    pub(crate) fn worker(&self, limits: WorkerSettings) -> Background {
         worker(Database::clone(&self.database), self.processor.client(), limits)
     }
 
@@ -106,7 +106,8 @@ impl Stage {
     /// Waits until all that is to be asked of the processor has been asked.
     pub(crate) async fn is_at_rest(&self) {
         eventually("intents at rest", async || {
-            (self.count("SELECT count(*) FROM intent WHERE due_at IS NOT NULL").await == 0).then_some(())
+            (self.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await == 0)
+                .then_some(())
         })
         .await;
     }
@@ -171,17 +172,17 @@ impl Stage {
 pub(crate) fn worker(
     database: Database,
     client: payments::processor::Processor,
-    limits: Limits,
+    limits: WorkerSettings,
 ) -> Background {
-    let worker = Worker::new(database, client, forms(), limits);
+    let worker = Worker::new(database, client, bodies(), limits);
     Background::run(|stop| worker.run(stop))
 }
 
 pub(crate) const LATER: &str = "2099-01-01T00:00:00Z";
 pub(crate) const PAST: &str = "2020-01-01T00:00:00Z";
 
-pub(crate) fn forms() -> Forms {
-    Forms::of("test")
+pub(crate) fn bodies() -> RequestBodies {
+    RequestBodies::of("test")
 }
 
 pub(crate) fn tenant() -> TenantId {
@@ -212,16 +213,16 @@ pub(crate) fn message<E: Event>(data: E) -> Message<E> {
     Message { envelope, data }
 }
 
-/// Limits under which nothing takes longer than it must.
-pub(crate) fn brisk() -> Limits {
-    Limits {
+/// WorkerSettings under which nothing takes longer than it must.
+pub(crate) fn brisk() -> WorkerSettings {
+    WorkerSettings {
         concurrency: 4,
         lease: Duration::from_mins(1),
         poll: Duration::from_millis(10),
         key_life: Duration::from_hours(23),
-        pace: Pace { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
+        backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
         look_ups: 3,
         faults: 8,
-        look_up_pace: Pace { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
+        look_up_backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
     }
 }

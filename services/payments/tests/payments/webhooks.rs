@@ -11,13 +11,13 @@ use contracts::Topics;
 use database::Database;
 use edge::{Authenticator, Edge, EdgeSettings};
 use hmac::{Hmac, KeyInit, Mac};
-use payments::{Payments, Settings, Webhooks};
+use payments::{Payments, Settings, WebhookSettings};
 use runtime::Context;
 use serde_json::{Value, json};
 use sha2::Sha256;
 use testkit::identity;
 
-use crate::stage::{Order, Stage, VISA, brisk, forms};
+use crate::stage::{Order, Stage, VISA, bodies, brisk};
 
 const SECRET: &str = "whsec_canary";
 
@@ -58,8 +58,8 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
     let database = Database::clone(&stage.database);
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let secrets = vec![SECRET.into(), "whsec_older".into()];
-    let webhooks = Webhooks { secrets, tolerance: Duration::from_mins(5) };
-    let settings = Settings::new(stage.processor.client(), forms(), brisk()).with_webhooks(webhooks);
+    let webhooks = WebhookSettings { secrets, tolerance: Duration::from_mins(5) };
+    let settings = Settings::new(stage.processor.client(), bodies(), brisk()).with_webhooks(webhooks);
     let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
     let mut request = TestRequest::post().uri("/v1/webhooks/provider").set_payload(body);
@@ -101,7 +101,7 @@ async fn ten_copies_of_an_event_at_once_are_one_and_all_are_answered() {
     }
     assert_eq!(sender.send(&stage).await.0, 200, "and once more, later");
     assert_eq!(stage.events().await, 1);
-    let of = "SELECT kind || ' ' || object_id || ' ' || tenant_id || ' ' || intent_id FROM webhook_event";
+    let of = "SELECT kind || ' ' || object_id || ' ' || tenant_id || ' ' || call_id FROM webhook_event";
     let row = format!("payment_intent.succeeded pi_of_event acme {}", order.payment);
     assert_eq!(stage.text(of).await, row);
 }
@@ -114,7 +114,7 @@ async fn an_event_changes_nothing_by_what_it_says() {
         assert_eq!(Sender::of(&event(id, kind, order)).send(&stage).await.0, 200);
     }
     assert_eq!(stage.state(order).await, "requested", "nothing has been sent, so there can be no news");
-    let due = "SELECT count(*) FROM intent WHERE woken";
+    let due = "SELECT count(*) FROM processor_call WHERE woken";
     assert_eq!(stage.count(due).await, 0);
     assert_eq!(stage.told(order).await, []);
 }
@@ -124,9 +124,9 @@ async fn an_event_has_the_worker_ask_the_processor() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     stage.meddle("UPDATE payment SET state = 'unknown'").await;
-    stage.meddle("UPDATE intent SET sent_since = now(), due_at = NULL, attempt = 1").await;
+    stage.meddle("UPDATE processor_call SET sent_since = now(), due_at = NULL, attempt = 1").await;
     assert_eq!(Sender::of(&event("evt_1", "payment_intent.succeeded", order)).send(&stage).await.0, 200);
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE woken AND due_at <= now()").await, 1);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE woken AND due_at <= now()").await, 1);
 }
 
 #[actix_web::test]
@@ -137,7 +137,7 @@ async fn an_event_before_the_answer_of_our_own_request_is_not_lost() {
     let worker = stage.worker(brisk());
     stage.processor.has_received(1).await;
     assert_eq!(Sender::of(&event("evt_1", "payment_intent.succeeded", order)).send(&stage).await.0, 200);
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE woken AND in_flight").await, 1);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE woken AND in_flight").await, 1);
     stage.processor.release();
     stage.becomes(order, "captured").await;
     worker.stop().await;
@@ -148,7 +148,7 @@ async fn an_event_before_the_answer_of_our_own_request_is_not_lost() {
 async fn what_is_not_about_us_is_kept_and_left_alone() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
-    stage.meddle("UPDATE intent SET sent_since = now(), attempt = 1").await;
+    stage.meddle("UPDATE processor_call SET sent_since = now(), attempt = 1").await;
     let unknown = event("evt_1", "payment_intent.invented", order);
     let mut foreign = event("evt_2", "payment_intent.succeeded", order);
     foreign["data"]["object"]["metadata"]["deployment"] = "another".into();
@@ -161,20 +161,22 @@ async fn what_is_not_about_us_is_kept_and_left_alone() {
         assert_eq!(Sender::of(&event).send(&stage).await.0, 200, "{event}");
     }
     assert_eq!(stage.events().await, 4);
-    assert_eq!(stage.count("SELECT count(*) FROM webhook_event WHERE intent_id IS NOT NULL").await, 0);
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE woken").await, 0);
+    assert_eq!(stage.count("SELECT count(*) FROM webhook_event WHERE call_id IS NOT NULL").await, 0);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE woken").await, 0);
 }
 
 #[actix_web::test]
 async fn an_object_is_known_by_the_processors_name_of_it() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
-    stage.meddle("UPDATE intent SET sent_since = now(), attempt = 1, processor_object = 'pi_7'").await;
+    stage
+        .meddle("UPDATE processor_call SET sent_since = now(), attempt = 1, processor_object = 'pi_7'")
+        .await;
     let charge = json!({ "id": "ch_7", "object": "charge", "payment_intent": "pi_7", "metadata": {} });
     let event =
         json!({ "id": "evt_1", "type": "charge.updated", "created": 1, "data": { "object": charge } });
     assert_eq!(Sender::of(&event).send(&stage).await.0, 200);
-    let intent = stage.text("SELECT intent_id::text FROM webhook_event").await;
+    let intent = stage.text("SELECT call_id::text FROM webhook_event").await;
     assert_eq!(intent, order.payment.to_string());
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use payments::Limits;
+use payments::WorkerSettings;
 use serde_json::json;
 
 use crate::processor::{Fate, held};
@@ -38,8 +38,8 @@ async fn two_workers_make_one_charge_of_each_intent() {
 }
 
 /// A worker whose one call goes on for longer than its lease.
-fn slow() -> Limits {
-    Limits { concurrency: 1, lease: Duration::from_millis(50), ..brisk() }
+fn slow() -> WorkerSettings {
+    WorkerSettings { concurrency: 1, lease: Duration::from_millis(50), ..brisk() }
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_refusal_that_a_replaced_worker_saw_leaves_its_successor_alone() {
     stage.processor.release_one();
     replaced.stop().await;
     assert_eq!(stage.state(order).await, "unknown");
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE in_flight AND attempt = 2").await, 1);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE in_flight AND attempt = 2").await, 1);
 
     stage.processor.release();
     stage.becomes(order, "captured").await;
@@ -91,7 +91,7 @@ async fn an_attempt_whose_worker_died_is_asked_again_under_its_key() {
     // As a worker leaves it that dies after its first commit: nobody knows whether it has sent anything.
     stage.meddle("UPDATE payment SET state = 'capturing'").await;
     stage
-        .meddle("UPDATE intent SET attempt = 1, in_flight = true, sent_since = due_at, due_at = clock_timestamp()")
+        .meddle("UPDATE processor_call SET attempt = 1, in_flight = true, sent_since = due_at, due_at = clock_timestamp()")
         .await;
     stage.cancel(order).await;
     assert_eq!(stage.state(order).await, "capturing");
@@ -121,9 +121,9 @@ async fn no_more_calls_are_out_than_allowed() {
     for _ in 0..5 {
         stage.request(VISA).await;
     }
-    let worker = stage.worker(Limits { concurrency: 3, ..brisk() });
+    let worker = stage.worker(WorkerSettings { concurrency: 3, ..brisk() });
     stage.processor.has_received(3).await;
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE in_flight").await, 3);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE in_flight").await, 3);
     stage.processor.release();
     stage.is_at_rest().await;
     worker.stop().await;
@@ -137,9 +137,12 @@ async fn an_intent_that_nobody_can_take_keeps_no_other_from_being_taken() {
     // A currency that this version does not know.
     stage.meddle("UPDATE payment SET currency = 'XXX'").await;
     let order = stage.request(VISA).await;
-    let worker = stage.worker(Limits { concurrency: 1, ..brisk() });
+    let worker = stage.worker(WorkerSettings { concurrency: 1, ..brisk() });
     stage.becomes(order, "captured").await;
     worker.stop().await;
     assert_eq!(stage.processor.received().len(), 1);
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE due_at IS NOT NULL AND attempt = 0").await, 1);
+    assert_eq!(
+        stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL AND attempt = 0").await,
+        1
+    );
 }

@@ -8,7 +8,7 @@ use super::Stack;
 /// What is under way besides messages, and in whose database.
 const UNDER_WAY: [(&str, &str); 4] = [
     ("orders", "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')"),
-    ("payments", "SELECT count(*) FROM intent WHERE due_at IS NOT NULL"),
+    ("payments", "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL"),
     (
         "provider",
         "SELECT (SELECT count(*) FROM event WHERE NOT planned)
@@ -26,7 +26,7 @@ impl Stack {
         eventually("every message is dealt with", async || (self.unheard().await == 0).then_some(())).await;
     }
 
-    /// Waits until nothing is under way: every order has ended, every intent is carried out, no stock is held, and
+    /// Waits until nothing is under way: every order has ended, every processor call has ended, no stock is held, and
     /// every message is dealt with.
     pub async fn at_rest(&self) {
         eventually("every order has ended, and nothing is under way", async || {

@@ -177,7 +177,7 @@ async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[St
     for key in provider_keys(stack).await {
         let elsewhere: Vec<_> =
             places(&key).into_iter().filter(|place| !place.starts_with("provider.")).collect();
-        assert_eq!(elsewhere, ["payments.intent.provider_key"], "the processor's key");
+        assert_eq!(elsewhere, ["payments.processor_call.provider_key"], "the processor's key");
     }
     for trace in traces {
         let signed = trace.has_run(
@@ -196,7 +196,7 @@ async fn provider_keys(stack: &Stack) -> Vec<String> {
         #[diesel(sql_type = diesel::sql_types::Text)]
         provider_key: String,
     }
-    let keys: Vec<Key> = stack.load("payments", sql_query("SELECT provider_key FROM intent")).await;
+    let keys: Vec<Key> = stack.load("payments", sql_query("SELECT provider_key FROM processor_call")).await;
     assert!(keys.len() >= 8, "{}", keys.len());
     keys.into_iter().map(|row| row.provider_key).collect()
 }

@@ -1,21 +1,21 @@
-//! A charge, from the request to the end of all faults.
+//! The history of a charge, from its request to the end of all injected faults.
 
 use proptest::prelude::*;
 
-use super::model::{Books, FEE, Fate, Verdict, verdict};
+use super::call::{AttemptResult, CallModel, Step, steps};
+use super::model::{FEE, Fate, ProcessorModel, Verdict, verdict};
 use super::postings::{AMOUNT, Balances};
-use super::row::{News, Row, Step, steps};
 use crate::domain::ledger::Account;
-use crate::domain::payment::{Input, Payment, State, Tell, decide};
+use crate::domain::payment::{Announcement, Input, Payment, State, decide};
 use crate::domain::review::Reason;
-use crate::domain::{Next, Rejection};
+use crate::domain::{NextStep, Rejection};
 
-/// Our side and the processor's, with everything that is under way between them.
+/// Our side, the processor's side, and the requests between them.
 struct World {
     payment: Payment,
-    row: Row,
-    books: Books,
-    /// From where to where it went, step by step: what the ledger posts.
+    row: CallModel,
+    books: ProcessorModel,
+    /// The changes of state, from which the ledger posts.
     moves: Vec<(State, State)>,
     captures_told: usize,
     refunds: usize,
@@ -27,8 +27,8 @@ impl World {
     fn new(verdict: Verdict) -> Self {
         Self {
             payment: Payment { state: State::Requested, cancel_requested: false },
-            row: Row::new(),
-            books: Books::new(verdict),
+            row: CallModel::new(),
+            books: ProcessorModel::new(verdict),
             moves: Vec::new(),
             captures_told: 0,
             refunds: 0,
@@ -37,28 +37,28 @@ impl World {
         }
     }
 
-    fn input(&mut self, input: Input) -> Next {
+    fn input(&mut self, input: Input) -> NextStep {
         match decide(&self.payment, input) {
             Ok(decision) => {
                 self.moves.push((self.payment.state.clone(), decision.payment.state.clone()));
                 self.payment = decision.payment;
-                self.captures_told += usize::from(decision.tell == Some(Tell::Captured));
+                self.captures_told += usize::from(decision.announcement == Some(Announcement::Captured));
                 self.refunds += usize::from(decision.refund);
                 self.reviews.extend(decision.review);
                 decision.next
             }
-            Err(Rejection::Ended) => Next::Rest,
+            Err(Rejection::Ended) => NextStep::Stop,
             Err(Rejection::Contradicted) => {
                 self.contradicted = true;
-                Next::Rest
+                NextStep::Stop
             }
-            Err(Rejection::NotInFlight | Rejection::Superseded) => Next::Keep,
+            Err(Rejection::NotInFlight | Rejection::Superseded) => NextStep::Unchanged,
         }
     }
 
     fn take(&mut self, expired: bool) {
         if self.row.is_due {
-            let next = self.input(Input::Due(self.row.deadlines(expired)));
+            let next = self.input(Input::Due(self.row.conditions(expired)));
             self.row.begin(next);
         }
     }
@@ -67,9 +67,9 @@ impl World {
         let (attempt, news) = self.row.seen[which].clone();
         let superseded = attempt != self.row.attempt || !self.row.in_flight;
         let input = match news.clone() {
-            News::Answered(outcome) => Input::Settled { outcome, superseded },
-            News::LookedUp(finding) => {
-                Input::LookedUp { finding, superseded, deadlines: self.row.deadlines(false) }
+            AttemptResult::Responded(outcome) => Input::Settled { outcome, superseded },
+            AttemptResult::LookedUp(result) => {
+                Input::LookedUp { result, superseded, conditions: self.row.conditions(false) }
             }
         };
         let next = self.input(input);
@@ -84,8 +84,12 @@ impl World {
             }
             Step::Report(which) if !self.row.seen.is_empty() => self.report(which.index(self.row.seen.len())),
             Step::Undo => match self.input(Input::CancelRequested) {
-                Next::Rest => self.row.begin(Next::Rest),
-                Next::Keep | Next::Attempt | Next::LookUp | Next::Retry { .. } | Next::LookLater { .. } => {}
+                NextStep::Stop => self.row.begin(NextStep::Stop),
+                NextStep::Unchanged
+                | NextStep::SendRequest
+                | NextStep::LookUp
+                | NextStep::RetryLater { .. }
+                | NextStep::LookUpLater { .. } => {}
             },
             Step::Wake => self.row.wake(),
             Step::Decide => self.books.decide(),
@@ -95,8 +99,8 @@ impl World {
         }
     }
 
-    /// Faults end: everything that is out arrives, and the worker goes on until it rests. If the key alone cannot
-    /// bring that about, its life ends as well.
+    /// Ends all faults: every request in flight arrives, and the worker works until the call stops. If retries under the
+    /// key alone do not end the call, the key expires.
     fn heal(&mut self) {
         self.books.tells_fee = true;
         for round in 0..20 {
@@ -116,7 +120,7 @@ impl World {
 }
 
 proptest! {
-    // The rare meetings of a repeated request, a refusal and a cancellation need many tries.
+    // Histories with a repeated request, a refusal and a cancellation are rare, so many cases are needed.
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
@@ -128,10 +132,10 @@ proptest! {
             prop_assert!(world.captures_told <= world.books.moved, "told, and not taken");
         }
         world.heal();
-        if let State::Captured(receipt) = &world.payment.state {
-            prop_assert!(receipt.fee.is_some(), "the fee was never asked for");
+        if let State::Captured(reference) = &world.payment.state {
+            prop_assert!(reference.fee.is_some(), "the fee was never asked for");
         }
-        // At last somebody looks once more, as the reconciliation does.
+        // Request one more look-up, as the reconciliation does.
         world.row.wake();
         world.heal();
         prop_assert!(!world.contradicted, "the processor's answer denies what we have told");
@@ -140,12 +144,12 @@ proptest! {
         match &world.payment.state {
             State::Captured(_) => prop_assert_eq!(moved, 1),
             State::Declined { .. } | State::Cancelled => prop_assert_eq!(moved, 0),
-            // Nothing of it is in the processor's books, which proves nothing: a person looks.
+            // No object was found, which proves nothing. A review is open.
             State::Unknown => prop_assert_eq!((moved, world.reviews.last()), (0, Some(&Reason::NotFound))),
             State::Requested | State::Capturing => prop_assert!(false, "it did not end: {:?}", world.payment),
         }
         prop_assert_eq!(world.captures_told, moved);
-        // The ledger says what the processor owes us: what it took, less what it kept.
+        // The processor owes us the captured amount less its fee.
         let (ledger, taken) = (Balances::of_charge(&world.moves), i64::try_from(moved).unwrap());
         prop_assert_eq!(ledger.of(Account::Receivable), taken * (AMOUNT - FEE));
         prop_assert_eq!((ledger.of(Account::Clearing), ledger.of(Account::Fees)), (-taken * AMOUNT, taken * FEE));

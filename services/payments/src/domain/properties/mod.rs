@@ -1,68 +1,79 @@
-//! What must hold whatever happens in whatever order: here with arbitrary inputs; in the modules against a processor
-//! that keeps its own books, behind a network that loses, delays and repeats.
+//! Property tests of the decision tables.
+//!
+//! The tests in this file apply arbitrary inputs. The modules run histories against a model of the processor, behind a
+//! network that loses, delays and repeats messages.
 
+mod call;
 mod charges;
 mod model;
 mod postings;
 mod refunds;
-mod row;
 
 use proptest::prelude::*;
 
-use super::payment::{Input, Payment, State, Tell, decide};
-use super::{Asks, Deadlines, Doubt, Finding, Next, Outcome, ProcessorReference, refund};
+use super::payment::{Announcement, Input, Payment, State, decide};
+use super::{
+    AttemptOutcome, CallConditions, CallMode, LookupResult, NextStep, ProcessorReference, UnknownReason,
+    refund,
+};
 
 fn requested() -> Payment {
     Payment { state: State::Requested, cancel_requested: false }
 }
 
-fn receipt(with_fee: bool) -> ProcessorReference {
-    model::receipt(with_fee)
+fn reference(with_fee: bool) -> ProcessorReference {
+    model::reference(with_fee)
 }
 
-fn deadlines() -> impl Strategy<Value = Deadlines> {
+fn conditions() -> impl Strategy<Value = CallConditions> {
     any::<(bool, bool, bool, bool, bool)>().prop_map(
-        |(expired, key_forgotten, looks_up, woken, searched_enough)| {
-            let asks = if looks_up { Asks::LookUp } else { Asks::Request };
-            Deadlines { expired, key_forgotten, asks, woken, searched_enough }
+        |(expired, key_expired, looks_up, look_up_requested, is_last_look_up)| {
+            let mode = if looks_up { CallMode::LookUp } else { CallMode::Request };
+            CallConditions { expired, key_expired, mode, look_up_requested, is_last_look_up }
         },
     )
 }
 
-fn outcome() -> impl Strategy<Value = Outcome> {
+fn outcome() -> impl Strategy<Value = AttemptOutcome> {
     let code = || "no".to_owned();
     prop_oneof![
-        any::<bool>().prop_map(|with_fee| Outcome::Succeeded(receipt(with_fee))),
-        Just(Outcome::Declined { code: code() }),
-        Just(Outcome::NotSent),
+        any::<bool>().prop_map(|with_fee| AttemptOutcome::Succeeded(reference(with_fee))),
+        Just(AttemptOutcome::Declined { code: code() }),
+        Just(AttemptOutcome::NotSent),
         prop::sample::select(vec![401, 403, 409, 429])
-            .prop_map(|status| Outcome::NotExecuted { status, retry_after: None }),
-        any::<bool>().prop_map(move |replayed| Outcome::Rejected { code: code(), replayed }),
-        Just(Outcome::Processing { object: Some("pi_1".to_owned()) }),
-        Just(Outcome::RequiresAction { intent: "pi_1".to_owned() }),
-        prop::sample::select(
-            vec![Doubt::NoAnswer, Doubt::OtherAmount, Doubt::KeyMismatch, Doubt::DoneTwice,]
-        )
-        .prop_map(Outcome::Unknown),
-        any::<bool>().prop_map(|replayed| Outcome::Unknown(Doubt::ServerError { status: 500, replayed })),
+            .prop_map(|status| AttemptOutcome::NotExecuted { status, retry_after: None }),
+        any::<bool>().prop_map(move |replayed| AttemptOutcome::Rejected { code: code(), replayed }),
+        Just(AttemptOutcome::Processing { object: Some("pi_1".to_owned()) }),
+        Just(AttemptOutcome::RequiresAction { payment_intent: "pi_1".to_owned() }),
+        prop::sample::select(vec![
+            UnknownReason::NoResponse,
+            UnknownReason::AmountMismatch,
+            UnknownReason::KeyMismatch,
+            UnknownReason::Duplicate,
+        ])
+        .prop_map(AttemptOutcome::Unknown),
+        any::<bool>().prop_map(|replayed| AttemptOutcome::Unknown(UnknownReason::ServerError {
+            status: 500,
+            replayed
+        })),
     ]
 }
 
-fn finding() -> impl Strategy<Value = Finding> {
-    let object = || receipt(false).id;
+fn result() -> impl Strategy<Value = LookupResult> {
+    let object = || reference(false).id;
     prop_oneof![
-        outcome().prop_map(move |outcome| Finding::Found { object: object(), outcome }),
-        Just(Finding::Missing),
-        outcome().prop_map(Finding::Unanswered),
+        outcome().prop_map(move |outcome| LookupResult::Found { object: object(), outcome }),
+        Just(LookupResult::NotFound),
+        outcome().prop_map(LookupResult::Unanswered),
     ]
 }
 
 fn inputs() -> impl Strategy<Value = Vec<Input>> {
     let one = prop_oneof![
-        deadlines().prop_map(Input::Due),
+        conditions().prop_map(Input::Due),
         (outcome(), any::<bool>()).prop_map(|(outcome, superseded)| Input::Settled { outcome, superseded }),
-        (finding(), any::<bool>(), deadlines()).prop_map(|(finding, superseded, deadlines)| {
-            Input::LookedUp { finding, superseded, deadlines }
+        (result(), any::<bool>(), conditions()).prop_map(|(result, superseded, conditions)| {
+            Input::LookedUp { result, superseded, conditions }
         }),
         Just(Input::CancelRequested),
     ];
@@ -72,12 +83,12 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 fn answers(input: &Input) -> bool {
     match input {
         Input::Settled { outcome, .. } => outcome.is_authoritative(),
-        Input::LookedUp { finding, .. } => finding.is_authoritative(),
+        Input::LookedUp { result, .. } => result.is_authoritative(),
         Input::Due(_) | Input::CancelRequested => false,
     }
 }
 
-/// Whether it is the same end: the fee of a capture may become known after it.
+/// Returns whether both states are the same end. The fee may become known after the capture.
 fn is_same_end(a: &State, b: &State) -> bool {
     match (a, b) {
         (State::Captured(a), State::Captured(b)) => a.id == b.id && (a.fee.is_none() || a.fee == b.fee),
@@ -98,13 +109,13 @@ proptest! {
             let Ok(decision) = decide(&payment, input.clone()) else { continue };
             let is_same = is_same_end(&payment.state, &decision.payment.state);
             prop_assert!(!has_ended(&payment.state) || is_same, "{payment:?} {input:?}");
-            told += usize::from(decision.tell.is_some());
-            captures += usize::from(decision.tell == Some(Tell::Captured));
+            told += usize::from(decision.announcement.is_some());
+            captures += usize::from(decision.announcement == Some(Announcement::Captured));
             refunds += usize::from(decision.refund);
             payment = decision.payment;
             prop_assert_eq!(told, usize::from(has_ended(&payment.state)));
             prop_assert_eq!(captures, usize::from(matches!(payment.state, State::Captured(_))));
-            // All of it is given back if and only if it was both captured and called off.
+            // The payment is refunded if and only if it is captured and its order is cancelled.
             prop_assert_eq!(refunds, usize::from(captures == 1 && payment.cancel_requested));
         }
     }
@@ -125,9 +136,9 @@ proptest! {
     fn no_first_attempt_starts_after_the_expiry(inputs in inputs()) {
         let mut payment = requested();
         for input in inputs {
-            let is_late = matches!(input, Input::Due(Deadlines { expired: true, .. }));
+            let is_late = matches!(input, Input::Due(CallConditions { expired: true, .. }));
             let Ok(decision) = decide(&payment, input) else { continue };
-            if is_late && decision.next == Next::Attempt {
+            if is_late && decision.next == NextStep::SendRequest {
                 prop_assert!(payment.state != State::Requested, "a late first attempt");
             }
             payment = decision.payment;
@@ -139,7 +150,7 @@ proptest! {
         let mut payment = requested();
         for input in inputs {
             let Ok(decision) = decide(&payment, input.clone()) else { continue };
-            if decision.next == Next::Rest && !has_ended(&decision.payment.state) {
+            if decision.next == NextStep::Stop && !has_ended(&decision.payment.state) {
                 prop_assert!(decision.review.is_some(), "{payment:?} rests unseen after {input:?}");
             }
             payment = decision.payment;
@@ -150,12 +161,12 @@ proptest! {
     fn what_the_key_cannot_answer_is_never_asked_of_it_again(inputs in inputs()) {
         let mut payment = requested();
         for input in inputs {
-            let asks = match &input {
-                Input::Due(deadlines) => Some(deadlines.key_forgotten || deadlines.asks == Asks::LookUp),
+            let mode = match &input {
+                Input::Due(conditions) => Some(conditions.key_expired || conditions.mode == CallMode::LookUp),
                 Input::Settled { .. } | Input::LookedUp { .. } | Input::CancelRequested => None,
             };
             let Ok(decision) = decide(&payment, input) else { continue };
-            if asks == Some(true) && decision.next == Next::Attempt {
+            if mode == Some(true) && decision.next == NextStep::SendRequest {
                 prop_assert_eq!(&payment.state, &State::Requested, "a request under a key that is used up");
             }
             payment = decision.payment;
@@ -164,20 +175,20 @@ proptest! {
 
     #[test]
     fn a_refund_succeeds_once_and_fails_once(
-        steps in prop::collection::vec((deadlines(), outcome(), finding(), 0..3, any::<bool>()), 0..32)
+        steps in prop::collection::vec((conditions(), outcome(), result(), 0..3, any::<bool>()), 0..32)
     ) {
         let mut refund = refund::Refund { state: refund::State::Pending, in_flight: false };
         let (mut successes, mut failures) = (0, 0);
-        for (deadlines, outcome, finding, kind, superseded) in steps {
+        for (conditions, outcome, result, kind, superseded) in steps {
             let answered = match kind {
                 0 => false,
                 1 => outcome.is_authoritative(),
-                _ => finding.is_authoritative(),
+                _ => result.is_authoritative(),
             };
             let input = match kind {
-                0 => refund::Input::Due(deadlines),
+                0 => refund::Input::Due(conditions),
                 1 => refund::Input::Settled { outcome, superseded },
-                _ => refund::Input::LookedUp { finding, superseded, deadlines },
+                _ => refund::Input::LookedUp { result, superseded, conditions },
             };
             let Ok(decision) = refund::decide(&refund, input.clone()) else { continue };
             if refund.state == refund::State::Unknown && decision.state != refund::State::Unknown {
@@ -188,7 +199,7 @@ proptest! {
                 failures += usize::from(matches!(decision.state, refund::State::Failed { .. }));
             }
             prop_assert!(successes <= 1 && failures <= 1, "{refund:?} {input:?}");
-            refund = refund::Refund { state: decision.state, in_flight: decision.next == Next::Attempt };
+            refund = refund::Refund { state: decision.state, in_flight: decision.next == NextStep::SendRequest };
         }
     }
 }

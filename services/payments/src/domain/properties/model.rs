@@ -1,23 +1,22 @@
-//! The other side as the properties see it: a processor that keeps its own books for one key, behind a network that
-//! loses, delays and repeats.
+//! A model of the processor for one key, and of the network before it.
 
 use proptest::prelude::*;
 
-use crate::domain::{Doubt, Fee, Finding, Outcome, ProcessorReference};
+use crate::domain::{AttemptOutcome, Fee, LookupResult, ProcessorReference, UnknownReason};
 
-/// What the processor keeps of a charge, in cents.
+/// The processor's fee for a charge, in cents.
 pub(super) const FEE: i64 = 59;
-/// The processor's name of what it makes.
+/// The processor's id of its object.
 const OBJECT: &str = "obj_1";
 
-/// What the processor thinks of the request.
+/// The processor's decision about the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Approves,
     Declines,
-    /// The request itself is wrong; nothing is stored under its key.
+    /// The request is not accepted, and nothing is stored under its key.
     Rejects,
-    /// It takes it on, and decides later; then so.
+    /// The processor accepts the request and decides later.
     Later {
         approves: bool,
     },
@@ -33,22 +32,22 @@ pub(super) fn verdict() -> impl Strategy<Value = Verdict> {
     ])
 }
 
-/// What happens to one request on its way.
+/// What happens to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,
     NotSent,
     RateLimited,
-    /// The network has repeated it: its double is being processed, and this one is turned away with 409.
+    /// The network has repeated the request. The copy is processed, and this one gets a 409.
     KeyInUse,
-    /// Nothing is stored under the key.
+    /// It fails with a 5xx before it takes effect, and nothing is stored under the key.
     FailedBeforeActing,
-    /// The key's answer is a failure from now on, whether it acted or not.
+    /// The stored response of the key is a failure, whether the request took effect or not.
     FailedForEver {
         acted: bool,
     },
     ReplyLost,
-    /// Its list does not show yet what it has made.
+    /// The list does not contain the new object yet.
     ListLags,
 }
 
@@ -77,34 +76,34 @@ enum Status {
     Refused,
 }
 
-/// The processor's books about one key.
+/// The processor's state of one key.
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct ProcessorModel {
     verdict: Verdict,
-    /// The key's answer.
-    stored: Option<Outcome>,
+    /// The stored response of the key.
+    stored: Option<AttemptOutcome>,
     object: Option<Status>,
-    /// How often money has moved.
+    /// How often money moved.
     pub(super) moved: usize,
-    /// The bank has returned it.
+    /// A bank has returned the refund.
     pub(super) returned: bool,
     pub(super) tells_fee: bool,
 }
 
-impl Books {
+impl ProcessorModel {
     pub(super) fn new(verdict: Verdict) -> Self {
         Self { verdict, stored: None, object: None, moved: 0, returned: false, tells_fee: false }
     }
 
-    /// A request arrives, or not.
-    pub(super) fn request(&mut self, fate: Fate) -> Outcome {
-        let failed = |replayed| Outcome::Unknown(Doubt::ServerError { status: 500, replayed });
+    /// Handles a request.
+    pub(super) fn request(&mut self, fate: Fate) -> AttemptOutcome {
+        let failed = |replayed| AttemptOutcome::Unknown(UnknownReason::ServerError { status: 500, replayed });
         match fate {
-            Fate::NotSent => Outcome::NotSent,
-            Fate::RateLimited => Outcome::NotExecuted { status: 429, retry_after: None },
+            Fate::NotSent => AttemptOutcome::NotSent,
+            Fate::RateLimited => AttemptOutcome::NotExecuted { status: 429, retry_after: None },
             Fate::KeyInUse => {
                 self.answer();
-                Outcome::NotExecuted { status: 409, retry_after: None }
+                AttemptOutcome::NotExecuted { status: 409, retry_after: None }
             }
             Fate::FailedBeforeActing => failed(false),
             Fate::FailedForEver { .. } if self.stored.is_some() => self.answer(),
@@ -117,14 +116,14 @@ impl Books {
             }
             Fate::ReplyLost => {
                 self.answer();
-                Outcome::Unknown(Doubt::NoAnswer)
+                AttemptOutcome::Unknown(UnknownReason::NoResponse)
             }
             Fate::Answered | Fate::ListLags => self.answer(),
         }
     }
 
-    /// The processor's promise: a key takes effect once, and its first answer is its only one.
-    fn answer(&mut self) -> Outcome {
+    /// The processor's guarantee: a key takes effect once, and its first response is its only one.
+    fn answer(&mut self) -> AttemptOutcome {
         if let Some(stored) = &self.stored {
             return stored.clone();
         }
@@ -132,7 +131,9 @@ impl Books {
             Verdict::Approves => Status::Done,
             Verdict::Declines => Status::Refused,
             Verdict::Later { .. } => Status::UnderWay,
-            Verdict::Rejects => return Outcome::Rejected { code: "wrong".to_owned(), replayed: false },
+            Verdict::Rejects => {
+                return AttemptOutcome::Rejected { code: "wrong".to_owned(), replayed: false };
+            }
         };
         self.becomes(status);
         let answer = self.outcome(status);
@@ -144,14 +145,14 @@ impl Books {
         self.moved += usize::from(status == Status::Done);
     }
 
-    /// What was under way ends.
+    /// Decides about a request that was being processed.
     pub(super) fn decide(&mut self) {
         if let (Some(Status::UnderWay), Verdict::Later { approves }) = (self.object, self.verdict) {
             self.becomes(if approves { Status::Done } else { Status::Refused });
         }
     }
 
-    /// The bank returns what was given.
+    /// A bank returns the refund.
     pub(super) fn give_back(&mut self) {
         if self.object == Some(Status::Done) {
             self.object = Some(Status::Refused);
@@ -159,39 +160,39 @@ impl Books {
         }
     }
 
-    /// Its memory of the key has ended.
+    /// The key expires.
     pub(super) fn forget(&mut self) {
         self.stored = None;
     }
 
-    /// Somebody looks; `named` knows the processor's name of it.
-    pub(super) fn look_up(&self, fate: Fate, named: bool) -> Finding {
+    /// Handles a look-up. `named` means that the id of the object is known.
+    pub(super) fn look_up(&self, fate: Fate, named: bool) -> LookupResult {
         match (fate, self.object) {
-            (Fate::NotSent, _) => Finding::Unanswered(Outcome::NotSent),
+            (Fate::NotSent, _) => LookupResult::Unanswered(AttemptOutcome::NotSent),
             (Fate::RateLimited | Fate::KeyInUse, _) => {
-                Finding::Unanswered(Outcome::NotExecuted { status: 429, retry_after: None })
+                LookupResult::Unanswered(AttemptOutcome::NotExecuted { status: 429, retry_after: None })
             }
             (Fate::FailedBeforeActing | Fate::FailedForEver { .. } | Fate::ReplyLost, _) => {
-                Finding::Unanswered(Outcome::Unknown(Doubt::NoAnswer))
+                LookupResult::Unanswered(AttemptOutcome::Unknown(UnknownReason::NoResponse))
             }
-            (Fate::ListLags, Some(_)) if !named => Finding::Missing,
+            (Fate::ListLags, Some(_)) if !named => LookupResult::NotFound,
             (Fate::Answered | Fate::ListLags, Some(status)) => {
-                Finding::Found { object: OBJECT.to_owned(), outcome: self.outcome(status) }
+                LookupResult::Found { object: OBJECT.to_owned(), outcome: self.outcome(status) }
             }
-            (Fate::Answered | Fate::ListLags, None) => Finding::Missing,
+            (Fate::Answered | Fate::ListLags, None) => LookupResult::NotFound,
         }
     }
 
-    fn outcome(&self, status: Status) -> Outcome {
+    fn outcome(&self, status: Status) -> AttemptOutcome {
         match status {
-            Status::UnderWay => Outcome::Processing { object: Some(OBJECT.to_owned()) },
-            Status::Done => Outcome::Succeeded(receipt(self.tells_fee)),
-            Status::Refused => Outcome::Declined { code: "no".to_owned() },
+            Status::UnderWay => AttemptOutcome::Processing { object: Some(OBJECT.to_owned()) },
+            Status::Done => AttemptOutcome::Succeeded(reference(self.tells_fee)),
+            Status::Refused => AttemptOutcome::Declined { code: "no".to_owned() },
         }
     }
 }
 
-pub(super) fn receipt(with_fee: bool) -> ProcessorReference {
+pub(super) fn reference(with_fee: bool) -> ProcessorReference {
     let currency = contracts::Currency::Eur;
     let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: FEE, currency };
     ProcessorReference {

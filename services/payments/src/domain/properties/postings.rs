@@ -1,4 +1,4 @@
-//! What the ledger says after all moves, as `ledger/record.rs` posts them.
+//! The balances of the ledger after all changes of state, posted as in `ledger.rs`.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use contracts::{Currency, Money};
 use crate::domain::ledger::{Account, Entry, Posting, Purpose};
 use crate::domain::{payment, refund};
 
-/// What everything is about, in cents.
+/// The amount of the payment, in cents.
 pub(super) const AMOUNT: i64 = 1999;
 const EUR: Money = Money::new(AMOUNT, Currency::Eur);
 
-/// What stands in each account, in cents.
+/// The balance of each account, in cents.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Balances(BTreeMap<Account, i64>);
 

@@ -1,20 +1,20 @@
-//! A refund, from the request to the end of all faults, with a bank that may return it.
+//! The history of a refund, from its request to the end of all injected faults, with a bank that may return it.
 
 use proptest::prelude::*;
 
-use super::model::{Books, Fate, Verdict, verdict};
+use super::call::{AttemptResult, CallModel, Step, steps};
+use super::model::{Fate, ProcessorModel, Verdict, verdict};
 use super::postings::{AMOUNT, Balances};
-use super::row::{News, Row, Step, steps};
 use crate::domain::ledger::Account;
 use crate::domain::refund::{Input, Refund, State, decide};
 use crate::domain::review::Reason;
-use crate::domain::{Next, Rejection};
+use crate::domain::{NextStep, Rejection};
 
 struct World {
     state: State,
-    row: Row,
-    books: Books,
-    /// From where to where it went, step by step: what the ledger posts.
+    row: CallModel,
+    books: ProcessorModel,
+    /// The changes of state, from which the ledger posts.
     moves: Vec<(State, State)>,
     reviews: Vec<Reason>,
     contradicted: bool,
@@ -24,15 +24,15 @@ impl World {
     fn new(verdict: Verdict) -> Self {
         Self {
             state: State::Pending,
-            row: Row::new(),
-            books: Books::new(verdict),
+            row: CallModel::new(),
+            books: ProcessorModel::new(verdict),
             moves: Vec::new(),
             reviews: Vec::new(),
             contradicted: false,
         }
     }
 
-    fn input(&mut self, input: Input) -> Next {
+    fn input(&mut self, input: Input) -> NextStep {
         match decide(&Refund { state: self.state.clone(), in_flight: self.row.in_flight }, input) {
             Ok(decision) => {
                 self.moves.push((self.state.clone(), decision.state.clone()));
@@ -40,18 +40,18 @@ impl World {
                 self.reviews.extend(decision.review);
                 decision.next
             }
-            Err(Rejection::Ended) => Next::Rest,
+            Err(Rejection::Ended) => NextStep::Stop,
             Err(Rejection::Contradicted) => {
                 self.contradicted = true;
-                Next::Rest
+                NextStep::Stop
             }
-            Err(Rejection::NotInFlight | Rejection::Superseded) => Next::Keep,
+            Err(Rejection::NotInFlight | Rejection::Superseded) => NextStep::Unchanged,
         }
     }
 
     fn take(&mut self) {
         if self.row.is_due {
-            let next = self.input(Input::Due(self.row.deadlines(false)));
+            let next = self.input(Input::Due(self.row.conditions(false)));
             self.row.begin(next);
         }
     }
@@ -60,9 +60,9 @@ impl World {
         let (attempt, news) = self.row.seen[which].clone();
         let superseded = attempt != self.row.attempt || !self.row.in_flight;
         let input = match news.clone() {
-            News::Answered(outcome) => Input::Settled { outcome, superseded },
-            News::LookedUp(finding) => {
-                Input::LookedUp { finding, superseded, deadlines: self.row.deadlines(false) }
+            AttemptResult::Responded(outcome) => Input::Settled { outcome, superseded },
+            AttemptResult::LookedUp(result) => {
+                Input::LookedUp { result, superseded, conditions: self.row.conditions(false) }
             }
         };
         let next = self.input(input);
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// As for a charge.
+    /// Ends all faults, as for a charge.
     fn heal(&mut self) {
         for round in 0..20 {
             self.books.decide();
@@ -116,7 +116,7 @@ proptest! {
             prop_assert!(world.books.moved <= 1, "it was given back twice");
         }
         world.heal();
-        // At last somebody looks once more, as the reconciliation does.
+        // Request one more look-up, as the reconciliation does.
         world.row.wake();
         world.heal();
         prop_assert!(!world.contradicted, "the processor's answer denies what we have told");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use payments::{Limits, Pace};
+use payments::{Backoff, WorkerSettings};
 use serde_json::{Value, json};
 
 use super::{LONG, SHORT, client, key, visa};
@@ -61,7 +61,7 @@ async fn a_charge_that_nobody_tries_again_in_time_has_expired() {
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     client.charge(&key, &visa()).await.refuses(503, "payment-not-executed");
     stage.meddle("UPDATE payment SET expires_at = '2020-01-01'").await;
-    stage.meddle("UPDATE intent SET due_at = '2020-01-01'").await;
+    stage.meddle("UPDATE processor_call SET due_at = '2020-01-01'").await;
     testkit::eventually("a cancelled payment", async || {
         (stage.text("SELECT state FROM payment").await == "cancelled").then_some(())
     })
@@ -80,7 +80,7 @@ async fn it_is_due_again_when_it_expires() {
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     client.charge(&key, &visa()).await.refuses(503, "payment-not-executed");
     worker.stop().await;
-    let rests = "SELECT count(*) FROM intent JOIN payment USING (id) WHERE due_at = expires_at \
+    let rests = "SELECT count(*) FROM processor_call JOIN payment USING (id) WHERE due_at = expires_at \
                  AND expires_at - payment.created_at BETWEEN interval '899 s' AND interval '901 s'";
     assert_eq!(stage.count(rests).await, 1);
 }
@@ -89,8 +89,8 @@ async fn it_is_due_again_when_it_expires() {
 async fn a_doubt_is_shown_and_is_never_a_refusal() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost, held()]);
-    let pace = Pace { first: Duration::from_millis(1), longest: Duration::from_millis(1) };
-    let worker = stage.worker(Limits { pace, ..brisk() });
+    let pace = Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(1) };
+    let worker = stage.worker(WorkerSettings { pace, ..brisk() });
     let (client, key) = (client(&stage, SHORT).await, key());
     let first = client.charge(&key, &visa()).await;
     let operation = first.operation();
@@ -121,7 +121,10 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
     assert_eq!(client.state_of(&key).await, "failed_terminal");
     assert_eq!(stage.text("SELECT state FROM payment").await, "cancelled");
     assert_eq!(stage.text("SELECT reason FROM review").await, "poisoned");
-    assert_eq!(stage.count("SELECT count(*) FROM intent WHERE due_at IS NULL AND faults = 8").await, 1);
+    assert_eq!(
+        stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NULL AND faults = 8").await,
+        1
+    );
     // Others went on all the while.
     let order = Order::new();
     stage.ask(&requested(order, VISA, LATER)).await.unwrap();

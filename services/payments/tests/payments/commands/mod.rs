@@ -2,9 +2,9 @@
 
 mod charging;
 mod doubts;
-mod forms;
 mod refunding;
 mod refusals;
+mod validation;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use testkit::{eventually, identity};
 use uuid::Uuid;
 
-use crate::stage::{AMOUNT, Stage, TENANT, VISA, brisk, forms};
+use crate::stage::{AMOUNT, Stage, TENANT, VISA, bodies, brisk};
 
 /// Longer than any test.
 const LONG: Duration = Duration::from_mins(10);
@@ -88,7 +88,7 @@ async fn client_on(stage: &Stage, database: Database, wait: Duration) -> Client 
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
     let settings = EdgeSettings { operation_wait: wait, ..EdgeSettings::default() };
     let edge = Edge::new(database.clone(), authenticator, settings);
-    let settings = Settings::new(stage.processor.client(), forms(), brisk());
+    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
     let routes = move || App::new().configure(runtime::routes(edge.clone(), context.clone()));
     let server = HttpServer::new(routes).workers(1).bind("127.0.0.1:0").unwrap();

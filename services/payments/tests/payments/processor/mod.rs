@@ -1,11 +1,11 @@
 //! A processor with books of its own that does to each request what the test has ordered, in order of arrival.
 
-mod books;
+mod objects;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use payments::processor::{Breaker, Manners};
+use payments::processor::{BreakerSettings, ClientSettings};
 use reqwest::Url;
 use serde_json::Value;
 use testkit::eventually;
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::http::{Received, answer};
-use books::Books;
+use objects::Books;
 
 pub(crate) const SECRET: &str = "sk_test_canary";
 
@@ -66,9 +66,9 @@ impl Processor {
         client_of(&self.address)
     }
 
-    /// One with these manners.
-    pub(crate) fn client_with(&self, manners: &Manners) -> payments::processor::Processor {
-        client_with(&self.address, manners)
+    /// One with these client_settings.
+    pub(crate) fn client_with(&self, client_settings: &ClientSettings) -> payments::processor::Processor {
+        client_with(&self.address, client_settings)
     }
 
     /// What becomes of the next requests; those after them are answered.
@@ -151,26 +151,26 @@ impl Processor {
     }
 }
 
-/// Manners under which nothing is given up early.
-pub(crate) fn manners() -> Manners {
-    Manners {
+/// ClientSettings under which nothing is given up early.
+pub(crate) fn client_settings() -> ClientSettings {
+    ClientSettings {
         version: "2025-03-31.basil".to_owned(),
         connect: Duration::from_secs(2),
         request: Duration::from_secs(20),
         total: Duration::from_secs(40),
         concurrency: 64,
-        breaker: Breaker { failures: 1000, pause: Duration::from_millis(1) },
+        breaker: BreakerSettings { failures: 1000, pause: Duration::from_millis(1) },
     }
 }
 
 /// A client of whoever listens there.
 pub(crate) fn client_of(address: &str) -> payments::processor::Processor {
-    client_with(address, &manners())
+    client_with(address, &client_settings())
 }
 
-fn client_with(address: &str, manners: &Manners) -> payments::processor::Processor {
+fn client_with(address: &str, client_settings: &ClientSettings) -> payments::processor::Processor {
     let base: Url = format!("http://{address}").parse().unwrap();
-    payments::processor::Processor::new(base, &SECRET.into(), manners).unwrap()
+    payments::processor::Processor::new(base, &SECRET.into(), client_settings).unwrap()
 }
 
 async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>, released: watch::Receiver<usize>) {

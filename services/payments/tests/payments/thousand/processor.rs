@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
-use payments::processor::{Breaker, Manners, Processor};
+use payments::processor::{BreakerSettings, ClientSettings, Processor};
 use serde_json::Value;
 use testkit::{TestDatabase, eventually, free_port, given, http};
 use tokio::process::{Child, Command};
 
-use crate::processor::manners;
+use crate::processor::client_settings;
 
 /// How long a bank takes.
 const BANK: &str = "100";
@@ -65,13 +65,13 @@ impl StandIn {
 
     /// A client whose deadlines are short: far above what a call takes, and far below what a late one does.
     pub(super) fn client(&self) -> Processor {
-        let manners = Manners {
+        let client_settings = ClientSettings {
             request: Duration::from_millis(600),
             total: Duration::from_secs(10),
-            breaker: Breaker { failures: 20, pause: Duration::from_millis(50) },
-            ..manners()
+            breaker: BreakerSettings { failures: 20, pause: Duration::from_millis(50) },
+            ..client_settings()
         };
-        Processor::new(self.address.parse().unwrap(), &"sk_test_thousand".into(), &manners).unwrap()
+        Processor::new(self.address.parse().unwrap(), &"sk_test_thousand".into(), &client_settings).unwrap()
     }
 
     /// How often which fault bit; from now on none does.

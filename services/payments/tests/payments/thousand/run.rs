@@ -8,14 +8,14 @@ use contracts::Money;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, PaymentRequested};
 use database::Database;
 use futures_util::{StreamExt, stream};
-use payments::{Limits, Pace, Sealer, consumers};
+use payments::{Backoff, WorkerSettings, consumers};
 use serde_json::{Value, json};
 use testkit::{Background, identity};
 
 use super::plan::{After, PAYMENTS, Plan, faults};
 use super::processor::{StandIn, hurry};
 use crate::commands::{Client, client, key};
-use crate::stage::{LATER, Stage, TENANT, brisk, forms, message, requested, worker};
+use crate::stage::{LATER, Stage, TENANT, bodies, brisk, message, requested, worker};
 
 /// How many are under way at a time. A retry waits behind those that were due before it: so it waits for a moment, and
 /// the life of a key counts attempts and not the machine's other work.
@@ -31,14 +31,14 @@ pub(super) struct Run {
 }
 
 /// Hours turned into milliseconds: within the life of a key it is asked at least twenty times.
-fn scaled() -> Limits {
-    let pace = |first| Pace { first: Duration::from_millis(first), longest: Duration::from_millis(250) };
-    Limits {
+fn scaled() -> WorkerSettings {
+    let pace = |first| Backoff { first: Duration::from_millis(first), longest: Duration::from_millis(250) };
+    WorkerSettings {
         concurrency: 8,
         poll: Duration::from_millis(40),
         key_life: Duration::from_secs(8),
-        pace: pace(40),
-        look_up_pace: pace(20),
+        backoff: pace(40),
+        look_up_backoff: pace(20),
         ..brisk()
     }
 }
@@ -53,7 +53,7 @@ impl Run {
         let shop = Shop::of(client(&stage, Duration::from_millis(10)).await);
         let mut plans = Plan::all();
         loop {
-            let under_way = stage.count("SELECT count(*) FROM intent WHERE due_at IS NOT NULL").await;
+            let under_way = stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await;
             let news = captured(&stage).await;
             let room = AT_A_TIME.saturating_sub(usize::try_from(under_way).unwrap());
             let next: Vec<Plan> = plans.by_ref().take(room).collect();
@@ -69,13 +69,13 @@ impl Run {
         for worker in workers {
             worker.stop().await;
         }
-        Sealer::new(Database::clone(&stage.database)).round().await.unwrap();
         Self { stage, stand_in }
     }
 
     /// How often each was asked for or looked up.
     pub(super) async fn attempts(&self) -> BTreeMap<u128, i64> {
-        let asked = "SELECT json_build_array(payment_id, sum(attempt))::text FROM intent GROUP BY payment_id";
+        let asked =
+            "SELECT json_build_array(payment_id, sum(attempt))::text FROM processor_call GROUP BY payment_id";
         self.stage.texts(asked).await.iter().map(|row| number_and(row)).collect()
     }
 
@@ -126,10 +126,10 @@ async fn wanted(stage: &Stage, plan: Plan) {
     let mut wanted = requested(order, plan.card(), LATER);
     wanted.data = PaymentRequested { amount: Money::new(plan.amount(), Currency::Eur), ..wanted.data };
     let mut tx = stage.database.begin().await.unwrap();
-    consumers::charge(&mut tx, &forms(), &wanted).await.unwrap();
+    consumers::charge(&mut tx, &bodies(), &wanted).await.unwrap();
     if plan.is_called_off() {
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
-        consumers::cancel(&mut tx, &forms(), &message(cancelled)).await.unwrap();
+        consumers::cancel(&mut tx, &bodies(), &message(cancelled)).await.unwrap();
     }
     tx.commit().await.unwrap();
 }

@@ -1,0 +1,92 @@
+//! `POST /v1/webhooks/provider`
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse, post};
+use chrono::Utc;
+use edge::{Problem, RawBody};
+use runtime::Context;
+use sha2::{Digest, Sha256};
+
+use crate::Payments;
+use crate::error::WEBHOOK_REFUSED;
+use crate::settings::WebhookSettings;
+use crate::webhooks::{Event, SignatureError, store_event, verify};
+
+/// Receive an event of the processor.
+///
+/// Only the processor uses this endpoint. An event is verified by its signature, stored under its id, and answered at
+/// once. A repeated event gets the same response and has no effect. The content of an event is not used: the service
+/// looks up its object at the processor.
+#[utoipa::path(
+    operation_id = "receiveProviderEvent",
+    tag = "webhooks",
+    params(("Stripe-Signature" = String, Header, description = "`t=UNIX,v1=HEX`: HMAC-SHA256 of `t.body`, as Stripe defines it")),
+    request_body(content = serde_json::Value, description = "An event, as Stripe defines it; at most 64 KiB"),
+    responses(
+        (status = 200, description = "The event is stored, now or by an earlier request"),
+        (status = 400, description = "The signature is missing, malformed or wrong, or its time is more than five minutes away; nothing is stored",
+            body = edge::ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive in time",
+            body = edge::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is too large",
+            body = edge::ProblemBody, content_type = "application/problem+json"),
+        (status = 500, description = "An internal error; nothing is stored",
+            body = edge::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Temporarily unavailable; send the event again",
+            body = edge::ProblemBody, content_type = "application/problem+json"),
+    ),
+)]
+#[post("/v1/webhooks/provider")]
+pub(crate) async fn receive_webhook(
+    request: HttpRequest,
+    body: RawBody,
+    context: Data<Context<Payments>>,
+) -> Result<HttpResponse, Problem> {
+    verify_request(&request, &body.0, &context.settings.webhooks).map_err(refused)?;
+    crashpoint::reach!("webhook.event_verified");
+    let event = Event::read(&body.0, context.settings.bodies.deployment()).ok_or_else(|| {
+        tracing::error!("the processor signed a body that is not an event of its protocol");
+        Problem::new(
+            &WEBHOOK_REFUSED,
+            "The signature is valid, but the body is not an event: it lacks id, type, created or data.object.",
+        )
+    })?;
+    let (database, hash) = (context.database.clone(), Sha256::digest(&body.0));
+    // The processor may disconnect early. The event is stored either way.
+    context.database.detach(async move { store_event(&database, &event, &hash).await }).await??;
+    crashpoint::reach!("webhook.after_commit");
+    Ok(HttpResponse::Ok().finish())
+}
+
+fn verify_request(
+    request: &HttpRequest,
+    body: &[u8],
+    settings: &WebhookSettings,
+) -> Result<(), SignatureError> {
+    let mut headers = request.headers().get_all("stripe-signature");
+    let (Some(header), None) = (headers.next(), headers.next()) else {
+        return Err(SignatureError::Malformed);
+    };
+    let header = header.to_str().map_err(|_| SignatureError::Malformed)?;
+    #[expect(clippy::disallowed_methods, reason = "the sender's clock is a wall clock")]
+    let now = Utc::now().timestamp();
+    verify(header, body, &settings.secrets, now, settings.tolerance)
+}
+
+/// The response says only what to check, so that it does not help to forge a signature.
+fn refused(error: SignatureError) -> Problem {
+    tracing::warn!(refusal = ?error, "WebhookRefused");
+    let detail = match error {
+        SignatureError::Malformed => {
+            "The request must have one Stripe-Signature header of the form t=UNIX,v1=HEX."
+        }
+        SignatureError::Forged => {
+            "No signature is valid. Check that IDEM_PROCESSOR__WEBHOOK_SECRETS contains the signing secret of the \
+             endpoint, and that nothing between the processor and this service changes the body."
+        }
+        SignatureError::Stale => {
+            "The time of the signature is too far from the time of this service. Check both clocks."
+        }
+    };
+    Problem::new(&WEBHOOK_REFUSED, detail)
+}

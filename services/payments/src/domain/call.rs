@@ -1,0 +1,95 @@
+//! What the worker does with a processor call: the inputs of that decision, and its results.
+
+/// What a processor call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallKind {
+    /// Charges the card of a payment. At the processor: a `PaymentIntent`.
+    Charge,
+    /// Gives back a captured payment, in full or in part.
+    Refund,
+}
+
+impl CallKind {
+    /// Its name in tables and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Charge => "charge",
+            Self::Refund => "refund",
+        }
+    }
+}
+
+/// What the worker does when a call is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallMode {
+    /// It sends the request. Under the same key, the processor repeats its first response.
+    Request,
+    /// It looks up at the processor whether the request took effect, because the key cannot tell that any more.
+    LookUp,
+}
+
+/// What the row of a call and the database's clock say when the call is due, or when its result is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts of the row that do not depend on each other")]
+pub struct CallConditions {
+    /// The payment has expired: no first attempt may start.
+    pub expired: bool,
+    /// The processor may have deleted the key. A request under it could charge a second time.
+    pub key_expired: bool,
+    /// What the call does when it is due.
+    pub mode: CallMode,
+    /// A webhook, an operator or the reconciliation asked for one look-up, whatever the mode is.
+    pub look_up_requested: bool,
+    /// This look-up is the last consecutive one that may find nothing. After it, a review is opened.
+    pub is_last_look_up: bool,
+}
+
+impl CallConditions {
+    /// Returns whether the worker looks up the call now instead of sending its request.
+    pub(super) fn needs_look_up(self) -> bool {
+        self.wants_look_up() || self.key_expired
+    }
+
+    /// Returns whether the worker looks up a call that has ended.
+    pub(super) fn wants_look_up(self) -> bool {
+        self.look_up_requested || self.mode == CallMode::LookUp
+    }
+
+    /// Decides what follows a look-up that proved nothing.
+    pub(super) fn look_again(self, found_nothing: bool) -> Result<NextStep, LookupsExhausted> {
+        match self.mode {
+            // The look-up was an extra one. The key can still be used.
+            CallMode::Request if !self.key_expired => Ok(NextStep::RetryLater { may_have_arrived: true }),
+            CallMode::Request | CallMode::LookUp if found_nothing && self.is_last_look_up => {
+                Err(LookupsExhausted)
+            }
+            CallMode::Request | CallMode::LookUp => Ok(NextStep::LookUpLater { found_nothing }),
+        }
+    }
+}
+
+/// The permitted number of consecutive look-ups found nothing. A review follows.
+pub(super) struct LookupsExhausted;
+
+/// What the worker does with a processor call after a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextStep {
+    /// It sends the request now.
+    SendRequest,
+    /// It looks up the call now.
+    LookUp,
+    /// It sends the request again after a pause, under the same key.
+    RetryLater {
+        /// An earlier attempt may have reached the processor.
+        may_have_arrived: bool,
+    },
+    /// It looks up the call after a pause, and does not use the key again.
+    LookUpLater {
+        /// The look-up that was just made found nothing.
+        found_nothing: bool,
+    },
+    /// It stops: the result is known, or only an operator can find it.
+    Stop,
+    /// The call stays as it is: another attempt is in flight, or the call has ended.
+    Unchanged,
+}

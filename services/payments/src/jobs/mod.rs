@@ -1,0 +1,44 @@
+//! The scheduled reconciliation. One instance at a time runs it.
+
+use std::time::Duration;
+
+use database::Database;
+use runtime::Job;
+
+use crate::reconcile::{ReconcileError, Start, reconcile};
+use crate::settings::Settings;
+use crate::store::reconciliation;
+
+/// The longest pause between two checks whether the reconciliation is due.
+const POLL: Duration = Duration::from_secs(30);
+/// The pause after a failed reconciliation.
+const RETRY: Duration = Duration::from_mins(1);
+
+/// Makes the job; `None` if the settings schedule none. If an instance dies, the next scheduled run covers its period.
+pub(crate) fn reconciliation(database: Database, settings: Settings) -> Option<Job> {
+    let every = settings.reconcile.every?;
+    Some(Job::every("reconciliation", POLL.min(every), move || {
+        let (database, settings) = (database.clone(), settings.clone());
+        async move {
+            if !reconciliation::take_turn(&database, every).await? {
+                return Ok(());
+            }
+            let done = run(&database, &settings).await;
+            if done.is_err() {
+                reconciliation::retry_after(&database, RETRY.min(every)).await?;
+            }
+            done
+        }
+    }))
+}
+
+async fn run(database: &Database, settings: &Settings) -> Result<(), ReconcileError> {
+    let report = reconcile(database, settings, Start::Configured).await?;
+    let counts = serde_json::json!(report.counts);
+    if report.agrees {
+        tracing::info!(%counts, "Reconciled: the records agree");
+    } else {
+        tracing::warn!(%counts, "Reconciled: the records differ; see `payments review list`");
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The commands of operators that only `payments` has, and the warnings before a parked message is discarded.
+
+mod discard_warnings;
+mod reconcile;
+mod resolve_review;
+mod review;
+mod review_view;
+mod verify_ledger;
+
+use std::error::Error;
+
+use clap::Subcommand;
+use runtime::{CommandOutput, Context, ServiceCommand};
+
+use crate::Payments;
+
+pub(crate) use discard_warnings::discard_warnings;
+
+/// The commands below `payments` that no other service has.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List, show and resolve reviews: questions about money that only a person can answer
+    #[command(subcommand)]
+    Review(review::Command),
+    /// Compare our records with the processor's; the exit code is 0 if they agree
+    Reconcile(reconcile::Reconcile),
+    /// Verify the ledger
+    #[command(subcommand)]
+    Ledger(verify_ledger::Command),
+}
+
+impl ServiceCommand<Payments> for Command {
+    fn needs(&self) -> &'static [&'static str] {
+        match self {
+            Self::Review(_) | Self::Ledger(_) => &[],
+            Self::Reconcile(_) => &["processor.secret_key"],
+        }
+    }
+
+    async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Box<dyn Error>> {
+        match self {
+            Self::Review(command) => Ok(command.run(context).await?),
+            Self::Reconcile(command) => Ok(command.run(context).await?),
+            Self::Ledger(command) => Ok(command.run(&context.database).await?),
+        }
+    }
+}

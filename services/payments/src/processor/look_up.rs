@@ -1,0 +1,168 @@
+//! Looks up at the processor whether a request took effect, and reads its lists page by page.
+//!
+//! The processor's lists cannot filter by metadata, and its search lags behind. An object without a known id is
+//! therefore searched for among all objects since the first attempt, to the last page.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::classify::{Page, classify, classify_found, read_page};
+use super::client::Processor;
+use super::objects::Listed;
+use super::request_bodies::ObjectTag;
+use super::response::{Movement, ProcessorResponse};
+use crate::domain::{AttemptOutcome, LookupResult, UnknownReason, time_delta};
+
+/// The largest page that the processor returns.
+const PAGE_LENGTH: &str = "100";
+/// The greatest supported difference between the processor's clock and the clock of our database.
+pub(crate) const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
+/// Asks for the fee in the same response as the `PaymentIntent`.
+const EXPAND_FEE: (&str, &str) = ("expand[]", "latest_charge.balance_transaction");
+
+/// A look-up of one earlier request.
+pub struct LookUp {
+    /// The movement that was requested.
+    pub movement: Movement,
+    /// Where to search.
+    pub scope: LookupScope,
+    /// The tag of the object.
+    pub tag: ObjectTag,
+    /// The key of the request. A `PaymentIntent` that waits for an absent customer is cancelled with a key made of it.
+    pub key: String,
+}
+
+/// Where a look-up searches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LookupScope {
+    /// The object with this id.
+    Object(String),
+    /// The refunds of the `PaymentIntent` with this id.
+    RefundsOf(String),
+    /// All objects that were created between these times.
+    CreatedBetween(DateTime<Utc>, DateTime<Utc>),
+}
+
+impl LookupScope {
+    /// The period in which requests under a key can have taken effect: from `since` until the key has expired, widened by
+    /// the clock skew on both sides.
+    pub fn key_lifetime(since: DateTime<Utc>, key_life: Duration) -> Self {
+        let until = since.checked_add_signed(time_delta(key_life));
+        let until = until.and_then(|end| end.checked_add_signed(MAX_CLOCK_SKEW));
+        Self::CreatedBetween(since - MAX_CLOCK_SKEW, until.unwrap_or(DateTime::<Utc>::MAX_UTC))
+    }
+}
+
+impl Processor {
+    /// Looks up the effect of an earlier request.
+    ///
+    /// It changes nothing at the processor, with one exception: a `PaymentIntent` that waits for an absent customer is
+    /// cancelled.
+    pub async fn look_up(&self, look_up: &LookUp) -> LookupResult {
+        let until = self.deadline();
+        let result = match &look_up.scope {
+            LookupScope::Object(id) => self.read(look_up.movement, id, until).await,
+            LookupScope::RefundsOf(id) => self.search(look_up, &[("payment_intent", id)], until).await,
+            LookupScope::CreatedBetween(from, to) => {
+                let (from, to) = (from.timestamp().to_string(), to.timestamp().to_string());
+                self.search(look_up, &[("created[gte]", &from), ("created[lte]", &to)], until).await
+            }
+        };
+        match result {
+            LookupResult::Found { object, outcome: AttemptOutcome::RequiresAction { .. } } => {
+                let outcome = self.cancel_waiting(look_up.movement, &look_up.key, &object, until).await;
+                LookupResult::Found { object, outcome }
+            }
+            result => result,
+        }
+    }
+
+    async fn read(&self, movement: Movement, id: &str, until: Instant) -> LookupResult {
+        let query: &[_] = if matches!(movement, Movement::Charge(_)) { &[EXPAND_FEE] } else { &[] };
+        let response = self.get(&["v1", movement.collection(), id], query, until).await;
+        let found = |outcome| LookupResult::Found { object: id.to_owned(), outcome };
+        match (&response, classify(movement, &response)) {
+            (ProcessorResponse::Received { status: 404, .. }, AttemptOutcome::Rejected { .. }) => {
+                LookupResult::NotFound
+            }
+            (
+                _,
+                AttemptOutcome::Unknown(reason @ (UnknownReason::AmountMismatch | UnknownReason::Duplicate)),
+            ) => found(AttemptOutcome::Unknown(reason)),
+            (ProcessorResponse::Received { status: 200, .. }, outcome)
+                if !matches!(outcome, AttemptOutcome::Unknown(_)) =>
+            {
+                found(outcome)
+            }
+            (
+                ProcessorResponse::NotSent | ProcessorResponse::Lost | ProcessorResponse::Received { .. },
+                outcome,
+            ) => LookupResult::Unanswered(outcome),
+        }
+    }
+
+    /// Searches all pages. The tagged object may be on the last page, and there may be several.
+    async fn search(&self, look_up: &LookUp, filter: &[(&str, &str)], until: Instant) -> LookupResult {
+        let (mut found, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let objects = look_up.movement.collection();
+            let page = match self.page(objects, filter, cursor.as_deref(), until).await {
+                Ok(page) => page,
+                Err(outcome) => return LookupResult::Unanswered(outcome),
+            };
+            found.extend(page.items.into_iter().filter(|item| has_tag(item, &look_up.tag)));
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return classify_found(look_up.movement, found),
+            }
+        }
+    }
+
+    /// Reads a page of the `PaymentIntents` that were created at `since` or later, newest first. `cursor` comes from the
+    /// previous page. The error is the outcome of the request.
+    pub async fn payment_intents(
+        &self,
+        since: DateTime<Utc>,
+        cursor: Option<&str>,
+    ) -> Result<Page, AttemptOutcome> {
+        self.page_since("payment_intents", since, cursor).await
+    }
+
+    /// Reads a page of refunds; see [`Self::payment_intents`].
+    pub async fn refunds(&self, since: DateTime<Utc>, cursor: Option<&str>) -> Result<Page, AttemptOutcome> {
+        self.page_since("refunds", since, cursor).await
+    }
+
+    async fn page_since(
+        &self,
+        objects: &str,
+        since: DateTime<Utc>,
+        cursor: Option<&str>,
+    ) -> Result<Page, AttemptOutcome> {
+        let since = since.timestamp().to_string();
+        self.page(objects, &[("created[gte]", &since)], cursor, self.deadline()).await
+    }
+
+    async fn page(
+        &self,
+        objects: &str,
+        filter: &[(&str, &str)],
+        cursor: Option<&str>,
+        until: Instant,
+    ) -> Result<Page, AttemptOutcome> {
+        let mut query = filter.to_vec();
+        query.push(("limit", PAGE_LENGTH));
+        query.extend(cursor.map(|cursor| ("starting_after", cursor)));
+        let page = read_page(&self.get(&["v1", objects], &query, until).await)?;
+        if page.next.is_some() && page.next.as_deref() == cursor {
+            // The list ignores the cursor. Reading on would never end.
+            return Err(AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 200 }));
+        }
+        Ok(page)
+    }
+}
+
+fn has_tag(item: &Listed, tag: &ObjectTag) -> bool {
+    item.reference.as_ref() == Some(&tag.reference) && item.deployment.as_ref() == Some(&tag.deployment)
+}

@@ -1,0 +1,94 @@
+//! The only place where payments, refunds and their processor calls change.
+//!
+//! Each function runs in the caller's transaction. It locks the payment first, or expects that the caller has locked it;
+//! asks the tables of `domain` for a decision; writes the rows; posts to the ledger; appends the event to the outbox; and
+//! concludes the client's command. The caller begins and commits the transaction.
+//!
+//! Nothing here calls the processor. Because every change runs through these functions, a worker's response, a look-up,
+//! a message and an operator's resolution are decided by the same tables.
+
+mod accept;
+mod conclude;
+mod payment;
+mod refund;
+mod resolution;
+mod review;
+
+use contracts::PaymentId;
+use database::Tx;
+use outbox::AppendError;
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::domain::review::{Reason, Subject};
+use crate::domain::{NextStep, Rejection};
+use crate::store::calls;
+use crate::store::payments::{self, PaymentRow};
+
+pub(crate) use accept::{RefundCause, accept_charge, accept_refund};
+pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_is_poisoned, retry_charge};
+pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
+pub(crate) use refund::move_refund;
+pub(crate) use resolution::{Settled, settle_review};
+pub(crate) use review::open_review;
+
+/// Why a transition failed. The caller rolls its transaction back.
+#[derive(Debug, Error)]
+pub(crate) enum TransitionError {
+    #[error(transparent)]
+    Database(#[from] database::Error),
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The input contradicts the stored rows. A retry would be refused again.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl TransitionError {
+    /// Returns whether a retry may succeed.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Database(error) => error.class() != database::ErrorClass::Permanent,
+            Self::Append(_) | Self::Refused(_) => false,
+        }
+    }
+}
+
+impl From<TransitionError> for inbox::HandlerError {
+    fn from(error: TransitionError) -> Self {
+        match error {
+            TransitionError::Database(error) => Self::Database(error),
+            error @ (TransitionError::Append(_) | TransitionError::Refused(_)) => {
+                Self::Refused(error.to_string())
+            }
+        }
+    }
+}
+
+/// Handles an input that the decision table rejected, and returns what the worker does with the call.
+async fn handle_rejection(
+    tx: &mut Tx,
+    rejection: Rejection,
+    payment: &PaymentRow,
+    subject: Subject<'_>,
+    seen: &str,
+) -> Result<NextStep, TransitionError> {
+    match rejection {
+        Rejection::Ended => Ok(NextStep::Stop),
+        Rejection::Superseded | Rejection::NotInFlight => {
+            let payment = payment.id();
+            tracing::info!(%payment, ?rejection, seen, "a late outcome changed nothing");
+            Ok(NextStep::Unchanged)
+        }
+        Rejection::Contradicted => {
+            review::open_observed(tx, payment, subject, Reason::Contradicted, seen).await?;
+            Ok(NextStep::Stop)
+        }
+    }
+}
+
+/// Locks the payment and requests one look-up of a call of it. The worker makes the look-up.
+pub(crate) async fn request_look_up(tx: &mut Tx, payment: PaymentId, call: Uuid) -> database::Result<()> {
+    payments::lock(tx, payment).await?;
+    calls::request_look_up(tx, call).await
+}

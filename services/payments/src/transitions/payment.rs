@@ -1,0 +1,145 @@
+//! Changes a payment.
+
+use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
+use contracts::{Event, EventId, OrderId, TenantId};
+use database::Tx;
+
+use super::accept::{RefundCause, accept_refund};
+use super::conclude::{self, DeclinedBy};
+use super::review::open_observed;
+use super::{TransitionError, handle_rejection};
+use crate::domain::NextStep;
+use crate::domain::payment::{Announcement, Input, Payment, State, decide};
+use crate::domain::review::Subject;
+use crate::ledger;
+use crate::processor::RequestBodies;
+use crate::store::calls;
+use crate::store::payments::{self, Change, PaymentRow};
+
+/// Changes a payment by one input, and returns what the worker does with its call. The row is locked.
+pub(crate) async fn move_payment(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    row: &PaymentRow,
+    input: Input,
+) -> Result<(State, NextStep), TransitionError> {
+    let before = row.payment()?;
+    let (subject, seen, declined_by) = (Subject::Payment(row.id()), input.seen(), DeclinedBy::of(&input));
+    let decision = match decide(&before, input) {
+        Ok(decision) => decision,
+        Err(rejection) => {
+            let next = handle_rejection(tx, rejection, row, subject, &seen).await?;
+            return Ok((before.state, next));
+        }
+    };
+    let to_refund = if decision.refund { row.amount()?.amount - row.refund_reserved } else { 0 };
+    let sequence = row.sequence + i64::from(decision.announcement.is_some());
+    if decision.payment != before {
+        let refund_reserved = row.refund_reserved + to_refund;
+        let change = Change { payment: &decision.payment, refund_reserved, sequence };
+        let updated = payments::update(tx, row.id(), &change).await?;
+        log_change(row, &before, &decision.payment);
+        ledger::payment_moved(tx, row, &before.state, &decision.payment.state).await?;
+        conclude::payment_moved(tx, &updated, &before.state, &decision.payment.state, declined_by).await?;
+    }
+    if let Some(announcement) = decision.announcement {
+        announce(tx, row, sequence, announcement)?;
+    }
+    if let State::Captured(reference) = &decision.payment.state
+        && to_refund > 0
+    {
+        let cause = RefundCause::OrderCancelled;
+        let refund = accept_refund(tx, bodies, row, reference, to_refund, cause).await?;
+        tracing::info!(payment = %row.id(), %refund, amount = to_refund, "a cancelled order's payment is refunded");
+    }
+    if let Some(reason) = decision.review {
+        open_observed(tx, row, subject, reason, &seen).await?;
+    }
+    Ok((decision.payment.state, decision.next))
+}
+
+/// Locks the payment of the tenant's order, if it has one. Refuses a payment of another tenant.
+pub(crate) async fn lock_payment_of_order(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+) -> Result<Option<PaymentRow>, TransitionError> {
+    match payments::lock_of_order(tx, order).await? {
+        Some(payment) if payment.tenant()? != *tenant => {
+            Err(TransitionError::Refused(format!("order {order} does not belong to tenant {tenant}")))
+        }
+        payment => Ok(payment),
+    }
+}
+
+/// Cancels a payment because its order is cancelled: before the first attempt it ends, after a capture it is refunded.
+/// The row is locked.
+pub(crate) async fn cancel_payment(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    row: &PaymentRow,
+) -> Result<(), TransitionError> {
+    if let (_, NextStep::Stop) = move_payment(tx, bodies, row, Input::CancelRequested).await? {
+        calls::stop(tx, row.id).await?;
+    }
+    Ok(())
+}
+
+/// Marks the order of a captured payment as confirmed and posts its revenue. A repetition changes nothing. The row is
+/// locked.
+///
+/// It refuses the confirmation of a payment that is not captured, because `orders` confirms captured payments only. The
+/// message is parked then, so that an operator finds out which service is wrong.
+pub(crate) async fn confirm_order(
+    tx: &mut Tx,
+    row: &PaymentRow,
+    order: OrderId,
+) -> Result<(), TransitionError> {
+    if row.confirmed {
+        return Ok(());
+    }
+    let Payment { state, cancel_requested } = row.payment()?;
+    if !matches!(state, State::Captured(_)) || cancel_requested {
+        let id = row.id();
+        return Err(TransitionError::Refused(format!(
+            "order {order} is confirmed, but its payment {id} is {state:?} (cancelled: {cancel_requested})"
+        )));
+    }
+    payments::confirm(tx, row.id()).await?;
+    ledger::order_confirmed(tx, row, order).await?;
+    Ok(())
+}
+
+fn announce(
+    tx: &mut Tx,
+    row: &PaymentRow,
+    sequence: i64,
+    announcement: Announcement,
+) -> Result<EventId, TransitionError> {
+    let (payment, order) = (row.id(), row.order());
+    match announcement {
+        Announcement::Captured => {
+            let amount = row.amount()?;
+            append(tx, row, sequence, &PaymentCaptured { payment, order, amount })
+        }
+        Announcement::Declined { code } => {
+            append(tx, row, sequence, &PaymentDeclined { payment, order, code })
+        }
+        Announcement::Cancelled => append(tx, row, sequence, &PaymentCancelled { payment, order }),
+    }
+}
+
+/// Appends an event of this payment to the outbox.
+pub(super) fn append<E: Event>(
+    tx: &mut Tx,
+    row: &PaymentRow,
+    sequence: i64,
+    event: &E,
+) -> Result<EventId, TransitionError> {
+    Ok(outbox::append(tx, &row.tenant()?, sequence, event)?)
+}
+
+fn log_change(row: &PaymentRow, from: &Payment, to: &Payment) {
+    let cancel_requested = to.cancel_requested;
+    tracing::info!(payment = %row.id(), from = ?from.state, to = ?to.state, cancel_requested, "PaymentMoved");
+}

@@ -1,0 +1,125 @@
+//! Settles a payment or refund as an operator's resolution of a review says.
+//!
+//! The resolution runs through the same decision tables as a response of the processor.
+
+use std::time::Duration;
+
+use database::Tx;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{TransitionError, move_payment, move_refund};
+use crate::domain::resolution::{RecordedState, ResolutionEffect, effect};
+use crate::domain::review::{Resolution, Subject};
+use crate::domain::{AttemptOutcome, LookupResult, NextStep, payment, refund};
+use crate::processor::RequestBodies;
+use crate::store::calls::{self, LookupLimits, Observed};
+use crate::store::payments::PaymentRow;
+use crate::store::refunds::{self, RefundRow};
+use crate::store::reviews::ReviewRow;
+
+/// The recorded state before and after a resolution.
+#[derive(Debug, Serialize)]
+pub(crate) struct Settled {
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+}
+
+/// Why the resolution is refused, and what to do instead.
+type Instead = String;
+
+/// Settles the subject of a review. Returns `None` if the rows agree with the resolution already. The payment and the
+/// review are locked.
+pub(crate) async fn settle_review(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    limits: LookupLimits,
+    payment: Option<&PaymentRow>,
+    review: &ReviewRow,
+    (resolution, processor_id): (Resolution, Option<&str>),
+) -> Result<Result<Option<Settled>, Instead>, TransitionError> {
+    let refund = match review.subject()? {
+        Subject::Refund(_, id) => Some(refunds::get(tx, id).await?),
+        Subject::Payment(_) | Subject::Orphan(_) => None,
+    };
+    let from = match (payment, &refund) {
+        (Some(_), Some(refund)) => RecordedState::of_refund(&refund.state()?),
+        (Some(payment), None) => RecordedState::of_payment(&payment.state()?),
+        (None, _) => RecordedState::Orphan,
+    };
+    let outcome = match effect(from, resolution, processor_id) {
+        Ok(ResolutionEffect::Settle(outcome)) => outcome,
+        Ok(ResolutionEffect::Close) => return Ok(Ok(None)),
+        Err(instead) => return Ok(Err(instead.to_owned())),
+    };
+    let to = match (payment, refund) {
+        (Some(payment), Some(refund)) => settle_refund(tx, limits, payment, &refund, outcome).await?,
+        (Some(payment), None) => settle_payment(tx, bodies, payment, outcome).await?,
+        (None, _) => from,
+    };
+    if from == to {
+        return Ok(
+            Err("nothing changed because an attempt is in flight; wait until it has ended".to_owned()),
+        );
+    }
+    Ok(Ok(Some(Settled { from: name(from), to: name(to) })))
+}
+
+async fn settle_payment(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    payment: &PaymentRow,
+    outcome: AttemptOutcome,
+) -> Result<RecordedState, TransitionError> {
+    let input = payment::Input::Settled { outcome: outcome.clone(), superseded: false };
+    let (state, next) = move_payment(tx, bodies, payment, input).await?;
+    end_attempt(tx, payment.id, &outcome, next).await?;
+    Ok(RecordedState::of_payment(&state))
+}
+
+async fn settle_refund(
+    tx: &mut Tx,
+    limits: LookupLimits,
+    payment: &PaymentRow,
+    refund: &RefundRow,
+    outcome: AttemptOutcome,
+) -> Result<RecordedState, TransitionError> {
+    let (_, conditions) = calls::lock(tx, refund.id, payment, limits).await?;
+    let input = match refund.state()? {
+        // A refund that succeeded can only have been returned, so decide as if a look-up had found that.
+        refund::State::Succeeded { id: object } => {
+            let result = LookupResult::Found { object, outcome: outcome.clone() };
+            refund::Input::LookedUp { result, superseded: false, conditions }
+        }
+        refund::State::Pending | refund::State::Unknown | refund::State::Failed { .. } => {
+            refund::Input::Settled { outcome: outcome.clone(), superseded: false }
+        }
+    };
+    // `in_flight` is true, because the resolution counts even if no attempt was made.
+    let (state, next) = move_refund(tx, payment, refund, true, input).await?;
+    end_attempt(tx, refund.id, &outcome, next).await?;
+    Ok(RecordedState::of_refund(&state))
+}
+
+/// Stops the call, or makes the look-up due that the decision asks for.
+async fn end_attempt(
+    tx: &mut Tx,
+    call: Uuid,
+    outcome: &AttemptOutcome,
+    next: NextStep,
+) -> database::Result<()> {
+    let observed = Observed { text: format!("review: {outcome}"), object: outcome.object() };
+    calls::end_attempt(tx, call, observed, next, Duration::ZERO).await
+}
+
+fn name(state: RecordedState) -> &'static str {
+    match state {
+        RecordedState::Open | RecordedState::RefundOpen => "unknown",
+        RecordedState::Captured => "captured",
+        RecordedState::NotCaptured => "not captured",
+        RecordedState::Untried => "requested",
+        RecordedState::Refunded => "refunded",
+        RecordedState::NotRefunded => "not refunded",
+        RecordedState::Orphan => "nothing",
+    }
+}
