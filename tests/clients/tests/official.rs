@@ -7,9 +7,10 @@
 )]
 //! The official libraries against a provider of their own. `./dev clients` installs them, and says where they are.
 
+use std::path::PathBuf;
 use std::process::Output;
 
-use e2e::Program;
+use harness::{Launch, Part, Program};
 use testkit::{TestDatabase, given};
 use tokio::process::Command;
 
@@ -37,9 +38,13 @@ async fn drives(script: &mut Command) {
     ];
     let settings: Vec<(String, String)> =
         settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let provider = Program::start("provider", "provider", "serve", &settings);
-    let url = provider.url().await;
-    provider.says("the database is open").await;
+    let folder = PathBuf::from(given("IDEM_BIN_DIR"));
+    let instance = Part::Provider.instance(1);
+    let (command, settings) = (&["serve"], &settings);
+    let launch = Launch { instance, command, folder: &folder, settings, log_limit: usize::MAX };
+    let mut provider = Program::start(&launch).unwrap();
+    provider.ready().await.unwrap();
+    let url = format!("http://{}", provider.address().await.unwrap());
     let output = script.env("IDEM_PROVIDER_URL", url).kill_on_drop(true).output().await.unwrap();
     check(&output);
 }

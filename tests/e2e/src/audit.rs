@@ -1,18 +1,10 @@
-//! Everything that must be true once nothing is under way, asked of the databases and the topics.
+//! The audit after a test: once nothing is in progress, every promise is checked in the databases and on the topics.
 
-use std::collections::BTreeMap;
-
-use audits::{
-    BooksAgree, Charge, Database, Delivery, Entered, Order, Payment, Reservation, Row, Said, Settlement,
-    Standing,
-};
-use contracts::Stream;
-use diesel::sql_query;
-use diesel::sql_types::Text;
+use harness::Part;
 
 use crate::{Answers, Stack};
 
-/// What nobody is told of by itself once nothing is under way: money of which nobody knows, and what waits for people.
+/// Open money that no question of `audits/` reports before a minute has passed.
 const UNSETTLED: [(&str, &str); 3] = [
     (
         "payments are not settled",
@@ -23,42 +15,33 @@ const UNSETTLED: [(&str, &str); 3] = [
 ];
 
 impl Stack {
-    /// Waits until nothing is under way, and then fails unless every question of `audits/` finds nothing, every
-    /// order was settled, every message was told and heard once and in order, and the orders are exactly those that
-    /// the client was told of.
+    /// Waits until nothing is in progress. Then panics unless no question of `audits/` finds a violation, every order is
+    /// settled, every message was published and consumed once and in order, and the orders are exactly those that the
+    /// clients were told of.
     pub async fn audited(&self, answers: &Answers) {
         self.at_rest().await;
+        let books = self.books();
         let mut found = Vec::new();
-        for question in audits::ALL {
-            for database in question.of {
-                let mut owner = self.database(database.name()).owner().await;
-                let violations = question.ask(&mut owner).await.unwrap();
-                found.extend(
-                    violations.into_iter().map(|it| format!("{} ({}): {it}", question.file, database.name())),
-                );
-            }
+        for (question, database, violations) in books.ask_all().await.unwrap() {
+            let described = |it| format!("{} ({}): {it}", question.file, database.name());
+            found.extend(violations.into_iter().map(described));
         }
-        let orders: Vec<Order> = self.load("orders", sql_query(Order::QUERY)).await;
-        found.extend(answers.faults(&orders));
-        let settlement = self.settlement(orders).await;
+        found.extend(answers.violations(&books.orders().await.unwrap()));
+        let settlement = books.settlement().await.unwrap();
         found.extend(settlement.violations());
         let sum = settlement.sum(answers.tenant());
         if sum.captures != sum.confirmed || sum.taken - sum.refunded != sum.owed {
             found.push(format!("the sums do not agree: {sum:?}"));
         }
-        let ledger: Vec<Standing> = self.load("payments", sql_query(Standing::LEDGER)).await;
-        let balance: Vec<Standing> = self.load("provider", sql_query(Standing::BALANCE)).await;
-        found.extend(BooksAgree::of(ledger, balance).violations());
+        found.extend(books.books_agree().await.unwrap().violations());
         for (what, sql) in UNSETTLED {
-            let number = self.count("payments", sql).await;
+            let number = self.count(Part::Payments, sql).await;
             found.extend((number > 0).then(|| format!("{number} {what}")));
         }
-        let delivery = self.delivery(answers.tenant()).await;
-        found.extend(delivery.unpublished());
-        found.extend(delivery.disordered());
-        found.extend(delivery.unheard());
+        let delivery = books.delivery(&self.kafka(), answers.tenant()).await.unwrap();
+        found.extend([delivery.unpublished(), delivery.disordered(), delivery.unheard()].concat());
         println!(
-            "{} orders: {} confirmed, {} cancelled; {} messages, {} of them repeats; sent away: {:?}",
+            "{} orders: {} confirmed, {} cancelled; {} messages, {} of them repeats; refusals: {:?}",
             sum.orders,
             sum.confirmed,
             sum.cancelled,
@@ -67,28 +50,5 @@ impl Stack {
             answers.refusals()
         );
         assert!(found.is_empty(), "{} violations:\n  {}", found.len(), found.join("\n  "));
-    }
-
-    async fn settlement(&self, orders: Vec<Order>) -> Settlement {
-        let reservations: Vec<Reservation> = self.load("inventory", sql_query(Reservation::QUERY)).await;
-        let payments: Vec<Payment> = self.load("payments", sql_query(Payment::QUERY)).await;
-        let charges: Vec<Charge> = self.load("provider", sql_query(Charge::QUERY)).await;
-        Settlement::of(orders, reservations, payments, charges)
-    }
-
-    async fn delivery(&self, tenant: &str) -> Delivery {
-        let (mut rows, mut said, mut entered) = (Vec::<Row>::new(), Vec::new(), BTreeMap::new());
-        for database in Database::SERVICES {
-            let query = sql_query(Row::QUERY).bind::<Text, _>(tenant.to_owned());
-            rows.extend(self.load::<Row, _>(database.name(), query).await);
-            let heard: Vec<Entered> = self.load(database.name(), sql_query(Entered::QUERY)).await;
-            entered.insert(database, heard.into_iter().map(|row| row.message_id).collect());
-        }
-        for stream in Stream::ALL {
-            let messages = self.topics().messages(stream).await;
-            said.extend(messages.into_iter().map(|message| Said::read(stream, message).unwrap()));
-        }
-        said.retain(|message: &Said| message.envelope.tenant.as_str() == tenant);
-        Delivery::of(rows, said, entered)
     }
 }

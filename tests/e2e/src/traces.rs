@@ -1,94 +1,87 @@
-//! Everything that an installation leaves behind, as text, so that a test can look for what must not be there: every
-//! column of every table, every message on every topic, every line of every log.
+//! Everything that an installation leaves behind, as text, so that a test can search it: every column of every table, every
+//! message on every topic, every line of every log.
 
 use contracts::Stream;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
-use messaging::admin;
+use harness::Part;
 use serde_json::Value;
 
 use crate::Stack;
 
-/// Every table and, as one JSON object, every row of it.
-const ROWS: &str = "
-    SELECT format('SELECT %L AS place, to_jsonb(t)::text AS row FROM %I AS t', relname, relname) AS query
+/// Writes for each table a query that returns each row as one JSON object.
+const QUERIES: &str = "
+    SELECT '' AS place,
+           format('SELECT %L AS place, to_jsonb(t)::text AS text FROM %I AS t', relname, relname) AS text
       FROM pg_class
      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition";
-
-#[derive(QueryableByName)]
-struct Query {
-    #[diesel(sql_type = Text)]
-    query: String,
-}
 
 #[derive(QueryableByName)]
 struct Row {
     #[diesel(sql_type = Text)]
     place: String,
     #[diesel(sql_type = Text)]
-    row: String,
+    text: String,
 }
 
-/// A piece of text, and where it stands: `payments.processor_call.provider_key`, `topic orders.events`, `log of payments`.
+/// A text, and its place: `payments.payment.id`, `topic orders.events, key`, `log of payments`.
 #[derive(Debug)]
 pub struct Trace {
-    /// Where.
+    /// The place.
     pub place: String,
     text: String,
 }
 
 impl Trace {
-    /// A piece of text.
+    /// A text and its place.
     pub fn new(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self { place: place.into(), text: text.into() }
     }
 
-    /// Whether it holds this, in plain or as PostgreSQL and logs show bytes: in hexadecimal digits.
-    pub fn holds(&self, needle: &str) -> bool {
+    /// Whether the text contains the needle, in plain or in hexadecimal digits, as PostgreSQL and logs show bytes.
+    pub fn contains(&self, needle: &str) -> bool {
         self.text.contains(needle) || self.text.contains(&hex(needle))
     }
 
-    /// Whether a longest run of such characters in it is wanted.
-    pub fn has_run(&self, of: impl Fn(char) -> bool, wanted: impl Fn(&str) -> bool) -> bool {
-        self.text.split(|each| !of(each)).any(wanted)
+    /// Whether a longest run of these characters matches.
+    pub fn has_run(&self, of: impl Fn(char) -> bool, matches: impl Fn(&str) -> bool) -> bool {
+        self.text.split(|each| !of(each)).any(matches)
     }
 }
 
 impl Stack {
-    /// All of them. Whatever is under way must have ended.
+    /// All traces. Nothing may be in progress.
     pub async fn traces(&mut self) -> Vec<Trace> {
         let mut traces = self.logs();
-        for database in ["orders", "payments", "inventory", "provider"] {
-            for Query { query } in self.load(database, diesel::sql_query(ROWS)).await {
-                for Row { place, row } in self.load(database, diesel::sql_query(query)).await {
-                    traces.extend(columns(&format!("{database}.{place}"), &row));
+        for part in Part::PROGRAMS {
+            let books = self.books();
+            for Row { text: query, .. } in books.load(part, diesel::sql_query(QUERIES)).await.unwrap() {
+                for Row { place, text } in books.load(part, diesel::sql_query(query)).await.unwrap() {
+                    traces.extend(columns(&format!("{}.{place}", part.name()), &text));
                 }
             }
         }
-        let services = ["orders", "payments", "inventory"];
-        let topics = Stream::ALL.map(|stream| self.topics().events(stream)).into_iter();
-        let letters = services.map(|service| self.topics().dead_letters(service));
-        for topic in topics.chain(letters) {
-            for message in admin::read_all(&self.topics().brokers(), &topic).await.unwrap() {
-                let place = format!("topic {}", topic.trim_start_matches(&self.topics().prefixed("")));
+        let kafka = self.kafka();
+        let events = Stream::ALL.map(|stream| kafka.topics.events(stream));
+        let dead_letters = Part::SERVICES.map(|part| kafka.topics.dead_letters(part.name()));
+        for topic in events.into_iter().chain(dead_letters) {
+            let place = format!("topic {}", topic.trim_start_matches(&kafka.topics.prefixed("")));
+            for message in kafka.read(&topic).await.unwrap() {
                 let mut parts = vec![("key", message.key), ("payload", message.payload)];
                 parts.extend(message.headers.into_iter().map(|(_, value)| ("header", Some(value))));
-                let read = |(part, bytes): (&str, Option<Vec<u8>>)| {
-                    Trace::new(
-                        format!("{place}, {part}"),
-                        String::from_utf8_lossy(&bytes.unwrap_or_default()),
-                    )
-                };
-                traces.extend(parts.into_iter().map(read));
+                traces.extend(parts.into_iter().map(|(part, bytes)| {
+                    let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+                    Trace::new(format!("{place}, {part}"), text)
+                }));
             }
         }
         traces
     }
 
-    /// What the programs have said since they were last started.
+    /// The logs since the programs were last started.
     pub fn logs(&mut self) -> Vec<Trace> {
-        let names = ["orders", "payments", "inventory", "provider"];
-        names.map(|name| Trace::new(format!("log of {name}"), self.program(name).log())).into()
+        let log = |part: Part| Trace::new(format!("log of {}", part.name()), self.program(part.name()).log());
+        Part::PROGRAMS.map(log).into()
     }
 }
 
@@ -105,10 +98,7 @@ fn columns(table: &str, row: &str) -> Vec<Trace> {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|half| char::from_digit(half.into(), 16))
-        .collect()
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -122,8 +112,8 @@ mod tests {
         for text in
             [secret.to_owned(), format!("\\x7b{}7d", hex(secret)), format!("{{\"key\":\"Bearer {secret}\"}}")]
         {
-            assert!(Trace::new("here", text).holds(secret));
+            assert!(Trace::new("here", text).contains(secret));
         }
-        assert!(!Trace::new("here", "sk_test_other").holds(secret));
+        assert!(!Trace::new("here", "sk_test_other").contains(secret));
     }
 }

@@ -25,7 +25,7 @@ impl Part {
     /// The parts with HTTP and a database, in the order of starting: payments needs the address of the provider.
     pub const PROGRAMS: [Self; 4] = [Self::Provider, Self::Inventory, Self::Payments, Self::Orders];
 
-    /// The name of the part, of its program and of its database.
+    /// The name of the part and of its database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kafka => "kafka",
@@ -38,7 +38,10 @@ impl Part {
 
     /// The file name of its program.
     pub const fn program(self) -> &'static str {
-        self.name()
+        match self {
+            Self::Provider => "stripe-sim",
+            _ => self.name(),
+        }
     }
 
     /// A process that serves; the first has the number 1.

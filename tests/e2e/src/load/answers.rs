@@ -1,18 +1,19 @@
-//! What customers were told, and whether they were told the same whenever they asked.
+//! The final responses to the customers, and the check that a replay repeats each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use audits::Order;
+use harness::{Request, Response};
 use serde_json::Value;
+use uuid::Uuid;
 
-use super::client::{Answer, Client, Intent, UNANSWERED};
-use crate::customer::id_of;
+use super::client::{PatientClient, UNANSWERED};
 
-/// Every answer that a tenant's customers got.
+/// Every final response to the customers of one tenant.
 pub struct Answers {
     tenant: String,
-    given: Vec<(Intent, Answer)>,
-    orders: Vec<String>,
+    given: Vec<(Request, Response)>,
+    orders: Vec<Uuid>,
     refusals: BTreeMap<String, usize>,
 }
 
@@ -22,7 +23,7 @@ impl Answers {
         Self { tenant: tenant.to_owned(), given: Vec::new(), orders: Vec::new(), refusals: BTreeMap::new() }
     }
 
-    /// Those of another time, too.
+    /// Adds the responses of another load.
     pub fn extend(&mut self, other: Self) {
         self.given.extend(other.given);
         self.orders.extend(other.orders);
@@ -31,80 +32,73 @@ impl Answers {
         }
     }
 
-    /// Whose they are.
+    /// The tenant.
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
-    /// The ids of the orders that were accepted.
-    pub fn orders(&self) -> &[String] {
-        &self.orders
-    }
-
-    /// How often customers were sent away to come again, by the reason: it shows that a fault was felt.
+    /// How often customers had to send again, by the reason: it shows that a fault had an effect.
     pub fn refusals(&self) -> &BTreeMap<String, usize> {
         &self.refusals
     }
 
-    /// How many requests were carried out and never answered, until they were sent again.
+    /// How many requests were executed without a response.
     pub fn unanswered(&self) -> usize {
         self.refusals.get(UNANSWERED).copied().unwrap_or_default()
     }
 
     /// Places an order; returns its id.
-    pub(super) async fn place(&mut self, client: &Client, intent: Intent) -> String {
-        let answer = client.send(&intent, &mut self.refusals).await;
-        assert_eq!(answer.status, 201, "{intent:?}: {}", answer.json());
-        let id = id_of(&answer.json());
-        self.given.push((intent, answer));
-        self.orders.push(id.clone());
+    pub(super) async fn place(&mut self, client: &PatientClient, request: Request) -> Uuid {
+        let id = id_of(&self.send(client, request, &[201]).await.json());
+        self.orders.push(id);
         id
     }
 
     /// Cancels an order, or is too late.
-    pub(super) async fn cancel(&mut self, client: &Client, intent: Intent) {
-        let answer = client.send(&intent, &mut self.refusals).await;
-        assert!([200, 409].contains(&answer.status), "{intent:?}: {} {}", answer.status, answer.json());
-        self.given.push((intent, answer));
+    pub(super) async fn cancel(&mut self, client: &PatientClient, request: Request) {
+        self.send(client, request, &[200, 409]).await;
     }
 
-    /// Buys something, or is declined; returns the payment, if money was taken.
-    pub(super) async fn buy(&mut self, client: &Client, intent: Intent) -> Option<String> {
-        let view = self.pay(client, intent, &[201, 202, 402]).await;
+    /// Charges a card, or is declined; returns the payment if it is captured.
+    pub(super) async fn buy(&mut self, client: &PatientClient, request: Request) -> Option<Uuid> {
+        let view = self.send_to_end(client, request, &[201, 202, 402]).await;
         (view["status"] == "captured").then(|| id_of(&view))
     }
 
-    /// Has a part of it given back.
-    pub(super) async fn give_back(&mut self, client: &Client, intent: Intent) {
-        let view = self.pay(client, intent, &[201, 202]).await;
+    /// Refunds a part of a payment.
+    pub(super) async fn refund(&mut self, client: &PatientClient, request: Request) {
+        let view = self.send_to_end(client, request, &[201, 202]).await;
         assert_eq!(view["status"], "succeeded", "{view}");
     }
 
-    /// Sends what moves money, and waits until it is known whether it has.
-    async fn pay(&mut self, client: &Client, intent: Intent, expected: &[u16]) -> Value {
-        let answer = client.send(&intent, &mut self.refusals).await;
-        assert!(expected.contains(&answer.status), "{intent:?}: {} {}", answer.status, answer.json());
-        let view = match (answer.status, answer.headers.get("location")) {
-            (202, Some(operation)) => client.outcome(operation).await,
-            _ => answer.json(),
-        };
-        self.given.push((intent, answer));
-        view
+    /// Sends a charge or a refund, and waits for its outcome.
+    async fn send_to_end(&mut self, client: &PatientClient, request: Request, expected: &[u16]) -> Value {
+        let response = self.send(client, request, expected).await;
+        match (response.status, response.header("location")) {
+            (202, Some(operation)) => client.final_body(operation).await,
+            _ => response.json(),
+        }
     }
 
-    /// What does not agree with them: orders that nobody was told of, orders that were told of and are not there, and
-    /// orders that have not ended.
-    pub(crate) fn faults(&self, orders: &[Order]) -> Vec<String> {
-        let promised: BTreeSet<&str> = self.orders.iter().map(String::as_str).collect();
+    async fn send(&mut self, client: &PatientClient, request: Request, expected: &[u16]) -> Response {
+        let response = client.send(&request, &mut self.refusals).await;
+        let status = response.status;
+        assert!(expected.contains(&status), "{request:?}: {status} {}", response.json());
+        self.given.push((request, response.clone()));
+        response
+    }
+
+    /// Orders that are missing, that no customer was told of, or that have not ended.
+    pub(crate) fn violations(&self, orders: &[Order]) -> Vec<String> {
+        let promised: BTreeSet<Uuid> = self.orders.iter().copied().collect();
         let own = orders.iter().filter(|order| order.tenant_id == self.tenant);
-        let kept: BTreeMap<String, &str> =
-            own.map(|order| (order.id.to_string(), order.state.as_str())).collect();
-        let lost = promised.iter().filter(|id| !kept.contains_key(**id));
+        let kept: BTreeMap<Uuid, &str> = own.map(|order| (order.id, order.state.as_str())).collect();
+        let lost = promised.iter().filter(|id| !kept.contains_key(*id));
         let mut found: Vec<String> =
-            lost.map(|id| format!("order {id} was promised, and is not there")).collect();
+            lost.map(|id| format!("order {id} was accepted, and is not in the database")).collect();
         for (id, state) in &kept {
-            if !promised.contains(id.as_str()) {
-                found.push(format!("order {id} is {state}, and nobody was told of it"));
+            if !promised.contains(id) {
+                found.push(format!("order {id} is {state}, and no customer was told of it"));
             }
             if !["confirmed", "cancelled"].contains(state) {
                 found.push(format!("order {id} is {state}"));
@@ -113,20 +107,22 @@ impl Answers {
         found
     }
 
-    /// Sends every request once more: each answer must be the one that was given, to the byte.
-    pub(super) async fn ask_again(&self, client: &Client) {
+    /// Sends every request once more: each response must repeat the first one byte for byte.
+    pub(super) async fn replay(&self, client: &PatientClient) {
         let mut refusals = BTreeMap::new();
-        for (intent, answer) in &self.given {
-            let again = client.send(intent, &mut refusals).await;
-            assert_eq!(&again, answer, "another answer to {intent:?}");
+        for (request, response) in &self.given {
+            let again = client.send(request, &mut refusals).await;
+            assert_eq!(again.stored_part(), response.stored_part(), "another response to {request:?}");
         }
     }
 }
 
+fn id_of(view: &Value) -> Uuid {
+    view["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("no id: {view}"))
+}
+
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
 
     fn order(id: u128, state: &str) -> Order {
@@ -144,11 +140,15 @@ mod tests {
     #[test]
     fn orders_that_are_lost_unasked_for_or_open_are_seen() {
         let mut answers = Answers::of("t");
-        answers.orders = vec![Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string()];
+        answers.orders = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
         let ended = || vec![order(1, "confirmed"), order(2, "cancelled")];
-        assert_eq!(answers.faults(&ended()), Vec::<String>::new());
-        assert_eq!(answers.faults(&ended()[1..]).len(), 1, "lost");
-        assert_eq!(answers.faults(&[ended(), vec![order(3, "confirmed")]].concat()).len(), 1, "unasked for");
-        assert_eq!(answers.faults(&[order(1, "pending"), order(2, "cancelled")]).len(), 1, "open");
+        assert_eq!(answers.violations(&ended()), Vec::<String>::new());
+        assert_eq!(answers.violations(&ended()[1..]).len(), 1, "lost");
+        assert_eq!(
+            answers.violations(&[ended(), vec![order(3, "confirmed")]].concat()).len(),
+            1,
+            "unasked for"
+        );
+        assert_eq!(answers.violations(&[order(1, "pending"), order(2, "cancelled")]).len(), 1, "open");
     }
 }

@@ -1,172 +1,90 @@
-//! One request, sent until there is an answer that says what became of it.
+//! A client that sends one request until the response is final.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use testkit::http;
+use harness::{Client, Endpoint, Part, Request, Response};
+use serde_json::Value;
 
-use crate::customer::{Customer, TEA, key};
-
-/// Between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Longer than any fault of any test lasts.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Longer than any fault of any test.
+const LIMIT: Duration = Duration::from_mins(2);
 
-/// Longer than a server may take for an answer.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
-/// A request that was taken and carried out, whose client was left with a broken connection. One that nobody had read
-/// yet may break, too: then the next one is no replay.
-pub(super) const UNANSWERED: &str = "carried out, and never answered";
-
-/// Of the answer's headers those that are part of it, and not of the moment.
-const KEPT: [&str; 3] = ["content-type", "etag", "location"];
-
-/// Who is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Service {
-    Orders,
-    Payments,
-}
-
-/// What is wanted, under one key.
-#[derive(Debug, Clone)]
-pub(super) struct Intent {
-    of: Service,
-    key: String,
-    path: String,
-    body: Value,
-}
-
-impl Intent {
-    pub(super) fn place(quantity: usize, card: &str) -> Self {
-        let body = json!({"lines": [{"sku": TEA, "quantity": quantity}], "payment_method": card});
-        Self::new(Service::Orders, "/v1/orders".to_owned(), body)
-    }
-
-    pub(super) fn cancel(order: &str) -> Self {
-        let body = json!({"reason": "changed my mind"});
-        Self::new(Service::Orders, format!("/v1/orders/{order}/cancel"), body)
-    }
-
-    pub(super) fn charge(amount: i64, card: &str) -> Self {
-        let body = json!({"amount": {"amount": amount, "currency": "EUR"}, "payment_method": card});
-        Self::new(Service::Payments, "/v1/payments".to_owned(), body)
-    }
-
-    pub(super) fn refund(payment: &str, amount: i64) -> Self {
-        let body = json!({"amount": {"amount": amount, "currency": "EUR"}, "reason": "broken"});
-        Self::new(Service::Payments, format!("/v1/payments/{payment}/refunds"), body)
-    }
-
-    fn new(of: Service, path: String, body: Value) -> Self {
-        Self { of, key: key(), path, body }
-    }
-}
-
-/// What became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) body: Vec<u8>,
-}
-
-impl Answer {
-    pub(super) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
-    }
-}
+/// The refusal of a request that was executed and whose connection broke. The retry shows it, because it gets a replay.
+pub(super) const UNANSWERED: &str = "executed, without a response";
 
 /// Sends to several instances in turn. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Client {
-    http: reqwest::Client,
-    token: String,
-    orders: Arc<[String]>,
-    payments: Arc<[String]>,
+pub(super) struct PatientClient {
+    client: Client,
+    orders: Arc<[Endpoint]>,
+    payments: Arc<[Endpoint]>,
     turn: Arc<AtomicUsize>,
 }
 
-impl Client {
-    pub(super) fn of(customer: &Customer, orders: &[String], payments: &[String]) -> Self {
-        let (token, turn) = (customer.token(), Arc::default());
-        Self { http: http::client(), token, orders: orders.into(), payments: payments.into(), turn }
+impl PatientClient {
+    pub(super) fn new(client: Client, orders: &[Endpoint], payments: &[Endpoint]) -> Self {
+        Self { client, orders: orders.into(), payments: payments.into(), turn: Arc::default() }
     }
 
-    /// The one whose turn it is.
-    fn instance(&self, of: Service) -> &str {
-        let instances = if of == Service::Orders { &self.orders } else { &self.payments };
-        &instances[self.turn.fetch_add(1, Ordering::Relaxed) % instances.len()]
+    fn next_endpoint(&self, part: Part) -> &Endpoint {
+        let endpoints = if part == Part::Orders { &self.orders } else { &self.payments };
+        &endpoints[self.turn.fetch_add(1, Ordering::Relaxed) % endpoints.len()]
+    }
+
+    async fn send_once(&self, request: &Request) -> reqwest::Result<Response> {
+        self.client.send(self.next_endpoint(request.part), request).await
     }
 
     /// Waits until an operation of payments has ended; returns the body of its reply.
-    pub(super) async fn outcome(&self, operation: &str) -> Value {
-        let start = Instant::now();
+    pub(super) async fn final_body(&self, operation: &str) -> Value {
+        let (start, request) = (Instant::now(), Request::get(Part::Payments, operation));
         loop {
-            let get =
-                self.http.get(format!("{}{operation}", self.instance(Service::Payments))).timeout(TIMEOUT);
-            if let Ok(answer) = get.bearer_auth(&self.token).send().await
-                && let Ok(view) = answer.json::<Value>().await
+            if let Ok(response) = self.send_once(&request).await
+                && let view = response.json()
                 && view["reply"].is_object()
             {
                 return view["reply"]["body"].clone();
             }
-            assert!(start.elapsed() < PATIENCE, "{operation} has not ended after {PATIENCE:?}");
+            assert!(start.elapsed() < LIMIT, "{operation} has not ended after {LIMIT:?}");
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    /// Sends it until the answer is no invitation to send it again; counts what came before.
-    pub(super) async fn send(&self, intent: &Intent, refusals: &mut BTreeMap<String, usize>) -> Answer {
+    /// Sends a request until the response is not retryable; counts the refusals before.
+    pub(super) async fn send(&self, request: &Request, refusals: &mut BTreeMap<String, usize>) -> Response {
         let start = Instant::now();
         let mut broken = false;
         loop {
-            let refusal = match self.once(intent).await {
-                Ok((answer, replayed)) => {
-                    let problem = answer.json();
-                    assert!(answer.status != 500, "{intent:?}: {problem}");
+            let refusal = match self.send_once(request).await {
+                Ok(response) => {
+                    let problem = response.json();
+                    assert!(response.status != 500, "{request:?}: {problem}");
                     if problem["retryable"] != true {
-                        if broken && replayed {
+                        if broken && response.is_replay() {
                             *refusals.entry(UNANSWERED.to_owned()).or_default() += 1;
                         }
-                        return answer;
+                        return response;
                     }
-                    format!("{} {}", answer.status, problem["code"].as_str().unwrap_or_default())
+                    format!("{} {}", response.status, response.code())
                 }
                 Err(error) if error.is_connect() => "no connection".to_owned(),
-                Err(error) if error.is_timeout() => "no answer in time".to_owned(),
+                Err(error) if error.is_timeout() => "no response in time".to_owned(),
                 Err(_) => {
                     broken = true;
                     "a broken connection".to_owned()
                 }
             };
             assert!(
-                start.elapsed() < PATIENCE,
-                "no answer after {PATIENCE:?}, the last time: {refusal}: {intent:?}"
+                start.elapsed() < LIMIT,
+                "no final response after {LIMIT:?}, the last time: {refusal}: {request:?}"
             );
             *refusals.entry(refusal).or_default() += 1;
             tokio::time::sleep(PAUSE).await;
         }
-    }
-
-    /// The answer, and whether it is that of an earlier request.
-    async fn once(&self, intent: &Intent) -> reqwest::Result<(Answer, bool)> {
-        let instance = self.instance(intent.of);
-        let post = self.http.post(format!("{instance}{}", intent.path)).timeout(TIMEOUT);
-        let post = post.bearer_auth(&self.token).header("Idempotency-Key", &intent.key).json(&intent.body);
-        let answer = post.send().await?;
-        let status = answer.status().as_u16();
-        let kept = KEPT.iter().filter_map(|name| {
-            let value = answer.headers().get(*name)?.to_str().ok()?;
-            Some(((*name).to_owned(), value.to_owned()))
-        });
-        let headers = kept.collect();
-        let replayed = answer.headers().contains_key("Idempotent-Replayed");
-        Ok((Answer { status, headers, body: answer.bytes().await?.to_vec() }, replayed))
     }
 }

@@ -1,23 +1,26 @@
-//! Customers who do not give up: each keeps its key and sends the same request again until it is told what became of
-//! it, and remembers every answer, because a second one must be the same to the byte.
+//! Load: customers who keep each key and send the same request again until the response is final. They remember every
+//! response, because a replay must repeat it byte for byte.
 
 mod answers;
 mod client;
 
 use std::time::Duration;
 
+use contracts::{Currency, Money};
+use harness::Endpoint;
+use harness::api::{cancel_order, charge, place_order, refund};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use answers::Answers;
-use client::{Client, Intent};
+use client::PatientClient;
 
-use crate::Customer;
+use crate::{Customer, TEA};
 
-/// Between two orders of one customer.
-const PACE: Duration = Duration::from_millis(100);
+/// The pause between two orders of one customer.
+const PAUSE: Duration = Duration::from_millis(100);
 
-/// In turn: most are paid, some are declined, some are charged without a reply.
+/// In turn: most are paid, some are declined, some are charged without a response.
 const CARDS: [&str; 6] = [
     "pm_card_visa",
     "pm_card_visa",
@@ -27,96 +30,90 @@ const CARDS: [&str; 6] = [
     "pm_card_visa",
 ];
 
-/// What a purchase without an order costs, and what is given back of it at a time.
-const PRICE: i64 = 1200;
-const PART: i64 = 500;
+/// The price of a purchase without an order, and its refunds.
+const PRICE: Money = Money::new(1200, Currency::Eur);
+const REFUNDS: [Money; 2] = [Money::new(500, Currency::Eur), Money::new(700, Currency::Eur)];
 
 /// Customers at work, until they are stopped.
 pub struct Load {
     tenant: String,
-    client: Client,
+    client: PatientClient,
     stop: CancellationToken,
     customers: JoinSet<Answers>,
 }
 
 impl Load {
-    /// So many customers of one tenant, who turn to these instances of `orders` in turn.
-    pub fn start(customer: &Customer, orders: &[String], customers: usize) -> Self {
+    /// So many customers of one tenant, who send to these instances of `orders` in turn.
+    pub fn start(customer: &Customer, orders: &[Endpoint], customers: usize) -> Self {
         Self::with_buyers(customer, orders, customers, &[], 0)
     }
 
-    /// The same, and so many who buy without an order, and want a part of their money back: from these instances of
-    /// `payments`.
+    /// The same, and so many buyers without an order, who send to these instances of `payments`.
     pub fn with_buyers(
         customer: &Customer,
-        orders: &[String],
+        orders: &[Endpoint],
         customers: usize,
-        payments: &[String],
+        payments: &[Endpoint],
         buyers: usize,
     ) -> Self {
-        let client = Client::of(customer, orders, payments);
-        let mut load = Self {
-            tenant: customer.tenant().to_owned(),
-            client,
-            stop: CancellationToken::new(),
-            customers: JoinSet::new(),
-        };
+        let client = PatientClient::new(customer.api.client().clone(), orders, payments);
+        let (tenant, stop) = (customer.tenant().to_owned(), CancellationToken::new());
+        let mut load = Self { tenant, client, stop, customers: JoinSet::new() };
         for _ in 0..customers {
-            let (client, stop) = (load.client.clone(), load.stop.clone());
-            load.customers.spawn(work(load.tenant.clone(), client, stop));
+            load.customers.spawn(order(load.tenant.clone(), load.client.clone(), load.stop.clone()));
         }
         for _ in 0..buyers {
-            let (client, stop) = (load.client.clone(), load.stop.clone());
-            load.customers.spawn(buy(load.tenant.clone(), client, stop));
+            load.customers.spawn(buy(load.tenant.clone(), load.client.clone(), load.stop.clone()));
         }
         load
     }
 
-    /// Lets each customer come to an end with what it began, then asks for every answer once more. What has failed
-    /// must work again by now.
+    /// Lets each customer finish what it began, and then sends every request once more. All programs must run again.
     pub async fn stop(mut self) -> Answers {
         self.stop.cancel();
         let mut answers = Answers::of(&self.tenant);
-        while let Some(told) = self.customers.join_next().await {
-            answers.extend(told.unwrap());
+        while let Some(more) = self.customers.join_next().await {
+            answers.extend(more.unwrap());
         }
-        answers.ask_again(&self.client).await;
+        answers.replay(&self.client).await;
         answers
     }
 }
 
-/// Places orders, cancels some at once, and asks some twice.
-async fn work(tenant: String, client: Client, stop: CancellationToken) -> Answers {
+/// Places orders, and cancels every fifth at once.
+async fn order(tenant: String, client: PatientClient, stop: CancellationToken) -> Answers {
     let mut answers = Answers::of(&tenant);
+    let pieces = [1, 2];
     for number in 1_usize.. {
         if stop.is_cancelled() {
             break;
         }
-        let card = CARDS[number % CARDS.len()];
-        let order = answers.place(&client, Intent::place(1 + number % 2, card)).await;
+        let request = place_order(&[(TEA, pieces[number % 2])], CARDS[number % CARDS.len()], "");
+        let order = answers.place(&client, request).await;
         if number.is_multiple_of(5) {
-            answers.cancel(&client, Intent::cancel(&order)).await;
+            answers.cancel(&client, cancel_order(order)).await;
         }
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(PAUSE).await;
     }
     answers
 }
 
-/// Buys, and sends two parts of three purchases back.
-async fn buy(tenant: String, client: Client, stop: CancellationToken) -> Answers {
+/// Buys without an order, and refunds two of three purchases in two parts.
+async fn buy(tenant: String, client: PatientClient, stop: CancellationToken) -> Answers {
     let mut answers = Answers::of(&tenant);
     for number in 1_usize.. {
         if stop.is_cancelled() {
             break;
         }
-        let card = CARDS[number % CARDS.len()];
-        if let Some(payment) = answers.buy(&client, Intent::charge(PRICE, card)).await
+        let request = charge(PRICE, CARDS[number % CARDS.len()]);
+        if let Some(payment) = answers.buy(&client, request).await
             && !number.is_multiple_of(3)
         {
-            answers.give_back(&client, Intent::refund(&payment, PART)).await;
-            answers.give_back(&client, Intent::refund(&payment, PRICE - PART)).await;
+            for amount in REFUNDS {
+                answers.refund(&client, refund(payment, amount)).await;
+            }
         }
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(PAUSE).await;
     }
     answers
 }

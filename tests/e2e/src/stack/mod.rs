@@ -1,86 +1,88 @@
-//! The programs together, with databases and topics that nobody else has.
+//! An installation of the test's own: programs, databases and topics.
 
-mod books;
-mod operate;
 mod rest;
 mod settings;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
+use harness::api::Api;
+use harness::{Books, Client, CommandOutput, Endpoint, Instance, Kafka, Launch, Part, Program};
 use messaging::Brokers;
-use testkit::{TestDatabase, TestTopics, eventually, free_port, http, identity};
+use testkit::{TestDatabase, TestTopics, free_port, given, identity};
 use uuid::Uuid;
-
-use crate::{Part, Program};
 
 pub use settings::{SECRET_KEY, WEBHOOK_SECRET};
 
-/// What a test wants to be different.
+/// How an installation differs from the usual one.
 #[derive(Default)]
 pub struct Options {
-    /// Two instances of every service, and of every relay that is apart.
+    /// Two instances of every service, and of every separate relay.
     pub two_of_each: bool,
     /// Relays as processes of their own, instead of one inside each service.
-    pub relays_apart: bool,
+    pub separate_relays: bool,
     /// A broker of the test's own.
     pub brokers: Option<Brokers>,
     /// A PostgreSQL of the test's own, by a superuser's URL.
     pub postgres: Option<String>,
-    /// The way from `orders` to its database, such as a proxy that the test can cut.
+    /// The address through which `orders` reaches its database, such as a proxy that the test can cut.
     pub orders_database: Option<SocketAddr>,
     /// The life of an open order, in seconds.
     pub expiry_seconds: Option<u32>,
-    /// How soon another worker of payments, and another relay, takes over from a dead one, in seconds; calls to the
-    /// processor get half of it.
+    /// After how many seconds another worker or relay takes over from a dead one; a call to the processor gets half of
+    /// it.
     pub lease_seconds: Option<u32>,
-    /// How much the programs say.
+    /// The log level of the programs.
     pub log_level: Option<&'static str>,
 }
 
 /// A running installation.
 pub struct Stack {
-    // Dropped in this order: programs first, then what they use.
-    programs: BTreeMap<&'static str, Program>,
-    databases: BTreeMap<&'static str, TestDatabase>,
+    // Fields are dropped in this order: programs before what they use.
+    programs: BTreeMap<Instance, Program>,
+    databases: BTreeMap<Part, TestDatabase>,
     topics: TestTopics,
     options: Options,
-    /// A program that is started again listens where it did before.
-    ports: BTreeMap<&'static str, u16>,
+    /// A restarted program listens on the same port.
+    ports: BTreeMap<Instance, u16>,
     jwks: PathBuf,
 }
 
+fn named(name: &str) -> Instance {
+    Instance::named(name).unwrap_or_else(|| panic!("no process has the name {name}"))
+}
+
 impl Stack {
-    /// Starts everything; returns once all are ready.
+    /// Starts the usual installation; returns when all programs are ready.
     pub async fn start() -> Self {
         Self::with(Options::default()).await
     }
 
-    /// Starts everything, differently.
+    /// Starts an installation; returns when all programs are ready.
     pub async fn with(options: Options) -> Self {
         let mut stack = Self::prepared(options).await;
-        let names: Vec<&str> =
-            Part::of(stack.options.two_of_each, stack.options.relays_apart).map(|part| part.name).collect();
-        // One of each first: migrations are applied by whoever comes first, and the second finds them done.
-        for name in &names {
-            stack.launch(name, &[]);
+        let instances = if stack.options.two_of_each { 2 } else { 1 };
+        let instances = Instance::all(instances, stack.options.separate_relays);
+        for instance in &instances {
+            stack.launch_instance(*instance, &[]);
         }
-        for name in &names {
-            stack.ready(name).await;
+        for instance in &instances {
+            stack.programs.get_mut(instance).unwrap().ready().await.unwrap();
         }
         stack
     }
 
-    /// Databases and topics, and nothing that runs.
+    /// Makes the databases and the names of the topics; no program runs.
     pub async fn prepared(options: Options) -> Self {
         let mut databases = BTreeMap::new();
-        for part in Part::of(false, false) {
+        for part in Part::PROGRAMS {
             let database = match &options.postgres {
                 Some(server) => TestDatabase::empty_on(server).await,
                 None => TestDatabase::empty().await,
             };
-            databases.insert(part.program, database);
+            databases.insert(part, database);
         }
         let topics = match &options.brokers {
             Some(brokers) => TestTopics::names_on(brokers.clone()),
@@ -88,77 +90,114 @@ impl Stack {
         };
         let jwks = std::env::temp_dir().join(format!("idem-jwks-{}.json", Uuid::new_v4().simple()));
         std::fs::write(&jwks, identity::jwks()).unwrap();
-        // They name each other before either has started.
-        let ports = ["provider", "payments"].map(|name| (name, free_port())).into();
-        let programs = BTreeMap::new();
-        Self { programs, databases, topics, options, ports, jwks }
+        // Customers and settings name a program before it has started.
+        let ports = Instance::all(2, true).into_iter().map(|instance| (instance, free_port())).collect();
+        Self { programs: BTreeMap::new(), databases, topics, options, ports, jwks }
     }
 
-    /// Starts one program, with settings on top of its own.
+    /// Starts a program, with settings on top of its usual ones.
     pub fn launch(&mut self, name: &str, more: &[(&str, &str)]) {
-        let part = Part::named(name);
-        let port = *self.ports.entry(part.name).or_insert_with(free_port);
-        let mut settings = self.settings(part, port);
-        settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        self.programs.insert(part.name, Program::start(part.name, part.program, part.command, &settings));
+        self.launch_instance(named(name), more);
     }
 
-    /// Starts one program, and waits until it is ready.
+    fn launch_instance(&mut self, instance: Instance, more: &[(&str, &str)]) {
+        let mut settings = self.settings(instance.part, self.ports[&instance]);
+        settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let folder = programs();
+        let command = &[instance.role.command()];
+        let launch =
+            Launch { instance, command, folder: &folder, settings: &settings, log_limit: usize::MAX };
+        self.programs.insert(instance, Program::start(&launch).unwrap());
+    }
+
+    /// Starts a program, and waits until it is ready.
     pub async fn launch_ready(&mut self, name: &str, more: &[(&str, &str)]) {
         self.launch(name, more);
         self.ready(name).await;
     }
 
-    /// A program that was started.
+    /// A started program.
     pub fn program(&mut self, name: &str) -> &mut Program {
-        self.programs.get_mut(name).unwrap_or_else(|| panic!("{name} was not started"))
+        self.programs.get_mut(&named(name)).unwrap_or_else(|| panic!("{name} was not started"))
     }
 
-    /// Where a program listens, whether it runs or not.
-    pub fn address(&self, name: &str) -> String {
-        let port = self.ports.get(name).unwrap_or_else(|| panic!("{name} was not started"));
-        format!("http://127.0.0.1:{port}")
+    /// SIGKILL; returns when the process has ended.
+    pub async fn kill(&mut self, name: &str) {
+        self.program(name).kill().await.unwrap();
     }
 
-    /// The same, once it does listen.
-    pub async fn url(&self, name: &str) -> String {
-        self.programs.get(name).unwrap_or_else(|| panic!("{name} was not started")).url().await
+    /// SIGTERM; panics unless the program ends with 0.
+    pub async fn stop(&mut self, name: &str) {
+        let status = self.program(name).stop().await.unwrap();
+        assert!(status.success(), "{name} was asked to end: {status}");
     }
 
-    /// Waits until a program says that it is ready.
+    /// How a program ended; `None` while it runs.
+    pub fn has_ended(&mut self, name: &str) -> Option<ExitStatus> {
+        self.program(name).has_ended().unwrap()
+    }
+
+    /// Waits until a program has killed itself at a crash point.
+    pub async fn killed_itself(&mut self, name: &str, point: &str) {
+        let status = self.program(name).ended().await.unwrap();
+        assert!(self.program(name).was_killed().unwrap(), "{name} at {point} ended otherwise: {status}");
+    }
+
+    /// Waits until a program is ready.
     pub async fn ready(&mut self, name: &str) {
-        let ended = self.ready_or_ended(name).await;
-        assert!(ended.is_none(), "{name} ended while it started: {ended:?}");
+        self.program(name).ready().await.unwrap();
     }
 
-    /// Waits until a program is ready, or has ended.
-    pub async fn ready_or_ended(&mut self, name: &str) -> Option<std::process::ExitStatus> {
-        let serves = Part::named(name).command == "serve";
-        let url = format!("{}/health/ready", self.address(name));
-        let client = http::client();
-        eventually(&format!("{name} is ready"), async || {
-            if let Some(ended) = self.program(name).has_ended() {
-                return Some(Some(ended));
-            }
-            let ready = if serves {
-                client.get(&url).send().await.is_ok_and(|answer| answer.status() == 200)
-            } else {
-                self.program(name).lines().iter().any(|line| line["message"] == "ready")
-            };
-            ready.then_some(None)
-        })
-        .await
+    /// Waits until a program is ready, or has ended; returns how it ended.
+    pub async fn ready_or_ended(&mut self, name: &str) -> Option<ExitStatus> {
+        self.program(name).ready_or_ended().await.unwrap()
     }
 
-    /// A program's database.
-    pub fn database(&self, name: &str) -> &TestDatabase {
-        &self.databases[name]
+    /// `host:port` of a program, whether it runs or not.
+    pub fn address(&self, name: &str) -> String {
+        format!("127.0.0.1:{}", self.ports[&named(name)])
     }
 
-    /// The topics of this installation.
-    pub fn topics(&self) -> &TestTopics {
-        &self.topics
+    /// The processes of these names, as endpoints.
+    pub fn endpoints(&self, names: &[&str]) -> Vec<Endpoint> {
+        let endpoint = |name: &&str| Endpoint { instance: named(name), address: self.address(name) };
+        names.iter().map(endpoint).collect()
     }
+
+    /// A client without a token: for the processor, and for `/health`.
+    pub fn api(&self) -> Api<'_> {
+        let route = |part: Part| self.endpoints(&[part.name()]);
+        Api::new(Client::new(0, String::new()).unwrap(), route)
+    }
+
+    /// A database, for what the test does behind a program's back.
+    pub fn database(&self, part: Part) -> &TestDatabase {
+        &self.databases[&part]
+    }
+
+    /// The databases, read-only.
+    pub fn books(&self) -> Books {
+        Books::new(|part| self.databases[&part].owner_url())
+    }
+
+    /// The topics.
+    pub fn kafka(&self) -> Kafka {
+        Kafka { brokers: self.topics.brokers(), topics: (*self.topics).clone() }
+    }
+
+    /// Runs an operator's command of a program with the settings of this installation.
+    pub async fn operate(&self, part: Part, command: &[&str]) -> CommandOutput {
+        let mut settings = self.settings(part, 0);
+        settings.push(("USER".to_owned(), "dana".to_owned()));
+        let (instance, folder) = (part.instance(1), programs());
+        let launch = Launch { instance, command, folder: &folder, settings: &settings, log_limit: 0 };
+        launch.run().await.unwrap()
+    }
+}
+
+/// The folder of the programs under test.
+fn programs() -> PathBuf {
+    given("IDEM_BIN_DIR").into()
 }
 
 impl Drop for Stack {

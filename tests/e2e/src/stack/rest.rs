@@ -1,71 +1,101 @@
-//! Waiting until nothing is under way.
+//! Waiting until nothing is in progress, and counting what happened.
 
-use contracts::Stream;
+use audits::READERS;
+use harness::Part;
+use serde_json::{Value, json};
 use testkit::eventually;
 
 use super::Stack;
 
-/// What is under way besides messages, and in whose database.
-const UNDER_WAY: [(&str, &str); 4] = [
-    ("orders", "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')"),
-    ("payments", "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL"),
-    (
-        "provider",
-        "SELECT (SELECT count(*) FROM event WHERE NOT planned)
-              + (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) AS count",
-    ),
-    ("inventory", "SELECT count(*) FROM reservation WHERE state = 'held'"),
-];
-
-/// The ledger's heads go to a topic that no service reads.
-const TO_SERVICES: &str = "SELECT count(*) FROM outbox_event WHERE topic LIKE '%.events'";
+const OPEN_ORDERS: &str = "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')";
+const HELD_STOCK: &str = "SELECT count(*) FROM reservation WHERE state = 'held'";
+const EVENTS: &str = "SELECT count(*) FROM outbox_event";
 
 impl Stack {
-    /// Waits until every outbox is published and every consumer has dealt with all of it.
-    pub async fn settled(&self) {
-        eventually("every message is dealt with", async || (self.unheard().await == 0).then_some(())).await;
+    /// One number from the database of a part: the column `count`.
+    pub async fn count(&self, part: Part, sql: &str) -> i64 {
+        self.books().count(part, sql).await.unwrap()
     }
 
-    /// Waits until nothing is under way: every order has ended, every processor call has ended, no stock is held, and
-    /// every message is dealt with.
-    pub async fn at_rest(&self) {
-        eventually("every order has ended, and nothing is under way", async || {
-            for (database, sql) in UNDER_WAY {
-                if self.count(database, sql).await > 0 {
-                    return None;
-                }
-            }
-            let events = self.events().await;
-            // What was told between the two looks would have begun something new.
-            (self.unheard().await == 0 && self.events().await == events).then_some(())
+    /// Waits until a query counts this number.
+    pub async fn counts(&self, part: Part, sql: &str, expected: i64) {
+        eventually(&format!("{expected} rows by {sql}"), async || {
+            (self.count(part, sql).await == expected).then_some(())
         })
         .await;
     }
 
-    /// How many events were ever told.
+    /// Waits until every outbox is published and every consumer has entered all of it.
+    pub async fn settled(&self) {
+        eventually("every message is consumed", async || (self.unconsumed().await == 0).then_some(())).await;
+    }
+
+    /// Waits until nothing is in progress: every order has ended, every call to the processor is finished, no stock is
+    /// held, and every message is consumed.
+    pub async fn at_rest(&self) {
+        let books = self.books();
+        eventually("every order has ended, and nothing is in progress", async || {
+            let open = self.count(Part::Orders, OPEN_ORDERS).await + books.calls_due().await.unwrap();
+            let webhooks = books.webhooks_due(vec![self.webhook_url()]).await.unwrap();
+            let held = self.count(Part::Inventory, HELD_STOCK).await;
+            if open + webhooks + held > 0 {
+                return None;
+            }
+            let events = self.events().await;
+            // An event between the two counts would have begun something new.
+            (self.unconsumed().await == 0 && self.events().await == events).then_some(())
+        })
+        .await;
+    }
+
+    /// How many events the services have committed.
     pub async fn events(&self) -> i64 {
         let mut events = 0;
-        for name in ["orders", "inventory", "payments"] {
-            events += self.count(name, "SELECT count(*) FROM outbox_event").await;
+        for service in Part::SERVICES {
+            events += self.count(service, EVENTS).await;
         }
         events
     }
 
-    /// How many messages have not been entered yet, counted for each consumer.
-    async fn unheard(&self) -> i64 {
-        let mut unheard = 0;
-        for (database, stream, consumers) in [
-            ("orders", Stream::Orders, &["inventory", "payments"][..]),
-            ("inventory", Stream::Inventory, &["orders"]),
-            ("payments", Stream::Payments, &["orders"]),
-        ] {
-            let source = stream.name();
-            let heard = format!("SELECT count(*) FROM inbox_message WHERE source = '{source}'");
-            for consumer in consumers {
-                let heard = self.count(consumer, &heard).await;
-                unheard += self.count(database, TO_SERVICES).await - heard;
-            }
+    /// How many messages consumers have not entered, counted for each consumer.
+    async fn unconsumed(&self) -> i64 {
+        let mut unconsumed = 0;
+        for (reader, stream) in READERS {
+            let source = Part::SERVICES.into_iter().find(|part| part.name() == stream.name()).unwrap();
+            let entered = format!("SELECT count(*) FROM inbox_message WHERE source = '{}'", stream.name());
+            unconsumed += self.count(source, EVENTS).await - self.count(reader.into(), &entered).await;
         }
-        unheard
+        unconsumed
+    }
+
+    /// Replaces the faults of the processor by these rules.
+    pub async fn faults(&self, rules: Value) {
+        self.api().set_faults(&rules).await.unwrap();
+    }
+
+    /// Removes the faults of the processor, and keeps their counters.
+    pub async fn no_faults(&self) {
+        self.faults(json!([])).await;
+    }
+
+    /// How often a fault has taken effect.
+    pub async fn fault_count(&self, kind: &str) -> i64 {
+        self.api().fault_count(kind).await.unwrap()
+    }
+
+    /// Captured and refunded minor units in the processor's own books.
+    pub async fn captured_and_refunded(&self) -> (i64, i64) {
+        let captured = "SELECT coalesce(sum(amount_captured), 0)::bigint AS count FROM charge";
+        let refunded =
+            "SELECT coalesce(sum(amount), 0)::bigint AS count FROM refund WHERE status = 'succeeded'";
+        (self.count(Part::Provider, captured).await, self.count(Part::Provider, refunded).await)
+    }
+
+    /// Waits until the processor's books say so.
+    pub async fn captures_and_refunds(&self, captured: i64, refunded: i64) {
+        eventually(&format!("{captured} captured and {refunded} refunded"), async || {
+            (self.captured_and_refunded().await == (captured, refunded)).then_some(())
+        })
+        .await;
     }
 }

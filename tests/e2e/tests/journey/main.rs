@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The journey of an order, to each of its ends.
+//! The journey of an order to each of its ends, and what may happen on the way.
 
 mod crash_points;
 mod ends;

@@ -1,59 +1,53 @@
-//! A server away for a while: PostgreSQL, Kafka.
+//! Kafka or PostgreSQL is away for a while.
 
-use e2e::{Customer, Options, Stack, key};
-use serde_json::Value;
-use testkit::{Broker, Proxy, eventually, given, http};
+use e2e::{Customer, Options, Order, Part, Stack};
+use harness::host_of;
+use testkit::{Broker, Proxy, eventually, given};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_the_broker_away_orders_are_accepted_and_end_well_when_it_is_back() {
     let mut broker = Broker::start().await;
     let stack = Stack::with(Options { brokers: Some(broker.brokers()), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;
-    customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;
+    customer.buys(1).await;
     broker.stop().await;
     let mut orders = Vec::new();
     for _ in 0..5 {
         orders.push(customer.places(1, "pm_card_visa").await);
     }
     for order in &orders {
-        assert_eq!(customer.order(order).await["status"], "pending");
+        assert_eq!(customer.order(*order).await.status, "pending");
     }
     broker.start_again().await;
     for order in &orders {
-        customer.sees(order, "confirmed").await;
+        customer.sees(*order, "confirmed").await;
     }
     stack.settled().await;
-    assert_eq!(customer.item(e2e::TEA).await["on_hand"], 94);
+    assert_eq!(customer.stock().await.on_hand, 94);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_the_database_away_commands_are_told_to_come_back_and_then_succeed() {
-    let server = given("IDEM_POSTGRES_URL");
-    let address = server.rsplit('@').next().unwrap().split('/').next().unwrap().to_owned();
-    let proxy = Proxy::to(address).await;
+    let proxy = Proxy::to(host_of(&given("IDEM_POSTGRES_URL")).to_owned()).await;
     let stack = Stack::with(Options { orders_database: Some(proxy.address()), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;
-    customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;
+    customer.buys(1).await;
 
     proxy.cut().await;
-    let key = key();
-    let refused = customer.placing(&key, 1, "pm_card_visa").send().await.unwrap();
-    assert_eq!(refused.status(), 503);
-    assert!(refused.headers().contains_key("Retry-After"));
-    assert_eq!(refused.headers()["content-type"], "application/problem+json");
-    let ready =
-        http::client().get(format!("{}/health/ready", stack.url("orders").await)).send().await.unwrap();
-    assert_eq!(ready.status(), 503);
-    let health: Value = ready.json().await.unwrap();
-    assert_ne!(health["database"], "ok", "{health}");
+    let request = customer.tea(1, "pm_card_visa");
+    let refused = customer.send(&request).await;
+    assert_eq!(refused.status, 503);
+    assert!(refused.retry_after().is_some());
+    assert_eq!(refused.header("content-type"), Some("application/problem+json"));
+    let ready = stack.api().get(Part::Orders, "/health/ready").await.unwrap();
+    assert_eq!(ready.status, 503);
+    assert_ne!(ready.json()["database"], "ok", "{}", ready.json());
 
     proxy.mend();
     let accepted = eventually("the same request succeeds", async || {
-        let answer = customer.placing(&key, 1, "pm_card_visa").send().await.unwrap();
-        (answer.status() == 201).then_some(answer)
-    })
-    .await;
-    let order: Value = accepted.json().await.unwrap();
-    customer.sees(order["id"].as_str().unwrap(), "confirmed").await;
-    assert_eq!(stack.count("orders", "SELECT count(*) FROM orders").await, 2);
+        Some(customer.send(&request).await).filter(|response| response.status == 201)
+    });
+    let order: Order = accepted.await.read(201).unwrap();
+    customer.sees(order.id, "confirmed").await;
+    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 2);
 }

@@ -1,11 +1,9 @@
-//! The same again: one effect, and the same answer.
+//! Repeated requests and repeated messages have one effect.
 
 use std::collections::BTreeSet;
 
-use contracts::Stream;
-use e2e::{Customer, Stack, TEA, key};
+use e2e::{Customer, Part, Stack};
 use futures_util::future::join_all;
-use messaging::admin;
 use testkit::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -13,25 +11,20 @@ async fn a_doubled_request_is_one_order_and_equal_answers() {
     let stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 100).await;
     customer.places(1, "pm_card_visa").await;
-    let key = key();
-    let answers = join_all((0..20).map(async |_| {
-        eventually("an answer", async || {
-            let answer = customer.placing(&key, 2, "pm_card_visa").send().await.unwrap();
-            // In progress: wait and send it again, as the answer says.
-            (answer.status() != 409).then_some(answer)
+    let request = customer.tea(2, "pm_card_visa");
+    let responses = join_all((0..20).map(async |_| {
+        // 409 says that the key is in progress: the client waits and sends again.
+        eventually("a final response", async || {
+            Some(customer.send(&request).await).filter(|response| response.status != 409)
         })
         .await
     }))
     .await;
-    let mut bodies = BTreeSet::new();
-    let mut replayed = 0;
-    for answer in answers {
-        assert_eq!(answer.status(), 201);
-        replayed += usize::from(answer.headers().contains_key("Idempotent-Replayed"));
-        bodies.insert(answer.bytes().await.unwrap().to_vec());
-    }
-    assert_eq!((bodies.len(), replayed), (1, 19));
-    assert_eq!(stack.count("orders", "SELECT count(*) FROM orders").await, 2);
+    assert!(responses.iter().all(|response| response.status == 201));
+    let replays = responses.iter().filter(|response| response.is_replay()).count();
+    let bodies: BTreeSet<_> = responses.into_iter().map(|response| response.body).collect();
+    assert_eq!((bodies.len(), replays), (1, 19));
+    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,47 +32,28 @@ async fn rewound_consumers_change_nothing() {
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 100).await;
     for _ in 0..3 {
-        customer.sees(&customer.places(2, "pm_card_visa").await, "confirmed").await;
+        customer.buys(2).await;
     }
     stack.settled().await;
-    let before = customer.item(TEA).await;
-    let told = async |stack: &Stack| {
-        let mut events = 0;
-        for name in ["orders", "inventory", "payments"] {
-            events +=
-                stack.count(name, "SELECT count(*) FROM outbox_event WHERE topic LIKE '%.events'").await;
-        }
-        events
-    };
-    let events = told(&stack).await;
+    let (before, events) = (customer.stock().await, stack.events().await);
 
-    let heard = [
-        ("orders", &[Stream::Inventory, Stream::Payments][..]),
-        ("inventory", &[Stream::Orders]),
-        ("payments", &[Stream::Orders]),
-    ];
-    for (name, streams) in heard {
-        stack.program(name).terminate();
-        assert!(stack.program(name).ended().await.success(), "{name} was asked to end");
-        let topics: Vec<String> = streams.iter().map(|stream| stack.topics().events(*stream)).collect();
-        let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
-        let group = stack.topics().group(name);
-        admin::rewind_group(&stack.topics().brokers(), &group, &topics).await.unwrap();
+    for service in Part::SERVICES {
+        stack.stop(service.name()).await;
     }
-    for name in ["inventory", "payments", "orders"] {
-        stack.launch_ready(name, &[]).await;
+    stack.kafka().rewind().await.unwrap();
+    for service in Part::SERVICES {
+        stack.launch_ready(service.name(), &[]).await;
     }
-    for name in ["orders", "inventory", "payments"] {
-        eventually(&format!("{name} has read its topics again"), async || {
-            stack.program(name).log().contains("DuplicateIgnored").then_some(())
+    for service in Part::SERVICES {
+        eventually(&format!("{} has read its topics again", service.name()), async || {
+            stack.program(service.name()).log().contains("DuplicateIgnored").then_some(())
         })
         .await;
     }
-    // Something new behind all the old: once it has arrived, everything before it has been read again.
-    customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;
+    // A new order comes behind all old messages: once it is confirmed, all of them were read again.
+    customer.buys(1).await;
     stack.settled().await;
-    let after = customer.item(TEA).await;
-    assert_eq!(after["on_hand"].as_i64().unwrap(), before["on_hand"].as_i64().unwrap() - 1);
-    assert_eq!(after["reserved"], before["reserved"]);
-    assert_eq!(told(&stack).await, events + 6, "one more order tells six more events");
+    let after = customer.stock().await;
+    assert_eq!((after.on_hand, after.reserved), (before.on_hand - 1, before.reserved));
+    assert_eq!(stack.events().await, events + 6, "an order has six events");
 }

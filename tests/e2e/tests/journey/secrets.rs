@@ -1,38 +1,36 @@
-//! Secrets and keys stand where they must, and nowhere else: after a journey through every kind of trouble, everything
-//! that it has left behind is searched.
+//! Secrets and keys are only where they must be. The test runs through many kinds of failure, and then searches everything
+//! that the installation has left behind.
 
 use std::collections::BTreeSet;
 
+use contracts::{Currency, Money};
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
-use e2e::{Customer, Options, SECRET_KEY, Stack, TEA, Trace, WEBHOOK_SECRET, key};
-use reqwest::RequestBuilder;
+use e2e::{Customer, Options, Part, Request, SECRET_KEY, Stack, TEA, Trace, WEBHOOK_SECRET};
+use harness::api::{charge, refund, webhook};
 use serde_json::{Value, json};
 use testkit::{eventually, http};
 
-/// What the customer sent, and what came back.
+/// The keys that the customer sent, and the responses.
 #[derive(Default)]
-struct Story {
+struct Exchange {
     keys: Vec<String>,
-    answers: Vec<Trace>,
+    responses: Vec<Trace>,
 }
 
-impl Story {
-    /// Sends it until it is neither refused for the moment nor unknown to the catalogue; returns the answer's body.
-    async fn send(&mut self, what: impl Fn(&str) -> RequestBuilder) -> Value {
-        let key = key();
+impl Exchange {
+    /// Sends until the response is final; returns its body.
+    async fn send(&mut self, customer: &Customer, request: Request) -> Value {
         let mut all = Vec::new();
-        let body = eventually("a final answer", async || {
-            let answer = what(&key).send().await.unwrap();
-            let (status, headers) = (answer.status().as_u16(), format!("{:?}", answer.headers()));
-            let text = answer.text().await.unwrap();
-            all.push(Trace::new(format!("answer {status}"), headers + &text));
-            let body: Value = serde_json::from_str(&text).unwrap_or_default();
-            (body["retryable"] != true).then_some(body)
+        let body = eventually("a final response", async || {
+            let response = customer.send(&request).await;
+            let text = format!("{:?}{}", response.headers, String::from_utf8_lossy(&response.body));
+            all.push(Trace::new(format!("response {}", response.status), text));
+            Some(response.json()).filter(|body| body["retryable"] != true)
         })
         .await;
-        self.answers.extend(all);
-        self.keys.push(key);
+        self.responses.extend(all);
+        self.keys.extend(request.key);
         body
     }
 }
@@ -44,86 +42,88 @@ async fn secrets_and_keys_stand_where_they_must_and_nowhere_else() {
     let options = Options { lease_seconds: Some(2), log_level: Some(LEVEL), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 100).await;
-    let mut story = Story::default();
+    let mut exchange = Exchange::default();
 
-    orders(&stack, &customer, &mut story).await;
-    payments(&stack, &customer, &mut story).await;
-    errors(&stack, &customer, &mut story).await;
-    operators(&stack, &mut story).await;
+    orders(&stack, &customer, &mut exchange).await;
+    payments(&stack, &customer, &mut exchange).await;
+    errors(&stack, &customer, &mut exchange).await;
+    operators(&stack, &mut exchange).await;
     stack.at_rest().await;
-    assert!(stack.count("payments", "SELECT count(*) FROM webhook_event").await > 0);
+    assert!(stack.count(Part::Payments, "SELECT count(*) FROM webhook_event").await > 0);
 
     plant(&stack).await;
     let mut traces = stack.traces().await;
-    traces.append(&mut story.answers);
-    search(&stack, &customer, &traces, &story.keys).await;
+    traces.append(&mut exchange.responses);
+    search(&stack, &customer, &traces, &exchange.keys).await;
 }
 
-/// Orders that are paid, declined, answered too late, and by a failure that the processor keeps.
-async fn orders(stack: &Stack, customer: &Customer, story: &mut Story) {
+/// Orders that are paid, that are declined, and whose charge is answered late or with a stored failure.
+async fn orders(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
     let route = "POST /v1/payment_intents";
-    for (card, kind, end) in [
+    for (card, kind, outcome) in [
         ("pm_card_visa", None, "confirmed"),
-        ("pm_card_visa_chargeDeclined", None, "cancelled"),
+        ("pm_card_visa_chargeDeclined", None, "cancelled/declined"),
         ("pm_card_visa", Some("delay"), "confirmed"),
         ("pm_card_visa", Some("error_after"), "confirmed"),
     ] {
         let fault = kind.map(|kind| json!({"kinds": [kind], "route": route, "times": 1, "delay_ms": 1500}));
         stack.faults(json!(Vec::from_iter(fault))).await;
-        let order = story.send(|key| customer.placing(key, 1, card)).await;
-        customer.sees(order["id"].as_str().unwrap(), end).await;
+        let order = exchange.send(customer, customer.tea(1, card)).await;
+        customer.sees(order["id"].as_str().unwrap().parse().unwrap(), outcome).await;
         if let Some(kind) = kind {
-            assert_eq!(stack.bites(kind).await, 1);
+            assert_eq!(stack.fault_count(kind).await, 1);
         }
     }
 }
 
-/// A purchase that is given back in part, one that is declined, and one whose refund the bank refuses.
-async fn payments(stack: &Stack, customer: &Customer, story: &mut Story) {
+/// A payment with a refund, a declined payment, and a payment whose refund the bank refuses.
+async fn payments(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
+    let euros = |amount| Money::new(amount, Currency::Eur);
     for card in ["pm_card_visa", "pm_card_idem_refund_pending_fails"] {
-        let payment = story.send(|key| customer.charging(key, 1000, card)).await;
-        let id = payment["id"].as_str().unwrap_or_else(|| panic!("{payment}")).to_owned();
-        story.send(|key| customer.refunding(key, &id, 400)).await;
-        story.send(|key| customer.refunding(key, &id, 4000)).await;
+        let payment = exchange.send(customer, charge(euros(1000), card)).await;
+        let id = payment["id"].as_str().unwrap_or_else(|| panic!("{payment}")).parse().unwrap();
+        exchange.send(customer, refund(id, euros(400))).await;
+        exchange.send(customer, refund(id, euros(4000))).await;
     }
-    story.send(|key| customer.charging(key, 1000, "pm_card_visa_chargeDeclined")).await;
-    eventually("people must look", async || {
-        (stack.count("payments", "SELECT count(*) FROM review").await > 0).then_some(())
+    exchange.send(customer, charge(euros(1000), "pm_card_visa_chargeDeclined")).await;
+    eventually("a review is open", async || {
+        (stack.count(Part::Payments, "SELECT count(*) FROM review").await > 0).then_some(())
     })
     .await;
 }
 
-/// What is refused is told why, and not by repeating what was sent.
-async fn errors(stack: &Stack, customer: &Customer, story: &mut Story) {
-    let (client, used) = (http::client(), story.keys[0].clone());
-    let webhook = client.post(format!("{}/v1/webhooks/provider", stack.address("payments")));
-    let forged = webhook.header("Stripe-Signature", format!("t=1,v1={}", "ab".repeat(32))).body(used.clone());
-    let orders = format!("{}/v1/orders", stack.address("orders"));
-    let unknown = client.post(&orders).header("Idempotency-Key", &used).bearer_auth("e30.e30.e30");
-    let twice = customer.placing(&used, 7, "pm_card_visa");
-    let unreadable = client.post(&orders).header("Idempotency-Key", &used).bearer_auth(customer.token());
-    let known = client.get(format!("{}/v1/idempotency-keys/{used}", stack.address("orders")));
-    let refused = [forged, unknown, twice, unreadable.body(format!("{{\"{SECRET_KEY}\":1}}"))];
-    for request in refused.into_iter().chain([known.bearer_auth(customer.token())]) {
-        let answer = request.send().await.unwrap();
-        let status = answer.status().as_u16();
-        let text = answer.text().await.unwrap();
-        // Only who asks for a key by its name reads it.
-        if status != 200 {
-            assert!((400..500).contains(&status), "{status}: {text}");
-            story.answers.push(Trace::new(format!("answer {status}"), text));
+/// Refused requests name the reason, and do not repeat what was sent.
+async fn errors(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
+    let used = exchange.keys[0].clone();
+    let forged = webhook(&used, &format!("t=1,v1={}", "ab".repeat(32)));
+    let other_body = customer.tea(7, "pm_card_visa").with_key(&used);
+    let unreadable = Request { body: Some(format!("{{\"{SECRET_KEY}\":1}}")), ..other_body.clone() };
+    let key = Request::get(Part::Orders, format!("/v1/idempotency-keys/{used}"));
+    let mut refused = Vec::new();
+    for request in [forged, other_body, unreadable, key] {
+        refused.push(customer.send(&request).await);
+    }
+    let order = http::client().post(format!("http://{}/v1/orders", stack.address("orders")));
+    let unknown = order.header("Idempotency-Key", &used).bearer_auth("e30.e30.e30").send().await.unwrap();
+    assert_eq!(unknown.status(), 401);
+    exchange.responses.push(Trace::new("response 401", unknown.text().await.unwrap()));
+    for response in refused {
+        let text = String::from_utf8_lossy(&response.body).into_owned();
+        // Only a request for the key itself may show it.
+        if response.status != 200 {
+            assert!((400..500).contains(&response.status), "{}: {text}", response.status);
+            exchange.responses.push(Trace::new(format!("response {}", response.status), text));
         }
     }
 }
 
-/// People look, compare the books and verify the ledger.
-async fn operators(stack: &Stack, story: &mut Story) {
+/// Operators resolve a review, reconcile, and verify the ledger.
+async fn operators(stack: &Stack, exchange: &mut Exchange) {
     let review = "SELECT 1::bigint AS count FROM review WHERE reason = 'refund_failed'";
-    assert_eq!(stack.count("payments", review).await, 1);
-    let (_, listed) = stack.operate("payments", &["review", "list", "--json"]).await;
-    let listed_json: Value =
-        serde_json::from_str(&listed).unwrap_or_else(|error| panic!("{error}: {listed}"));
-    let id = listed_json["reviews"][0]["review_id"].as_str().unwrap_or_else(|| panic!("{listed}")).to_owned();
+    assert_eq!(stack.count(Part::Payments, review).await, 1);
+    let listed = stack.operate(Part::Payments, &["review", "list", "--json"]).await;
+    let list: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|_| panic!("{listed:?}"));
+    let id = list["reviews"][0]["review_id"].as_str().unwrap_or_else(|| panic!("{list}")).to_owned();
     for words in [
         &["review", "show", &id][..],
         &["review", "resolve", &id, "--as", "captured", "--note", "the bank says so"],
@@ -132,26 +132,26 @@ async fn operators(stack: &Stack, story: &mut Story) {
         &["inbox", "parked"],
         &["outbox", "status"],
     ] {
-        let (code, said) = stack.operate("payments", words).await;
-        assert_eq!(code, 0, "{words:?}: {said}");
-        story.answers.push(Trace::new(format!("payments {}", words.join(" ")), said));
+        let output = stack.operate(Part::Payments, words).await;
+        assert!(output.is_success(), "{words:?}: {output:?}");
+        exchange.responses.push(Trace::new(format!("payments {}", words.join(" ")), output.text()));
     }
-    story.answers.push(Trace::new("payments review list", listed));
+    exchange.responses.push(Trace::new("payments review list", listed.text()));
 }
 
-/// Where a secret is put on purpose, so that one is found: as bytes, in a column that nobody knows.
+/// A secret is planted here, as bytes, so that the search is seen to find one.
 const PLANTED: &str = "payments.planted.bytes";
 
 async fn plant(stack: &Stack) {
     let planted = format!("CREATE TABLE planted AS SELECT convert_to('{{{SECRET_KEY}}}', 'UTF8') AS bytes");
-    sql_query(planted).execute(&mut stack.database("payments").owner().await).await.unwrap();
+    sql_query(planted).execute(&mut stack.database(Part::Payments).owner().await).await.unwrap();
 }
 
 async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[String]) {
     let places = |needle: &str| -> BTreeSet<&str> {
-        traces.iter().filter(|trace| trace.holds(needle)).map(|trace| trace.place.as_str()).collect()
+        traces.iter().filter(|trace| trace.contains(needle)).map(|trace| trace.place.as_str()).collect()
     };
-    // What is bound to be in such places is found there, so what is not found is not there.
+    // These places contain known texts. Because the search finds those, it would find a secret there, too.
     let found: BTreeSet<&str> = [customer.tenant(), TEA, "listening"].into_iter().flat_map(places).collect();
     for place in [
         "log of orders",
@@ -161,7 +161,7 @@ async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[St
         "topic orders.events, payload",
         "orders.outbox_event.payload",
         "orders.idempotency_record.tenant_id",
-        "answer 201",
+        "response 201",
     ] {
         assert!(found.contains(place), "{place}: {found:?}");
     }
@@ -182,11 +182,11 @@ async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[St
     for trace in traces {
         let signed = trace.has_run(
             |c| c.is_ascii_alphanumeric() || c == '=',
-            |run| run.strip_prefix("v1=").is_some_and(|seal| seal.len() == 64),
+            |run| run.strip_prefix("v1=").is_some_and(|digits| digits.len() == 64),
         );
         assert!(!signed, "a signature in {}", trace.place);
         assert!(!trace.has_run(|c| c.is_ascii_alphanumeric(), is_card), "a card in {}", trace.place);
-        assert!(!trace.holds("eyJ"), "a bearer token in {}", trace.place);
+        assert!(!trace.contains("eyJ"), "a bearer token in {}", trace.place);
     }
 }
 
@@ -196,12 +196,13 @@ async fn provider_keys(stack: &Stack) -> Vec<String> {
         #[diesel(sql_type = diesel::sql_types::Text)]
         provider_key: String,
     }
-    let keys: Vec<Key> = stack.load("payments", sql_query("SELECT provider_key FROM processor_call")).await;
+    let query = sql_query("SELECT provider_key FROM processor_call");
+    let keys: Vec<Key> = stack.books().load(Part::Payments, query).await.unwrap();
     assert!(keys.len() >= 8, "{}", keys.len());
     keys.into_iter().map(|row| row.provider_key).collect()
 }
 
-/// As cards are numbered: 15 or 16 digits, of which the last checks the others.
+/// The number of a card: 15 or 16 digits with a correct check digit.
 fn is_card(run: &str) -> bool {
     let digits: Option<Vec<u32>> = run.chars().map(|each| each.to_digit(10)).collect();
     let Some(digits) = digits.filter(|digits| (15..=16).contains(&digits.len())) else { return false };

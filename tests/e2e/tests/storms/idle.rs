@@ -1,68 +1,64 @@
-//! An installation with nothing to do: no table grows or changes, and nobody is busy.
+//! An installation without requests: no table changes except leases and cursors. Processor time is printed.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::time::{Duration, Instant};
 
 use audits::Contents;
-use e2e::{Customer, Stack};
+use e2e::{Customer, Part, Stack};
+use harness::process::cpu_time;
 use testkit::eventually;
 
-use crate::{SERVICES, turn};
+use crate::turn;
 
-/// How often every relay renews its lease meanwhile. Lease and cursor are the only rows that may change.
-const HEARTBEATS: usize = 5;
+/// How often every relay renews its lease meanwhile.
+const RENEWALS: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_changes_in_an_idle_installation_but_leases_and_cursors() {
     let _turn = turn().await;
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
-    customer.sees(&customer.places(1, "pm_card_visa").await, "confirmed").await;
+    customer.buys(1).await;
     stack.at_rest().await;
 
-    let (before, cpu) = (contents(&stack).await, busy(&mut stack));
-    let began = std::time::Instant::now();
-    for service in SERVICES {
-        for _ in 0..HEARTBEATS {
-            heartbeat(&stack, service).await;
+    let (before, used) = (contents(&stack).await, cpu_times(&mut stack));
+    let start = Instant::now();
+    for service in Part::SERVICES {
+        for _ in 0..RENEWALS {
+            lease_renewed(&stack, service).await;
         }
     }
-    let seconds = began.elapsed().as_secs_f64();
-    for (name, ticks) in busy(&mut stack) {
-        let percent = f64::from(ticks - cpu[name]) / seconds; // 100 ticks are a second
-        println!("{name}: {percent:.1} % of a processor while idle");
+    let seconds = start.elapsed().as_secs_f64();
+    for (part, time) in cpu_times(&mut stack) {
+        let percent = 100.0 * (time - used[&part]).as_secs_f64() / seconds;
+        println!("{}: {percent:.1} % of a processor while idle", part.name());
     }
     assert_eq!(contents(&stack).await, before);
 }
 
 /// Waits until the relay renews its lease.
-async fn heartbeat(stack: &Stack, service: &str) {
+async fn lease_renewed(stack: &Stack, service: Part) {
     let until = "SELECT (extract(epoch FROM lease_until) * 1000)::bigint AS count FROM outbox_lease";
     let before = stack.count(service, until).await;
-    eventually(&format!("the relay of {service} renews its lease"), async || {
+    eventually(&format!("the relay of {} renews its lease", service.name()), async || {
         (stack.count(service, until).await != before).then_some(())
     })
     .await;
 }
 
-/// What every database holds.
-async fn contents(stack: &Stack) -> BTreeMap<&'static str, Contents> {
+/// The contents of every database.
+async fn contents(stack: &Stack) -> BTreeMap<Part, Contents> {
     let mut all = BTreeMap::new();
-    for program in ["orders", "payments", "inventory", "provider"] {
-        let contents = audits::contents(&mut stack.database(program).owner().await).await.unwrap();
+    for part in Part::PROGRAMS {
+        let contents = stack.books().contents(part).await.unwrap();
         assert!(!contents.is_empty());
-        all.insert(program, contents);
+        all.insert(part, contents);
     }
     all
 }
 
-/// The processor time that each program has used, in hundredths of a second.
-fn busy(stack: &mut Stack) -> BTreeMap<&'static str, u32> {
-    let mut ticks = BTreeMap::new();
-    for name in ["orders", "payments", "inventory", "provider"] {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", stack.program(name).pid().unwrap())).unwrap();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        ticks.insert(name, fields[11].parse::<u32>().unwrap() + fields[12].parse::<u32>().unwrap());
-    }
-    ticks
+/// The processor time of each program so far.
+fn cpu_times(stack: &mut Stack) -> BTreeMap<Part, Duration> {
+    let time = |part: Part| (part, cpu_time(stack.program(part.name()).pid().unwrap()).unwrap());
+    Part::PROGRAMS.map(time).into()
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use e2e::{Customer, Load, Options, Stack};
+use e2e::{Customer, Load, Options, Part, Stack};
 use tokio::time::interval;
 
-use crate::{SERVICES, turn};
+use crate::turn;
 
-/// Between two kills; no instance lives for longer than twice of it.
+/// The pause between two kills. No instance lives for longer than twice of it.
 const PERIOD: Duration = Duration::from_secs(2);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,21 +26,21 @@ async fn storm(kills: usize) {
     let options = Options { two_of_each: true, lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let load = Load::start(&customer, &[stack.address("orders"), stack.address("orders-2")], 2);
+    let load = Load::start(&customer, &stack.endpoints(&["orders", "orders-2"]), 2);
     let mut period = interval(PERIOD);
-    for service in SERVICES {
+    for service in Part::SERVICES.map(Part::name) {
         let instances = [service.to_owned(), format!("{service}-2")];
         for name in instances.iter().cycle().take(kills) {
             period.tick().await;
-            stack.program(name).kill().await;
+            stack.kill(name).await;
             stack.launch(name, &[]);
         }
     }
-    for service in SERVICES {
+    for service in Part::SERVICES.map(Part::name) {
         stack.ready(service).await;
         stack.ready(&format!("{service}-2")).await;
     }
     let answers = load.stop().await;
-    assert!(!answers.refusals().is_empty(), "no customer has noticed that orders was killed");
+    assert!(!answers.refusals().is_empty(), "the kills of orders refused no request");
     stack.audited(&answers).await;
 }

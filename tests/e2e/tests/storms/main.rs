@@ -5,9 +5,9 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Faults under load. Each storm has an installation of its own, and there are two at a time: most of a storm is waiting
-//! for leases and sessions to end, and more at once would starve each other. The longest comes first by its name, so
-//! that the others run beside it.
+//! Faults under load. Each storm has an installation of its own. Two storms run at a time: most of a storm waits for leases
+//! and sessions to end, and more storms would starve each other. The longest comes first by its name, so that the others
+//! run beside it.
 
 mod crash_sweep;
 mod idle;
@@ -23,6 +23,3 @@ async fn turn() -> SemaphorePermit<'static> {
     static ROOM: Semaphore = Semaphore::const_new(2);
     ROOM.acquire().await.unwrap()
 }
-
-/// The services, in no particular order.
-const SERVICES: [&str; 3] = ["orders", "payments", "inventory"];

@@ -1,33 +1,33 @@
-//! A process that stands still for longer than its lease or its session, and then goes on as if nothing had been.
+//! A process is paused for longer than its lease or its session, and then resumed.
 
 use contracts::Stream;
-use e2e::{Customer, Load, Options, Stack};
+use e2e::{Customer, Load, Options, Part, Stack};
 use testkit::eventually;
 
-use crate::{SERVICES, turn};
+use crate::turn;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() {
     let _turn = turn().await;
     let options =
-        Options { two_of_each: true, relays_apart: true, lease_seconds: Some(2), ..Options::default() };
+        Options { two_of_each: true, separate_relays: true, lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let load = Load::start(&customer, &[stack.address("orders"), stack.address("orders-2")], 2);
-    for service in SERVICES {
+    let load = Load::start(&customer, &stack.endpoints(&["orders", "orders-2"]), 2);
+    for service in Part::SERVICES {
         let active = active_relay(&mut stack, service).await;
         let turns = "SELECT count(*) FROM outbox_cursor AS cursor, outbox_lease AS lease \
                      WHERE cursor.epoch = lease.epoch AND lease.epoch > ";
         let epoch = stack.count(service, "SELECT epoch AS count FROM outbox_lease").await;
         let events = stack.count(service, "SELECT count(*) FROM outbox_event").await;
-        stack.program(&active).pause();
-        eventually(&format!("the other relay of {service} has published something new"), async || {
+        stack.program(&active).pause().unwrap();
+        eventually(&format!("the other relay of {} has published a new event", service.name()), async || {
             (stack.count(service, &format!("{turns}{epoch}")).await == 1
-                && stack.topics().count(stream(service)).await > usize::try_from(events).unwrap())
+                && stack.kafka().count(stream(service)).await.unwrap() > usize::try_from(events).unwrap())
             .then_some(())
         })
         .await;
-        stack.program(&active).resume();
+        stack.program(&active).resume().unwrap();
         eventually(&format!("{active} learns that it was replaced"), async || {
             stack.program(&active).log().contains("relay stopped its turn").then_some(())
         })
@@ -37,24 +37,18 @@ async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() 
     stack.audited(&answers).await;
 }
 
-fn stream(service: &str) -> Stream {
-    Stream::ALL.into_iter().find(|stream| stream.name() == service).expect("a service's stream")
+fn stream(service: Part) -> Stream {
+    Stream::ALL.into_iter().find(|stream| stream.name() == service.name()).expect("a service's stream")
 }
 
-/// The lease names its holder by the process's id.
-async fn active_relay(stack: &mut Stack, service: &str) -> String {
-    let holder = "SELECT coalesce(max(split_part(owner, '-', 1)::bigint), 0) AS count FROM outbox_lease \
-                  WHERE lease_until > clock_timestamp()";
-    let relays = [format!("{service}-relay"), format!("{service}-relay-2")];
-    let pid = eventually(&format!("a relay of {service} is active"), async || {
-        Some(stack.count(service, holder).await).filter(|pid| *pid > 0)
+/// The name of the relay that has the lease.
+async fn active_relay(stack: &mut Stack, service: Part) -> String {
+    let relays = [service.relay(1), service.relay(2)].map(|relay| relay.to_string());
+    eventually(&format!("a relay of {} has the lease", service.name()), async || {
+        let holder = stack.books().lease(service).await.unwrap().process();
+        relays.iter().find(|name| holder.is_some() && stack.program(name).pid() == holder).cloned()
     })
-    .await;
-    let mut is_active = |name: &String| stack.program(name).pid().map(i64::from) == Some(pid);
-    relays
-        .into_iter()
-        .find(|name| is_active(name))
-        .unwrap_or_else(|| panic!("no relay of {service} is {pid}"))
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,24 +57,24 @@ async fn an_instance_that_was_paused_past_its_session_causes_nothing_but_duplica
     let options = Options { two_of_each: true, lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    // Customers of the one that stands still would wait for it.
-    let load = Load::start(&customer, &[stack.address("orders-2")], 2);
-    for service in SERVICES {
+    // Requests to the paused instance would wait for it.
+    let load = Load::start(&customer, &stack.endpoints(&["orders-2"]), 2);
+    for service in Part::SERVICES.map(Part::name) {
         let other = format!("{service}-2");
         let all = if service == "orders" { 12 } else { 6 };
-        stack.program(service).pause();
+        stack.program(service).pause().unwrap();
         eventually(&format!("{other} has every partition"), async || {
             (assigned(&mut stack, &other).last() == Some(&all)).then_some(())
         })
         .await;
         let confirmed = "SELECT count(*) FROM orders WHERE state = 'confirmed'";
-        let before = stack.count("orders", confirmed).await;
+        let before = stack.count(Part::Orders, confirmed).await;
         eventually("orders are confirmed without it", async || {
-            (stack.count("orders", confirmed).await >= before + 5).then_some(())
+            (stack.count(Part::Orders, confirmed).await >= before + 5).then_some(())
         })
         .await;
         let assignments = assigned(&mut stack, service).len();
-        stack.program(service).resume();
+        stack.program(service).resume().unwrap();
         eventually(&format!("{service} is in its group again"), async || {
             (assigned(&mut stack, service).len() > assignments).then_some(())
         })

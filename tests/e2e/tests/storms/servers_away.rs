@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use e2e::{Customer, Load, Options, Stack};
+use e2e::{Customer, Load, Options, Part, Stack};
 use testkit::{Broker, Postgres, eventually};
 
 use crate::turn;
@@ -26,10 +26,10 @@ async fn broker_away_for(outage: Duration) {
     let options = Options { brokers: Some(broker.brokers()), ..Options::default() };
     let stack = Stack::with(Options { lease_seconds: Some(2), ..options }).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let load = Load::start(&customer, &[stack.address("orders")], 2);
+    let load = Load::start(&customer, &stack.endpoints(&["orders"]), 2);
     accepted(&stack, 5).await;
     broker.kill().await;
-    // The outage itself, and not a wait for anything.
+    // This is the length of the outage, and waits for no condition.
     tokio::time::sleep(outage).await;
     accepted(&stack, 5).await;
     broker.start_again().await;
@@ -46,7 +46,7 @@ async fn with_postgres_restarted_and_killed_under_load_accepted_orders_end_as_pr
     let options = Options { postgres: Some(postgres.url()), lease_seconds: Some(2), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let load = Load::start(&customer, &[stack.address("orders")], 4);
+    let load = Load::start(&customer, &stack.endpoints(&["orders"]), 4);
     for round in 0..4 {
         accepted(&stack, 10).await;
         if round % 2 == 0 {
@@ -54,24 +54,24 @@ async fn with_postgres_restarted_and_killed_under_load_accepted_orders_end_as_pr
         } else {
             postgres.kill().await;
         }
-        // Away for long enough to be noticed by everybody.
+        // Long enough for every program to lose its connections.
         tokio::time::sleep(Duration::from_secs(1)).await;
         postgres.start_again().await;
     }
     accepted(&stack, 10).await;
     let answers = load.stop().await;
-    assert!(!answers.refusals().is_empty(), "no customer has noticed that the database was away");
-    for program in ["orders", "payments", "inventory", "provider"] {
-        assert!(stack.program(program).has_ended().is_none(), "{program} did not outlive its database");
+    assert!(!answers.refusals().is_empty(), "the outage of the database refused no request");
+    for program in Part::PROGRAMS.map(Part::name) {
+        assert!(stack.has_ended(program).is_none(), "{program} ended with its database");
     }
     stack.audited(&answers).await;
 }
 
 /// Waits until so many more orders are accepted.
 async fn accepted(stack: &Stack, more: i64) {
-    let before = stack.count("orders", ACCEPTED).await;
+    let before = stack.count(Part::Orders, ACCEPTED).await;
     eventually("orders are accepted", async || {
-        (stack.count("orders", ACCEPTED).await >= before + more).then_some(())
+        (stack.count(Part::Orders, ACCEPTED).await >= before + more).then_some(())
     })
     .await;
 }

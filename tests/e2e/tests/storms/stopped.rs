@@ -1,10 +1,10 @@
-//! SIGTERM under load, again and again: what was begun is finished, and what comes too late is told to come again.
+//! SIGTERM under load, many times: begun requests are finished, and later ones are refused as retryable.
 
 use e2e::{Customer, Load, Options, Stack};
 
 use crate::turn;
 
-/// How often a program is asked to end.
+/// How many programs get a SIGTERM.
 const TIMES: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -13,13 +13,11 @@ async fn instances_stopped_twenty_times_under_load_answer_nothing_wrong_and_lose
     let options = Options { two_of_each: true, ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let load = Load::start(&customer, &[stack.address("orders"), stack.address("orders-2")], 3);
+    let load = Load::start(&customer, &stack.endpoints(&["orders", "orders-2"]), 3);
     let instances =
         ["orders", "payments", "orders-2", "inventory", "orders", "payments-2", "orders-2", "inventory-2"];
     for name in instances.into_iter().cycle().take(TIMES) {
-        stack.program(name).terminate();
-        let status = stack.program(name).ended().await;
-        assert!(status.success(), "{name} did not end in good order: {status}");
+        stack.stop(name).await;
         stack.launch_ready(name, &[]).await;
     }
     let answers = load.stop().await;

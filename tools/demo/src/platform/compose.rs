@@ -131,8 +131,10 @@ impl Compose {
         let init = docker(&["inspect", "--format", "{{.State.Pid}}", container], &[]).await?;
         let init = init.trim();
         let children = fs::read_to_string(format!("/proc/{init}/task/{init}/children")).unwrap_or_default();
-        let is_it =
-            |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name);
+        let program = instance.part.program();
+        let is_it = |pid: &u32| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == program)
+        };
         Ok(children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_it))
     }
 }
