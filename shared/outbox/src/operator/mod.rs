@@ -42,11 +42,21 @@ pub struct OperatorContext {
     pub brokers: Option<Brokers>,
 }
 
-/// What a command has to say. It has done all that was asked for.
+/// The result of an operators' command: a report, and whether the command did everything it was asked to do.
 #[derive(Debug)]
 pub struct CommandOutput {
-    /// For stdout, with its last newline.
+    /// The report for stdout; it ends with a newline.
     pub text: String,
+    /// True if everything that was asked for is done now, or was done before. Otherwise the text gives the reason.
+    pub done: bool,
+}
+
+impl CommandOutput {
+    /// Formats `report`: as JSON if `json` is set, otherwise by `text`.
+    pub fn new<R: Serialize>(json: bool, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> Self {
+        let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { text(report) };
+        Self { text, done }
+    }
 }
 
 /// The command could not do its work, or not to the end.
@@ -91,13 +101,5 @@ pub async fn run(
     match command {
         Command::Status(status) => status.run(context).await,
         Command::Republish(republish) => republish.run(context, tell).await,
-    }
-}
-
-impl CommandOutput {
-    /// For machines if they asked, else for people.
-    fn new<R: Serialize + ToString>(json: bool, report: &R) -> Self {
-        let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { report.to_string() };
-        Self { text }
     }
 }

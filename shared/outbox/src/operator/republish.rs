@@ -55,7 +55,8 @@ impl Republish {
             sending.send(&published, tell).await?;
         }
         let rows_since = published.oldest.map(to_rfc3339);
-        Ok(CommandOutput::new(self.json, &Report { dry_run: self.dry_run, plan, rows_since }))
+        let report = Report { dry_run: self.dry_run, plan, rows_since };
+        Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 
     /// The fact stands before the first message goes out, so a run that is killed half-way is known, too.

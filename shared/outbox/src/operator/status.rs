@@ -30,7 +30,7 @@ impl Status {
         let backlog = backlog(database, &cursor).await?;
         let (partitions, default_holds_rows) = partitions(database).await?;
         let report = Report { relay, cursor, backlog, partitions, default_holds_rows };
-        Ok(CommandOutput::new(self.json, &report))
+        Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 }
 
