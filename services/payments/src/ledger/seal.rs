@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use contracts::{LedgerSealed, Stream, TenantId};
 use database::{Database, Tx};
-use outbox::{Address, AppendError};
+use outbox::{AppendError, Destination};
 use thiserror::Error;
 
 use super::chain::{self, hexadecimal};
@@ -87,7 +87,7 @@ fn tell(tx: &mut Tx, head: &Head, before: i64) -> Result<(), AppendError> {
         hash: hexadecimal(&head.hash),
         transactions: head.position - before,
     };
-    let address = Address {
+    let destination = Destination {
         topic: LedgerSealed::TOPIC.to_owned(),
         partition_key: LedgerSealed::LEDGER,
         aggregate_type: LedgerSealed::AGGREGATE,
@@ -96,5 +96,5 @@ fn tell(tx: &mut Tx, head: &Head, before: i64) -> Result<(), AppendError> {
         source: Stream::Payments.name(),
     };
     // One chain for all tenants.
-    outbox::append_to(tx, &TenantId::unknown(), address, head.sequence, &sealed).map(drop)
+    outbox::append_to(tx, &TenantId::unknown(), destination, head.sequence, &sealed).map(drop)
 }
