@@ -152,7 +152,7 @@ relay_is_ready() { # name
 # Whether the relay holds the lease, from the last line of its log that says so.
 relay_state() { # name
   local last
-  last=$(grep -oE 'relay is active|relay stopped its turn' "$LOG_DIR/$1.log" 2>/dev/null | tail -n 1)
+  last=$(grep -oE 'relay is active|relay stopped;' "$LOG_DIR/$1.log" 2>/dev/null | tail -n 1)
   if [[ $last == "relay is active" ]]; then echo active; else echo standby; fi
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use contracts::{MessageParked, TenantId, header};
 use database::{Tx, UnitOfWork};
-use outbox::{Address, MAX_PAYLOAD};
+use outbox::{Destination, MAX_PAYLOAD};
 
 use crate::bytes::{base64, sha256, shortened};
 use crate::incoming::{Entry, Incoming, Origin};
@@ -48,7 +48,7 @@ pub(crate) fn tell(
     } else {
         copy.payload_sha256 = Some(sha256(payload));
     }
-    let address = Address {
+    let destination = Destination {
         topic: MessageParked::topic(consumer),
         partition_key: entry.id,
         aggregate_type: MessageParked::AGGREGATE,
@@ -60,7 +60,7 @@ pub(crate) fn tell(
     let tenant = tenant.unwrap_or_else(TenantId::unknown);
     let envelope = Incoming::from_parts(origin.clone(), Vec::new()).ok().map(|incoming| incoming.envelope);
     tx.set_traceparent(envelope.and_then(|envelope| envelope.traceparent));
-    if let Err(error) = outbox::append_to(tx, &tenant, address, 1, &copy) {
+    if let Err(error) = outbox::append_to(tx, &tenant, destination, 1, &copy) {
         tracing::error!(consumer, message_id = %entry.id, %error, "a parked message has no copy");
     }
 }

@@ -1,4 +1,6 @@
-//! Where the brokers are and how to talk to them, checked when the configuration is read.
+//! The address of a Kafka cluster and the settings that all its clients share.
+//!
+//! The address is checked when it is parsed, so a typing mistake in the configuration stops the process at its start.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +11,7 @@ use rdkafka::config::RDKafkaLogLevel;
 
 use crate::Error;
 
-/// The brokers of one Kafka cluster: `host:port`, or several separated by commas. Cheap to clone.
+/// The brokers of one Kafka cluster: one `host:port`, or several separated by commas.
 ///
 /// ```
 /// let brokers: messaging::Brokers = "kafka-1:9092,kafka-2:9092".parse()?;
@@ -24,20 +26,21 @@ pub struct Brokers {
 }
 
 impl Brokers {
-    /// Adds a client setting in librdkafka's spelling, such as `security.protocol`. It may change how brokers
-    /// are reached, not what this crate promises: settings that a promise rests on are set after it.
+    /// Adds a client setting under librdkafka's name, such as `security.protocol`.
+    ///
+    /// Settings that a promise of this crate depends on cannot be changed: publisher and subscription set them last.
     #[must_use]
     pub fn with(mut self, setting: impl Into<String>, value: impl Into<String>) -> Self {
         self.extra.insert(setting.into(), value.into());
         self
     }
 
-    /// The addresses, as given.
+    /// Returns the addresses as they were given.
     pub fn bootstrap(&self) -> &str {
         &self.bootstrap
     }
 
-    /// What every client has in common.
+    /// Returns the settings that every client shares.
     pub(crate) fn client_config(&self, client_id: &str) -> ClientConfig {
         let mut config = ClientConfig::new();
         config
@@ -46,8 +49,8 @@ impl Brokers {
             .set("socket.keepalive.enable", "true")
             .set("socket.connection.setup.timeout.ms", "5000")
             .set("reconnect.backoff.ms", "100")
-            .set("reconnect.backoff.max.ms", "1000") // the default of ten seconds is a long time to miss a broker
-            .set("log.connection.close", "false") // the state of the connection is reported by ClientLog
+            .set("reconnect.backoff.max.ms", "1000") // Otherwise (10 s) a client is late when its broker is back
+            .set("log.connection.close", "false") // ClientLog reports the state of the connection
             .set("enable.metrics.push", "false")
             .set_log_level(RDKafkaLogLevel::Info);
         for (setting, value) in &self.extra {
@@ -66,7 +69,7 @@ impl FromStr for Brokers {
                 address.trim().rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port);
             if !port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port != 0)) {
                 return Err(Error::Configuration {
-                    reason: format!("\"{address}\" is not host:port, as in localhost:9092"),
+                    reason: format!("\"{address}\" is not host:port, such as localhost:9092"),
                 });
             }
         }
@@ -80,7 +83,7 @@ impl fmt::Display for Brokers {
     }
 }
 
-/// Names the extra settings without their values: one of them may be a password.
+/// Prints the names of the extra settings without their values, because a value may be a password.
 impl fmt::Debug for Brokers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Brokers")

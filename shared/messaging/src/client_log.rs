@@ -1,13 +1,14 @@
-//! What librdkafka says, as `tracing` events with target `kafka`: one line when the brokers go away and one when
-//! they are back, however often the client tries in between.
+//! Writes librdkafka's log lines, errors and connection states as `tracing` events with target `kafka`.
+//!
+//! An outage of the brokers gives one line at its begin and one at its end, however often the client retries in between.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rdkafka::Statistics;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-/// How often a client reports the state of its connections, on which `ClientLog::statistics` rests.
+/// How often a client reports the state of its connections to `ClientLog::statistics`.
 pub(crate) const STATISTICS_INTERVAL_MS: &str = "1000";
 
 /// The log of one long-lived client.
@@ -20,6 +21,7 @@ pub(crate) struct ClientLog {
 #[derive(Default)]
 struct State {
     connection: Connection,
+    /// The last warning, so that a repetition is not logged.
     last_problem: String,
 }
 
@@ -36,14 +38,14 @@ impl ClientLog {
         Self { client: client.into(), brokers: brokers.into(), state: Mutex::default() }
     }
 
-    /// A log line of the library. Failed connections are its loudest subject and are told by `error` already.
+    /// Writes a log line of the library. Lines about failed connections get level debug, because `error` logs the outage.
     pub(crate) fn line(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
         let client = self.client.as_str();
         match level {
             _ if matches!(facility, "FAIL" | "ERROR" | "REBOOTSTRAP") => {
                 tracing::debug!(target: "kafka", client, facility, "{text}");
             }
-            _ if facility == "GETPID" => self.problem(text), // tried again every half second
+            _ if facility == "GETPID" => self.problem(text), // the client retries every 500 ms
             RDKafkaLogLevel::Emerg
             | RDKafkaLogLevel::Alert
             | RDKafkaLogLevel::Critical
@@ -56,48 +58,55 @@ impl ClientLog {
         }
     }
 
-    /// An error of the client as a whole. The library mends all but the fatal ones by itself.
+    /// Writes an error of the client as a whole. The library recovers from every error that is not fatal.
     pub(crate) fn error(&self, error: &KafkaError, reason: &str) {
         let (client, brokers) = (self.client.as_str(), self.brokers.as_str());
         match error.rdkafka_error_code() {
             Some(RDKafkaErrorCode::AllBrokersDown) => {
-                if self.moves_to(Connection::Down) {
-                    tracing::warn!(target: "kafka", client, brokers, "no Kafka broker can be reached; trying until one answers");
+                if self.set_connection(Connection::Down) {
+                    tracing::warn!(target: "kafka", client, brokers, "no Kafka broker can be reached; the client retries until one answers");
                 }
             }
             Some(RDKafkaErrorCode::BrokerTransportFailure | RDKafkaErrorCode::Resolve) => {
                 tracing::debug!(target: "kafka", client, "{reason}");
             }
-            Some(RDKafkaErrorCode::Fatal) => tracing::error!(target: "kafka", client, "fatal: {reason}"),
+            Some(RDKafkaErrorCode::Fatal) => {
+                tracing::error!(target: "kafka", client, "fatal error of the Kafka client: {reason}")
+            }
             _ => self.problem(reason),
         }
     }
 
-    /// A trouble that may be repeated every second: said when it begins, not while it lasts.
+    /// Writes a warning, unless it repeats the last one.
     pub(crate) fn problem(&self, reason: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         if state.last_problem != reason {
             reason.clone_into(&mut state.last_problem);
             tracing::warn!(target: "kafka", client = self.client.as_str(), "{reason}");
         }
     }
 
-    /// The periodic report: the only place where the library says that a connection stands.
+    /// Reads the periodic statistics. Only they say that a connection is up.
     pub(crate) fn statistics(&self, statistics: &Statistics) {
         let up = statistics.brokers.values().any(|broker| broker.state == "UP");
-        if up && self.moves_to(Connection::Up) {
+        if up && self.set_connection(Connection::Up) {
             let (client, brokers) = (self.client.as_str(), self.brokers.as_str());
             tracing::info!(target: "kafka", client, brokers, "connected to Kafka");
         }
     }
 
-    /// Whether this is a change. What was wrong before it may be said again after it.
-    fn moves_to(&self, connection: Connection) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns whether the state of the connection changed. After a change, the last warning may be logged again.
+    fn set_connection(&self, connection: Connection) -> bool {
+        let mut state = self.lock();
         if state.connection == connection {
             return false;
         }
         *state = State { connection, last_problem: String::new() };
         true
+    }
+
+    /// A poisoned lock is safe to use: each update is a single assignment.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,33 +1,33 @@
-//! One error type, because every caller does one of three things: wait, change a setting, or stop a consumer.
+//! Errors of this crate. A caller waits, changes a setting, or stops a consumer; each variant says which.
 
 use std::time::Duration;
 
 use rdkafka::error::KafkaError;
 
-/// Why an operation on Kafka failed, and what to do about it.
+/// An operation on Kafka failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The client could not be made: an address or a client setting is wrong. Waiting does not help.
+    /// The client cannot be created, because an address or a client setting is wrong. Retrying does not help.
     #[error(
-        "the Kafka client cannot be made: {reason}; check the brokers' addresses and the extra client settings"
+        "the Kafka client cannot be created: {reason}; check the brokers' addresses and the extra client settings"
     )]
     Configuration {
-        /// What is wrong, in the client's words.
+        /// The client's reason.
         reason: String,
     },
-    /// Nobody answered in time. Waiting may help.
+    /// No broker answered in time. Retrying may help.
     #[error(
         "no Kafka broker at {brokers} answered within {timeout:?}: {reason}; is it running, and is this its address?"
     )]
     Unreachable {
-        /// The bootstrap addresses that were tried.
+        /// The bootstrap addresses.
         brokers: String,
-        /// How long was waited.
+        /// The time limit.
         timeout: Duration,
-        /// The client's last word.
+        /// The client's reason.
         reason: String,
     },
-    /// The topic is not there.
+    /// The topic does not exist.
     #[error(
         "the topic {topic} does not exist; start the service that owns it, or create it with `topics::ensure`"
     )]
@@ -35,7 +35,7 @@ pub enum Error {
         /// Its name.
         topic: String,
     },
-    /// The topic is there with another number of partitions, so keys would not meet where they should.
+    /// The topic exists with another number of partitions, so a key would be in another partition than expected.
     #[error(
         "the topic {topic} has {found} partitions, but {expected} are configured; set the number to {found}, \
          or stop all services, delete the topic and let it be created again (its messages are lost)"
@@ -43,12 +43,12 @@ pub enum Error {
     PartitionCount {
         /// Its name.
         topic: String,
-        /// The number that was asked for.
+        /// The configured number.
         expected: i32,
-        /// The number it has.
+        /// The actual number.
         found: usize,
     },
-    /// The group's offsets cannot be changed under its members' feet.
+    /// The group has members, so its offsets cannot be changed and it cannot be deleted.
     #[error(
         "the consumer group {group} still has members; stop its consumers (they leave within seconds) and try again"
     )]
@@ -56,24 +56,16 @@ pub enum Error {
         /// Its name.
         group: String,
     },
-    /// Not everything was acknowledged in time; nothing is lost, the rest is still being sent.
-    #[error("{in_flight} published records have no result after {timeout:?}; the brokers are slow or away")]
-    Unflushed {
-        /// Records without a result.
-        in_flight: usize,
-        /// How long was waited.
-        timeout: Duration,
-    },
     /// The broker, or the client on its behalf, refused.
     #[error("cannot {action}: {reason}")]
     Refused {
-        /// What was attempted.
+        /// The attempted action.
         action: String,
-        /// Why it failed, in the client's words.
+        /// The client's reason.
         reason: String,
     },
-    /// The operating system gave no thread for the client.
-    #[error("cannot start a thread for the Kafka client: {0}; is the process at its limit of threads?")]
+    /// The operating system did not start the client's thread.
+    #[error("cannot start a thread for the Kafka client: {0}; has the process reached its limit of threads?")]
     Thread(#[source] std::io::Error),
 }
 
@@ -87,32 +79,32 @@ impl Error {
     }
 }
 
-/// Why a record was not taken. Nothing was sent, and no [`Ack`](crate::Ack) will come for it.
+/// The publisher did not accept a record. It sends nothing, and there is no [`DeliveryReport`](crate::DeliveryReport).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
-    /// As much is outstanding as the settings allow. Take acknowledgements, then try the same record again.
-    #[error("the publisher's queue is full; take acknowledgements before publishing more")]
+    /// The limit of outstanding records is reached. Read delivery reports, then publish the same record again.
+    #[error("the publisher's queue is full; read delivery reports before publishing more")]
     Full,
-    /// Larger than the client sends. It will never fit: no use in trying again.
+    /// The record is larger than the client sends. Retrying does not help.
     #[error("a record of {bytes} bytes for {topic} is larger than `message.max.bytes`")]
     TooLarge {
-        /// The topic it was meant for.
+        /// The record's topic.
         topic: String,
-        /// Key and payload together.
+        /// The size of key and payload.
         bytes: usize,
     },
-    /// The client cannot keep its promise of order any more. Drop this publisher and connect another.
-    #[error("the Kafka producer is broken for good ({reason}); drop it and connect a new one")]
+    /// The producer can no longer keep the order of records. Drop this publisher and connect another.
+    #[error("the Kafka producer has a fatal error ({reason}); drop the publisher and connect a new one")]
     Fatal {
-        /// The client's words.
+        /// The client's reason.
         reason: String,
     },
-    /// The client refused the record for another reason, for instance an impossible topic name.
+    /// The client refused the record for another reason, such as an invalid topic name.
     #[error("the record for {topic} was refused: {reason}")]
     Refused {
-        /// The topic it was meant for.
+        /// The record's topic.
         topic: String,
-        /// The client's words.
+        /// The client's reason.
         reason: String,
     },
 }

@@ -2,19 +2,18 @@
 
 pub mod admin;
 mod brokers;
-mod client;
 mod client_log;
 mod error;
-mod health;
-mod places;
 mod publisher;
 mod received;
 mod subscription;
-pub mod topics;
 
+pub use admin::health;
+pub use admin::topics;
 pub use brokers::Brokers;
 pub use error::{Error, PublishError};
-pub use health::health;
-pub use publisher::{Ack, Acks, NotAcknowledged, Placed, Publisher, PublisherSettings, Record};
+pub use publisher::{
+    DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, PublisherSettings, Record, RecordMetadata,
+};
 pub use received::Received;
 pub use subscription::{Batch, Subscription, SubscriptionSettings};

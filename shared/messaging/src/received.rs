@@ -1,4 +1,6 @@
-//! A message as it came, owned and undecoded: what cannot be read is the inbox's business, not the poll loop's.
+//! A message as Kafka delivered it: an owned copy, not decoded.
+//!
+//! The inbox decodes it, and parks a message that it cannot decode. A decoding error here would stop the poll loop.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -6,45 +8,45 @@ use std::sync::Arc;
 use rdkafka::Message;
 use rdkafka::message::{BorrowedMessage, Headers};
 
-/// One message of a topic.
+/// One message that was read from a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// The topic it was read from.
+    /// Its topic.
     pub topic: Arc<str>,
-    /// The partition it was read from.
+    /// Its partition.
     pub partition: i32,
-    /// Its place in the partition.
+    /// Its offset in the partition.
     pub offset: i64,
-    /// What decided its partition, if it had a key.
+    /// Its key, if it has one.
     pub key: Option<Vec<u8>>,
-    /// In the order of the record; a name may occur more than once, a missing value is empty.
+    /// Its headers in the order of the record. A name may occur more than once; a missing value is read as empty.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body; `None` is a tombstone.
+    /// Its payload; `None` is a tombstone.
     pub payload: Option<Vec<u8>>,
-    /// Milliseconds since the Unix epoch, by the producer's or the broker's clock.
+    /// Milliseconds since the Unix epoch by the clock of the producer or the broker, as the topic is configured.
     pub timestamp: Option<i64>,
 }
 
 impl Received {
-    /// The value of the last header of this name.
+    /// Returns the value of the last header with this name.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_slice())
     }
 
-    /// `topic` is the caller's shared name, so that a batch does not hold it hundreds of times.
+    /// Copies a message of the client. All messages of a batch share `topic`, the name.
     pub(crate) fn copy_of(message: &BorrowedMessage<'_>, topic: &Arc<str>) -> Self {
         Self {
             topic: Arc::clone(topic),
             partition: message.partition(),
             offset: message.offset(),
             key: message.key().map(<[u8]>::to_vec),
-            headers: message.headers().map(copy_headers).unwrap_or_default(),
+            headers: message.headers().map_or_else(Vec::new, copy_headers),
             payload: message.payload().map(<[u8]>::to_vec),
             timestamp: message.timestamp().to_millis(),
         }
     }
 
-    /// Bytes that it holds, roughly.
+    /// Returns the size of key, payload and headers in bytes.
     pub(crate) fn size(&self) -> usize {
         let optional = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(0, Vec::len);
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
@@ -52,13 +54,16 @@ impl Received {
     }
 }
 
-/// The client library panics on a header whose name is not UTF-8. Such a header is left out: a message that
-/// ended the polling thread would do so again after every restart.
+/// Copies the headers, except those whose name is not UTF-8.
+///
+/// The client library panics on such a name. Without `catch_unwind` the message would end the consumer thread, again after
+/// each restart.
 fn copy_headers(headers: &impl Headers) -> Vec<(String, Vec<u8>)> {
     (0..headers.count())
         .filter_map(|index| {
-            let header = catch_unwind(AssertUnwindSafe(|| headers.try_get(index))).ok()??;
-            Some((header.key.to_owned(), header.value.unwrap_or_default().to_vec()))
+            let read = catch_unwind(AssertUnwindSafe(|| headers.try_get(index)));
+            let Ok(Some(header)) = read else { return None };
+            Some((header.key.to_owned(), header.value.map_or_else(Vec::new, <[u8]>::to_vec)))
         })
         .collect()
 }

@@ -1,5 +1,5 @@
-//! What the log says while brokers are away: this is a program of its own, because log lines come from the
-//! client's threads and so need the one global subscriber.
+//! The log lines during an outage of the brokers. The test needs its own process, because the client's threads write the
+//! lines and so the test reads them by the global subscriber.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -54,7 +54,7 @@ impl io::Write for Lines {
     }
 }
 
-/// An address where no broker is yet: it hangs up on whoever connects, and counts.
+/// An address without a broker: it closes each connection and counts the attempts.
 struct Absent {
     address: SocketAddr,
     attempts: Arc<AtomicUsize>,
@@ -89,7 +89,7 @@ impl Absent {
         .await;
     }
 
-    /// From now on the brokers are there.
+    /// Forwards connections to the brokers from now on.
     async fn forward(mut self, brokers: &Brokers) -> JoinSet<()> {
         self.hanging_up.shutdown().await;
         common::forward(std::net::TcpListener::bind(self.address).unwrap(), brokers)
@@ -108,7 +108,7 @@ async fn absent_brokers_are_logged_once_and_waited_for() {
     let settings = SubscriptionSettings::new(&scratch.group, [&scratch.topic]);
     let mut subscription = Subscription::start(&of_subscription.brokers(), settings).unwrap();
     let settings = PublisherSettings { name: "a-relay".to_owned(), ..PublisherSettings::default() };
-    let (publisher, mut acks) = Publisher::connect(&of_publisher.brokers(), settings).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&of_publisher.brokers(), settings).unwrap();
     publisher.publish(Record { topic: &scratch.topic, key: b"k", payload: b"v", headers: &[] }, 1).unwrap();
 
     let away = "no Kafka broker can be reached";
@@ -120,7 +120,7 @@ async fn absent_brokers_are_logged_once_and_waited_for() {
 
     let _forwarding =
         (of_subscription.forward(&scratch.brokers).await, of_publisher.forward(&scratch.brokers).await);
-    assert!(in_time("the acknowledgement", acks.next()).await.unwrap().result.is_ok());
+    assert!(in_time("the delivery report", reports.next()).await.unwrap().result.is_ok());
     assert_eq!(common::next(&mut subscription).await.messages().len(), 1);
     lines.wait_for("connected to Kafka", 2).await;
     let of_relay = |text: &str| {

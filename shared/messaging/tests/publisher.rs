@@ -13,24 +13,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use common::{Scratch, in_time, nobody};
-use messaging::{Error, PublishError, Publisher, PublisherSettings, Record, admin};
+use messaging::{PublishError, Publisher, PublisherSettings, Record, admin};
 use rdkafka::mocking::MockCluster;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledgements_arrive_in_order_per_partition() {
     let scratch = Scratch::new(3).await;
-    let (publisher, mut acks) = scratch.publisher();
+    let (publisher, mut reports) = scratch.publisher();
     for token in 0..2_000 {
         let key = (token % 17).to_string();
         publisher.publish(scratch.record(key.as_bytes(), token.to_string().as_bytes()), token).unwrap();
     }
     let mut last: BTreeMap<i32, (u64, Option<i64>)> = BTreeMap::new();
     for _ in 0..2_000 {
-        let ack = in_time("an acknowledgement", acks.next()).await.unwrap();
-        let placed = ack.result.unwrap();
-        let before = last.insert(placed.partition, (ack.token, placed.offset));
-        assert!(before.is_none_or(|(token, offset)| token < ack.token && offset < placed.offset));
+        let report = in_time("a delivery report", reports.next()).await.unwrap();
+        let metadata = report.result.unwrap();
+        let before = last.insert(metadata.partition, (report.token, metadata.offset));
+        assert!(before.is_none_or(|(token, offset)| token < report.token && offset < metadata.offset));
     }
     assert_eq!(last.len(), 3, "all partitions are in use");
 
@@ -48,24 +48,22 @@ async fn acknowledgements_arrive_in_order_per_partition() {
 async fn a_full_queue_says_full_and_nothing_is_lost() {
     let scratch = Scratch::new(1).await;
     let settings = PublisherSettings { max_outstanding: 50, ..PublisherSettings::default() };
-    let (publisher, mut acks) = Publisher::connect(&scratch.brokers, settings).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&scratch.brokers, settings).unwrap();
     let mut tokens = BTreeSet::new();
     let mut full = 0;
     for token in 0..500 {
         while let Err(error) = publisher.publish(scratch.record(b"k", token.to_string().as_bytes()), token) {
             assert_eq!(error, PublishError::Full);
-            assert_eq!(publisher.outstanding(), 50);
             full += 1;
-            let ack = in_time("an acknowledgement", acks.next()).await.unwrap();
-            assert!(ack.result.is_ok() && tokens.insert(ack.token), "{ack:?}");
+            let report = in_time("a delivery report", reports.next()).await.unwrap();
+            assert!(report.result.is_ok() && tokens.insert(report.token), "{report:?}");
         }
     }
     assert_eq!(full, 450, "nothing was read before the queue was full");
     while tokens.len() < 500 {
-        let ack = in_time("an acknowledgement", acks.next()).await.unwrap();
-        assert!(ack.result.is_ok() && tokens.insert(ack.token), "{ack:?}");
+        let report = in_time("a delivery report", reports.next()).await.unwrap();
+        assert!(report.result.is_ok() && tokens.insert(report.token), "{report:?}");
     }
-    assert_eq!(publisher.outstanding(), 0);
     let stored = admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap();
     let stored: Vec<Vec<u8>> = stored.into_iter().map(|message| message.payload.unwrap()).collect();
     let expected: Vec<Vec<u8>> = (0..500).map(|token: u64| token.to_string().into_bytes()).collect();
@@ -75,13 +73,13 @@ async fn a_full_queue_says_full_and_nothing_is_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_arrives_byte_for_byte() {
     let scratch = Scratch::new(1).await;
-    let (publisher, _acks) = scratch.publisher();
+    let (publisher, mut reports) = scratch.publisher();
     let headers: &[(&str, &[u8])] =
         &[("ce_id", b"1"), ("empty", b""), ("binary", &[0, 255]), ("ce_id", b"2")];
     let record = Record { topic: &scratch.topic, key: &[0, 1, 255], payload: &[255, 0], headers };
     publisher.publish(record, 1).unwrap();
     publisher.publish(Record { key: b"", payload: b"", headers: &[], ..record }, 2).unwrap();
-    publisher.flush(common::PATIENCE).await.unwrap();
+    in_time("two delivery reports", async { (reports.next().await, reports.next().await) }).await;
 
     let messages = admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap();
     let [full, empty] = messages.as_slice() else { panic!("{messages:?}") };
@@ -105,7 +103,7 @@ async fn a_record_arrives_byte_for_byte() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_lands_in_the_partition_that_java_clients_choose() {
     let scratch = Scratch::new(6).await;
-    let (publisher, mut acks) = scratch.publisher();
+    let (publisher, mut reports) = scratch.publisher();
     // From the tests of Kafka's own murmur2.
     let known: [(&str, i32); 4] = [
         ("21", -973_932_308),
@@ -117,65 +115,49 @@ async fn a_key_lands_in_the_partition_that_java_clients_choose() {
         publisher.publish(scratch.record(key.as_bytes(), b"x"), token).unwrap();
     }
     for _ in known {
-        let ack = in_time("an acknowledgement", acks.next()).await.unwrap();
-        let (key, hash) = known[usize::try_from(ack.token).unwrap()];
-        assert_eq!(ack.result.unwrap().partition, (hash & i32::MAX) % 6, "{key}");
+        let report = in_time("a delivery report", reports.next()).await.unwrap();
+        let (key, hash) = known[usize::try_from(report.token).unwrap()];
+        assert_eq!(report.result.unwrap().partition, (hash & i32::MAX) % 6, "{key}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_that_never_fits_is_refused_at_once() {
     let scratch = Scratch::without_topic();
-    let (publisher, mut acks) = scratch.publisher();
-    let refused = publisher.publish(scratch.record(b"k", &vec![0; 1_100_000]), 1).unwrap_err();
-    assert_eq!(refused, PublishError::TooLarge { topic: scratch.topic.clone(), bytes: 1_100_001 });
-    assert_eq!(publisher.outstanding(), 0);
+    let settings = PublisherSettings { max_outstanding: 1, ..PublisherSettings::default() };
+    let (publisher, mut reports) = Publisher::connect(&scratch.brokers, settings).unwrap();
+    for _ in 0..2 {
+        // The second attempt is not `Full`, because a refused record is not outstanding.
+        let refused = publisher.publish(scratch.record(b"k", &vec![0; 1_100_000]), 1).unwrap_err();
+        assert_eq!(refused, PublishError::TooLarge { topic: scratch.topic.clone(), bytes: 1_100_001 });
+    }
     drop(publisher);
-    assert_eq!(in_time("the end of the acknowledgements", acks.next()).await, None);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn flush_waits_for_every_result_and_says_when_there_is_none() {
-    let scratch = Scratch::new(1).await;
-    let (publisher, mut acks) = scratch.publisher();
-    for token in 0..100 {
-        publisher.publish(scratch.record(b"k", b"v"), token).unwrap();
-    }
-    publisher.flush(common::PATIENCE).await.unwrap();
-    for token in 0..100 {
-        assert_eq!(acks.try_next().unwrap().token, token, "all results are there");
-    }
-
-    let (away, _acks) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
-    away.publish(scratch.record(b"k", b"v"), 1).unwrap();
-    let error = away.flush(Duration::from_millis(200)).await.unwrap_err();
-    assert!(matches!(error, Error::Unflushed { in_flight: 1, .. }), "{error}");
+    assert_eq!(in_time("the end of the reports", reports.next()).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_purged_is_acknowledged_as_unknown() {
-    let (publisher, mut acks) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
     for token in 0..3 {
         publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, token).unwrap();
     }
     publisher.purge();
     for _ in 0..3 {
-        let ack = in_time("an acknowledgement", acks.next()).await.unwrap();
-        assert!(ack.result.unwrap_err().to_string().contains("may or may not"));
+        let report = in_time("a delivery report", reports.next()).await.unwrap();
+        assert!(report.result.unwrap_err().to_string().contains("may or may not"));
     }
-    assert_eq!(publisher.outstanding(), 0);
 }
 
 #[tokio::test]
 async fn dropping_a_publisher_does_not_block_and_ends_the_acknowledgements() {
-    let (publisher, mut acks) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
     publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, 7).unwrap();
     let begun = Instant::now();
     drop(publisher);
     assert!(begun.elapsed() < Duration::from_millis(50), "the client's own drop takes half a second");
-    let ack = in_time("the result of what was under way", acks.next()).await.unwrap();
-    assert!(ack.token == 7 && ack.result.is_err());
-    assert_eq!(in_time("the end of the acknowledgements", acks.next()).await, None);
+    let report = in_time("the report of the record under way", reports.next()).await.unwrap();
+    assert!(report.token == 7 && report.result.is_err());
+    assert_eq!(in_time("the end of the reports", reports.next()).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,11 +167,10 @@ async fn a_fatal_error_is_told_by_every_way() {
     let refusals = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED; 3];
     cluster.request_errors(RDKafkaApiKey::InitProducerId, &refusals);
     let brokers = cluster.bootstrap_servers().parse().unwrap();
-    let (publisher, mut acks) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
     let record = Record { topic: "t", key: b"k", payload: b"v", headers: &[] };
     publisher.publish(record, 1).unwrap();
-    let ack = in_time("the result of what was under way", acks.next()).await.unwrap();
-    assert!(ack.token == 1 && ack.result.is_err());
-    assert!(publisher.fatal_error().is_some());
+    let report = in_time("the report of the record under way", reports.next()).await.unwrap();
+    assert!(report.token == 1 && report.result.is_err());
     assert!(matches!(publisher.publish(record, 2), Err(PublishError::Fatal { .. })));
 }

@@ -1,4 +1,4 @@
-//! Several members of a group: what changes hands, and what a batch from before means.
+//! Several members of a group: rebalances, and batches that were read before one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! One member of a group: batches that are spent once, whatever happens to whoever works on them.
+//! One member of a group: a batch is either done, or delivered again.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -122,11 +122,13 @@ async fn at_most_one_batch_of_a_partition_is_out_and_partitions_do_not_wait_for_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_ends_at_its_limit_of_bytes() {
     let scratch = Scratch::new(1).await;
-    let (publisher, _acks) = scratch.publisher();
+    let (publisher, mut reports) = scratch.publisher();
     for token in 0..10 {
         publisher.publish(scratch.record(b"k", &vec![b'x'; 1000]), token).unwrap();
     }
-    publisher.flush(common::PATIENCE).await.unwrap();
+    for _ in 0..10 {
+        in_time("a delivery report", reports.next()).await.unwrap().result.unwrap();
+    }
     let mut subscription =
         scratch.subscribe(SubscriptionSettings { max_batch_bytes: 2500, ..scratch.settings() });
     assert_eq!(range(&next(&mut subscription).await), (0, 2));

@@ -1,4 +1,4 @@
-//! Topics, health and the questions of operators.
+//! Administration: topics, health, offsets and groups.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -107,9 +107,9 @@ async fn a_groups_members_are_named_and_moments_have_offsets() {
     let since = async |moment| admin::offsets_since(brokers, topic, moment).await.unwrap()[&0];
     assert_eq!(since(None).await, 0);
     assert_eq!(since(Some(fifth)).await, i64::try_from(first).unwrap());
-    assert_eq!(since(Some(i64::from(u32::MAX) * 1000)).await, 10, "nothing is that young");
-    let places = admin::Places::from([((topic.clone(), 0), 7)]);
-    admin::set_places(brokers, group, &places).await.unwrap();
+    assert_eq!(since(Some(i64::from(u32::MAX) * 1000)).await, 10, "no message is that new");
+    let offsets = admin::GroupOffsets::from([((topic.clone(), 0), 7)]);
+    admin::set_group_offsets(brokers, group, &offsets).await.unwrap();
     assert_eq!(scratch.committed().await, 7);
 }
 

@@ -1,4 +1,7 @@
-//! Writing an event, as part of the change that it tells about.
+//! Writes an event to the outbox, in the transaction of the change that it reports.
+//!
+//! The row is written and the relay is woken only if the transaction commits. An event that Kafka could never accept is
+//! refused here.
 
 use std::borrow::Cow;
 
@@ -9,23 +12,23 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::COMMITTED;
-use crate::rows::NewEvent;
+use crate::outbox_event::NewEvent;
 
-/// The largest payload that is accepted, in bytes: far below what a broker takes by default (1 MiB), headers included.
+/// The largest payload in bytes. A broker accepts 1 MiB by default, headers included.
 pub const MAX_PAYLOAD: usize = 256 * 1024;
 
-/// The event cannot be told.
+/// The event cannot be appended.
 #[derive(Debug, Error)]
 pub enum AppendError {
-    /// It does not become JSON.
+    /// It cannot be serialized as JSON.
     #[error("event {kind} cannot be encoded: {source}")]
     Encode {
         /// The event's type.
         kind: String,
-        /// Why.
+        /// The reason.
         source: serde_json::Error,
     },
-    /// Kafka would never take it, so the change itself must not be made.
+    /// It is larger than [`MAX_PAYLOAD`]. The caller must roll back the change, because nobody would hear of it.
     #[error("event {kind} is {size} bytes; at most {MAX_PAYLOAD} can be published")]
     TooLarge {
         /// The event's type.
@@ -35,17 +38,17 @@ pub enum AppendError {
     },
 }
 
-/// Tells `event` if and only if the unit of work is kept.
+/// Appends `event` to the outbox. It is published if and only if the transaction of `unit` commits.
 ///
-/// Call it while the aggregate's row is locked; `sequence` is the event's place in that aggregate's history, from 1
-/// without gaps. Returns the event's id, made here: it is the same on the topic and in every inbox.
+/// Call it while the aggregate's row is locked. `sequence` is the event's number among the events of its aggregate: it starts
+/// at 1 and has no gaps. Returns the event's id, which is the same in the topic and in every inbox.
 pub fn append<E: Event>(
     unit: &mut impl UnitOfWork,
     tenant: &TenantId,
     sequence: i64,
     event: &E,
 ) -> Result<EventId, AppendError> {
-    let address = Address {
+    let destination = Destination {
         topic: E::STREAM.topic(),
         partition_key: event.key(),
         aggregate_type: E::AGGREGATE,
@@ -53,35 +56,35 @@ pub fn append<E: Event>(
         kind: Cow::Borrowed(E::TYPE),
         source: E::STREAM.name(),
     };
-    append_to(unit, tenant, address, sequence, event)
+    append_to(unit, tenant, destination, sequence, event)
 }
 
-/// Where a message goes and what it is about, for what is said outside a service's own stream.
+/// The topic, key, type and aggregate of a message that is not an [`Event`] of a service's stream.
 #[derive(Debug, Clone)]
-pub struct Address {
-    /// The topic, before an installation's prefix.
+pub struct Destination {
+    /// The topic, without an installation's prefix.
     pub topic: String,
-    /// Messages of one key stay in order.
+    /// The partition key. Messages with the same key stay in order.
     pub partition_key: Uuid,
-    /// What kind of thing has this history.
+    /// The type of its aggregate.
     pub aggregate_type: &'static str,
-    /// Whose history it belongs to.
+    /// The id of its aggregate.
     pub aggregate_id: Uuid,
-    /// Type and version on the wire.
+    /// Its type and version, as in the header.
     pub kind: Cow<'static, str>,
-    /// Who says it.
+    /// The name of the publishing service or consumer.
     pub source: &'static str,
 }
 
-/// The same for a message that is no service's event, and so brings its own address.
+/// Appends a message with an explicit destination. Otherwise as [`append`].
 pub fn append_to(
     unit: &mut impl UnitOfWork,
     tenant: &TenantId,
-    address: Address,
+    destination: Destination,
     sequence: i64,
     data: &impl Serialize,
 ) -> Result<EventId, AppendError> {
-    let Address { topic, partition_key, aggregate_type, aggregate_id, kind, source } = address;
+    let Destination { topic, partition_key, aggregate_type, aggregate_id, kind, source } = destination;
     let encoded = serde_json::to_vec(data);
     let payload = encoded.map_err(|source| AppendError::Encode { kind: kind.to_string(), source })?;
     if payload.len() > MAX_PAYLOAD {

@@ -1,18 +1,18 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(all(any(feature = "mutant-id-only-cursor", feature = "mutant-no-fence"), not(debug_assertions)))]
-compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+compile_error!("the features mutant-… are for tests: build without them");
 
 mod append;
-mod letter;
 pub mod operator;
+mod outbox_event;
+mod outgoing_record;
 mod partitions;
 mod relay;
-mod rows;
 
-pub use append::{Address, AppendError, MAX_PAYLOAD, append, append_to};
+pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
 pub use partitions::make_partitions;
 pub use relay::{Relay, RelaySettings};
 
-/// Rings in this process when a transaction with events has committed.
+/// Wakes this process's relay when a transaction with events has committed.
 pub const COMMITTED: database::WakeUp = database::WakeUp("outbox");

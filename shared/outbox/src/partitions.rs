@@ -1,4 +1,7 @@
-//! Days are made ahead of time, so that the log's present is always a partition that can be dropped whole later.
+//! Creates the daily partitions of the outbox ahead of time.
+//!
+//! Retention drops whole days. A row whose day has no partition falls into the default partition and is published like any
+//! other; only retention by day does not reach it.
 
 use database::{Database, Result};
 use diesel::define_sql_function;
@@ -6,14 +9,15 @@ use diesel::sql_types::Integer;
 use diesel_async::RunQueryDsl;
 
 define_sql_function! {
-    /// Runs as the owner: the service itself may create nothing.
+    /// Runs with the rights of its owner, because the service's role may not create tables.
     fn outbox_make_partitions(days_ahead: Integer) -> Integer;
 }
 
-/// How far ahead: a job that is away for a week still does no harm, and behind it stands the DEFAULT partition.
+/// The number of days ahead. If the hourly job does not run for a week, every row still has its partition.
 const DAYS_AHEAD: i32 = 7;
 
-/// Makes the partitions of today and the next seven days; returns how many were new. Safe to repeat.
+/// Creates the missing partitions of today and the next seven days. Returns how many it created. May be repeated, also by
+/// several instances at once.
 pub async fn make_partitions(database: &Database) -> Result<i32> {
     let mut connection = database.connection().await?;
     Ok(diesel::select(outbox_make_partitions(DAYS_AHEAD)).get_result(&mut connection).await?)

@@ -5,11 +5,11 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What one event is: part of its transaction, whole on the topic, never too large for it.
+//! Appending one event: it is part of its transaction, complete in its topic, and never too large for it.
 
 mod common;
 
-use common::{confirmed, relay, rows, settings, tell, tenant, text, wait_for, with_text};
+use common::{append_one, confirmed, relay, rows, settings, tenant, text, wait_for, with_text};
 use contracts::events::{OrderConfirmed, PaymentRequested};
 use contracts::{Event, OrderId, Stream, header};
 use database::UnitOfWork;
@@ -26,7 +26,7 @@ async fn an_event_arrives_as_it_was_told() {
     let mut tx = database.begin().await.unwrap();
     tx.set_traceparent(Some(TRACE.to_owned()));
     let id = outbox::append(&mut tx, &tenant(), 7, &event).unwrap();
-    tx.set_traceparent(None); // what is served next is no business of this event
+    tx.set_traceparent(None); // a later request does not change the event
     tx.commit().await.unwrap();
 
     let relay = relay(&database, &topics, settings());
@@ -85,8 +85,8 @@ async fn a_commit_with_events_wakes_the_relay_and_nothing_else_does() {
     common::write(&mut tx, 1, &confirmed(OrderId::generate())).await;
     tx.rollback().await.unwrap();
     database.begin().await.unwrap().commit().await.unwrap();
-    assert!(signal.notified().now_or_never().is_none(), "nothing was told");
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    assert!(signal.notified().now_or_never().is_none(), "no event was committed");
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     assert!(signal.notified().now_or_never().is_some());
 }
 
@@ -100,7 +100,7 @@ async fn an_oversized_event_is_refused_before_it_is_written() {
         matches!(&refused, AppendError::TooLarge { kind, size } if kind == PaymentRequested::TYPE && *size > MAX_PAYLOAD),
         "{refused}"
     );
-    tx.commit().await.unwrap(); // even if the caller goes on
+    tx.commit().await.unwrap(); // even if the caller commits after the error
     assert_eq!(rows(&database).await, 0);
 }
 
@@ -111,7 +111,7 @@ async fn the_largest_event_that_is_accepted_can_be_published() {
     // Characters that no compression makes smaller.
     let noise = || uuid::Uuid::new_v4().simple().to_string();
     let text: String = std::iter::repeat_with(noise).take(MAX_PAYLOAD / 32).collect();
-    tell(&database, 1, &with_text(text[..MAX_PAYLOAD - around].to_owned())).await;
+    append_one(&database, 1, &with_text(text[..MAX_PAYLOAD - around].to_owned())).await;
 
     let relay = relay(&database, &topics, settings());
     wait_for(&topics, Stream::Orders, 1).await;

@@ -5,15 +5,15 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Which of several relays publishes, and what one may still do that was replaced.
+//! Which of several relays publishes, and what a replaced relay can still do.
 
 mod common;
 
 use std::time::Duration;
 
 use common::{
-    confirmed, first_occurrences, is_at_the_start, progress, relay, reserved, rows, settings, short_lived,
-    tell, wait_for,
+    append_one, confirmed, first_occurrences, is_at_the_start, progress, relay, reserved, rows, settings,
+    short_lived, wait_for,
 };
 use contracts::{OrderId, Stream};
 use database::{Database, Settings};
@@ -28,7 +28,7 @@ async fn of_two_relays_on_one_database_one_is_active() {
     let relays =
         [relay(&database, &topics, settings()), relay(&database.second_instance(), &topics, settings())];
     for _ in 0..100 {
-        tell(&database, 1, &confirmed(OrderId::generate())).await;
+        append_one(&database, 1, &confirmed(OrderId::generate())).await;
     }
     wait_for(&topics, Stream::Orders, 100).await;
     for relay in relays {
@@ -41,12 +41,12 @@ async fn of_two_relays_on_one_database_one_is_active() {
 async fn a_standby_takes_over_from_a_dead_relay() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let active = relay(&database, &topics, short_lived());
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     wait_for(&topics, Stream::Orders, 1).await;
     let standby = relay(&database.second_instance(), &topics, short_lived());
     active.kill().await;
     let after = OrderId::generate();
-    tell(&database, 1, &confirmed(after)).await;
+    append_one(&database, 1, &confirmed(after)).await;
     eventually("the standby publishes", async || {
         first_occurrences(&topics.messages(Stream::Orders).await).contains_key(&after.uuid()).then_some(())
     })
@@ -58,12 +58,12 @@ async fn a_standby_takes_over_from_a_dead_relay() {
 async fn a_relay_that_stops_in_order_does_not_make_its_successor_wait() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let first = relay(&database, &topics, settings());
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     wait_for(&topics, Stream::Orders, 1).await;
     first.stop().await;
-    // Its lease would have lasted for longer than `wait_for` waits.
+    // The lease is longer than the time limit of `wait_for`.
     let second = relay(&database, &topics, settings());
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     wait_for(&topics, Stream::Orders, 2).await;
     second.stop().await;
     assert_eq!(topics.count(Stream::Orders).await, 2, "it went on where the first had stopped");
@@ -107,7 +107,7 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
     let url = database.service_url(Some(proxy.address()));
     let cut_off = Database::new(&Settings::new(url), Handle::current()).unwrap();
     let first = relay(&cut_off, &topics, short_lived());
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     wait_for(&topics, Stream::Orders, 1).await;
 
     proxy.cut().await;
@@ -118,7 +118,7 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
     proxy.mend();
     eventually("the first is back", async || cut_off.ping().await.ok()).await;
     for sequence in 2..=50 {
-        tell(&database, sequence, &confirmed(OrderId::generate())).await;
+        append_one(&database, sequence, &confirmed(OrderId::generate())).await;
     }
     eventually("everything", async || {
         let published = first_occurrences(&topics.messages(Stream::Orders).await);

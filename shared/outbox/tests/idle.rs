@@ -5,13 +5,13 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! A relay with nothing to do leaves no trace, and one that is busy writes little.
+//! An idle relay writes nothing to its cursor, and a busy one writes a few times a second.
 
 mod common;
 
 use std::time::Duration;
 
-use common::{confirmed, count, is_at_the_start, progress, relay, settings, tell, wait_for};
+use common::{append_one, confirmed, count, is_at_the_start, progress, relay, settings, wait_for};
 use contracts::{OrderId, Stream};
 use outbox::RelaySettings;
 use testkit::{TestDatabase, TestTopics, eventually};
@@ -23,7 +23,7 @@ async fn an_idle_relay_writes_nothing_to_its_cursor() {
     let settings =
         RelaySettings { lease: Duration::from_secs(3), idle_poll: Duration::from_millis(5), ..settings() };
     let relay = relay(&database, &topics, settings);
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     wait_for(&topics, Stream::Orders, 1).await;
     let settled = eventually("the end of the window", async || {
         let progress = progress(&database).await;
@@ -50,7 +50,7 @@ async fn a_busy_relay_does_not_write_its_cursor_after_each_message() {
     let relay =
         relay(&database, &topics, RelaySettings { checkpoint: Duration::from_mins(10), ..settings() });
     let publish = async |number| {
-        tell(&database, 1, &confirmed(OrderId::generate())).await;
+        append_one(&database, 1, &confirmed(OrderId::generate())).await;
         wait_for(&topics, Stream::Orders, number).await;
         progress(&database).await
     };
@@ -70,7 +70,7 @@ async fn the_end_of_a_backlog_is_written_down_at_once() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let settings = RelaySettings { checkpoint: Duration::from_mins(10), page: 10, ..settings() };
     for _ in 0..20 {
-        tell(&database, 1, &confirmed(OrderId::generate())).await;
+        append_one(&database, 1, &confirmed(OrderId::generate())).await;
     }
     let relay = relay(&database, &topics, settings);
     eventually("the cursor", async || (!is_at_the_start(&progress(&database).await)).then_some(())).await;

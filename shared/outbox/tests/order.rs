@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The history of an aggregate, told by many writers at once.
+//! The order of an aggregate's events with many concurrent writers.
 
 mod common;
 
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 diesel::table! {
-    /// An aggregate: its row is what writers lock.
+    /// An aggregate. Writers lock its row.
     tally (id) {
         id -> Uuid,
         sequence -> BigInt,
@@ -52,12 +52,12 @@ async fn tallies(database: &TestDatabase, of: &[OrderId]) {
     }
 }
 
-/// Gives the transaction its number, as an insert elsewhere would, before it locks the aggregate.
+/// Assigns the transaction its xid before it locks the aggregate, as an insert into another table would.
 async fn draw_number(tx: &mut Tx) {
     diesel::sql_query("SELECT pg_current_xact_id()").execute(tx).await.unwrap();
 }
 
-/// Locks the aggregate and tells its next event.
+/// Locks the aggregate and appends its next event.
 async fn tell_next(tx: &mut Tx, order: OrderId) {
     let sequence: i64 = diesel::update(tally::table.find(order.uuid()))
         .set(tally::sequence.eq(tally::sequence + 1))
@@ -68,8 +68,8 @@ async fn tell_next(tx: &mut Tx, order: OrderId) {
     outbox::append(tx, &tenant(), sequence, &confirmed(order)).unwrap();
 }
 
-/// Tells events of all orders, one transaction each, as long as `more` says so; the writers go round in step, so that
-/// they meet at the same aggregates. Returns how many it told.
+/// Appends events of all orders, one transaction each, while `more` returns true. All writers use the orders in the same
+/// sequence, so that they compete for the same rows. Returns the number of events.
 async fn write(database: Database, orders: Vec<OrderId>, more: impl Fn(usize) -> bool) -> usize {
     let mut told = 0;
     while more(told) {
@@ -82,7 +82,7 @@ async fn write(database: Database, orders: Vec<OrderId>, more: impl Fn(usize) ->
     told
 }
 
-/// What the writers have told, by aggregate.
+/// Returns the expected sequences by aggregate.
 async fn told(database: &Database) -> BTreeMap<Uuid, Vec<i64>> {
     let mut connection = database.connection().await.unwrap();
     let rows: Vec<(Uuid, i64)> = tally::table.load(&mut connection).await.unwrap();
@@ -124,7 +124,7 @@ async fn each_aggregate_is_published_in_order_under_many_writers() {
         writers.spawn(write((*database).clone(), orders.clone(), |told| told < EVENTS));
     }
     writers.join_all().await;
-    assert!(count(&database, INVERSIONS).await > 0, "the writers never crossed, so nothing was tried");
+    assert!(count(&database, INVERSIONS).await > 0, "no inversion happened, so the test shows nothing");
 
     wait_for(&topics, Stream::Orders, WRITERS * EVENTS).await;
     relay.stop().await;
@@ -133,7 +133,7 @@ async fn each_aggregate_is_published_in_order_under_many_writers() {
     assert_eq!(first_occurrences(&published), told(&database).await);
 }
 
-/// No relay lives for longer than a few messages; none ends in order.
+/// Each relay is killed after a few messages.
 #[tokio::test(flavor = "multi_thread")]
 async fn relays_that_die_again_and_again_lose_nothing_and_keep_the_order() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);

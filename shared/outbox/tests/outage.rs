@@ -5,18 +5,18 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What Kafka does not take is sent again: a broker that is away (each test has its own), a topic that is missing.
+//! Messages that Kafka does not acknowledge are sent again: during an outage of the broker, and without a topic.
 
 mod common;
 
 use std::collections::BTreeMap;
 
-use common::{confirmed, first_occurrences, history, progress, settings, tell, wait_for};
+use common::{append_one, confirmed, first_occurrences, history, progress, settings, wait_for};
 use contracts::{OrderId, Stream, Topics};
 use outbox::Relay;
 use testkit::{Background, Broker, TestDatabase, TestTopics, eventually};
 
-/// A few aggregates with a growing history, on a broker of their own.
+/// A few aggregates with a growing number of events. Each test has its own broker.
 struct Outage {
     broker: Broker,
     topics: Topics,
@@ -39,11 +39,11 @@ impl Outage {
         Background::run(|stop| relay.run(stop))
     }
 
-    /// The next events of all aggregates.
-    async fn tell(&mut self, more: i64) {
+    /// Appends the next events of all aggregates.
+    async fn append_one(&mut self, more: i64) {
         for sequence in self.told + 1..=self.told + more {
             for order in &self.orders {
-                tell(&self.database, sequence, &confirmed(*order)).await;
+                append_one(&self.database, sequence, &confirmed(*order)).await;
             }
         }
         self.told += more;
@@ -80,7 +80,7 @@ async fn a_broker_outage_keeps_first_occurrences_in_order() {
     assert_eq!(
         progress(&outage.database).await.epoch,
         before.epoch,
-        "an outage is waited for, within one turn"
+        "the relay waits for the end of the outage within one term"
     );
     relay.stop().await;
 }
@@ -91,8 +91,7 @@ async fn a_relay_that_starts_without_a_broker_waits_for_it() {
     outage.broker.stop().await;
     outage.tell(5).await;
     let relay = outage.relay();
-    eventually("a window that waits", async || (progress(&outage.database).await.epoch == 1).then_some(()))
-        .await;
+    eventually("an active relay", async || (progress(&outage.database).await.epoch == 1).then_some(())).await;
     outage.broker.start_again().await;
     outage.assert_all_are_published_in_order().await;
     relay.stop().await;
@@ -101,12 +100,12 @@ async fn a_relay_that_starts_without_a_broker_waits_for_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_acknowledged_is_sent_again() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
-    // The client gives up on a topic this soon; by default it hopes for half a minute.
+    // How soon the client gives up on a missing topic; the default is 30 s.
     let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
     let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
     let relay = Background::run(|stop| relay.run(stop));
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
-    eventually("a turn that failed", async || (progress(&database).await.epoch > 2).then_some(())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    eventually("a failed term", async || (progress(&database).await.epoch > 2).then_some(())).await;
     topics.make(&[Stream::Orders]).await;
     wait_for(&topics, Stream::Orders, 1).await;
     relay.stop().await;

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Days of the log: made by a role that may create nothing, and never in the way of a command.
+//! Daily partitions: a role without the right to create tables creates them, and a missing one stops no command.
 
 mod common;
 
@@ -27,8 +27,8 @@ struct Name {
     name: String,
 }
 
-/// Where each row lies, in the order of the rows.
-async fn places(database: &Database) -> Vec<String> {
+/// Returns the partition of each row, ordered by id.
+async fn partitions_of_rows(database: &Database) -> Vec<String> {
     let mut connection = database.connection().await.unwrap();
     let names: Vec<Name> =
         diesel::sql_query("SELECT tableoid::regclass::text AS name FROM outbox_event ORDER BY id")
@@ -38,7 +38,7 @@ async fn places(database: &Database) -> Vec<String> {
     names.into_iter().map(|row| row.name).collect()
 }
 
-/// The name of the partition of this day, counted from today, by the database's clock.
+/// Returns the name of the partition of a day, counted from today by the database's clock.
 async fn day(database: &Database, from_today: i32) -> String {
     let mut connection = database.connection().await.unwrap();
     let found: Name = diesel::sql_query(
@@ -60,8 +60,8 @@ async fn the_service_makes_its_days_without_a_right_to_create_tables() {
 
     assert_eq!(make_partitions(&database).await.unwrap(), DAYS);
     assert_eq!(make_partitions(&database).await.unwrap(), 0, "they are there");
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
-    assert_eq!(places(&database).await, [day(&database, 0).await]);
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    assert_eq!(partitions_of_rows(&database).await, [day(&database, 0).await]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,18 +74,18 @@ async fn instances_that_make_days_at_once_make_each_day_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_day_covers_lands_in_the_default_partition() {
     let database = TestDatabase::plain().await;
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
-    assert_eq!(places(&database).await, ["outbox_event_default"]);
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    assert_eq!(partitions_of_rows(&database).await, ["outbox_event_default"]);
 }
 
-/// The job was away, or an event was told before it first ran: today cannot become a partition any more.
+/// An event was appended before the job first ran, so today's partition can no longer be created.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_day_that_began_in_the_default_partition_does_not_keep_later_days_from_being_made() {
     let database = TestDatabase::plain().await;
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     assert_eq!(make_partitions(&database).await.unwrap(), DAYS - 1);
-    tell(&database, 2, &confirmed(OrderId::generate())).await;
-    assert_eq!(places(&database).await, ["outbox_event_default", "outbox_event_default"]);
+    append_one(&database, 2, &confirmed(OrderId::generate())).await;
+    assert_eq!(partitions_of_rows(&database).await, ["outbox_event_default", "outbox_event_default"]);
     let mut owner = database.owner().await;
     let tomorrow = day(&database, 1).await;
     owner.batch_execute(&format!("SELECT FROM {tomorrow}")).await.unwrap();

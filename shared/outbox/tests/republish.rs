@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Publishing again: the same messages, none ahead of its turn, and a fact that says who asked for it.
+//! `republish`: the same messages, none that the relay has not published, and one audit fact.
 
 mod common;
 
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use common::{
-    HalfDone, Line, confirmed, context, count, first_occurrences, history, operate, relay, reserved,
-    settings, tell, text, told, wait_for,
+    HalfDone, Line, append_one, confirmed, context, count, first_occurrences, history, json_output, relay,
+    reserved, run_command, settings, text, wait_for,
 };
 use contracts::{OrderId, Stream, header};
 use database::Database;
@@ -35,14 +35,14 @@ async fn facts(database: &Database) -> i64 {
     count(database, "SELECT count(*) AS count FROM audit_fact").await
 }
 
-/// Key, body and headers: everything about a message but its place.
+/// Key, payload and headers: everything but partition and offset.
 type Content = (Option<Vec<u8>>, Option<Vec<u8>>, Vec<(String, Vec<u8>)>);
 
 fn content(message: &Received) -> Content {
     (message.key.clone(), message.payload.clone(), message.headers.clone())
 }
 
-/// Lets a relay publish what there is.
+/// Runs a relay until the topic has this number of messages.
 async fn published(database: &TestDatabase, topics: &TestTopics, messages: usize) {
     let relay = relay(database, topics, settings());
     wait_for(topics, Stream::Orders, messages).await;
@@ -55,13 +55,13 @@ async fn what_is_published_again_has_the_same_key_headers_and_bytes_in_the_same_
     let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(12).collect();
     for sequence in 1..=10 {
         for order in &orders {
-            tell(&database, sequence, &confirmed(*order)).await;
+            append_one(&database, sequence, &confirmed(*order)).await;
         }
     }
     published(&database, &topics, 120).await;
     let before = topics.messages(Stream::Orders).await;
 
-    let report = told(&context(&database, &topics), ALL).await;
+    let report = json_output(&context(&database, &topics), ALL).await;
     assert_eq!((&report["messages"], &report["dry_run"]), (&json!(120), &json!(false)));
     assert_eq!((&report["first"]["id"], &report["last_id"]), (&json!(1), &json!(120)));
     let mut after: BTreeMap<i32, Vec<_>> = BTreeMap::new();
@@ -79,12 +79,12 @@ async fn what_is_published_again_has_the_same_key_headers_and_bytes_in_the_same_
 async fn what_the_relay_has_not_published_is_not_published_ahead_of_it() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
-    tell(&database, 1, &confirmed(order)).await;
+    append_one(&database, 1, &confirmed(order)).await;
     published(&database, &topics, 1).await;
     for sequence in 2..=5 {
-        tell(&database, sequence, &confirmed(order)).await;
+        append_one(&database, sequence, &confirmed(order)).await;
     }
-    let report = told(&context(&database, &topics), ALL).await;
+    let report = json_output(&context(&database, &topics), ALL).await;
     assert_eq!(report["messages"], 1);
     let sequences: Vec<String> =
         topics.messages(Stream::Orders).await.iter().map(|m| text(m, header::SEQUENCE)).collect();
@@ -101,11 +101,11 @@ async fn of_a_window_that_is_half_done_only_what_was_published_is_published_agai
     let HalfDone { late, sent, stuck } = HalfDone::prepare(&database, &topics).await;
     topics.make(&[Stream::Inventory]).await;
     let context = context(&database, &topics);
-    assert_eq!(told(&context, ALL).await["messages"], 1);
+    assert_eq!(json_output(&context, ALL).await["messages"], 1);
     for (order, messages) in [(late, 0), (sent, 1), (stuck, 0)] {
         let order = order.to_string();
         let words = ["republish", "--aggregate", &order, "--by", "ada", "--reason", "why not", "--dry-run"];
-        assert_eq!(told(&context, &words).await["messages"], messages, "{order}");
+        assert_eq!(json_output(&context, &words).await["messages"], messages, "{order}");
     }
     let published = first_occurrences(&topics.messages(Stream::Orders).await);
     assert_eq!(published.into_keys().collect::<Vec<_>>(), [sent.uuid()]);
@@ -118,20 +118,20 @@ async fn a_run_that_publishes_leaves_one_fact_and_a_dry_run_leaves_nothing() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let context = context(&database, &topics);
     let order = OrderId::generate();
-    assert_eq!(told(&context, ALL).await["messages"], 0);
+    assert_eq!(json_output(&context, ALL).await["messages"], 0);
     for sequence in 1..=3 {
-        tell(&database, sequence, &confirmed(order)).await;
+        append_one(&database, sequence, &confirmed(order)).await;
     }
     published(&database, &topics, 3).await;
     assert_eq!(facts(&database).await, 0, "nothing was published again yet");
 
-    assert_eq!(told(&context, &but(ALL, &["--dry-run"])).await["messages"], 3);
-    let text = operate(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
+    assert_eq!(json_output(&context, &but(ALL, &["--dry-run"])).await["messages"], 3);
+    let text = run_command(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
     assert!(text.starts_with("3 messages would be published again: rows 1 to 3\n"), "{text}");
     assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (0, 3));
 
     for (runs, published) in [(1, 6), (2, 9)] {
-        assert_eq!(told(&context, ALL).await["messages"], 3);
+        assert_eq!(json_output(&context, ALL).await["messages"], 3);
         assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (runs, published));
     }
     let expected = "SELECT count(*) AS count FROM audit_fact WHERE action = 'outbox.republish' \
@@ -146,13 +146,13 @@ async fn an_aggregate_is_published_again_alone() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let [one, other] = [OrderId::generate(), OrderId::generate()];
     for sequence in 1..=3 {
-        tell(&database, sequence, &confirmed(one)).await;
-        tell(&database, sequence, &confirmed(other)).await;
+        append_one(&database, sequence, &confirmed(one)).await;
+        append_one(&database, sequence, &confirmed(other)).await;
     }
     published(&database, &topics, 6).await;
     let id = one.to_string();
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
-    assert_eq!(told(&context(&database, &topics), &words).await["messages"], 3);
+    assert_eq!(json_output(&context(&database, &topics), &words).await["messages"], 3);
     let messages = topics.messages(Stream::Orders).await;
     let of = |order: OrderId| {
         messages
@@ -167,21 +167,36 @@ async fn an_aggregate_is_published_again_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_row_with_an_invalid_tenant_is_an_error_and_no_fact_is_left() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    append_one(&database, 1, &confirmed(order)).await;
+    published(&database, &topics, 1).await;
+    let mut owner = database.owner().await;
+    owner.batch_execute("UPDATE outbox_event SET tenant_id = 'not a tenant'").await.unwrap();
+    let id = order.to_string();
+    let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
+    let refused = run_command(&context(&database, &topics), &words).await.unwrap_err();
+    assert!(matches!(refused, OperatorError::InvalidRow { id: 1, .. }), "{refused}");
+    assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_says_from_when_the_outbox_has_rows() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     for sequence in 1..=2 {
-        tell(&database, sequence, &confirmed(order)).await;
+        append_one(&database, sequence, &confirmed(order)).await;
     }
     published(&database, &topics, 2).await;
     let mut owner = database.owner().await;
     owner.batch_execute("DELETE FROM outbox_event WHERE id = 1").await.unwrap(); // as retention does with days
     let context = context(&database, &topics);
-    let report = told(&context, &but(ALL, &["--dry-run"])).await;
+    let report = json_output(&context, &but(ALL, &["--dry-run"])).await;
     let written = "SELECT count(*) AS count FROM outbox_event WHERE id = 2 AND created_at = ";
     let since = report["rows_since"].as_str().unwrap();
     assert_eq!(count(&database, &format!("{written}'{since}'")).await, 1, "{report}");
-    let text = operate(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
+    let text = run_command(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
     assert!(text.contains("the first is number 2 of its aggregate\n"), "{text}");
     assert!(text.contains(&format!("the outbox has rows since {since}")), "{text}");
 }
@@ -191,7 +206,7 @@ async fn what_was_told_before_the_moment_is_left_alone() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     for sequence in 1..=4 {
-        tell(&database, sequence, &confirmed(order)).await;
+        append_one(&database, sequence, &confirmed(order)).await;
     }
     published(&database, &topics, 4).await;
     let mut owner = database.owner().await;
@@ -200,22 +215,26 @@ async fn what_was_told_before_the_moment_is_left_alone() {
     owner.batch_execute(age).await.unwrap();
     let mut words = ALL.to_vec();
     words[2] = "2026-01-04T01:00:00+01:00"; // the third row's moment, in another zone
-    let report = told(&context(&database, &topics), &words).await;
+    let report = json_output(&context(&database, &topics), &words).await;
     assert_eq!((&report["messages"], &report["first"]["id"]), (&json!(2), &json!(3)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_kafka_nothing_is_done_and_no_fact_is_left() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    tell(&database, 1, &confirmed(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
     published(&database, &topics, 1).await;
     let mut context = context(&database, &topics);
     context.brokers = Some("127.0.0.1:1".parse().unwrap());
-    let refused = operate(&context, ALL).await.unwrap_err();
+    let refused = run_command(&context, ALL).await.unwrap_err();
     assert!(matches!(refused, OperatorError::Kafka(messaging::Error::Unreachable { .. })), "{refused}");
     assert_eq!(facts(&database).await, 0);
     context.brokers = None;
-    assert_eq!(told(&context, &but(ALL, &["--dry-run"])).await["messages"], 1, "a dry run needs no Kafka");
+    assert_eq!(
+        json_output(&context, &but(ALL, &["--dry-run"])).await["messages"],
+        1,
+        "a dry run needs no Kafka"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,20 +242,20 @@ async fn a_run_that_stops_half_way_says_how_far_it_came_and_what_stopped_it() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     let relay = relay(&database, &topics, settings());
-    tell(&database, 1, &confirmed(order)).await;
-    tell(&database, 1, &reserved(order)).await;
+    append_one(&database, 1, &confirmed(order)).await;
+    append_one(&database, 1, &reserved(order)).await;
     wait_for(&topics, Stream::Orders, 1).await;
     wait_for(&topics, Stream::Inventory, 1).await;
     relay.stop().await;
     let gone = topics.events(Stream::Inventory);
     admin::delete_topics(&topics.brokers(), &[&gone]).await.unwrap();
-    let stopped = operate(&context(&database, &topics), ALL).await.unwrap_err();
-    let OperatorError::Stopped { messages: 2, why, .. } = &stopped else { panic!("{stopped}") };
-    assert!(why.contains(&gone), "{why}");
-    assert_eq!(facts(&database).await, 1, "what was begun is known");
+    let stopped = run_command(&context(&database, &topics), ALL).await.unwrap_err();
+    let OperatorError::Incomplete { messages: 2, reason, .. } = &stopped else { panic!("{stopped}") };
+    assert!(reason.contains(&gone), "{reason}");
+    assert_eq!(facts(&database).await, 1, "the fact is committed before the first message is sent");
 }
 
-/// More rows than are read at a time, and more than are looked through at a time.
+/// The outbox has more rows than one statement examines.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_log_is_published_again_in_order() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
@@ -253,10 +272,10 @@ async fn a_long_log_is_published_again_in_order() {
     .execute(&mut owner)
     .await
     .unwrap();
-    // As if a relay had published all of them.
+    // The cursor as if a relay had published all of them.
     let passed = "UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()";
     owner.batch_execute(passed).await.unwrap();
-    assert_eq!(told(&context(&database, &topics), ALL).await["messages"], rows);
+    assert_eq!(json_output(&context(&database, &topics), ALL).await["messages"], rows);
     let published = topics.messages(Stream::Orders).await;
     assert_eq!(i64::try_from(published.len()), Ok(rows), "none twice");
     assert!(first_occurrences(&published) == BTreeMap::from([(order.uuid(), history(rows))]), "out of order");

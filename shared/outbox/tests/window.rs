@@ -5,13 +5,13 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Transactions that commit in another order than that of their ids.
+//! Transactions that commit in another order than their ids.
 
 mod common;
 
 use common::{
-    HalfDone, confirmed, first_occurrences, patient, progress, relay, settings, short_lived, tell, wait_for,
-    write,
+    HalfDone, append_one, confirmed, first_occurrences, patient, progress, relay, settings, short_lived,
+    wait_for, write,
 };
 use contracts::{OrderId, Stream};
 use testkit::{TestDatabase, TestTopics, eventually};
@@ -24,11 +24,11 @@ async fn a_late_commit_with_a_smaller_id_is_neither_lost_nor_waited_for() {
 
     let mut open = patient(&database).begin().await.unwrap();
     write(&mut open, 1, &confirmed(late)).await;
-    tell(&database, 1, &confirmed(early)).await;
+    append_one(&database, 1, &confirmed(early)).await;
     wait_for(&topics, Stream::Orders, 1).await; // while the first transaction is open
     let published = first_occurrences(&topics.messages(Stream::Orders).await);
     assert_eq!(published.into_keys().collect::<Vec<_>>(), [early.uuid()]);
-    tell(&database, 1, &confirmed(after)).await;
+    append_one(&database, 1, &confirmed(after)).await;
     wait_for(&topics, Stream::Orders, 2).await;
 
     open.commit().await.unwrap();

@@ -35,8 +35,7 @@ pub(crate) fn outbox<S: Service>(command: outbox::operator::Command) -> Result<E
         let context =
             outbox::operator::OperatorContext { database, topics: kafka.topics, brokers: kafka.brokers };
         let tell = &mut |line: &str| eprintln!("{}: {line}", S::NAME);
-        let answer = outbox::operator::run(command, &context, tell).await?;
-        Ok(CommandOutput { text: answer.text, done: true })
+        Ok(outbox::operator::run(command, &context, tell).await?)
     })
 }
 

@@ -11,7 +11,7 @@ use contracts::{
 use inbox::{Runner, RunnerSettings};
 use inventory::Inventory;
 use messaging::topics::{self, TopicSpec};
-use messaging::{Acks, Brokers, Publisher, PublisherSettings, Record, admin};
+use messaging::{Brokers, DeliveryReports, Publisher, PublisherSettings, Record, admin};
 use runtime::Service;
 use testkit::given;
 use tokio::task::JoinHandle;
@@ -81,7 +81,7 @@ pub(crate) struct Orders {
     brokers: Brokers,
     topics: Topics,
     publisher: Publisher,
-    acks: Acks,
+    reports: DeliveryReports,
 }
 
 impl Orders {
@@ -90,8 +90,8 @@ impl Orders {
         let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
         let topics = Topics::with_prefix(format!("inventory-test-{}.", Uuid::new_v4()));
         topics::ensure(&brokers, &[TopicSpec::new(topics.events(Stream::Orders), partitions)]).await.unwrap();
-        let (publisher, acks) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
-        Self { brokers, topics, publisher, acks }
+        let (publisher, reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+        Self { brokers, topics, publisher, reports }
     }
 
     /// Returns once all of it is on the topic.
@@ -106,7 +106,7 @@ impl Orders {
             self.publisher.publish(record, token).unwrap();
         }
         for _ in said {
-            self.acks.next().await.unwrap().result.unwrap();
+            self.reports.next().await.unwrap().result.unwrap();
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use contracts::{Envelope, Event, EventId, Timestamp};
 use inbox::{Runner, RunnerSettings};
-use messaging::{Acks, Publisher, PublisherSettings, Record};
+use messaging::{DeliveryReports, Publisher, PublisherSettings, Record};
 use orders::Orders;
 use runtime::Service;
 use testkit::{Background, TestTopics};
@@ -15,7 +15,7 @@ use crate::bench::{Bench, context};
 /// The other two services. Each history is numbered as it is told.
 pub(crate) struct Peers {
     publisher: Publisher,
-    acks: Acks,
+    reports: DeliveryReports,
     told: BTreeMap<Uuid, i64>,
     consumer: Background,
     topics: TestTopics,
@@ -30,8 +30,9 @@ impl Peers {
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
         let runner = Runner::new(database, topics.brokers(), (*topics).clone(), reactions, settings);
         let consumer = Background::run(|stop| async move { runner.run(stop).await.unwrap() });
-        let (publisher, acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
-        Self { publisher, acks, told: BTreeMap::new(), consumer, topics }
+        let (publisher, reports) =
+            Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+        Self { publisher, reports, told: BTreeMap::new(), consumer, topics }
     }
 
     /// Says it on behalf of the tenant `acme`. Returns the message's id, once it is on the topic.
@@ -60,7 +61,7 @@ impl Peers {
         let payload = serde_json::to_vec(event).unwrap();
         let record = Record { topic: &topic, key: key.as_bytes(), payload: &payload, headers: &headers };
         self.publisher.publish(record, 0).unwrap();
-        self.acks.next().await.unwrap().result.unwrap();
+        self.reports.next().await.unwrap().result.unwrap();
         envelope.id.to_string()
     }
 

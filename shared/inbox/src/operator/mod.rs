@@ -13,7 +13,7 @@ use clap::Parser;
 use contracts::Topics;
 use database::Database;
 use messaging::Brokers;
-use serde::Serialize;
+pub use outbox::operator::CommandOutput;
 use thiserror::Error;
 
 use crate::{Consumer, HandlerError};
@@ -54,15 +54,6 @@ pub struct OperatorContext {
     pub consumer: Consumer,
     /// Where Kafka is, if the command needs it.
     pub brokers: Option<Brokers>,
-}
-
-/// What a command has to say.
-#[derive(Debug)]
-pub struct CommandOutput {
-    /// For stdout, with its last newline.
-    pub text: String,
-    /// Whether everything that was asked for is done, or was done before. If not, the text says what and why.
-    pub done: bool,
 }
 
 /// The command could not do its work at all. Nothing was changed.
@@ -110,12 +101,4 @@ async fn patient<T>(mut work: impl AsyncFnMut() -> Result<T, Failed>) -> Result<
         done = work().await;
     }
     done
-}
-
-impl CommandOutput {
-    /// For machines if they asked (`json`), else for people.
-    pub fn new<R: Serialize>(json: bool, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> Self {
-        let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { text(report) };
-        Self { text, done }
-    }
 }

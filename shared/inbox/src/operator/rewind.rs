@@ -154,7 +154,7 @@ impl Rewind {
         audit::record(&mut tx, fact.with(json!({ "places": report.places })));
         tx.commit().await?;
         let places = report.places.iter().map(|place| ((place.topic.clone(), place.partition), place.to));
-        Ok(admin::set_places(brokers, &report.group, &places.collect()).await?)
+        Ok(admin::set_group_offsets(brokers, &report.group, &places.collect()).await?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What may be tuned about a publisher, and what may not.
+//! The publisher's settings: the fields may be changed, the rest of the client configuration is fixed.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::client_log::STATISTICS_INTERVAL_MS;
 /// Settings of a [`Publisher`](crate::Publisher). The defaults suit a relay.
 #[derive(Debug, Clone)]
 pub struct PublisherSettings {
-    /// How brokers and log lines call this client.
+    /// The client's name in brokers' metrics and log lines.
     pub name: String,
-    /// How long a record waits for company in its batch: 0 for latency, some milliseconds for throughput.
+    /// How long a record waits for others in its batch: 0 for low latency, some milliseconds for throughput.
     pub linger: Duration,
-    /// Records taken whose acknowledgement has not been read; at this number `publish` says full.
+    /// The largest number of records whose delivery report is unread. At this number `publish` returns `Full`.
     pub max_outstanding: usize,
-    /// Memory for records that wait, in KiB; `publish` says full beyond it.
+    /// Memory for queued records, in KiB. Beyond it `publish` returns `Full`.
     pub max_buffer_kbytes: u32,
 }
 
@@ -35,20 +35,21 @@ impl PublisherSettings {
     pub(super) fn client_config(self, brokers: &Brokers) -> ClientConfig {
         let mut config = brokers.client_config(&self.name);
         config
-            .set("enable.idempotence", "true") // no repeats and no gaps within a session, in order
+            .set("enable.idempotence", "true") // within a session: in order, without gaps and duplicates
             .set("acks", "all")
-            .set("message.timeout.ms", "0") // a record that timed out would leave a gap; an outage is waited out
-            .set("partitioner", "murmur2_random") // as Java clients do, so that every tool finds a key's partition
+            .set("message.timeout.ms", "0") // no timeout: a record that timed out would leave a gap
+            .set("partitioner", "murmur2_random") // as Java clients do, so that any tool finds a key's partition
             .set("compression.type", "lz4")
             .set("linger.ms", self.linger.as_millis().to_string())
-            .set("queue.buffering.max.messages", self.own_queue_length().to_string())
+            .set("queue.buffering.max.messages", self.library_queue_length().to_string())
             .set("queue.buffering.max.kbytes", self.max_buffer_kbytes.to_string())
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
         config
     }
 
-    /// The library counts a record a moment longer than we do; `max_outstanding` shall be the bound.
-    fn own_queue_length(&self) -> usize {
+    /// The library counts a record a moment longer than this crate. Its limit is twice as high, so that
+    /// `max_outstanding` is the limit that counts.
+    fn library_queue_length(&self) -> usize {
         self.max_outstanding.saturating_mul(2).clamp(1, 10_000_000)
     }
 }

@@ -1,74 +1,76 @@
-//! Messages that are spent once: a batch is either done, by value, or it comes again.
+//! A batch of messages: its worker either declares it done, or it is delivered again.
 
 use std::mem;
 
-use super::commands::{Command, Commands, Generation, Place};
-use super::context::Assignment;
+use super::callbacks::GenerationCounter;
+use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use crate::Received;
 
-/// Messages of one partition, in order, at least one. While it exists no other batch of its partition is out.
+/// Messages of one partition, in order, at least one. Its partition has no other batch in progress.
 ///
-/// [`done`](Self::done) is said once its effects are committed. Dropping it, also by a panic or a cancelled
-/// future, brings the same messages again after a short rest. If a rebalance takes the partition meanwhile, both
-/// mean nothing: the next owner starts behind the last batch that was done, and the database decides what is a
-/// repeat.
-#[must_use = "a batch that is dropped undone is delivered again"]
+/// Call [`done`](Self::done) once its effects are committed. If the batch is dropped instead, also by a panic or a
+/// cancelled future, the same messages are delivered again after a short delay.
+///
+/// If a rebalance revokes the partition meanwhile, neither has an effect. The next owner starts after the last batch that
+/// was done, and the database decides which messages are duplicates.
+#[must_use = "a batch that is dropped without `done` is delivered again"]
 pub struct Batch {
-    place: Place,
+    partition: TopicPartition,
     generation: Generation,
     messages: Vec<Received>,
-    assignment: Assignment,
-    commands: Commands,
+    current_generation: GenerationCounter,
+    commands: CommandSender,
 }
 
 impl Batch {
     pub(super) fn new(
-        place: Place,
+        partition: TopicPartition,
         messages: Vec<Received>,
-        assignment: &Assignment,
-        commands: &Commands,
+        current_generation: &GenerationCounter,
+        commands: &CommandSender,
     ) -> Self {
-        let generation = assignment.generation();
-        Self { place, generation, messages, assignment: assignment.clone(), commands: commands.clone() }
+        let generation = current_generation.get();
+        let (current_generation, commands) = (current_generation.clone(), commands.clone());
+        Self { partition, generation, messages, current_generation, commands }
     }
 
-    /// The topic of all its messages.
+    /// Returns the topic of its messages.
     pub fn topic(&self) -> &str {
-        &self.place.topic
+        &self.partition.topic
     }
 
-    /// The partition of all its messages.
+    /// Returns the partition of its messages.
     pub fn partition(&self) -> i32 {
-        self.place.partition
+        self.partition.partition
     }
 
-    /// The messages, by rising offset.
+    /// Returns the messages, ordered by offset.
     pub fn messages(&self) -> &[Received] {
         &self.messages
     }
 
-    /// Everything in it has taken effect: reading goes on behind it, after a restart too.
+    /// Declares that all messages have taken effect. The group continues after them, also after a restart.
     pub fn done(mut self) {
         let messages = mem::take(&mut self.messages);
         if let Some(last) = messages.last() {
-            let (place, generation) = (self.place.clone(), self.generation);
-            self.commands.send(Command::Done { place, generation, last: last.offset });
+            let (partition, generation) = (self.partition.clone(), self.generation);
+            self.commands.send(ThreadCommand::BatchDone { partition, generation, last: last.offset });
         }
     }
 
-    /// Whether its partition still belongs to this member.
+    /// Returns whether the assignment in which the batch was read is still in force.
     pub(super) fn is_current(&self) -> bool {
-        self.generation == self.assignment.generation()
+        self.generation == self.current_generation.get()
     }
 }
 
 impl Drop for Batch {
     fn drop(&mut self) {
         if self.messages.is_empty() {
-            return; // done
+            return; // `done` took the messages
         }
-        let (place, generation) = (self.place.clone(), self.generation);
+        let (partition, generation) = (self.partition.clone(), self.generation);
         let messages = mem::take(&mut self.messages);
-        self.commands.send(Command::Undone { place, generation, messages });
+        self.commands.send(ThreadCommand::BatchReturned { partition, generation, messages });
     }
 }

@@ -1,62 +1,61 @@
-//! What the consumer's thread is told, and how it is woken.
+//! The commands to the consumer thread. Batches, callbacks and the `Subscription` send them.
 
 use std::fmt;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 
-use super::partition::Fetched;
+use super::assigned_partition::FetchQueue;
 use crate::Received;
 
 /// A partition of a topic.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct TopicPartition {
     pub(super) topic: Arc<str>,
     pub(super) partition: i32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TopicPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.topic, self.partition)
     }
 }
 
-/// Numbers the assignments of this member: a rebalance ends one, and with it every batch that is out.
+/// The number of this member's assignment. A rebalance ends the assignment and every batch that was read in it.
 pub(super) type Generation = u64;
 
-pub(super) enum Command {
-    /// The group gave this member a partition.
-    Assigned(Place, Fetched),
-    /// The group took all partitions back.
+pub(super) enum ThreadCommand {
+    /// The group assigned a partition to this member.
+    Assigned(TopicPartition, FetchQueue),
+    /// The group revoked all partitions.
     Revoked,
-    /// The batch that ended with this offset has taken effect.
-    Done { place: Place, generation: Generation, last: i64 },
-    /// The batch was dropped undone.
-    Undone { place: Place, generation: Generation, messages: Vec<Received> },
-    /// Commit and leave the group.
+    /// The batch that ends with offset `last` has taken effect.
+    BatchDone { partition: TopicPartition, generation: Generation, last: i64 },
+    /// The batch was dropped before it was done.
+    BatchReturned { partition: TopicPartition, generation: Generation, messages: Vec<Received> },
+    /// Commit the offsets and leave the group.
     Leave,
 }
 
-/// The way to the consumer's thread: sending never blocks, and the thread wakes to read.
+/// Sends commands to the consumer thread and wakes it. Never blocks.
 #[derive(Clone)]
-pub(super) struct Commands {
-    sender: Sender<Command>,
+pub(super) struct CommandSender {
+    sender: Sender<ThreadCommand>,
     thread: Arc<OnceLock<Thread>>,
 }
 
-impl Commands {
-    pub(super) fn new(sender: Sender<Command>) -> Self {
+impl CommandSender {
+    pub(super) fn new(sender: Sender<ThreadCommand>) -> Self {
         Self { sender, thread: Arc::default() }
     }
 
-    /// Called on the consumer's thread, before it reads for the first time.
-    pub(super) fn read_here(&self) {
+    /// Makes the current thread the one to wake. The consumer thread calls it before it reads its first command.
+    pub(super) fn wake_current_thread(&self) {
         self.thread.get_or_init(thread::current);
     }
 
-    /// A thread that has ended needs no commands.
-    pub(super) fn send(&self, command: Command) {
-        let _ = self.sender.send(command);
+    pub(super) fn send(&self, command: ThreadCommand) {
+        let _ = self.sender.send(command); // fails only if the thread has ended; then the command is not needed
         self.wake();
     }
 

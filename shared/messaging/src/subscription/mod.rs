@@ -1,11 +1,14 @@
-//! Reading as a member of a consumer group, in batches that are spent once.
+//! The consumer: reads as a member of a consumer group and hands out batches.
+//!
+//! A thread of its own polls Kafka. It never waits for the worker of a batch, so a slow database does not cost the
+//! membership. Offsets move only past batches that the worker has declared done.
 
+mod assigned_partition;
 mod batch;
+mod callbacks;
 mod commands;
-mod context;
-mod partition;
+mod consumer_thread;
 mod settings;
-mod thread;
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -15,36 +18,35 @@ use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use tokio::sync::{mpsc, oneshot};
 
-use self::commands::{Command, Commands};
-use self::context::MemberContext;
-use self::thread::Member;
+use self::callbacks::ConsumerCallbacks;
+use self::commands::{CommandSender, ThreadCommand};
+use self::consumer_thread::ConsumerThread;
 use crate::{Brokers, Error};
 
 pub use self::batch::Batch;
 pub use self::settings::SubscriptionSettings;
 
-/// How long leaving the group may take before `shutdown` stops waiting for it.
+/// How long `shutdown` waits until the consumer has left its group.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A member of a consumer group. Its own thread polls, whatever happens to the batches, so that a slow or absent
-/// database never costs the membership.
+/// A member of a consumer group.
 ///
 /// Dropping it leaves the group in the background; [`shutdown`](Self::shutdown) waits for that.
 pub struct Subscription {
     group: String,
     batches: mpsc::Receiver<Batch>,
-    commands: Commands,
+    commands: CommandSender,
     left: oneshot::Receiver<()>,
 }
 
 impl Subscription {
-    /// Joins the group. Returns at once: brokers or topics that are not there yet are waited for in the
-    /// background, for ever.
+    /// Joins the group. Returns at once; if brokers or topics are missing, the client retries in the background without
+    /// a time limit.
     pub fn start(brokers: &Brokers, settings: SubscriptionSettings) -> Result<Self, Error> {
         let (sender, received) = channel();
-        let commands = Commands::new(sender);
-        let context = MemberContext::new(brokers, &settings, commands.clone());
-        let mut consumer = BaseConsumer::from_config_and_context(&settings.client_config(brokers), context)
+        let commands = CommandSender::new(sender);
+        let callbacks = ConsumerCallbacks::new(brokers, &settings, commands.clone());
+        let mut consumer = BaseConsumer::from_config_and_context(&settings.client_config(brokers), callbacks)
             .map_err(|error| Error::configuration(&error))?;
         let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
         consumer
@@ -53,49 +55,49 @@ impl Subscription {
         let waker = commands.clone();
         consumer.set_nonempty_callback(move || waker.wake());
         let consumer = Arc::new(consumer);
-        consumer.context().remember(&consumer);
+        consumer.context().set_consumer(&consumer);
 
-        let (batches_out, batches) = mpsc::channel(settings.max_waiting_batches);
+        let (batch_sender, batches) = mpsc::channel(settings.max_waiting_batches);
         let (leaving, left) = oneshot::channel();
         let group = settings.group.clone();
-        let member = Member::new(consumer, received, commands.clone(), batches_out, settings);
+        let thread = ConsumerThread::new(consumer, received, commands.clone(), batch_sender, settings);
         std::thread::Builder::new()
             .name("kafka-consumer".to_owned())
             .spawn(move || {
-                member.run();
+                thread.run();
                 drop(leaving);
             })
             .map_err(Error::Thread)?;
         Ok(Self { group, batches, commands, left })
     }
 
-    /// The next batch, of whichever partition has one; at most one of each partition is out at a time. `None`
-    /// once the consumer has ended, which happens by itself only after a fatal error (it is in the log). Dropping
-    /// the future loses nothing.
+    /// Waits for the next batch of any partition. A partition has at most one batch in progress.
+    ///
+    /// Returns `None` once the consumer has ended. By itself it ends only after a fatal error, which it logs. Dropping the
+    /// future loses no batch.
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             let batch = self.batches.recv().await?;
-            self.commands.wake(); // a place for another batch is free
+            self.commands.wake(); // because the channel has room for another batch now
             if batch.is_current() {
                 return Some(batch);
             }
         }
     }
 
-    /// Commits the offsets of the batches that are done, leaves the group, and returns once that has happened, or
-    /// after ten seconds. Batches that are still out will be delivered again, to whoever reads next: finish them
-    /// first.
+    /// Commits the offsets of the batches that are done and leaves the group. Returns once both have happened, or after
+    /// ten seconds. Finish the batches in progress first; otherwise the next reader gets them again.
     pub async fn shutdown(mut self) {
-        self.commands.send(Command::Leave);
+        self.commands.send(ThreadCommand::Leave);
         if tokio::time::timeout(LEAVE_TIMEOUT, &mut self.left).await.is_err() {
             let group = self.group.as_str();
-            tracing::warn!(target: "kafka", group, "the group was not left in time; its brokers will notice by themselves");
+            tracing::warn!(target: "kafka", group, "the consumer did not leave its group in time; the brokers remove it after its session timeout");
         }
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.commands.send(Command::Leave);
+        self.commands.send(ThreadCommand::Leave);
     }
 }

@@ -1,4 +1,4 @@
-//! What may be tuned about a subscription, and what may not.
+//! The subscription's settings: the fields may be changed, the rest of the client configuration is fixed.
 
 use std::time::Duration;
 
@@ -19,34 +19,34 @@ use crate::client_log::STATISTICS_INTERVAL_MS;
 /// ```
 #[derive(Debug, Clone)]
 pub struct SubscriptionSettings {
-    /// The consumer group: its members share the partitions and the offsets.
+    /// The consumer group. Its members share the partitions and the offsets.
     pub group: String,
-    /// What to read.
+    /// The topics to read.
     pub topics: Vec<String>,
-    /// Messages in a batch, at most.
+    /// The largest number of messages in a batch.
     pub max_batch: usize,
-    /// Bytes in a batch: it is closed by the message that reaches them.
+    /// The size of a batch in bytes. The message that reaches this size is the last of its batch.
     pub max_batch_bytes: usize,
-    /// Batches that wait to be taken, at most.
+    /// The largest number of batches that wait to be taken.
     pub max_waiting_batches: usize,
-    /// Fetched ahead for each partition, in KiB.
+    /// The amount that is fetched ahead for each partition, in KiB.
     pub prefetch_kbytes: u32,
-    /// How long a batch that was dropped undone rests before it is out again.
+    /// The delay before a batch that was dropped without `done` is delivered again.
     pub redelivery_delay: Duration,
-    /// How often the offsets of done batches are committed.
+    /// The interval between commits of offsets.
     pub commit_interval: Duration,
-    /// After so long without a sign of life the brokers give the partitions to other members. Brokers accept no
-    /// less than 6 s unless told so.
+    /// The time without a heartbeat after which the brokers assign the partitions to other members. By default brokers
+    /// accept 6 s or more.
     pub session_timeout: Duration,
-    /// How often a sign of life is sent.
+    /// The interval between heartbeats.
     pub heartbeat_interval: Duration,
-    /// After so long without polling the client itself leaves the group. Work on batches does not count: only a
-    /// process that stands still stops polling.
+    /// The time without a poll after which the client leaves the group. A slow batch does not stop the polling; only a
+    /// stopped process does.
     pub max_poll_interval: Duration,
 }
 
 impl SubscriptionSettings {
-    /// The settings of a service's consumer.
+    /// Returns the defaults for a service's consumer.
     pub fn new(group: impl Into<String>, topics: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             group: group.into(),
@@ -73,16 +73,16 @@ impl SubscriptionSettings {
             .set("heartbeat.interval.ms", self.heartbeat_interval.as_millis().to_string())
             .set("max.poll.interval.ms", self.max_poll_interval.as_millis().to_string())
             .set("auto.offset.reset", "earliest")
-            .set("enable.auto.offset.store", "false") // Batch::done stores, nothing else
-            .set("enable.auto.commit", "true") // of stored offsets; also before a partition is let go
+            .set("enable.auto.offset.store", "false") // only Batch::done stores offsets
+            .set("enable.auto.commit", "true") // of stored offsets, also before a partition is revoked
             .set("auto.commit.interval.ms", self.commit_interval.as_millis().to_string())
             .set("allow.auto.create.topics", "false")
-            .set("topic.metadata.refresh.interval.ms", "5000") // a topic created later is found this soon
+            .set("topic.metadata.refresh.interval.ms", "5000") // how soon a new topic is found
             .set("isolation.level", "read_committed")
             .set("check.crcs", "true")
-            .set("fetch.message.max.bytes", (256 * 1024).to_string()) // per partition; a larger message comes alone
+            .set("fetch.message.max.bytes", (256 * 1024).to_string()) // per partition; a larger message is fetched alone
             .set("queued.max.messages.kbytes", self.prefetch_kbytes.to_string())
-            .set("fetch.queue.backoff.ms", "10") // the default of a second starves a consumer that is fast again
+            .set("fetch.queue.backoff.ms", "10") // Otherwise (1 s) a consumer that is fast again waits for messages
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
         config
     }

@@ -1,4 +1,4 @@
-//! A topic and a group of its own for each test, gone when the test ends, however it ends.
+//! Gives each test its own topic and group, and deletes both when the test ends.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::future::Future;
@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use messaging::topics::{self, TopicSpec};
 use messaging::{
-    Acks, Batch, Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings, admin,
+    Batch, Brokers, DeliveryReports, Publisher, PublisherSettings, Record, Subscription,
+    SubscriptionSettings, admin,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// An address where nobody listens.
+/// An address without a listener.
 pub(crate) const NOBODY: &str = "127.0.0.1:1";
 
-/// How long a test waits for what must happen.
+/// How long a test waits for an expected event.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Long enough for what must not happen to happen.
+/// How long a test waits to see that an event does not happen.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(700);
 
 pub(crate) fn brokers() -> Brokers {
@@ -68,20 +69,20 @@ impl Scratch {
         Subscription::start(&self.brokers, settings).unwrap()
     }
 
-    pub(crate) fn publisher(&self) -> (Publisher, Acks) {
+    pub(crate) fn publisher(&self) -> (Publisher, DeliveryReports) {
         Publisher::connect(&self.brokers, PublisherSettings::default()).unwrap()
     }
 
     /// Publishes `count` records with keys 0, 1, 2, … and the same text as payload; returns once all are
     /// acknowledged.
     pub(crate) async fn fill(&self, count: u64) {
-        let (publisher, mut acks) = self.publisher();
+        let (publisher, mut reports) = self.publisher();
         for number in 0..count {
             let text = number.to_string();
             publisher.publish(self.record(text.as_bytes(), text.as_bytes()), number).unwrap();
         }
         for _ in 0..count {
-            in_time("an acknowledgement", acks.next()).await.unwrap().result.unwrap();
+            in_time("a delivery report", reports.next()).await.unwrap().result.unwrap();
         }
     }
 
@@ -89,7 +90,7 @@ impl Scratch {
         Record { topic: &self.topic, key, payload, headers: &[] }
     }
 
-    /// The sum over partitions of what the group has committed.
+    /// Returns the sum of the group's committed offsets over all partitions.
     pub(crate) async fn committed(&self) -> i64 {
         let offsets = admin::committed_offsets(&self.brokers, &self.group, &self.topic).await.unwrap();
         offsets.values().map(|offset| offset.unwrap_or(0)).sum()

@@ -1,10 +1,13 @@
-//! What operators ask of the log, and what they can do about it: one command a file.
+//! The operators' commands `SERVICE outbox status` and `SERVICE outbox republish`.
+//!
+//! `runtime` parses the command line and calls [`run`]. `status` only reads; `republish` publishes to Kafka and writes one
+//! audit fact. Neither changes the outbox or the cursor.
 
-mod published;
+mod format;
+mod published_rows;
 mod republish;
-mod sending;
+mod resend;
 mod status;
-mod words;
 
 use clap::Subcommand;
 use contracts::Topics;
@@ -16,14 +19,14 @@ use thiserror::Error;
 /// The commands below `SERVICE outbox`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Tell how far the relay is, what waits for it, and which days the log has
+    /// Show the relay, its cursor, the backlog, and the days of the outbox
     Status(status::Status),
-    /// Publish again what was published before; consumers ignore what they have had
+    /// Publish messages again that the relay has published before; consumers ignore duplicates
     Republish(republish::Republish),
 }
 
 impl Command {
-    /// Whether the command needs Kafka, and not the database alone.
+    /// Returns whether the command needs Kafka. Every command needs the database.
     pub fn needs_kafka(&self) -> bool {
         match self {
             Self::Status(_) => false,
@@ -32,47 +35,65 @@ impl Command {
     }
 }
 
-/// What the commands work with.
+/// The database, topics and brokers that a command uses.
 pub struct OperatorContext {
     /// The service's database.
     pub database: Database,
-    /// How topics are called here.
+    /// The names of the topics in this installation.
     pub topics: Topics,
-    /// Where Kafka is, if the command needs it.
+    /// The brokers, if the command needs Kafka.
     pub brokers: Option<Brokers>,
 }
 
-/// What a command has to say. It has done all that was asked for.
+/// The result of an operators' command: a report, and whether the command did everything it was asked to do.
 #[derive(Debug)]
 pub struct CommandOutput {
-    /// For stdout, with its last newline.
+    /// The report for stdout; it ends with a newline.
     pub text: String,
+    /// True if everything that was asked for is done now, or was done before. Otherwise the text gives the reason.
+    pub done: bool,
 }
 
-/// The command could not do its work, or not to the end.
+impl CommandOutput {
+    /// Formats `report`: as JSON if `json` is set, otherwise by `text`.
+    pub fn new<R: Serialize>(json: bool, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> Self {
+        let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { text(report) };
+        Self { text, done }
+    }
+}
+
+/// The command failed.
 #[derive(Debug, Error)]
 pub enum OperatorError {
     /// The database did not answer, or refused.
-    #[error("{0}; does IDEM_DATABASE__URL lead to a running database that is migrated?")]
+    #[error("{0}; is the database of IDEM_DATABASE__URL running and migrated?")]
     Database(#[from] database::Error),
-    /// Kafka did not answer. Nothing was done.
-    #[error("nothing was published again: {0}")]
+    /// Kafka did not answer. No message was published.
+    #[error("no message was published again: {0}")]
     Kafka(#[from] messaging::Error),
-    /// Kafka is needed, and nobody said where it is.
+    /// The command needs Kafka, and no broker is configured.
     #[error("kafka.brokers is not set: set IDEM_KAFKA__BROKERS to host:port")]
     NoBrokers,
-    /// It was begun, and an audit fact says so.
+    /// The tenant of the first selected row is invalid. No message was published.
+    #[error("no message was published again: row {id} of the outbox is invalid: {reason}")]
+    InvalidRow {
+        /// The row's id.
+        id: i64,
+        /// What is invalid.
+        reason: contracts::InvalidName,
+    },
+    /// Publishing stopped before the last message. An audit fact names the run.
     #[error(
-        "stopped after {acknowledged} of {messages} messages: {why}; run it again once that is mended: it begins \
-         anew, and consumers ignore what they have had"
+        "stopped after {acknowledged} of {messages} messages: {reason}; remove the cause and run the command again: \
+         it starts from the beginning, and consumers ignore duplicates"
     )]
-    Stopped {
-        /// How many Kafka has taken.
-        acknowledged: u64,
-        /// Of how many.
-        messages: u64,
+    Incomplete {
+        /// The number of messages that Kafka acknowledged.
+        acknowledged: usize,
+        /// The number of selected messages.
+        messages: usize,
         /// What stopped it.
-        why: String,
+        reason: String,
     },
 }
 
@@ -82,22 +103,14 @@ impl From<diesel::result::Error> for OperatorError {
     }
 }
 
-/// Does what the command says. `tell` gets a line for people now and then while it lasts.
+/// Runs the command. `progress` gets a line every few seconds while messages are published.
 pub async fn run(
     command: Command,
     context: &OperatorContext,
-    tell: &mut (dyn FnMut(&str) + Send),
+    progress: &mut (dyn FnMut(&str) + Send),
 ) -> Result<CommandOutput, OperatorError> {
     match command {
         Command::Status(status) => status.run(context).await,
-        Command::Republish(republish) => republish.run(context, tell).await,
-    }
-}
-
-impl CommandOutput {
-    /// For machines if they asked, else for people.
-    fn new<R: Serialize + ToString>(json: bool, report: &R) -> Self {
-        let text = if json { format!("{:#}\n", serde_json::json!(report)) } else { report.to_string() };
-        Self { text }
+        Command::Republish(republish) => republish.run(context, progress).await,
     }
 }

@@ -1,7 +1,7 @@
-//! `republish`: sends again what was sent before, as it was: the same key, headers and bytes, in the order of ids.
+//! `republish`: publishes messages again that the relay has published, with the same key, headers and bytes, ordered by id.
 //!
-//! Consumers know ids and sequences, so nothing takes effect again; only who never had it, for instance because a
-//! topic was lost, learns something new. So it may be repeated, and the worst that a needless one does is work.
+//! Consumers ignore messages that they have had. A consumer that never had them, for instance because a topic was lost, gets
+//! them now. The command may be repeated; a run that was not needed only costs work.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use database::time::to_rfc3339;
 use serde::Serialize;
 use serde_json::json;
 
-use super::published::{First, Published, Wanted};
-use super::sending::Sending;
-use super::words::Number;
+use super::format::GroupedDigits;
+use super::published_rows::{FirstRow, PublishedRows, Selection};
+use super::resend::Resender;
 use super::{CommandOutput, OperatorContext, OperatorError};
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct Republish {
     #[command(flatten)]
-    wanted: Wanted,
+    selection: Selection,
     #[command(flatten)]
     operator: Operator,
-    /// Tell what would be published again, and do nothing
+    /// Show what would be published again, and publish nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -34,7 +34,6 @@ pub struct Republish {
 }
 
 impl Republish {
-    /// Whether it publishes.
     pub(super) fn needs_kafka(&self) -> bool {
         !self.dry_run
     }
@@ -42,30 +41,39 @@ impl Republish {
     pub(super) async fn run(
         self,
         context: &OperatorContext,
-        tell: &mut (dyn FnMut(&str) + Send),
+        progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<CommandOutput, OperatorError> {
         let database = &context.database;
-        let published = Published::find(database, &self.wanted).await?;
-        let plan = Plan::make(&published).await?;
+        let rows = PublishedRows::find(database, &self.selection).await?;
+        let plan = Plan::make(&rows).await?;
         if !self.dry_run
             && let Some(first) = &plan.first
         {
-            let sending = Sending::prepare(context, plan.messages).await?;
-            self.record(database, &plan, first).await?;
-            sending.send(&published, tell).await?;
+            let resender = Resender::connect(context, plan.messages).await?;
+            self.record_fact(database, &plan, first).await?;
+            resender.send_all(&rows, progress).await?;
         }
-        let rows_since = published.oldest.map(to_rfc3339);
-        Ok(CommandOutput::new(self.json, &Report { dry_run: self.dry_run, plan, rows_since }))
+        let rows_since = rows.oldest.map(to_rfc3339);
+        let report = Report { dry_run: self.dry_run, plan, rows_since };
+        Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 
-    /// The fact stands before the first message goes out, so a run that is killed half-way is known, too.
-    async fn record(&self, database: &Database, plan: &Plan, first: &First) -> Result<(), OperatorError> {
-        // An aggregate is one tenant's; a stretch of time is everybody's.
-        let tenant: Option<TenantId> = match self.wanted.aggregate {
-            Some(_) => first.tenant_id.parse().ok(),
+    /// Commits the audit fact before the first message is sent. Otherwise a run that is killed would leave no fact.
+    async fn record_fact(
+        &self,
+        database: &Database,
+        plan: &Plan,
+        first: &FirstRow,
+    ) -> Result<(), OperatorError> {
+        // An aggregate belongs to one tenant. A selection by time may contain several, so its fact names none.
+        let tenant: Option<TenantId> = match self.selection.aggregate {
+            Some(_) => {
+                let parsed = first.tenant_id.parse();
+                Some(parsed.map_err(|reason| OperatorError::InvalidRow { id: first.id, reason })?)
+            }
             None => None,
         };
-        let subject = self.wanted.to_string();
+        let subject = self.selection.to_string();
         let fact = Fact::by_operator(&self.operator, tenant.as_ref(), "outbox.republish", "outbox", subject);
         let mut tx = database.begin().await?;
         audit::record(&mut tx, fact.with(json!(plan)));
@@ -78,31 +86,29 @@ struct Report {
     dry_run: bool,
     #[serde(flatten)]
     plan: Plan,
-    /// When the first row of the log was written: what was told before is there no more.
+    /// The time of the first row of the outbox. Older rows have expired.
     rows_since: Option<String>,
 }
 
-/// What is to be sent. The log is append-only and the cursor was read once, so counting first and sending then sees
-/// the same rows.
+/// The messages to publish. Rows are never changed and the cursor is read once, so the later reads find the same rows.
 #[derive(Serialize)]
 struct Plan {
-    messages: u64,
-    /// Where it begins.
-    first: Option<First>,
+    messages: usize,
+    first: Option<FirstRow>,
     last_id: Option<i64>,
 }
 
 impl Plan {
-    async fn make(published: &Published) -> Result<Self, OperatorError> {
+    async fn make(rows: &PublishedRows) -> Result<Self, OperatorError> {
         let (mut messages, mut first, mut last_id) = (0, None, None);
-        for after in published.strides() {
-            let ids = published.ids(after).await?;
-            messages += u64::try_from(ids.len()).unwrap_or(u64::MAX);
+        for position in rows.read_positions() {
+            let ids = rows.ids_after(position).await?;
+            messages += ids.len();
             first = first.or(ids.first().copied());
             last_id = ids.last().copied().or(last_id);
         }
         let first = match first {
-            Some(id) => published.first(id).await?,
+            Some(id) => rows.find_first(id).await?,
             None => None,
         };
         Ok(Self { messages, first, last_id })
@@ -114,22 +120,20 @@ impl fmt::Display for Report {
         let Self { dry_run, plan, rows_since } = self;
         match (&plan.first, plan.last_id) {
             (Some(first), Some(last)) => {
-                let done = if *dry_run { "would be published again" } else { "are published again" };
-                let First { id, sequence, .. } = first;
-                writeln!(f, "{} messages {done}: rows {id} to {last}", Number(plan.messages))?;
+                let done = if *dry_run { "would be published again" } else { "were published again" };
+                let FirstRow { id, sequence, .. } = first;
+                writeln!(f, "{} messages {done}: rows {id} to {last}", GroupedDigits(plan.messages))?;
                 if *sequence > 1 {
                     writeln!(f, "the first is number {sequence} of its aggregate")?;
                 }
             }
             _ => writeln!(
                 f,
-                "nothing to publish again; what the relay has not published yet, it will (see outbox status)"
+                "no message to publish again: the relay has published none of the selected rows (see outbox status)"
             )?,
         }
         match rows_since {
-            Some(moment) => {
-                writeln!(f, "the outbox has rows since {moment}; what was told before has expired")
-            }
+            Some(time) => writeln!(f, "the outbox has rows since {time}; older rows have expired"),
             None => writeln!(f, "the outbox has no rows"),
         }
     }

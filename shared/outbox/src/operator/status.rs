@@ -1,4 +1,6 @@
-//! `status`: how far the relay is. Asked of the database alone, which knows it whether or not a relay lives.
+//! `status`: shows the relay, its cursor, the backlog, and the days of the outbox.
+//!
+//! It only reads, and only from the database. It therefore also works while no relay runs.
 
 use std::fmt;
 
@@ -10,7 +12,7 @@ use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use serde::Serialize;
 
-use super::words::{Length, Number};
+use super::format::{GroupedDigits, RoundedTime};
 use super::{CommandOutput, OperatorContext, OperatorError};
 
 /// The arguments.
@@ -24,88 +26,88 @@ pub struct Status {
 impl Status {
     pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
         let database = &context.database;
-        let relay = relay(database).await?;
-        // Before the backlog: what is published in between may be counted as waiting, never the other way round.
-        let cursor = progress(database).await?;
-        let backlog = backlog(database, &cursor).await?;
-        let (partitions, default_holds_rows) = partitions(database).await?;
+        let relay = read_relay(database).await?;
+        // Read before the backlog. Otherwise rows that are published in between would be missing from the backlog.
+        let cursor = read_cursor(database).await?;
+        let backlog = count_backlog(database, &cursor).await?;
+        let (partitions, default_holds_rows) = read_partitions(database).await?;
         let report = Report { relay, cursor, backlog, partitions, default_holds_rows };
-        Ok(CommandOutput::new(self.json, &report))
+        Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 }
 
-/// All lengths of time are seconds of the database's clock.
+/// Every `…_seconds` is a time in seconds by the database's clock.
 #[derive(Serialize)]
 struct Report {
-    /// Who may publish.
+    /// The relay that may publish.
     relay: Relay,
-    /// How far it has come, as it last wrote down: a few times a second while it publishes, never while it is idle.
-    cursor: Progress,
-    /// What is committed and not published.
+    /// Its cursor. The relay writes it a few times a second while it publishes, and never while it is idle.
+    cursor: CursorRow,
+    /// The rows that are committed and not published.
     backlog: Backlog,
-    /// The days of the log.
+    /// The days of the outbox.
     partitions: Vec<Partition>,
-    /// Whether rows lie outside of all days, because a day began before its partition was made.
+    /// Whether the default partition holds rows, because their day began before its partition was created.
     default_holds_rows: bool,
 }
 
-/// The relay that holds the lease, or held it last.
+/// The last holder of the lease.
 #[derive(Serialize, QueryableByName)]
 struct Relay {
-    /// Whether somebody holds it.
+    /// Whether it holds the lease now.
     #[diesel(sql_type = Bool)]
     active: bool,
-    /// Who holds it, or held it last: process id, and a name that only this relay has.
+    /// Its process id and a random part.
     #[diesel(sql_type = Text)]
     owner: String,
-    /// Counts the changes of hands.
+    /// The number of its term.
     #[diesel(sql_type = BigInt)]
     epoch: i64,
-    /// Until it ends; negative since it has ended; none if nobody ever had it.
+    /// The time until the lease ends; negative after its end; `None` if no relay ever had it.
     #[diesel(sql_type = Nullable<Double>)]
     lease_seconds: Option<f64>,
 }
 
-/// The relay's cursor.
+/// The row of the relay's cursor.
 #[derive(Serialize, QueryableByName)]
-struct Progress {
-    /// Everything that this snapshot sees is published.
+struct CursorRow {
+    /// All rows that are visible in this snapshot are published.
     #[diesel(sql_type = Text)]
     snapshot_a: String,
-    /// Of what this one sees beyond it, everything up to `last_id`.
+    /// The end of the present window; its rows up to `last_id` are published.
     #[diesel(sql_type = Nullable<Text>)]
     snapshot_b: Option<String>,
-    /// The last published row of the window that is under way, or 0.
+    /// The last published row of the present window, or 0.
     #[diesel(sql_type = BigInt)]
     last_id: i64,
-    /// Since it was written.
+    /// The time since the cursor was written.
     #[diesel(sql_type = Double)]
     age_seconds: f64,
 }
 
-/// Rows that wait for the relay.
+/// The rows that are committed and not published.
 #[derive(Serialize, QueryableByName)]
 struct Backlog {
-    /// How many.
+    /// Their number.
     #[diesel(sql_type = BigInt)]
     rows: i64,
-    /// Since the oldest of them was written.
+    /// The age of the oldest one.
     #[diesel(sql_type = Nullable<Double>)]
     oldest_seconds: Option<f64>,
 }
 
-/// A part of the log.
+/// A partition of the outbox.
 #[derive(Serialize, QueryableByName)]
 struct Partition {
-    /// Its table: `outbox_event_` and the day in UTC.
+    /// The name of its table: `outbox_event_` and the day in UTC.
     #[diesel(sql_type = Text)]
     name: String,
-    /// About how many rows it has, by PostgreSQL's statistics.
+    /// The estimated number of its rows, from PostgreSQL's statistics.
     #[diesel(sql_type = BigInt)]
     rows_estimate: i64,
 }
 
-async fn relay(database: &Database) -> Result<Relay, OperatorError> {
+async fn read_relay(database: &Database) -> Result<Relay, OperatorError> {
     const LEASE: &str = "\
         SELECT lease_until > clock_timestamp() AS active, owner, epoch, \
                CASE WHEN isfinite(lease_until) \
@@ -115,18 +117,18 @@ async fn relay(database: &Database) -> Result<Relay, OperatorError> {
     Ok(sql_query(LEASE).get_result(&mut connection).await?)
 }
 
-async fn progress(database: &Database) -> Result<Progress, OperatorError> {
-    const PROGRESS: &str = "\
+async fn read_cursor(database: &Database) -> Result<CursorRow, OperatorError> {
+    const CURSOR: &str = "\
         SELECT snapshot_a, snapshot_b, last_id, \
                round(extract(epoch FROM clock_timestamp() - updated_at), 3)::float8 AS age_seconds \
           FROM outbox_cursor";
     let mut connection = database.connection().await?;
-    Ok(sql_query(PROGRESS).get_result(&mut connection).await?)
+    Ok(sql_query(CURSOR).get_result(&mut connection).await?)
 }
 
-/// The relay's next windows, all in one: what is committed now and neither seen by A, nor in the window up to B and
-/// published. The two parts are those of the relay's own query.
-async fn backlog(database: &Database, cursor: &Progress) -> Result<Backlog, OperatorError> {
+/// Counts the committed rows that are not visible in A, except the published ones of the present window. The two parts of the
+/// query are those of the relay's window query.
+async fn count_backlog(database: &Database, cursor: &CursorRow) -> Result<Backlog, OperatorError> {
     const BACKLOG: &str = "\
         WITH unseen AS ( \
             SELECT id, xid, created_at FROM outbox_event WHERE xid >= pg_snapshot_xmax($1::pg_snapshot) \
@@ -139,36 +141,38 @@ async fn backlog(database: &Database, cursor: &Progress) -> Result<Backlog, Oper
           FROM unseen \
          WHERE NOT (coalesce(pg_visible_in_snapshot(xid, $2::pg_snapshot), false) AND id <= $3)";
     let mut connection = database.connection().await?;
-    let found = sql_query(BACKLOG)
+    let backlog = sql_query(BACKLOG)
         .bind::<Text, _>(&cursor.snapshot_a)
         .bind::<Nullable<Text>, _>(&cursor.snapshot_b)
         .bind::<BigInt, _>(cursor.last_id)
         .get_result(&mut connection)
         .await?;
-    Ok(found)
+    Ok(backlog)
 }
 
-async fn partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperatorError> {
-    // After a crash the server has forgotten what it counted, but not what ANALYZE found.
+async fn read_partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperatorError> {
+    // Two estimates, because a crash of the server resets the counted rows and keeps the result of ANALYZE.
     const PARTITIONS: &str = "\
         SELECT part.relname::text AS name, \
                greatest(part.reltuples::bigint, pg_stat_get_live_tuples(part.oid), 0) AS rows_estimate \
           FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid \
          WHERE inhparent = 'outbox_event'::regclass ORDER BY part.relname";
-    // As a rule it never got a page, and then no row is looked at. The service may read the log, not its parts.
-    const STRAYED: &str = "\
+    // Usually the default partition is empty, and then no row is read. The query names the whole table, because the
+    // service's role may not read a partition directly.
+    const DEFAULT_HOLDS_ROWS: &str = "\
         SELECT CASE WHEN pg_relation_size('outbox_event_default') = 0 THEN false \
                     ELSE EXISTS (SELECT FROM outbox_event WHERE tableoid = 'outbox_event_default'::regclass) \
-               END AS strayed";
+               END AS default_holds_rows";
     #[derive(QueryableByName)]
-    struct Strayed {
+    struct DefaultPartition {
         #[diesel(sql_type = Bool)]
-        strayed: bool,
+        default_holds_rows: bool,
     }
     let mut connection = database.connection().await?;
     let partitions = sql_query(PARTITIONS).get_results(&mut connection).await?;
-    let Strayed { strayed } = sql_query(STRAYED).get_result(&mut connection).await?;
-    Ok((partitions, strayed))
+    let DefaultPartition { default_holds_rows } =
+        sql_query(DEFAULT_HOLDS_ROWS).get_result(&mut connection).await?;
+    Ok((partitions, default_holds_rows))
 }
 
 impl fmt::Display for Report {
@@ -178,13 +182,18 @@ impl fmt::Display for Report {
         writeln!(f, "cursor   {cursor}")?;
         writeln!(f, "backlog  {backlog}")?;
         for (number, partition) in partitions.iter().enumerate() {
-            let title = if number == 0 { "log" } else { "" };
-            writeln!(f, "{title:8} {}, about {} rows", partition.name, Number(partition.rows_estimate))?;
+            let title = if number == 0 { "days" } else { "" };
+            writeln!(
+                f,
+                "{title:8} {}, about {} rows",
+                partition.name,
+                GroupedDigits(partition.rows_estimate)
+            )?;
         }
         if *default_holds_rows {
             writeln!(
                 f,
-                "         rows lie in the default partition: their day began before its partition was made"
+                "         the default partition holds rows: their day began before its partition was created"
             )?;
         }
         Ok(())
@@ -196,28 +205,28 @@ impl fmt::Display for Relay {
         let Self { active, owner, epoch, lease_seconds } = self;
         match lease_seconds {
             Some(seconds) if *active => {
-                write!(f, "active: {owner}, epoch {epoch}, its lease lasts for {} more", Length(*seconds))
+                write!(f, "active: {owner}, epoch {epoch}, its lease ends in {}", RoundedTime(*seconds))
             }
             Some(seconds) => {
-                let ago = Length(-seconds);
+                let ago = RoundedTime(-seconds);
                 write!(
                     f,
-                    "none: {owner}, epoch {epoch}, ended or lost its lease {ago} ago; start an instance"
+                    "none: the lease of {owner}, epoch {epoch}, ended {ago} ago; start an instance of the service"
                 )
             }
-            None => write!(f, "none has ever run; start an instance"),
+            None => write!(f, "none has ever been active; start an instance of the service"),
         }
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for CursorRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { snapshot_a, snapshot_b, last_id, age_seconds } = self;
-        write!(f, "all that snapshot {snapshot_a} sees is published")?;
+        write!(f, "all rows visible in snapshot {snapshot_a} are published")?;
         if let Some(b) = snapshot_b {
-            write!(f, ", and of {b} all up to row {last_id}")?;
+            write!(f, ", and those visible in {b} up to row {last_id}")?;
         }
-        write!(f, "; written {} ago", Length(*age_seconds))
+        write!(f, "; saved {} ago", RoundedTime(*age_seconds))
     }
 }
 
@@ -225,9 +234,14 @@ impl fmt::Display for Backlog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.oldest_seconds {
             Some(oldest) => {
-                write!(f, "{} messages wait, the oldest for {}", Number(self.rows), Length(oldest))
+                write!(
+                    f,
+                    "{} messages are not published yet, the oldest for {}",
+                    GroupedDigits(self.rows),
+                    RoundedTime(oldest)
+                )
             }
-            None => write!(f, "nothing waits"),
+            None => write!(f, "empty"),
         }
     }
 }

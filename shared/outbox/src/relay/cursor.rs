@@ -1,11 +1,14 @@
-//! How far the relay is. Kept in memory, written a few times a second, fenced by the epoch.
+//! The cursor: how far the outbox is published.
+//!
+//! The active relay keeps it in memory and writes it a few times a second. The epoch fences the row: a relay that was replaced
+//! cannot write it.
 
 use database::Database;
 use database::functions::clock_timestamp;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::Fault;
+use super::RelayError;
 
 diesel::table! {
     outbox_cursor (singleton) {
@@ -18,7 +21,8 @@ diesel::table! {
     }
 }
 
-/// Everything that A sees is published; of the window up to B, everything up to `last_id`.
+/// All rows that are visible in snapshot A are published. Of the present window, which ends with snapshot B, the rows up to
+/// `last_id` are published. Between two windows there is no snapshot B.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
 #[diesel(table_name = outbox_cursor)]
 pub(crate) struct Cursor {
@@ -33,15 +37,15 @@ impl Cursor {
         Ok(outbox_cursor::table.select(Self::as_select()).first(&mut connection).await?)
     }
 
-    /// Writes it down, unless another relay has taken over since.
-    pub(super) async fn checkpoint(&self, database: &Database, epoch: i64) -> Result<(), Fault> {
+    /// Writes the cursor. Fails with `Replaced` if another relay has raised the epoch.
+    pub(super) async fn checkpoint(&self, database: &Database, epoch: i64) -> Result<(), RelayError> {
         let mut connection = database.connection().await?;
         crashpoint::reach!("relay.before_checkpoint");
         #[cfg(not(feature = "mutant-no-fence"))]
-        let mine = outbox_cursor::table.filter(outbox_cursor::epoch.eq(epoch));
-        #[cfg(feature = "mutant-no-fence")] // a relay that was replaced moves the cursor, too
-        let mine = outbox_cursor::table.filter(outbox_cursor::epoch.ge(epoch));
-        let moved = diesel::update(mine)
+        let own = outbox_cursor::table.filter(outbox_cursor::epoch.eq(epoch));
+        #[cfg(feature = "mutant-no-fence")] // lets a replaced relay move the cursor
+        let own = outbox_cursor::table.filter(outbox_cursor::epoch.ge(epoch));
+        let written = diesel::update(own)
             .set((
                 outbox_cursor::snapshot_a.eq(&self.snapshot_a),
                 outbox_cursor::snapshot_b.eq(&self.snapshot_b),
@@ -50,6 +54,6 @@ impl Cursor {
             ))
             .execute(&mut connection)
             .await?;
-        if moved == 1 { Ok(()) } else { Err(Fault::Replaced) }
+        if written == 1 { Ok(()) } else { Err(RelayError::Replaced) }
     }
 }

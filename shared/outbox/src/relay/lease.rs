@@ -1,4 +1,7 @@
-//! Who may publish. The database's clock decides, and every change of hands raises the epoch.
+//! The lease: a row that names the active relay.
+//!
+//! The database's clock decides when it ends. Each change of the holder raises the epoch, in the lease's row and in the
+//! cursor's row at once; the former holder can then no longer move the cursor.
 
 use std::time::Duration;
 
@@ -9,7 +12,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use tokio::time::Instant;
 
-use super::Fault;
+use super::RelayError;
 use super::cursor::outbox_cursor;
 
 diesel::table! {
@@ -22,33 +25,36 @@ diesel::table! {
 }
 
 pub(super) struct Lease<'r> {
-    pub(super) database: &'r Database,
-    pub(super) owner: &'r str,
-    pub(super) length: Duration,
+    database: &'r Database,
+    owner: &'r str,
+    length: Duration,
+    /// The same, as the database takes it. A length beyond `TimeDelta::MAX` becomes this maximum.
+    sql_length: TimeDelta,
 }
 
-/// The right to publish, as long as the epoch is the highest.
-pub(super) struct Tenure {
+/// A lease that this relay has acquired. It is valid as long as no higher epoch exists.
+pub(super) struct HeldLease {
     pub(super) epoch: i64,
-    /// Our own clock's view of when the lease began; an upper bound of what the database grants.
-    since: Instant,
+    /// The time before the request, by this process's clock. The database grants the lease from a later time on.
+    requested_at: Instant,
 }
 
-impl Lease<'_> {
-    fn length(&self) -> TimeDelta {
-        TimeDelta::from_std(self.length).unwrap_or(TimeDelta::seconds(5))
+impl<'r> Lease<'r> {
+    pub(super) fn new(database: &'r Database, owner: &'r str, length: Duration) -> Self {
+        let sql_length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
+        Self { database, owner, length, sql_length }
     }
 
-    /// Takes the lease if nobody holds it, and fences the cursor in the same transaction.
-    pub(super) async fn take(&self) -> Result<Option<Tenure>, Fault> {
-        let since = Instant::now();
+    /// Acquires the lease if it has ended, and raises the cursor's epoch in the same transaction.
+    pub(super) async fn acquire(&self) -> Result<Option<HeldLease>, RelayError> {
+        let requested_at = Instant::now();
         let mut tx = self.database.begin().await?;
-        let free = outbox_lease::table.filter(outbox_lease::lease_until.lt(clock_timestamp()));
-        let epoch: Option<i64> = diesel::update(free)
+        let ended = outbox_lease::table.filter(outbox_lease::lease_until.lt(clock_timestamp()));
+        let epoch: Option<i64> = diesel::update(ended)
             .set((
                 outbox_lease::owner.eq(self.owner),
                 outbox_lease::epoch.eq(outbox_lease::epoch + 1),
-                outbox_lease::lease_until.eq(from_now(self.length())),
+                outbox_lease::lease_until.eq(from_now(self.sql_length)),
             ))
             .returning(outbox_lease::epoch)
             .get_result(&mut tx)
@@ -60,42 +66,42 @@ impl Lease<'_> {
         };
         diesel::update(outbox_cursor::table).set(outbox_cursor::epoch.eq(epoch)).execute(&mut tx).await?;
         tx.commit().await?;
-        Ok(Some(Tenure { epoch, since }))
+        Ok(Some(HeldLease { epoch, requested_at }))
     }
 
-    /// Renews until it cannot: returns why the right to publish has ended.
-    pub(super) async fn keep(&self, tenure: &Tenure) -> Fault {
-        let mut granted = tenure.since;
+    /// Renews the lease five times in its length. Returns once it is lost, with the reason.
+    pub(super) async fn renew_until_lost(&self, held: &HeldLease) -> RelayError {
+        let mut granted_at = held.requested_at;
         loop {
             tokio::time::sleep(self.length / 5).await;
-            let asked = Instant::now();
-            // An answer that comes after the lease has run out is too late, whatever it says.
-            let left = self.length.saturating_sub(asked - granted);
-            match tokio::time::timeout(left, self.renew(tenure)).await {
-                Ok(Ok(true)) => granted = asked,
-                Ok(Ok(false)) | Err(_) => return Fault::Replaced,
-                Ok(Err(fault)) => {
-                    tracing::warn!(%fault, "the lease was not renewed; trying again while it lasts");
+            let requested_at = Instant::now();
+            // The request must end before the lease does. Otherwise this relay would publish while a standby may, too.
+            let left = self.length.saturating_sub(requested_at - granted_at);
+            match tokio::time::timeout(left, self.renew(held)).await {
+                Ok(Ok(true)) => granted_at = requested_at,
+                Ok(Ok(false)) | Err(_) => return RelayError::Replaced,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, "the lease was not renewed; the relay tries again until it ends");
                 }
             }
         }
     }
 
-    async fn renew(&self, tenure: &Tenure) -> Result<bool, Fault> {
+    async fn renew(&self, held: &HeldLease) -> Result<bool, RelayError> {
         let mut connection = self.database.connection().await?;
-        let mine = outbox_lease::table.filter(outbox_lease::epoch.eq(tenure.epoch));
-        let renewed = diesel::update(mine)
-            .set(outbox_lease::lease_until.eq(from_now(self.length())))
+        let own = outbox_lease::table.filter(outbox_lease::epoch.eq(held.epoch));
+        let renewed = diesel::update(own)
+            .set(outbox_lease::lease_until.eq(from_now(self.sql_length)))
             .execute(&mut connection)
             .await?;
         Ok(renewed == 1)
     }
 
-    /// Ends the lease at once, so that a standby need not wait for it.
-    pub(super) async fn give_back(&self, tenure: &Tenure) -> Result<(), Fault> {
+    /// Ends the lease now, so that a standby can acquire it at once.
+    pub(super) async fn release(&self, held: &HeldLease) -> Result<(), RelayError> {
         let mut connection = self.database.connection().await?;
-        let mine = outbox_lease::table.filter(outbox_lease::epoch.eq(tenure.epoch));
-        diesel::update(mine)
+        let own = outbox_lease::table.filter(outbox_lease::epoch.eq(held.epoch));
+        diesel::update(own)
             .set(outbox_lease::lease_until.eq(clock_timestamp()))
             .execute(&mut connection)
             .await?;

@@ -1,8 +1,11 @@
-//! From the log to Kafka: elected by a lease, fenced by its epoch, moving a cursor over windows of snapshots.
+//! The relay: publishes the outbox to Kafka.
+//!
+//! Of all relays of a database, the one that holds the lease publishes. Its term lasts from acquiring the lease to losing it,
+//! and has a number, the epoch, which fences the cursor. No row is skipped. Duplicates are possible after a term ends early.
 
 mod cursor;
 mod lease;
-mod publish;
+mod publish_loop;
 mod window;
 
 use std::time::Duration;
@@ -15,21 +18,26 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub(crate) use cursor::Cursor;
-use lease::{Lease, Tenure};
+use lease::{HeldLease, Lease};
+use publish_loop::PublishLoop;
 
-/// How the relay behaves.
+/// The pause after a term, before it is doubled for each failed one.
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
+const MAX_BACKOFF: Duration = Duration::from_secs(2);
+
+/// The relay's intervals and sizes.
 #[derive(Debug, Clone)]
 pub struct RelaySettings {
-    /// A relay that does not renew for this long is replaced.
+    /// The length of the lease. A standby takes over from a relay that has not renewed it for this long.
     pub lease: Duration,
-    /// The longest pause between two looks at the log; the wake-up makes it shorter, never necessary.
+    /// The longest pause between two reads of the outbox. A commit in the same process ends the pause at once.
     pub idle_poll: Duration,
-    /// Between two looks at the log, unless more was there than fits on a page: under load, what commits in between
-    /// travels together. Whoever commits first after a pause does not wait.
+    /// The shortest time between two reads, unless the last one filled a page. Under load, all that commits in between is
+    /// published together. The first commit after a pause does not wait.
     pub gather: Duration,
-    /// Between two checkpoints at least: more of them only save duplicates after a crash.
+    /// The shortest time between two checkpoints of the cursor. A shorter time means fewer duplicates after a crash.
     pub checkpoint: Duration,
-    /// Rows read at a time.
+    /// The number of rows that are read at a time.
     pub page: usize,
 }
 
@@ -45,32 +53,32 @@ impl Default for RelaySettings {
     }
 }
 
-/// Why a relay gave up its turn. None of these loses anything: the next turn continues from the cursor.
+/// The reason why a relay ended its term. No message is lost: the next term continues from the cursor.
 #[derive(Debug, Error)]
-pub(crate) enum Fault {
+pub(crate) enum RelayError {
     #[error(transparent)]
     Database(#[from] database::Error),
     #[error(transparent)]
     Kafka(#[from] messaging::Error),
     #[error(transparent)]
-    NotTaken(#[from] messaging::PublishError),
+    Publish(#[from] messaging::PublishError),
     #[error(transparent)]
     NotAcknowledged(#[from] messaging::NotAcknowledged),
     #[error("the producer has ended")]
-    ProducerGone,
-    #[error("the lease went to another relay")]
+    ProducerEnded,
+    #[error("another relay has the lease")]
     Replaced,
-    #[error("row {id} of the outbox cannot be published: {why}")]
-    Unpublishable { id: i64, why: String },
+    #[error("row {id} of the outbox cannot be published: {reason}")]
+    UnreadableRow { id: i64, reason: contracts::InvalidName },
 }
 
-impl From<diesel::result::Error> for Fault {
+impl From<diesel::result::Error> for RelayError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
     }
 }
 
-/// Publishes a database's outbox. Run as many as you like: one is active.
+/// Publishes the outbox of a database. Any number may run; one is active, the others are standbys.
 pub struct Relay {
     database: Database,
     brokers: Brokers,
@@ -80,52 +88,52 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay for this database and these brokers.
+    /// Creates a relay for this database and these brokers.
     pub fn new(database: Database, brokers: Brokers, topics: Topics, settings: RelaySettings) -> Self {
         let owner = format!("{}-{}", std::process::id(), Uuid::new_v4().simple());
         Self { database, brokers, topics, settings, owner }
     }
 
-    /// Works until it is told to stop. Faults are logged and tried again: an outage costs time and nothing else.
+    /// Runs until `stop` is cancelled. After an error it logs the error, waits, and tries to start a new term.
     pub async fn run(self, stop: CancellationToken) {
-        let mut backoff = Duration::from_millis(50);
+        let mut backoff = MIN_BACKOFF;
         while !stop.is_cancelled() {
-            match self.turn(&stop).await {
-                Ok(()) => backoff = Duration::from_millis(50),
-                Err(fault) => {
-                    tracing::warn!(%fault, "relay stopped its turn; it will try again");
-                    backoff = (backoff * 2).min(Duration::from_secs(2));
+            match self.run_term(&stop).await {
+                Ok(()) => backoff = MIN_BACKOFF,
+                Err(error) => {
+                    tracing::warn!(%error, "relay stopped; it will try again");
+                    backoff = (backoff * 2).min(MAX_BACKOFF);
                 }
             }
             let _ = stop.run_until_cancelled(tokio::time::sleep(backoff)).await;
         }
     }
 
-    /// One turn: take the lease if it is free, and publish until it is lost or the relay is told to stop.
-    async fn turn(&self, stop: &CancellationToken) -> Result<(), Fault> {
-        let lease = Lease { database: &self.database, owner: &self.owner, length: self.settings.lease };
-        let Some(tenure) = lease.take().await? else {
-            // A standby looks often enough to take over within the lease's length.
+    /// Acquires the lease if it is free, and publishes until the lease is lost or `stop` is cancelled.
+    async fn run_term(&self, stop: &CancellationToken) -> Result<(), RelayError> {
+        let lease = Lease::new(&self.database, &self.owner, self.settings.lease);
+        let Some(held) = lease.acquire().await? else {
+            // A standby looks five times in the length of a lease, so it takes over soon after the lease ends.
             let _ = stop.run_until_cancelled(tokio::time::sleep(self.settings.lease / 5)).await;
             return Ok(());
         };
-        tracing::info!(epoch = tenure.epoch, "relay is active");
-        let done = self.active(&lease, &tenure, stop).await;
-        let given_back = lease.give_back(&tenure).await;
-        done.and(given_back)
+        tracing::info!(epoch = held.epoch, "relay is active");
+        let published = self.publish_while_held(&lease, &held, stop).await;
+        let released = lease.release(&held).await;
+        published.and(released)
     }
 
-    async fn active(
+    async fn publish_while_held(
         &self,
         lease: &Lease<'_>,
-        tenure: &Tenure,
+        held: &HeldLease,
         stop: &CancellationToken,
-    ) -> Result<(), Fault> {
-        let publishing = publish::Publishing::start(self, tenure.epoch).await?;
-        // Whichever ends first ends the turn: without the lease nothing more may be published.
+    ) -> Result<(), RelayError> {
+        let publishing = PublishLoop::start(self, held.epoch).await?;
+        // The first to end drops the other: a relay without the lease must not publish.
         tokio::select! {
-            done = publishing.run(stop) => done,
-            lost = lease.keep(tenure) => Err(lost),
+            published = publishing.run(stop) => published,
+            lost = lease.renew_until_lost(held) => Err(lost),
         }
     }
 }

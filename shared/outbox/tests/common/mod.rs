@@ -1,4 +1,4 @@
-//! A log and its topics, events with a history, and the relay's own rows as an operator sees them.
+//! Events, relays, topics, and the rows of lease and cursor, for the tests of this crate.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
-/// No relay loses its lease by being slow, and none waits longer than it must.
+/// A lease that does not end during a test, and short pauses.
 pub(crate) fn settings() -> RelaySettings {
     RelaySettings {
         lease: Duration::from_mins(5),
@@ -30,7 +30,7 @@ pub(crate) fn settings() -> RelaySettings {
     }
 }
 
-/// A lease so short that a takeover is quick, and each acknowledgement is written down.
+/// A short lease for a quick takeover, and a checkpoint after each report.
 pub(crate) fn short_lived() -> RelaySettings {
     RelaySettings { lease: Duration::from_millis(500), checkpoint: Duration::ZERO, ..settings() }
 }
@@ -40,7 +40,7 @@ pub(crate) fn relay(database: &Database, topics: &TestTopics, settings: RelaySet
     Background::run(|stop| relay.run(stop))
 }
 
-/// A pool whose transactions may stay open while the test does something else.
+/// A pool whose transactions may stay idle for a minute.
 pub(crate) fn patient(database: &TestDatabase) -> Database {
     let settings = Settings {
         idle_in_transaction_timeout: Duration::from_mins(1),
@@ -74,14 +74,14 @@ pub(crate) fn with_text(payment_method: String) -> PaymentRequested {
     }
 }
 
-/// Writes an event in a transaction that stays open, so that its id is drawn and nobody sees it.
+/// Writes an event and leaves the transaction open: the event has its id and is not visible.
 pub(crate) async fn write(tx: &mut Tx, sequence: i64, event: &impl Event) {
     outbox::append(tx, &tenant(), sequence, event).unwrap();
     tx.flush().await.unwrap();
 }
 
-/// Tells one event in a transaction of its own.
-pub(crate) async fn tell(database: &Database, sequence: i64, event: &impl Event) {
+/// Appends one event and commits.
+pub(crate) async fn append_one(database: &Database, sequence: i64, event: &impl Event) {
     let mut tx = database.begin().await.unwrap();
     write(&mut tx, sequence, event).await;
     tx.commit().await.unwrap();
@@ -94,7 +94,7 @@ pub(crate) async fn wait_for(topics: &TestTopics, stream: Stream, messages: usiz
     .await;
 }
 
-/// The sequences of each aggregate, in the order in which a reader first sees them.
+/// Returns the sequences of each aggregate, in the order of their first occurrence.
 pub(crate) fn first_occurrences(messages: &[Received]) -> BTreeMap<Uuid, Vec<i64>> {
     let mut seen = BTreeSet::new();
     let mut histories: BTreeMap<Uuid, Vec<i64>> = BTreeMap::new();
@@ -112,15 +112,15 @@ pub(crate) fn text(message: &Received, header: &str) -> String {
         .unwrap()
 }
 
-/// The whole history of one aggregate.
+/// The sequences of an aggregate with this number of events.
 pub(crate) fn history(length: i64) -> Vec<i64> {
     (1..=length).collect()
 }
 
-/// The relay's two rows.
+/// The rows of lease and cursor.
 #[derive(Debug, PartialEq, Eq, QueryableByName)]
 pub(crate) struct Progress {
-    /// Of the lease.
+    /// The epoch of the lease.
     #[diesel(sql_type = BigInt)]
     pub(crate) epoch: i64,
     #[diesel(sql_type = Text)]
@@ -131,7 +131,7 @@ pub(crate) struct Progress {
     pub(crate) snapshot_b: Option<String>,
     #[diesel(sql_type = BigInt)]
     pub(crate) last_id: i64,
-    /// Which transaction wrote the cursor's row.
+    /// The transaction that wrote the cursor's row.
     #[diesel(sql_type = Text)]
     pub(crate) written_by: String,
 }
@@ -147,13 +147,13 @@ pub(crate) async fn progress(database: &Database) -> Progress {
     .unwrap()
 }
 
-/// Where the cursor stands before anything was published.
+/// Returns whether the cursor has not moved yet.
 pub(crate) fn is_at_the_start(progress: &Progress) -> bool {
     (progress.snapshot_a.as_str(), &progress.snapshot_b, progress.last_id) == ("1:1:", &None, 0)
 }
 
-/// Gives an operator's command, as it is typed.
-pub(crate) async fn operate(
+/// Runs an operators' command.
+pub(crate) async fn run_command(
     context: &OperatorContext,
     words: &[&str],
 ) -> Result<CommandOutput, OperatorError> {
@@ -161,10 +161,10 @@ pub(crate) async fn operate(
     outbox::operator::run(line.command, context, &mut |_| {}).await
 }
 
-/// What a command says to a machine.
-pub(crate) async fn told(context: &OperatorContext, words: &[&str]) -> Value {
-    let answer = operate(context, &[words, &["--json"]].concat()).await.unwrap();
-    serde_json::from_str(&answer.text).unwrap()
+/// Runs a command with `--json` and returns its report.
+pub(crate) async fn json_output(context: &OperatorContext, words: &[&str]) -> Value {
+    let output = run_command(context, &[words, &["--json"]].concat()).await.unwrap();
+    serde_json::from_str(&output.text).unwrap()
 }
 
 #[derive(Debug, Parser)]
@@ -181,13 +181,13 @@ pub(crate) fn context(database: &Database, topics: &TestTopics) -> OperatorConte
     }
 }
 
-/// Orders of a window in whose middle its relay died.
+/// The orders of a window whose relay was killed before its end.
 pub(crate) struct HalfDone {
-    /// Committed since, with a smaller id than all others; the window does not hold it.
+    /// Committed later, with the smallest id; it is not in the window.
     pub(crate) late: OrderId,
-    /// Published, and the cursor has passed it.
+    /// Published; the cursor has passed it.
     pub(crate) sent: OrderId,
-    /// Not published, because its topic does not exist.
+    /// In the window and not published, because its topic does not exist.
     pub(crate) stuck: OrderId,
 }
 
@@ -203,7 +203,7 @@ impl HalfDone {
         both.commit().await.unwrap();
 
         let relay = relay(database, topics, short_lived());
-        eventually("a window that is half done", async || {
+        eventually("a window that is partly published", async || {
             let progress = progress(database).await;
             (progress.snapshot_b.is_some() && progress.last_id == 2).then_some(())
         })

@@ -29,7 +29,7 @@ async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() 
         .await;
         stack.program(&active).resume().unwrap();
         eventually(&format!("{active} learns that it was replaced"), async || {
-            stack.program(&active).log().contains("relay stopped its turn").then_some(())
+            stack.program(&active).log().contains("relay stopped;").then_some(())
         })
         .await;
     }

@@ -1,4 +1,6 @@
-//! The log's table: the one statement that writes to it, and how its rows are read.
+//! The table `outbox_event`: the statement that inserts rows, and the one that reads them by id.
+//!
+//! Rows are never updated. Retention drops whole partitions.
 
 use std::borrow::Cow;
 use std::mem::take;
@@ -11,7 +13,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 diesel::table! {
-    /// `xid` is left to the database: see the relay's window.
+    /// The database fills the column `xid`; the relay's window query uses it.
     outbox_event (id) {
         id -> BigInt,
         event_id -> Uuid,
@@ -30,7 +32,7 @@ diesel::table! {
     }
 }
 
-/// A row as the relay reads it.
+/// A row, as the relay and `republish` read it.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = outbox_event)]
 pub(crate) struct StoredEvent {
@@ -49,7 +51,7 @@ pub(crate) struct StoredEvent {
 }
 
 impl StoredEvent {
-    /// The headers it travels with.
+    /// Returns the message's envelope. Fails if the tenant's name in the row is invalid.
     pub(crate) fn envelope(&self) -> Result<Envelope, InvalidName> {
         Ok(Envelope {
             id: self.event_id.into(),
@@ -64,8 +66,8 @@ impl StoredEvent {
     }
 }
 
-/// The rows of these ids, in the order of their ids.
-pub(crate) async fn by_ids(database: &Database, ids: &[i64]) -> Result<Vec<StoredEvent>, Error> {
+/// Loads the rows with these ids, ordered by id.
+pub(crate) async fn load_events(database: &Database, ids: &[i64]) -> Result<Vec<StoredEvent>, Error> {
     let mut connection = database.connection().await?;
     let rows = outbox_event::table
         .filter(outbox_event::id.eq_any(ids))
@@ -76,7 +78,7 @@ pub(crate) async fn by_ids(database: &Database, ids: &[i64]) -> Result<Vec<Store
     Ok(rows)
 }
 
-/// An event on its way into the log.
+/// A row to insert. The unit of work inserts it with its other buffered rows.
 pub(crate) struct NewEvent {
     pub(crate) event_id: Uuid,
     pub(crate) topic: String,

@@ -1,4 +1,6 @@
-//! The consumer's callbacks: they run inside `poll`, on the consumer's thread, and only pass on what happened.
+//! The consumer's callbacks: assignment, revocation, commits, log lines.
+//!
+//! They run inside `poll`, on the consumer thread. They only send commands to that thread's loop, and do no other work.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -9,61 +11,62 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
 
 use super::SubscriptionSettings;
-use super::commands::{Command, Commands, Generation, Place};
+use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use crate::Brokers;
 use crate::client_log::ClientLog;
 
-pub(super) type Consumer = BaseConsumer<MemberContext>;
+pub(super) type Consumer = BaseConsumer<ConsumerCallbacks>;
 
-/// Which assignment is in force, known to the callbacks first.
+/// The number of the assignment in force. Batches share it; the revocation callback raises it.
 #[derive(Clone, Default)]
-pub(super) struct Assignment(Arc<AtomicU64>);
+pub(super) struct GenerationCounter(Arc<AtomicU64>);
 
-impl Assignment {
-    pub(super) fn generation(&self) -> Generation {
+impl GenerationCounter {
+    pub(super) fn get(&self) -> Generation {
         self.0.load(Ordering::Acquire)
     }
 
-    fn ends(&self) {
+    fn raise(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-pub(super) struct MemberContext {
+pub(super) struct ConsumerCallbacks {
     pub(super) log: ClientLog,
-    pub(super) assignment: Assignment,
+    pub(super) generation: GenerationCounter,
     group: String,
-    commands: Commands,
+    commands: CommandSender,
     consumer: OnceLock<Weak<Consumer>>,
 }
 
-impl MemberContext {
-    pub(super) fn new(brokers: &Brokers, settings: &SubscriptionSettings, commands: Commands) -> Self {
+impl ConsumerCallbacks {
+    pub(super) fn new(brokers: &Brokers, settings: &SubscriptionSettings, commands: CommandSender) -> Self {
         Self {
             log: ClientLog::new(&settings.group, brokers.bootstrap()),
-            assignment: Assignment::default(),
+            generation: GenerationCounter::default(),
             group: settings.group.clone(),
             commands,
             consumer: OnceLock::new(),
         }
     }
 
-    /// Splitting off a partition's queue needs the shared consumer, and callbacks are given a plain reference.
-    pub(super) fn remember(&self, consumer: &Arc<Consumer>) {
+    /// Stores the shared consumer. The library passes callbacks a plain reference, which cannot split off a queue.
+    pub(super) fn set_consumer(&self, consumer: &Arc<Consumer>) {
         self.consumer.get_or_init(|| Arc::downgrade(consumer));
     }
 
-    /// Gives each partition a queue of its own before fetching starts: a partition whose queue is not read is
-    /// held back by the client's own flow control, while the others go on.
+    /// Gives each partition its own queue before fetching starts.
+    ///
+    /// The client's flow control then stops fetching for a partition whose queue is not read, and for no other.
     fn assigned(&self, partitions: &TopicPartitionList) {
         let Some(consumer) = self.consumer.get().and_then(Weak::upgrade) else { return }; // it is being dropped
         for element in partitions.elements() {
-            let place = Place { topic: element.topic().into(), partition: element.partition() };
-            tracing::debug!(target: "kafka", group = self.group.as_str(), %place, "partition assigned");
+            let partition = TopicPartition { topic: element.topic().into(), partition: element.partition() };
+            tracing::debug!(target: "kafka", group = self.group.as_str(), %partition, "partition assigned");
             if let Some(mut queue) = consumer.split_partition_queue(element.topic(), element.partition()) {
                 let waker = self.commands.clone();
                 queue.set_nonempty_callback(move || waker.wake());
-                self.commands.send(Command::Assigned(place, queue));
+                self.commands.send(ThreadCommand::Assigned(partition, queue));
             }
         }
         let (group, count) = (self.group.as_str(), partitions.count());
@@ -72,15 +75,15 @@ impl MemberContext {
 
     fn revoked(&self, partitions: &TopicPartitionList) {
         crashpoint::reach!("consume.partitions_revoked");
-        self.assignment.ends();
-        self.commands.send(Command::Revoked);
+        self.generation.raise();
+        self.commands.send(ThreadCommand::Revoked);
         let (group, count) = (self.group.as_str(), partitions.count());
         tracing::info!(target: "kafka", group, partitions = count, "partitions revoked");
     }
 }
 
-impl ConsumerContext for MemberContext {
-    /// The offsets stored so far need no word here: the library commits them before it lets the partitions go.
+impl ConsumerContext for ConsumerCallbacks {
+    /// Commits nothing: the library commits the stored offsets itself before it gives up the partitions.
     fn pre_rebalance(&self, _: &Consumer, rebalance: &Rebalance<'_>) {
         match rebalance {
             Rebalance::Assign(partitions) => self.assigned(partitions),
@@ -97,7 +100,7 @@ impl ConsumerContext for MemberContext {
     }
 }
 
-impl ClientContext for MemberContext {
+impl ClientContext for ConsumerCallbacks {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
         self.log.line(level, facility, text);
     }

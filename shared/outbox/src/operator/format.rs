@@ -1,11 +1,11 @@
-//! Numbers as people read them.
+//! Formats numbers and times for people.
 
 use std::fmt;
 
-/// A length of time in seconds, as exact as anybody needs it.
-pub(super) struct Length(pub(super) f64);
+/// A time in seconds, printed in the unit of its size. A negative time prints as zero.
+pub(super) struct RoundedTime(pub(super) f64);
 
-impl fmt::Display for Length {
+impl fmt::Display for RoundedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.max(0.0) {
             seconds if seconds < 120.0 => write!(f, "{seconds:.1} s"),
@@ -16,14 +16,14 @@ impl fmt::Display for Length {
     }
 }
 
-/// A number from 0 with its thousands apart.
-pub(super) struct Number<N>(pub(super) N);
+/// A number that is not negative, printed with a comma between groups of three digits.
+pub(super) struct GroupedDigits<N>(pub(super) N);
 
-impl<N: fmt::Display> fmt::Display for Number<N> {
+impl<N: fmt::Display> fmt::Display for GroupedDigits<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
-        for (place, digit) in digits.char_indices() {
-            if place > 0 && (digits.len() - place).is_multiple_of(3) {
+        for (index, digit) in digits.char_indices() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
                 f.write_str(",")?;
             }
             write!(f, "{digit}")?;
@@ -37,14 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
+    fn digits_are_grouped_by_three() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
-            assert_eq!(Number(number).to_string(), text);
+            assert_eq!(GroupedDigits(number).to_string(), text);
         }
     }
 
     #[test]
-    fn a_length_is_told_in_a_unit_of_its_size() {
+    fn a_time_is_printed_in_the_unit_of_its_size() {
         for (seconds, text) in [
             (-1.0, "0.0 s"),
             (3.25, "3.2 s"),
@@ -52,7 +52,7 @@ mod tests {
             (10_000.0, "2.8 h"),
             (864_000.0, "10.0 days"),
         ] {
-            assert_eq!(Length(seconds).to_string(), text);
+            assert_eq!(RoundedTime(seconds).to_string(), text);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! How a row travels: one place, so that what is published again is, byte for byte, what was published.
+//! Builds the Kafka record of an outbox row. The relay and `republish` both use it, so a message that is published again is
+//! byte for byte the same.
 
 use contracts::{Envelope, InvalidName, Topics};
 use messaging::Record;
 
-use crate::rows::StoredEvent;
+use crate::outbox_event::StoredEvent;
 
-/// A row, addressed.
-pub(crate) struct Letter<'r> {
+/// The record of one row.
+pub(crate) struct OutgoingRecord<'r> {
     pub(crate) topic: String,
     pub(crate) envelope: Envelope,
     key: String,
@@ -14,8 +15,8 @@ pub(crate) struct Letter<'r> {
     payload: &'r [u8],
 }
 
-impl<'r> Letter<'r> {
-    pub(crate) fn of(row: &'r StoredEvent, topics: &Topics) -> Result<Self, InvalidName> {
+impl<'r> OutgoingRecord<'r> {
+    pub(crate) fn new(row: &'r StoredEvent, topics: &Topics) -> Result<Self, InvalidName> {
         let envelope = row.envelope()?;
         Ok(Self {
             topic: topics.prefixed(&row.topic),
@@ -26,7 +27,7 @@ impl<'r> Letter<'r> {
         })
     }
 
-    /// Its headers as a record wants them.
+    /// Returns the headers in the form that [`record`](Self::record) takes.
     pub(crate) fn headers(&self) -> Vec<(&str, &[u8])> {
         self.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect()
     }

@@ -1,6 +1,4 @@
-//! The producer's callbacks: turns delivery reports into acknowledgements.
-
-use std::sync::Arc;
+//! The producer's callbacks: they pass on delivery reports and log lines. They run on the publisher's thread.
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
@@ -8,28 +6,22 @@ use rdkafka::producer::{DeliveryResult, ProducerContext};
 use rdkafka::{ClientContext, Message, Statistics};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::acks::{Ack, Books, NotAcknowledged, Placed};
+use super::delivery_reports::{DeliveryReport, NotAcknowledged, RecordMetadata};
 use crate::Brokers;
 use crate::client_log::ClientLog;
 
-pub(super) struct Delivery {
+pub(super) struct ProducerCallbacks {
     log: ClientLog,
-    acks: UnboundedSender<Ack>,
-    books: Arc<Books>,
+    reports: UnboundedSender<DeliveryReport>,
 }
 
-impl Delivery {
-    pub(super) fn new(
-        client: &str,
-        brokers: &Brokers,
-        acks: UnboundedSender<Ack>,
-        books: Arc<Books>,
-    ) -> Self {
-        Self { log: ClientLog::new(client, brokers.bootstrap()), acks, books }
+impl ProducerCallbacks {
+    pub(super) fn new(client: &str, brokers: &Brokers, reports: UnboundedSender<DeliveryReport>) -> Self {
+        Self { log: ClientLog::new(client, brokers.bootstrap()), reports }
     }
 }
 
-// A token travels through the library in the place of a pointer.
+// The library carries a token in the space of a pointer.
 const _: () = assert!(usize::BITS >= u64::BITS, "tokens need pointers of 64 bits");
 
 #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
@@ -37,23 +29,23 @@ pub(super) fn opaque(token: u64) -> usize {
     token as usize
 }
 
-impl ProducerContext for Delivery {
+impl ProducerContext for ProducerCallbacks {
     type DeliveryOpaque = usize;
 
-    fn delivery(&self, report: &DeliveryResult<'_>, opaque: usize) {
-        let result = match report {
-            Ok(message) => Ok(Placed {
+    fn delivery(&self, result: &DeliveryResult<'_>, opaque: usize) {
+        let result = match result {
+            Ok(message) => Ok(RecordMetadata {
                 partition: message.partition(),
                 offset: Some(message.offset()).filter(|offset| *offset >= 0),
             }),
             Err((error, _)) => Err(NotAcknowledged { reason: error.to_string() }),
         };
-        let _ = self.acks.send(Ack { token: opaque as u64, result }); // unless nobody wants to know any more
-        self.books.answered();
+        // Sending fails only if the reader was dropped; then the report is not needed.
+        let _ = self.reports.send(DeliveryReport { token: opaque as u64, result });
     }
 }
 
-impl ClientContext for Delivery {
+impl ClientContext for ProducerCallbacks {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
         self.log.line(level, facility, text);
     }

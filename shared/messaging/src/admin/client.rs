@@ -1,0 +1,90 @@
+//! Short-lived clients, and the errors of their requests.
+//!
+//! Creating, using and dropping a client all block the thread. Callers therefore pass their work to [`blocking`].
+
+use std::time::Duration;
+
+use rdkafka::ClientContext;
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel};
+use rdkafka::consumer::{BaseConsumer, ConsumerContext};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+
+use crate::{Brokers, Error};
+
+/// The longest time that one request to the brokers may take.
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A client of the consumer kind. Kafka's producer kind would create a topic by asking for it.
+pub(super) type ConsumerClient = BaseConsumer<DebugLog>;
+
+/// Logs at level debug. The caller gets the error itself, so an error line would repeat it.
+pub(super) struct DebugLog;
+
+impl ClientContext for DebugLog {
+    fn log(&self, _: RDKafkaLogLevel, facility: &str, text: &str) {
+        tracing::debug!(target: "kafka", facility, "{text}");
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(target: "kafka", %error, "{reason}");
+    }
+}
+
+impl ConsumerContext for DebugLog {}
+
+/// Creates a client that reads metadata and offsets of topics.
+pub(super) fn metadata_client(brokers: &Brokers) -> Result<ConsumerClient, Error> {
+    consumer_client(&brokers.client_config("idem-questions"))
+}
+
+/// Creates a client that reads or sets the offsets of a group. It does not join the group.
+pub(super) fn group_client(brokers: &Brokers, group: &str) -> Result<ConsumerClient, Error> {
+    let mut config = brokers.client_config("idem-admin");
+    config.set("group.id", group).set("enable.auto.commit", "false");
+    consumer_client(&config)
+}
+
+pub(super) fn consumer_client(config: &ClientConfig) -> Result<ConsumerClient, Error> {
+    BaseConsumer::from_config_and_context(config, DebugLog).map_err(|error| Error::configuration(&error))
+}
+
+/// Creates a client that creates and deletes topics and groups.
+pub(super) fn admin_client(brokers: &Brokers) -> Result<AdminClient<DebugLog>, Error> {
+    AdminClient::from_config_and_context(&brokers.client_config("idem-admin"), DebugLog)
+        .map_err(|error| Error::configuration(&error))
+}
+
+pub(super) fn admin_options() -> AdminOptions {
+    AdminOptions::new().request_timeout(Some(REQUEST_TIMEOUT)).operation_timeout(Some(REQUEST_TIMEOUT))
+}
+
+/// Separates "no broker answered" from "a broker refused".
+pub(super) fn unreachable_or_refused(
+    brokers: &Brokers,
+    timeout: Duration,
+    action: &str,
+    error: &KafkaError,
+) -> Error {
+    match error.rdkafka_error_code() {
+        Some(
+            RDKafkaErrorCode::BrokerTransportFailure
+            | RDKafkaErrorCode::AllBrokersDown
+            | RDKafkaErrorCode::OperationTimedOut
+            | RDKafkaErrorCode::Resolve
+            | RDKafkaErrorCode::WaitingForCoordinator,
+        ) => Error::Unreachable { brokers: brokers.to_string(), timeout, reason: error.to_string() },
+        _ => Error::refused(action, error),
+    }
+}
+
+/// Runs `work` on Tokio's pool for blocking work. A panic of `work` continues in the caller.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        Err(_) => Err(Error::refused("ask Kafka", &"the process is shutting down")),
+    }
+}

@@ -1,0 +1,17 @@
+//! Administration of Kafka: topics, offsets, consumer groups, whole topics, health.
+//!
+//! Services call it at start and for readiness; operators' commands, audits and tests call the rest. Each function opens a
+//! client, asks, and closes the client. None of them joins a consumer group.
+
+mod client;
+mod groups;
+mod metadata;
+mod offsets;
+mod read_topic;
+pub mod topics;
+
+pub use groups::{GroupOffsets, delete_groups, members, rewind_group, set_group_offsets};
+pub use metadata::health;
+pub use offsets::{committed_offsets, end_offsets, offsets_since};
+pub use read_topic::read_all;
+pub use topics::delete_topics;

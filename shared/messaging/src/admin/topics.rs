@@ -1,0 +1,151 @@
+//! Creates topics before they are used, and deletes them.
+//!
+//! The brokers are configured to create no topic by themselves. The number of partitions decides which keys share a
+//! partition; this module therefore never changes the number, and refuses a topic that has another one.
+
+use std::time::{Duration, Instant};
+
+use rdkafka::admin::{NewTopic, TopicReplication};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::metadata::MetadataTopic;
+use tokio::runtime::Handle;
+
+use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
+use super::metadata::read_metadata;
+use crate::{Brokers, Error};
+
+/// A topic that a service needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicSpec {
+    /// Its name.
+    pub name: String,
+    /// The number of its partitions.
+    pub partitions: i32,
+}
+
+impl TopicSpec {
+    /// Describes the topic `name` with this number of partitions.
+    pub fn new(name: impl Into<String>, partitions: i32) -> Self {
+        Self { name: name.into(), partitions }
+    }
+}
+
+/// Creates the topics that do not exist, and returns once every topic can be used.
+///
+/// An existing topic is left unchanged; if all exist, no right to create topics is needed. A topic with another number of
+/// partitions is an error. New topics get the brokers' default replication factor. Several processes may call this at the
+/// same time.
+pub async fn ensure(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
+    let (brokers, topics) = (brokers.clone(), topics.to_vec());
+    let runtime = Handle::current();
+    client::blocking(move || {
+        let client = client::metadata_client(&brokers)?;
+        let missing = find_unusable(&client, &brokers, &topics)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        runtime.block_on(create(&brokers, &missing))?;
+        wait_until_usable(&client, &brokers, &topics)
+    })
+    .await
+}
+
+async fn create(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
+    let client = client::admin_client(brokers)?;
+    let new: Vec<NewTopic<'_>> = topics
+        .iter()
+        .map(|topic| NewTopic::new(&topic.name, topic.partitions, TopicReplication::Fixed(-1)))
+        .collect();
+    let results = client
+        .create_topics(&new, &client::admin_options())
+        .await
+        .map_err(|error| client::unreachable_or_refused(brokers, REQUEST_TIMEOUT, "create topics", &error))?;
+    for result in results {
+        match result {
+            Ok(name) => tracing::info!(target: "kafka", topic = name, "topic created"),
+            Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
+            Err((name, code)) => return Err(Error::refused(format!("create the topic {name}"), &code)),
+        }
+    }
+    Ok(())
+}
+
+/// Waits, because a created topic reaches the other brokers and gets its leaders a moment later.
+fn wait_until_usable(client: &ConsumerClient, brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
+    let deadline = Instant::now() + REQUEST_TIMEOUT;
+    loop {
+        let unusable = find_unusable(client, brokers, topics)?;
+        let Some(first) = unusable.first() else { return Ok(()) };
+        if Instant::now() > deadline {
+            let reason = "the brokers report no leader for its partitions";
+            return Err(Error::refused(format!("use the topic {}", first.name), &reason));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Returns the topics that do not exist or have a partition without a leader.
+fn find_unusable(
+    client: &ConsumerClient,
+    brokers: &Brokers,
+    topics: &[TopicSpec],
+) -> Result<Vec<TopicSpec>, Error> {
+    let metadata = read_metadata(client, brokers, REQUEST_TIMEOUT)?;
+    let mut unusable = Vec::new();
+    for topic in topics {
+        let found = metadata.topics().iter().find(|found| found.name() == topic.name);
+        match found.and_then(led_partitions) {
+            None => unusable.push(topic.clone()),
+            Some(found) if i32::try_from(found) == Ok(topic.partitions) => {}
+            Some(found) => {
+                let (topic, expected) = (topic.name.clone(), topic.partitions);
+                return Err(Error::PartitionCount { topic, expected, found });
+            }
+        }
+    }
+    Ok(unusable)
+}
+
+/// Returns the number of a topic's partitions, or `None` if one of them has no leader yet.
+fn led_partitions(topic: &MetadataTopic) -> Option<usize> {
+    let partitions = topic.partitions();
+    let led = topic.error().is_none() && partitions.iter().all(|partition| partition.leader() >= 0);
+    (led && !partitions.is_empty()).then_some(partitions.len())
+}
+
+/// Deletes topics. A topic that does not exist counts as deleted.
+pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Error> {
+    let (brokers, runtime) = (brokers.clone(), Handle::current());
+    let topics: Vec<String> = topics.iter().map(ToString::to_string).collect();
+    client::blocking(move || {
+        let client = client::admin_client(&brokers)?;
+        let names: Vec<&str> = topics.iter().map(String::as_str).collect();
+        let results = runtime.block_on(client.delete_topics(&names, &client::admin_options()));
+        check_deletions(results, &brokers, "topic", RDKafkaErrorCode::UnknownTopicOrPartition)
+    })
+    .await
+}
+
+/// The name of a deleted topic or group, or the name and the reason why it was not deleted.
+type Deletion = Result<String, (String, RDKafkaErrorCode)>;
+
+/// Returns the first error of a deletion request. The code `absent` is not an error.
+pub(super) fn check_deletions(
+    results: Result<Vec<Deletion>, KafkaError>,
+    brokers: &Brokers,
+    kind: &str,
+    absent: RDKafkaErrorCode,
+) -> Result<(), Error> {
+    let action = format!("delete a {kind}");
+    let results =
+        results.map_err(|error| client::unreachable_or_refused(brokers, REQUEST_TIMEOUT, &action, &error))?;
+    for result in results {
+        match result {
+            Ok(_) => {}
+            Err((_, code)) if code == absent => {}
+            Err((group, RDKafkaErrorCode::NonEmptyGroup)) => return Err(Error::GroupActive { group }),
+            Err((name, code)) => return Err(Error::refused(format!("delete the {kind} {name}"), &code)),
+        }
+    }
+    Ok(())
+}

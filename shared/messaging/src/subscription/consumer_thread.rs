@@ -1,0 +1,178 @@
+//! The consumer thread: polls the client, hands out batches, and stores the offsets of batches that are done.
+//!
+//! It never waits for the worker of a batch. Otherwise a slow worker would stop the polling, and the group would remove
+//! this member.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::Duration;
+
+use rdkafka::consumer::Consumer as _;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
+
+use super::SubscriptionSettings;
+use super::assigned_partition::AssignedPartition;
+use super::batch::Batch;
+use super::callbacks::{Consumer, GenerationCounter};
+use super::commands::{CommandSender, ThreadCommand, TopicPartition};
+use crate::Received;
+
+/// The longest pause between two polls. Messages, events and commands end the pause at once; this limit only bounds the
+/// delay after a missed wake-up.
+const MAX_PAUSE: Duration = Duration::from_millis(100);
+
+/// Polls in a row. A poll that served an event returns the same as a poll that found none.
+const POLLS_PER_ROUND: usize = 16;
+
+pub(super) struct ConsumerThread {
+    consumer: Arc<Consumer>,
+    generation: GenerationCounter,
+    received: Receiver<ThreadCommand>,
+    commands: CommandSender,
+    batches: Sender<Batch>,
+    settings: SubscriptionSettings,
+    partitions: Vec<AssignedPartition>,
+    /// Partitions with a batch in progress. An entry stays when its partition is revoked: if the partition is assigned
+    /// again, it waits until the batch from before is done or dropped.
+    in_progress: HashSet<TopicPartition>,
+}
+
+impl ConsumerThread {
+    pub(super) fn new(
+        consumer: Arc<Consumer>,
+        received: Receiver<ThreadCommand>,
+        commands: CommandSender,
+        batches: Sender<Batch>,
+        settings: SubscriptionSettings,
+    ) -> Self {
+        let generation = consumer.context().generation.clone();
+        let (partitions, in_progress) = (Vec::new(), HashSet::new());
+        Self { consumer, generation, received, commands, batches, settings, partitions, in_progress }
+    }
+
+    /// Runs until the command to leave, or until a fatal error. Dropping the consumer blocks while it commits the last
+    /// offsets and leaves the group; it therefore happens on this thread.
+    pub(super) fn run(mut self) {
+        self.commands.wake_current_thread();
+        while self.run_round().is_continue() {
+            thread::park_timeout(self.pause());
+        }
+        self.partitions.clear(); // their queues hold the consumer
+        let Self { consumer, received, .. } = self;
+        drop(received); // unread commands may hold it too
+        drop(consumer);
+    }
+
+    fn run_round(&mut self) -> ControlFlow<()> {
+        for _ in 0..POLLS_PER_ROUND {
+            self.poll_client()?;
+            // Commands are handled after each event: a revoked queue must be dropped before its partition is assigned
+            // again, because dropping the queue removes the partition's wake-up.
+            while let Ok(command) = self.received.try_recv() {
+                self.handle_command(command)?;
+            }
+        }
+        self.hand_out_batches()
+    }
+
+    /// Serves one event: a rebalance, an error or a log line. Messages arrive only in the queues of the partitions.
+    fn poll_client(&self) -> ControlFlow<()> {
+        match self.consumer.poll(Duration::ZERO) {
+            None => ControlFlow::Continue(()),
+            Some(Err(error)) => stop_if_fatal(&error),
+            Some(Ok(_)) => {
+                tracing::error!(target: "kafka", "a message arrived outside its partition's queue, so the order is lost; the consumer leaves its group");
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn handle_command(&mut self, command: ThreadCommand) -> ControlFlow<()> {
+        match command {
+            ThreadCommand::Assigned(partition, queue) => {
+                self.partitions.push(AssignedPartition::new(partition, queue));
+            }
+            ThreadCommand::Revoked => self.partitions.clear(),
+            ThreadCommand::BatchDone { partition, generation, last } => {
+                self.in_progress.remove(&partition);
+                if generation == self.generation.get() {
+                    self.store_offset(&partition, last);
+                }
+            }
+            ThreadCommand::BatchReturned { partition, generation, messages } => {
+                self.in_progress.remove(&partition);
+                if generation == self.generation.get() {
+                    self.keep_returned(&partition, messages);
+                }
+            }
+            ThreadCommand::Leave => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Stores the offset in the client, which commits it at the next interval and before the partition is revoked.
+    fn store_offset(&self, partition: &TopicPartition, last: i64) {
+        if let Err(error) = self.consumer.store_offset(&partition.topic, partition.partition, last) {
+            self.consumer.context().log.problem(&format!("the offset of {partition} is not stored: {error}"));
+        }
+    }
+
+    fn keep_returned(&mut self, returned: &TopicPartition, messages: Vec<Received>) {
+        let delay = self.settings.redelivery_delay;
+        if let Some(partition) = self.partitions.iter_mut().find(|partition| partition.id == *returned) {
+            partition.keep_returned(messages, delay);
+        }
+    }
+
+    /// Hands out a batch of each partition that has messages and no batch in progress, while the channel has room.
+    fn hand_out_batches(&mut self) -> ControlFlow<()> {
+        if !self.partitions.is_empty() {
+            self.partitions.rotate_left(1); // so that another partition is first in each round
+        }
+        for partition in &mut self.partitions {
+            if self.in_progress.contains(&partition.id) {
+                continue;
+            }
+            let permit = match self.batches.try_reserve() {
+                Ok(permit) => permit,
+                Err(TrySendError::Full(())) => break,
+                Err(TrySendError::Closed(())) => return ControlFlow::Break(()),
+            };
+            let (messages, error) = partition.next_messages(&self.settings);
+            if let Some(error) = error {
+                stop_if_fatal(&error)?;
+            }
+            if !messages.is_empty() {
+                self.in_progress.insert(partition.id.clone());
+                permit.send(Batch::new(partition.id.clone(), messages, &self.generation, &self.commands));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Returns the time until the next round: until the next retry of a returned batch, at most [`MAX_PAUSE`].
+    fn pause(&self) -> Duration {
+        let idle = self.partitions.iter().filter(|partition| !self.in_progress.contains(&partition.id));
+        idle.filter_map(AssignedPartition::retry_delay).fold(MAX_PAUSE, Duration::min)
+    }
+}
+
+/// Stops the thread after a fatal error, and before a message with a wrong checksum.
+///
+/// The client would skip such a message, and the group would then continue after it. The client recovers from all other
+/// errors by itself and has logged them.
+fn stop_if_fatal(error: &KafkaError) -> ControlFlow<()> {
+    match error {
+        KafkaError::MessageConsumptionFatal(_)
+        | KafkaError::MessageConsumption(RDKafkaErrorCode::BadMessage) => {
+            tracing::error!(target: "kafka", %error, "the consumer cannot continue and leaves its group");
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}

@@ -1,0 +1,133 @@
+//! The published rows that an operator selects.
+//!
+//! The relay's cursor decides whether a row is published. Other rows are never selected: the relay will publish them, and
+//! `republish` would publish them out of order. This module only reads.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+use database::time::{from_rfc3339, to_rfc3339};
+use database::{Database, Result};
+use diesel::prelude::*;
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::outbox_event::{StoredEvent, load_events, outbox_event};
+use crate::relay::Cursor;
+
+/// The number of ids that one statement examines. It keeps each statement short, whatever the size of the outbox.
+const IDS_PER_READ: u16 = 50_000;
+
+/// The selected rows: since a point in time, or of one aggregate. Clap accepts exactly one of the two.
+#[derive(Debug, Clone, Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Selection {
+    /// Every message since this time (RFC 3339, such as 2026-11-20T08:00:00Z)
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<DateTime<Utc>>,
+    /// Every message of this aggregate
+    #[arg(long, value_name = "UUID")]
+    pub(super) aggregate: Option<Uuid>,
+}
+
+fn parse_time(text: &str) -> std::result::Result<DateTime<Utc>, &'static str> {
+    from_rfc3339(text).ok_or("must be RFC 3339, such as 2026-11-20T08:00:00Z")
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(since) = self.since {
+            f.write_str(&to_rfc3339(since))?;
+        }
+        if let Some(aggregate) = self.aggregate {
+            write!(f, "{aggregate}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The selected rows that were published at the time of [`find`](Self::find). Later rows are not included.
+pub(super) struct PublishedRows {
+    database: Database,
+    selection: Selection,
+    cursor: Cursor,
+    /// The first and the last id of the outbox; `None` if it is empty.
+    id_range: Option<(i64, i64)>,
+    /// The time of the first row of the outbox. Older rows have expired.
+    pub(super) oldest: Option<DateTime<Utc>>,
+}
+
+/// The first selected row.
+#[derive(Serialize, Queryable, Selectable)]
+#[diesel(table_name = outbox_event)]
+pub(super) struct FirstRow {
+    pub(super) id: i64,
+    /// Its number among the events of its aggregate.
+    pub(super) sequence: i64,
+    #[serde(skip)]
+    pub(super) tenant_id: String,
+}
+
+#[derive(QueryableByName)]
+struct Id {
+    #[diesel(sql_type = BigInt)]
+    id: i64,
+}
+
+impl PublishedRows {
+    pub(super) async fn find(database: &Database, selection: &Selection) -> Result<Self> {
+        use outbox_event as event;
+        let cursor = Cursor::load(database).await?;
+        let mut connection = database.connection().await?;
+        let first = event::table.order(event::id).select((event::id, event::created_at));
+        let first: Option<(i64, DateTime<Utc>)> = first.first(&mut connection).await.optional()?;
+        let last = event::table.order(event::id.desc()).select(event::id);
+        let last: Option<i64> = last.first(&mut connection).await.optional()?;
+        let id_range = first.map(|(id, _)| id).zip(last);
+        let oldest = first.map(|(_, created_at)| created_at);
+        Ok(Self { database: database.clone(), selection: selection.clone(), cursor, id_range, oldest })
+    }
+
+    /// Returns the arguments for [`ids_after`](Self::ids_after) that together cover the outbox, in order.
+    pub(super) fn read_positions(&self) -> impl Iterator<Item = i64> + use<> {
+        let ranges = self.id_range.into_iter();
+        ranges.flat_map(|(first, last)| (first - 1..last).step_by(usize::from(IDS_PER_READ)))
+    }
+
+    /// Returns the selected ids among the [`IDS_PER_READ`] ids that follow `position`, in order.
+    pub(super) async fn ids_after(&self, position: i64) -> Result<Vec<i64>> {
+        const IDS: &str = "\
+            SELECT id FROM outbox_event \
+             WHERE id > $1 AND id <= $2 \
+               AND (pg_visible_in_snapshot(xid, $3::pg_snapshot) \
+                    OR (coalesce(pg_visible_in_snapshot(xid, $4::pg_snapshot), false) AND id <= $5)) \
+               AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR aggregate_id = $7) \
+             ORDER BY id";
+        let mut connection = self.database.connection().await?;
+        let ids: Vec<Id> = sql_query(IDS)
+            .bind::<BigInt, _>(position)
+            .bind::<BigInt, _>(position.saturating_add(i64::from(IDS_PER_READ)))
+            .bind::<Text, _>(&self.cursor.snapshot_a)
+            .bind::<Nullable<Text>, _>(&self.cursor.snapshot_b)
+            .bind::<BigInt, _>(self.cursor.last_id)
+            .bind::<Nullable<Timestamptz>, _>(self.selection.since)
+            .bind::<Nullable<SqlUuid>, _>(self.selection.aggregate)
+            .get_results(&mut connection)
+            .await?;
+        Ok(ids.into_iter().map(|row| row.id).collect())
+    }
+
+    pub(super) async fn load(&self, ids: &[i64]) -> Result<Vec<StoredEvent>> {
+        load_events(&self.database, ids).await
+    }
+
+    pub(super) async fn find_first(&self, id: i64) -> Result<Option<FirstRow>> {
+        let mut connection = self.database.connection().await?;
+        let row = outbox_event::table.filter(outbox_event::id.eq(id)).select(FirstRow::as_select());
+        Ok(row.first(&mut connection).await.optional()?)
+    }
+}
