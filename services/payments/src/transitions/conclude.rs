@@ -104,7 +104,9 @@ pub(super) async fn refund_moved(
         S::Unknown => Conclusion::Unknown,
         S::Succeeded { .. } => {
             let location = format!("/v1/refunds/{}", refund.id());
-            Conclusion::Succeeded(Reply::created(location, &RefundView::new(payment, refund)?).stored_response()?)
+            Conclusion::Succeeded(
+                Reply::created(location, &RefundView::new(payment, refund)?).stored_response()?,
+            )
         }
         // If the refund succeeded before and a bank returned it, the command is concluded already and keeps its reply.
         S::Failed { code, .. } => {
