@@ -1,20 +1,19 @@
-//! What runs beside a test, as a service's background tasks run beside its handlers.
+//! A task that runs beside a test, like the background tasks of a service.
 
 use std::future::Future;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Something that runs until it is told to stop. Dropped, it is killed: whatever it was doing stays half done, as
-/// when its process dies.
-#[must_use = "dropped, it is killed"]
+/// A task that runs until it is stopped. Dropping it kills the task in the middle of its work, like the death of a process.
+#[must_use = "dropping it kills the task"]
 pub struct Background {
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
 
 impl Background {
-    /// Starts it; it is given what tells it to stop.
+    /// Starts a task. Its token is cancelled when the task should stop.
     pub fn run<F: Future<Output = ()> + Send + 'static>(start: impl FnOnce(CancellationToken) -> F) -> Self {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -22,7 +21,7 @@ impl Background {
         Self { stop, tasks }
     }
 
-    /// Tells it to stop, and waits until it has ended in order.
+    /// Cancels the token, and waits until the task has ended.
     pub async fn stop(mut self) {
         self.stop.cancel();
         while let Some(ended) = self.tasks.join_next().await {
@@ -30,7 +29,7 @@ impl Background {
         }
     }
 
-    /// Ends it in the middle of whatever it is doing; returns once nothing of it runs any more.
+    /// Kills the task in the middle of its work; returns once the task has ended.
     pub async fn kill(mut self) {
         self.tasks.shutdown().await;
     }

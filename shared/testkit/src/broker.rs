@@ -1,4 +1,4 @@
-//! A Kafka broker of a test's own, for tests that take it away: the shared one belongs to everybody.
+//! A Kafka broker for one test that stops or kills it. All other tests use the shared broker.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Starts an empty one; returns once it answers.
+    /// Starts an empty broker; returns once it answers.
     pub async fn start() -> Self {
         let folder = std::env::temp_dir().join(format!("idem-broker-{}", Uuid::new_v4().simple()));
         fs::create_dir(&folder).unwrap();
@@ -33,41 +33,41 @@ impl Broker {
         broker
     }
 
-    /// How to reach it, also while it is away.
+    /// The broker's address, also while it does not run.
     pub fn brokers(&self) -> Brokers {
         format!("127.0.0.1:{}", self.port).parse().unwrap()
     }
 
-    /// Makes the events topics of these services; no prefix is needed where nobody else is.
+    /// Makes the events topics of these services. They need no prefix, because no other test uses this broker.
     pub async fn topics(&self, streams: &[Stream]) -> Topics {
         let topics = Topics::with_prefix("");
         make_topics(&self.brokers(), &topics, streams).await;
         topics
     }
 
-    /// How many messages a topic has.
+    /// The number of messages of a topic.
     pub async fn count(&self, topic: &str) -> usize {
         count(&self.brokers(), topic).await
     }
 
-    /// All messages of a topic; by partition, then offset.
+    /// All messages of a topic, by partition and offset.
     pub async fn messages(&self, topic: &str) -> Vec<Received> {
         messages(&self.brokers(), topic).await
     }
 
-    /// Lets it end in order.
+    /// Shuts it down cleanly.
     pub async fn stop(&mut self) {
         let pid = self.process.id().and_then(|id| Pid::from_raw(id.cast_signed())).expect("it runs");
         kill_process(pid, Signal::TERM).unwrap();
         self.process.wait().await.unwrap();
     }
 
-    /// Ends it as a power cut would, but for what the operating system still writes.
+    /// Kills it. The operating system still writes its dirty pages, unlike at a power cut.
     pub async fn kill(&mut self) {
         self.process.kill().await.unwrap();
     }
 
-    /// Starts it again with the data it had; returns once it answers.
+    /// Starts it again with its data; returns once it answers.
     pub async fn start_again(&mut self) {
         assert!(self.process.id().is_none(), "stop or kill it first");
         self.process = run(&self.folder, self.port, self.controller_port);
@@ -94,14 +94,14 @@ impl Drop for Broker {
     }
 }
 
-/// The same start-up as everywhere, in the folder; what it says goes to a file there.
+/// Starts a broker as `./dev` does. Its log is in the folder.
 fn run(folder: &Path, port: u16, controller_port: u16) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/dev.d/kafka-node.sh"))
         .arg(folder)
         .args([port.to_string(), controller_port.to_string()])
         .env("IDEM_KAFKA_HOME", given("IDEM_KAFKA_HOME"))
-        // Killed, it cannot remove the libraries that it has unpacked.
+        // A killed broker does not remove the libraries that it has unpacked.
         .env("IDEM_KAFKA_JVM_OPTIONS", format!("-Djava.io.tmpdir={}", folder.display()))
         .stdout(log.try_clone().unwrap())
         .stderr(log)

@@ -1,4 +1,4 @@
-//! A database for one test, with the same two roles as in production.
+//! A database for one test, with an owner and a service role as in production.
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::given;
 
-/// Made once for a server, whatever number of tests asks at once.
+/// Makes the roles once for a server. The lock lets only one test at a time try.
 const ROLES: &str = r"
 DO $$ BEGIN
     PERFORM pg_advisory_xact_lock(7237);
@@ -38,12 +38,12 @@ impl TestDatabase {
         database
     }
 
-    /// No tables yet: for a program that makes them itself.
+    /// No tables: for a program that migrates by itself.
     pub async fn empty() -> Self {
         Self::empty_on(&given("IDEM_POSTGRES_URL")).await
     }
 
-    /// The same on another server, by a superuser's URL; it is to outlive the database.
+    /// The same on another server, by a superuser's URL. The server must outlive the database.
     pub async fn empty_on(server: &str) -> Self {
         let name = format!("test_{}", Uuid::new_v4().simple());
         let mut admin = AsyncPgConnection::establish(server).await.expect("PostgreSQL");
@@ -65,7 +65,7 @@ impl TestDatabase {
         url_of("test_service", &self.name, &host)
     }
 
-    /// The owner's URL: for migrations, and for what a test does behind the service's back.
+    /// The owner's URL, for migrations and for changes that the service may not make.
     pub fn owner_url(&self) -> String {
         url_of("test_owner", &self.name, &address_of(&self.server))
     }

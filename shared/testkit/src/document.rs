@@ -1,9 +1,9 @@
-//! The OpenAPI files in `openapi/` are what the programs say of themselves.
+//! Compares the files in `openapi/` with what the programs print.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Fails unless `openapi/NAME.json` is exactly what `program openapi` prints, and says how to renew it.
+/// Fails unless `openapi/NAME.json` is exactly what `program openapi` prints. The message has the command that renews it.
 pub fn assert_document_is_fresh(program: &str, name: &str) {
     let printed = Command::new(program).arg("openapi").output().unwrap();
     assert!(printed.status.success(), "{name} openapi failed: {}", String::from_utf8_lossy(&printed.stderr));

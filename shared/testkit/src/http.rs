@@ -2,8 +2,8 @@
 
 use std::sync::Once;
 
-/// A client that follows no redirects. The TLS provider is installed once for a process: reqwest asks for one even
-/// where only plain HTTP is spoken.
+/// A client that follows no redirects. It installs a TLS provider once for the process, because reqwest needs one even
+/// for plain HTTP.
 pub fn client() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {

@@ -1,4 +1,4 @@
-//! An identity provider for tests: one key pair for a process, tokens for whoever a test wants to be.
+//! An identity provider for tests: one key pair for the process, and tokens for any tenant, client and scopes.
 
 use std::sync::LazyLock;
 
@@ -7,13 +7,13 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Who issues the tokens.
+/// The issuer of the tokens.
 pub const ISSUER: &str = "idem-dev";
 
-/// Whom they are for.
+/// The audience of the tokens.
 pub const AUDIENCE: &str = "idem";
 
-/// The name of the trusted key.
+/// The id of the trusted key.
 pub const KEY_ID: &str = "test";
 
 /// A key pair of an identity provider.
@@ -23,9 +23,9 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// A new one of this name.
+    /// Makes a new key pair with this id.
     pub fn generate(kid: &str) -> Self {
-        // Any 32 bytes are an Ed25519 key; RFC 8410 fixes what stands before them.
+        // Any 32 bytes are an Ed25519 key; RFC 8410 fixes the header before them.
         const HEADER: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
         let [one, two] = [Uuid::new_v4(), Uuid::new_v4()];
         let private = EncodingKey::from_ed_der(&[&HEADER[..], one.as_bytes(), two.as_bytes()].concat());
@@ -65,7 +65,7 @@ pub fn token(tenant: &str, client: &str, scopes: &str) -> String {
     signed(&claims(tenant, client, scopes))
 }
 
-/// The claims of such a token, for a test that bends one of them.
+/// The claims of such a token, for a test that changes one of them.
 pub fn claims(tenant: &str, client: &str, scopes: &str) -> Value {
     let now = get_current_timestamp();
     json!({
@@ -74,12 +74,12 @@ pub fn claims(tenant: &str, client: &str, scopes: &str) -> Value {
     })
 }
 
-/// A token of these claims, signed with the key that is trusted.
+/// A token of these claims, signed with the trusted key.
 pub fn signed(claims: &Value) -> String {
     TRUSTED.sign(claims)
 }
 
-/// The same, under another name of the key.
+/// The same, with another key id.
 pub fn signed_as(kid: Option<&str>, claims: &Value) -> String {
     TRUSTED.sign_as(kid, claims)
 }

@@ -31,7 +31,7 @@ pub use round_trips::RoundTrips;
 pub use topics::TestTopics;
 pub use wait::eventually;
 
-/// A setting that `./dev test` provides.
+/// An environment variable that `./dev test` sets. Panics without it.
 pub fn given(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run the tests with ./dev test"))
 }

@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, for tests that take it away: the shared one belongs to everybody.
+//! A PostgreSQL server for one test that stops or kills it. All other tests use the shared server.
 
 use std::fs::{self, File};
 use std::os::unix::fs::chown;
@@ -20,7 +20,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Unpacks one, makes its cluster, and starts it; returns once it answers.
+    /// Unpacks PostgreSQL, makes a cluster, and starts it; returns once it answers.
     pub async fn start() -> Self {
         let folder = std::env::temp_dir().join(format!("idem-postgres-{}", Uuid::new_v4().simple()));
         fs::create_dir_all(folder.join("program")).unwrap();
@@ -42,21 +42,21 @@ impl Postgres {
         server
     }
 
-    /// A superuser's URL, also while it is away.
+    /// A superuser's URL, also while the server does not run.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Ends it as an administrator does who restarts it: `fast`, every session is cut.
+    /// Stops it with the mode `fast`, which ends every session.
     pub async fn stop_fast(&mut self) {
         kill_process(self.pid(), Signal::INT).unwrap();
         self.process.wait().await.unwrap();
     }
 
-    /// `kill -9` of the server and of every process that serves a session.
+    /// Kills the server, and every process that serves a session.
     pub async fn kill(&mut self) {
         let pid = self.pid();
-        // Stopped first, so that it starts none while its children are read.
+        // Paused first, so that it starts no child while the children are read.
         kill_process(pid, Signal::STOP).unwrap();
         for child in children(pid) {
             let _ = kill_process(child, Signal::KILL);
@@ -64,7 +64,7 @@ impl Postgres {
         self.process.kill().await.unwrap();
     }
 
-    /// Starts it again with the data it had; returns once it answers.
+    /// Starts it again with its data; returns once it answers.
     pub async fn start_again(&mut self) {
         assert!(self.process.id().is_none(), "stop or kill it first");
         self.process = run(&self.folder, self.port).await;
@@ -79,7 +79,7 @@ impl Postgres {
         let url = self.url();
         eventually("PostgreSQL answers", async || {
             if self.process.try_wait().unwrap().is_some() {
-                // The children of one that was killed may live for a moment longer and keep its memory.
+                // The children of a killed server may run for a moment longer and keep its shared memory.
                 self.process = run(&self.folder, self.port).await;
             }
             AsyncPgConnection::establish(&url).await.ok().map(drop)
@@ -101,7 +101,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Fetched with Kafka, beside it.
+/// `./dev` fetches PostgreSQL with Kafka, into a folder next to it.
 fn archive() -> PathBuf {
     let folder = PathBuf::from(given("IDEM_KAFKA_HOME")).join("../postgres");
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -109,7 +109,7 @@ fn archive() -> PathBuf {
     files.find(|file| file.extension().is_some_and(|it| it == "txz")).expect("PostgreSQL's archive")
 }
 
-/// The user that runs it where the test is root, as which it refuses to run.
+/// The user that runs PostgreSQL if the test runs as root. PostgreSQL refuses to run as root.
 async fn nobody() -> Option<u32> {
     if !geteuid().is_root() {
         return None;
@@ -118,7 +118,7 @@ async fn nobody() -> Option<u32> {
     Some(String::from_utf8(asked.stdout).unwrap().trim().parse().expect("a user called nobody"))
 }
 
-/// One of its programs, as a user that it accepts.
+/// A program of PostgreSQL, run as a user other than root.
 async fn unprivileged(folder: &Path, program: &str) -> Command {
     let program = folder.join("program/bin").join(program);
     let Some(nobody) = nobody().await else { return Command::new(program) };
@@ -128,7 +128,7 @@ async fn unprivileged(folder: &Path, program: &str) -> Command {
     command
 }
 
-/// The same settings as in development. What it says goes to a file beside its data.
+/// Starts the server with the settings of development. Its log is next to its data.
 async fn run(folder: &Path, port: u16) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut command = unprivileged(folder, "postgres").await;

@@ -1,4 +1,4 @@
-//! A TCP proxy that can be cut: takes a server away from one test, while others go on using it.
+//! A TCP proxy that can be cut. It makes a server unreachable for one test, while other tests use the server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use tokio::task::JoinHandle;
 /// Forwards connections to a server until it is cut. Stops when dropped.
 pub struct Proxy {
     address: SocketAddr,
-    gate: Arc<Gate>,
+    switch: Arc<Switch>,
     accept: JoinHandle<()>,
 }
 
-struct Gate {
+struct Switch {
     open: AtomicBool,
     refused: AtomicUsize,
-    /// Counted, so that no connection misses a cut that is mended at once.
+    /// The number of cuts. A flag could be missed by a connection if the cut is mended at once.
     cuts: watch::Sender<usize>,
 }
 
-impl Gate {
+impl Switch {
     fn sever(&self) {
         self.open.store(false, Ordering::SeqCst);
         self.cuts.send_modify(|cuts| *cuts += 1);
@@ -36,8 +36,8 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (open, refused) = (AtomicBool::new(true), AtomicUsize::new(0));
-        let gate = Arc::new(Gate { open, refused, cuts: watch::Sender::new(0) });
-        let keeper = Arc::clone(&gate);
+        let switch = Arc::new(Switch { open, refused, cuts: watch::Sender::new(0) });
+        let keeper = Arc::clone(&switch);
         #[expect(clippy::disallowed_methods, reason = "aborted when the proxy is dropped")]
         let accept = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -49,7 +49,7 @@ impl Proxy {
                 }
             }
         });
-        Self { address, gate, accept }
+        Self { address, switch, accept }
     }
 
     /// In front of the tests' PostgreSQL.
@@ -62,27 +62,27 @@ impl Proxy {
         self.address
     }
 
-    /// Ends all connections and refuses new ones. Nothing that is sent afterwards reaches the server: returns once
-    /// every connection has ended.
+    /// Ends all connections and refuses new ones. Returns once every connection has ended, so that nothing that is sent
+    /// afterwards reaches the server.
     pub async fn cut(&self) {
-        self.gate.sever();
-        self.gate.cuts.closed().await;
+        self.switch.sever();
+        self.switch.cuts.closed().await;
     }
 
-    /// How many connections were refused so far: tells that somebody has noticed the cut.
+    /// The number of refused connections, which shows that a client has noticed the cut.
     pub fn refused(&self) -> usize {
-        self.gate.refused.load(Ordering::SeqCst)
+        self.switch.refused.load(Ordering::SeqCst)
     }
 
     /// Lets connections through again.
     pub fn mend(&self) {
-        self.gate.open.store(true, Ordering::SeqCst);
+        self.switch.open.store(true, Ordering::SeqCst);
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.gate.sever();
+        self.switch.sever();
         self.accept.abort();
     }
 }

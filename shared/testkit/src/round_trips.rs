@@ -1,10 +1,9 @@
-//! Counts how often a program waits for PostgreSQL, at the wire, where nothing can hide.
+//! Counts how often a program waits for PostgreSQL, on the network connection.
 //!
-//! A round trip is: the client says something, the server answers, and only then does the client go on. What travels
-//! together is told from what waits by holding answers back: they are handed over once both sides have been silent for
-//! a while, so whatever the client can send without them has been sent by then. Nothing is counted twice because a
-//! server answers in pieces; a client that stalls for that long in the middle of what it sends counts too many, so a
-//! test takes the least of several measurements.
+//! A round trip: the client sends, the server answers, and the client sends again only after the answer. The proxy holds
+//! answers back until both sides have been silent for a while. By then the client has sent everything that it can send
+//! without the answers, so pipelined statements count as one round trip. An answer in several pieces counts once. A
+//! client that stalls while it sends counts too often, so a test takes the smallest of several measurements.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
-/// The silence after which an answer is handed over: a thousand times what a client needs for its next statement.
+/// The silence after which answers are forwarded: a thousand times as long as a client needs for its next statement.
 const SILENCE: Duration = Duration::from_millis(40);
 
 /// Forwards connections to PostgreSQL, and counts their round trips. Stops when dropped.
@@ -50,7 +49,7 @@ impl RoundTrips {
         self.address
     }
 
-    /// The round trips that `work` needs, over all connections.
+    /// Runs `work`, and returns its round trips over all connections.
     pub async fn of<T>(&self, work: impl Future<Output = T>) -> (T, usize) {
         let before = self.counted.load(Ordering::SeqCst);
         let done = work.await;
@@ -69,7 +68,7 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, counted: Arc<Atom
     let (mut from_client, mut from_server) = ([0; 16 * 1024], [0; 16 * 1024]);
     let (mut asked, mut answers) = (false, Vec::new());
     loop {
-        // Any word of either side starts the silence anew.
+        // Every read restarts the silence.
         tokio::select! {
             read = client.read(&mut from_client) => {
                 let Some(said) = read.ok().filter(|size| *size > 0).map(|size| &from_client[..size]) else { return };

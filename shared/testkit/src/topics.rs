@@ -1,4 +1,4 @@
-//! Topics for one test, on the broker that all tests share.
+//! Topics for one test, on the shared broker.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use crate::{eventually, given};
 
-/// The names of one installation, under a prefix that nobody else has. When the test ends, its topics are deleted,
-/// and with them the groups of the services' consumers: stop those first. Derefs to the names, [`Topics`].
+/// The topics of one installation, under a unique prefix. When the test ends, the topics and the consumer groups of the
+/// services are deleted. Stop the consumers before. Derefs to the names, [`Topics`].
 pub struct TestTopics {
     brokers: Brokers,
     topics: Topics,
@@ -25,12 +25,12 @@ impl TestTopics {
         topics
     }
 
-    /// The names alone: no topic exists yet.
+    /// The names only: no topic exists yet.
     pub fn names() -> Self {
         Self::names_on(given("IDEM_KAFKA_BROKERS").parse().unwrap())
     }
 
-    /// The same on another broker, which is to outlive the topics.
+    /// The same on another broker, which must outlive the topics.
     pub fn names_on(brokers: Brokers) -> Self {
         Self { brokers, topics: Topics::with_prefix(format!("test-{}.", Uuid::new_v4().simple())) }
     }
@@ -40,29 +40,29 @@ impl TestTopics {
         make_topics(&self.brokers, &self.topics, streams).await;
     }
 
-    /// The broker they are on.
+    /// The broker of the topics.
     pub fn brokers(&self) -> Brokers {
         self.brokers.clone()
     }
 
-    /// How many messages a service has published.
+    /// The number of messages that a service has published.
     pub async fn count(&self, stream: Stream) -> usize {
         count(&self.brokers, &self.events(stream)).await
     }
 
-    /// All that a service has published; by partition, then offset.
+    /// All messages that a service has published, by partition and offset.
     pub async fn messages(&self, stream: Stream) -> Vec<Received> {
         messages(&self.brokers, &self.events(stream)).await
     }
 
-    /// Waits until a consumer's group has committed that it has dealt with every message of these services.
+    /// Waits until the consumer group has committed the end offset of every partition of these services.
     pub async fn wait_until_consumed(&self, consumer: &str, streams: &[Stream]) {
         let group = self.group(consumer);
         for topic in streams.iter().map(|stream| self.events(*stream)) {
-            eventually(&format!("{group} has dealt with all of {topic}"), async || {
-                let ends = answer(async || admin::end_offsets(&self.brokers, &topic).await).await;
+            eventually(&format!("{group} has committed all of {topic}"), async || {
+                let ends = retry(async || admin::end_offsets(&self.brokers, &topic).await).await;
                 let done =
-                    answer(async || admin::committed_offsets(&self.brokers, &group, &topic).await).await;
+                    retry(async || admin::committed_offsets(&self.brokers, &group, &topic).await).await;
                 ends.iter().all(|(partition, end)| done[partition].unwrap_or(0) == *end).then_some(())
             })
             .await;
@@ -84,18 +84,18 @@ pub(crate) async fn make_topics(brokers: &Brokers, topics: &Topics, streams: &[S
     ensure(brokers, &specs).await.unwrap();
 }
 
-/// The messages of a topic, counted by its offsets: nothing here is transactional or compacted.
+/// The number of messages of a topic, from its offsets. The topics are neither transactional nor compacted.
 pub(crate) async fn count(brokers: &Brokers, topic: &str) -> usize {
-    let ends = answer(async || admin::end_offsets(brokers, topic).await).await;
+    let ends = retry(async || admin::end_offsets(brokers, topic).await).await;
     usize::try_from(ends.values().sum::<i64>()).unwrap()
 }
 
 pub(crate) async fn messages(brokers: &Brokers, topic: &str) -> Vec<Received> {
-    answer(async || admin::read_all(brokers, topic).await).await
+    retry(async || admin::read_all(brokers, topic).await).await
 }
 
-/// Asks again where a partition has no leader: a broker is named as such a moment before it knows that it is.
-async fn answer<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> T {
+/// Repeats a request while a partition has no leader. A broker is named as the leader a moment before it accepts requests.
+async fn retry<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> T {
     let mut refusal = None;
     for _ in 0..200 {
         match ask().await {
@@ -104,7 +104,7 @@ async fn answer<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) ->
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("Kafka refuses to answer: {}", refusal.expect("it was asked"));
+    panic!("Kafka refuses the request: {}", refusal.expect("at least one request"));
 }
 
 impl Drop for TestTopics {
@@ -132,7 +132,7 @@ impl Drop for TestTopics {
     }
 }
 
-/// Members that were dropped leave in the background, so the first answer may be that there still are some.
+/// Repeats the deletion while a group has members. Dropped consumers leave their group in the background.
 async fn delete_groups(brokers: &Brokers, groups: &[String]) {
     let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
     for _ in 0..200 {

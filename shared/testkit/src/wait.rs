@@ -1,11 +1,11 @@
-//! Waiting for a condition instead of for a time.
+//! Waits for a condition, not for a time.
 
 use std::time::{Duration, Instant};
 
-/// The longest that anything in a test may take; far above what it needs, so that a slow machine fails nothing.
+/// The longest wait. It is far longer than any condition needs, so that no test fails on a slow machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Polls until the condition gives a value, and panics with `what` if it never does.
+/// Polls until the condition returns a value. Panics with `what` after a minute.
 pub async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

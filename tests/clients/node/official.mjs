@@ -1,6 +1,6 @@
-// Stripe's own Node library, unchanged, drives the provider. Prints a line for each check that holds; else it throws.
+// Calls the provider with Stripe's unchanged Node library. Prints a line for each check that holds; otherwise throws.
 //
-// IDEM_PROVIDER_URL says where the provider is; IDEM_CLIENTS_NODE, where the library is installed.
+// IDEM_PROVIDER_URL is the address of the provider; IDEM_CLIENTS_NODE is the folder of the library.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const URL_OF_PROVIDER = new URL(process.env.IDEM_PROVIDER_URL);
 const SECRET = 'whsec_official_node';
 const CARD = { currency: 'eur', payment_method: 'pm_card_visa', payment_method_types: ['card'], confirm: true };
 
-/** A client whose only difference from the usual is where it calls. */
+/** A client that differs from the usual one in its address only. */
 function client(key = 'sk_test_official', maxNetworkRetries = 0) {
   const { hostname: host, port } = URL_OF_PROVIDER;
   return new Stripe(key, { host, port, protocol: 'http', maxNetworkRetries, telemetry: false });
@@ -23,14 +23,14 @@ const errors = Stripe.errors;
 const holds = (name) => console.log(`holds: ${name}`);
 const now = () => process.hrtime.bigint();
 
-/** What the call is refused with, which must be of this kind. */
+/** Returns the error of the call, which must have this type. */
 async function refused(kind, call) {
   const error = await Promise.resolve().then(call).then(() => assert.fail(`no ${kind.name}`), (error) => error);
   assert.equal(error.constructor, kind, `${error.constructor.name}: ${error.message}`);
   return error;
 }
 
-/** What is not part of the protocol: /_faults and /_webhooks. */
+/** Calls a route that Stripe does not have: /_faults or /_webhooks. */
 async function ask(method, path, body) {
   const answer = await fetch(new URL(path, URL_OF_PROVIDER), { method, body: body && JSON.stringify(body) });
   assert.equal(answer.status, 200);

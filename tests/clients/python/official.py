@@ -1,6 +1,6 @@
-"""Stripe's own Python library, unchanged, drives the provider. Prints a line for each check that holds; else it raises.
+"""Calls the provider with Stripe's unchanged Python library. Prints a line for each check that holds; otherwise raises.
 
-IDEM_PROVIDER_URL says where the provider is.
+IDEM_PROVIDER_URL is the address of the provider.
 """
 
 import json
@@ -19,7 +19,7 @@ CARD = {"currency": "eur", "payment_method": "pm_card_visa", "payment_method_typ
 
 
 def client(key="sk_test_official", retries=0):
-    """A client whose only difference from the usual is where it calls."""
+    """A client that differs from the usual one in its address only."""
     made = stripe.StripeClient(key, base_addresses={"api": URL}, max_network_retries=retries)
     return made.v1
 
@@ -32,7 +32,7 @@ def holds(name):
 
 
 def refused(kind, call):
-    """What the call raises, which must be of this kind."""
+    """Returns the exception of the call, which must have this type."""
     try:
         call()
     except kind as error:
@@ -42,7 +42,7 @@ def refused(kind, call):
 
 
 def ask(method, path, body=None):
-    """What is not part of the protocol: /_faults and /_webhooks."""
+    """Calls a route that Stripe does not have: /_faults or /_webhooks."""
     data = None if body is None else json.dumps(body).encode()
     with urllib.request.urlopen(urllib.request.Request(URL + path, data=data, method=method)) as answer:
         return json.load(answer)

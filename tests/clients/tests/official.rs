@@ -5,7 +5,8 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The official libraries against a provider of their own. `./dev clients` installs them, and says where they are.
+//! Runs Stripe's libraries against a provider with its own database. `./dev clients` installs the libraries and sets the
+//! variables that name them.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -14,7 +15,7 @@ use harness::{Launch, Part, Program};
 use testkit::{TestDatabase, given};
 use tokio::process::Command;
 
-/// What both scripts check, in their order.
+/// The checks of both scripts, in order.
 const CHECKS: [&str; 10] = [
     "charge",
     "steps",
@@ -28,7 +29,7 @@ const CHECKS: [&str; 10] = [
     "webhook",
 ];
 
-/// Runs a script against a provider with books of its own, and wants every check of it.
+/// Runs a script against a provider with its own database, and fails unless every check was made.
 async fn drives(script: &mut Command) {
     let database = TestDatabase::plain().await;
     let settings = [

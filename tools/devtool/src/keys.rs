@@ -1,5 +1,5 @@
-//! The development signing key: services trust its JWKS file as they would an identity provider's, so
-//! nothing in them is special to development.
+//! The development signing key and its JWKS file. Services trust the file like the key set of an identity provider, so
+//! they need no code for development.
 
 use crate::Result;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -14,14 +14,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A key that can sign, and the public half that others verify with.
+/// A private key that signs, and the public key that verifies.
 pub(crate) struct SigningKey {
     pub(crate) private: EncodingKey,
     pub(crate) public: Jwk,
 }
 
 impl SigningKey {
-    /// The key's name: its RFC 7638 thumbprint, so that the same key always has the same name.
+    /// The key id: the RFC 7638 thumbprint, so that a key always has the same id.
     pub(crate) fn id(&self) -> Option<String> {
         self.public.common.key_id.clone()
     }
@@ -35,7 +35,7 @@ impl SigningKey {
     }
 }
 
-/// Makes `signing-key.pem` unless it is there, and `jwks.json` from it.
+/// Makes `signing-key.pem` unless it exists, and writes `jwks.json` from it.
 pub(crate) fn make(dir: &Path) -> Result<SigningKey> {
     fs::create_dir_all(dir).map_err(|error| format!("cannot create {}: {error}", dir.display()))?;
     if !pem_path(dir).exists() {
@@ -63,14 +63,14 @@ fn pem_path(dir: &Path) -> PathBuf {
     dir.join("signing-key.pem")
 }
 
-/// A fresh Ed25519 key as PKCS #8. Any 32 bytes are such a key; RFC 8410 fixes what stands before them.
+/// A new Ed25519 key as PKCS #8. Any 32 bytes are a private key; RFC 8410 fixes the header before them.
 fn new_pem() -> String {
     const HEADER: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
     let der = [&HEADER[..], &rand::random::<[u8; 32]>()].concat();
     format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der))
 }
 
-/// Writes aside and renames, so that a reader sees a whole file or none.
+/// Writes a temporary file and renames it, so that a reader sees the complete file or none.
 fn write(path: &Path, mode: u32, content: &[u8]) -> Result<()> {
     let aside = path.with_extension("new");
     fs::OpenOptions::new()

@@ -9,7 +9,7 @@ mod wait;
 use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-/// A failure is a sentence for the person at the terminal.
+/// An error is a sentence for the person at the terminal.
 type Result<T> = std::result::Result<T, String>;
 
 /// What ./dev needs beyond shell.
@@ -22,11 +22,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make the development signing key, unless it is there, and its JWKS
+    /// Make the development signing key, unless it exists, and its JWKS
     Keys {
         /// Folder of `signing-key.pem` and `jwks.json`
         dir: PathBuf,
-        /// Then stay until told to end: a container in which tokens can be asked for
+        /// Then wait for SIGTERM, as the program of a container in which tokens are made
         #[arg(long)]
         stay: bool,
     },
@@ -36,9 +36,9 @@ enum Command {
         #[arg(long, env = "IDEM_KEYS")]
         keys: PathBuf,
         #[command(flatten)]
-        wish: token::CommandRequest,
+        request: token::TokenRequest,
     },
-    /// Make databases with their owner and service roles, unless they are there
+    /// Make databases with their owner and service roles, unless they exist
     Databases {
         /// URL of a superuser
         admin_url: String,
@@ -50,7 +50,7 @@ enum Command {
     WaitPostgres {
         /// URL to connect with
         url: String,
-        /// Seconds to wait at most
+        /// The longest wait, in seconds
         #[arg(long, default_value = "60", value_parser = seconds)]
         timeout: Duration,
     },
@@ -58,7 +58,7 @@ enum Command {
     WaitKafka {
         /// Bootstrap servers, separated by commas
         brokers: String,
-        /// Seconds to wait at most
+        /// The longest wait, in seconds
         #[arg(long, default_value = "60", value_parser = seconds)]
         timeout: Duration,
     },
@@ -66,7 +66,7 @@ enum Command {
     Topics {
         /// Bootstrap servers, separated by commas
         brokers: String,
-        /// Only topics whose names begin so
+        /// Only topics with this prefix
         #[arg(long, default_value = "")]
         prefix: String,
     },
@@ -84,8 +84,8 @@ async fn main() -> ExitCode {
             Ok(_) if stay => std::future::pending().await, // SIGTERM ends it
             made => made.map(drop),
         },
-        Command::Token { keys, wish } => {
-            keys::read(&keys).and_then(|key| key.sign(&wish)).map(|token| println!("{token}"))
+        Command::Token { keys, request } => {
+            keys::read(&keys).and_then(|key| key.sign(&request)).map(|token| println!("{token}"))
         }
         Command::Databases { admin_url, names } => databases::make(&admin_url, &names).await,
         Command::WaitPostgres { url, timeout } => wait::postgres(&url, timeout).await,

@@ -1,5 +1,4 @@
-//! One bearer token, as an identity provider would issue it: so that people and tests can be any tenant and
-//! client they like.
+//! Signs one bearer token, as an identity provider would issue it, for any tenant and client.
 
 use crate::{Result, keys::SigningKey};
 use clap::Args;
@@ -9,19 +8,19 @@ use serde::Serialize;
 const ALL_SCOPES: &str =
     "orders:read orders:write payments:read payments:write payments:refund inventory:read inventory:write";
 
-/// What the token shall say.
+/// The claims of the token.
 #[derive(Args)]
-pub(crate) struct CommandRequest {
-    /// Whose data
+pub(crate) struct TokenRequest {
+    /// The tenant
     #[arg(long, default_value = "demo", value_parser = name)]
     tenant: String,
-    /// Who acts
+    /// The client
     #[arg(long, default_value = "dev", value_parser = name)]
     client: String,
-    /// What for, separated by spaces
+    /// The scopes, separated by spaces
     #[arg(long, default_value = ALL_SCOPES)]
     scopes: String,
-    /// Seconds from now; a negative number gives an expired token
+    /// Life in seconds; a negative number gives an expired token
     #[arg(long, default_value_t = 3600, allow_negative_numbers = true)]
     ttl: i64,
 }
@@ -39,17 +38,17 @@ struct Claims<'a> {
 }
 
 impl SigningKey {
-    /// Signs a token with the claims wished for.
-    pub(crate) fn sign(&self, wish: &CommandRequest) -> Result<String> {
+    /// Signs a token with these claims.
+    pub(crate) fn sign(&self, request: &TokenRequest) -> Result<String> {
         let now = i64::try_from(jsonwebtoken::get_current_timestamp()).unwrap_or(i64::MAX);
-        let exp = now.saturating_add(wish.ttl);
-        let issued = now.min(exp); // an expired token was valid once
+        let exp = now.saturating_add(request.ttl);
+        let issued = now.min(exp); // an expired token was issued before it expired
         let claims = Claims {
             iss: "idem-dev",
             aud: "idem",
-            sub: &wish.client,
-            tenant: &wish.tenant,
-            scope: &wish.scopes,
+            sub: &request.client,
+            tenant: &request.tenant,
+            scope: &request.scopes,
             iat: issued,
             nbf: issued,
             exp,
@@ -60,7 +59,7 @@ impl SigningKey {
     }
 }
 
-/// Tenants and clients are 1 to 64 characters `[A-Za-z0-9._-]`: services accept nothing else.
+/// Services accept tenants and clients of 1 to 64 characters `[A-Za-z0-9._-]`.
 fn name(text: &str) -> Result<String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if (1..=64).contains(&text.len()) && text.chars().all(allowed) {
@@ -81,14 +80,14 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        wish: CommandRequest,
+        request: TokenRequest,
     }
 
-    /// Signs as the command line would, and verifies as a service does: with the JWKS file alone.
+    /// Signs as the command line does, and verifies as a service does, with the JWKS file.
     fn issue(arguments: &[&str]) -> jsonwebtoken::errors::Result<Value> {
         let dir = std::env::temp_dir().join(format!("idem-token-{}", uuid::Uuid::now_v7()));
         let line = Line::try_parse_from([&["token"], arguments].concat()).unwrap();
-        let token = keys::make(&dir).unwrap().sign(&line.wish).unwrap();
+        let token = keys::make(&dir).unwrap().sign(&line.request).unwrap();
         let jwks: JwkSet = serde_json::from_slice(&std::fs::read(dir.join("jwks.json")).unwrap()).unwrap();
         std::fs::remove_dir_all(&dir).unwrap();
 
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_says_what_was_wished_for() {
+    fn a_token_has_the_requested_claims() {
         let claims = issue(&["--tenant", "acme", "--client", "till-7", "--scopes", "orders:read"]).unwrap();
         assert_eq!(claims["tenant"], "acme");
         assert_eq!(claims["sub"], "till-7");

@@ -1,4 +1,4 @@
-//! Waiting by asking: a server is ready when it answers what its clients ask, not when its log says so.
+//! Waits until a server answers a request. A line in its log could come too early.
 
 use crate::Result;
 use diesel_async::{AsyncConnection, AsyncPgConnection};
@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits until a connection is accepted; reports the last refusal after `timeout`.
+/// Waits until a connection is accepted; after `timeout`, returns the last error.
 pub(crate) async fn postgres(url: &str, timeout: Duration) -> Result<()> {
     let deadline = Instant::now() + timeout;
     loop {
         let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
-        let refusal = match tokio::time::timeout(left, AsyncPgConnection::establish(url)).await {
+        let last_error = match tokio::time::timeout(left, AsyncPgConnection::establish(url)).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "no answer".to_owned(),
         };
         if Instant::now() + PAUSE >= deadline {
-            return Err(format!("PostgreSQL is not ready after {timeout:?}: {refusal}"));
+            return Err(format!("PostgreSQL is not ready after {timeout:?}: {last_error}"));
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -38,13 +38,13 @@ pub(crate) fn kafka(brokers: &str, timeout: Duration) -> Result<()> {
     let deadline = Instant::now() + timeout;
     loop {
         let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
-        let refusal = match client.fetch_metadata(None, left) {
+        let last_error = match client.fetch_metadata(None, left) {
             Ok(metadata) if !metadata.brokers().is_empty() => return Ok(()),
             Ok(_) => "no broker has registered yet".to_owned(),
             Err(error) => error.to_string(),
         };
         if Instant::now() + PAUSE >= deadline {
-            return Err(format!("Kafka at {brokers} is not ready after {timeout:?}: {refusal}"));
+            return Err(format!("Kafka at {brokers} is not ready after {timeout:?}: {last_error}"));
         }
         std::thread::sleep(PAUSE);
     }

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The instruments measure what they say.
+//! `RoundTrips` counts right.
 
 use database::functions::clock_timestamp;
 use database::{Database, Settings};
@@ -21,7 +21,7 @@ async fn what_travels_together_is_one_round_trip_and_what_waits_is_many() {
     let through = Database::new(&Settings::new(url), Handle::current()).unwrap();
     let mut tx = through.begin().await.unwrap();
     let ask = || diesel::select(clock_timestamp());
-    // The first one is prepared; all later ones are what a warm service sends.
+    // The first execution also prepares the statement. Later ones are what a warm service sends.
     ask().execute(&mut tx).await.unwrap();
 
     let ((), waited) = counter

@@ -1,4 +1,4 @@
-//! Databases with two roles each, from the start: one owns and migrates, the other works and owns nothing.
+//! Makes databases with two roles each: the owner migrates; the service role reads and writes, and owns nothing.
 
 use crate::Result;
 use diesel::{
@@ -7,10 +7,10 @@ use diesel::{
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 
-/// The group that migrations grant to by name, whatever the database.
+/// The group of every service role. Migrations grant rights to it by name.
 const GROUP: &str = "idem_service";
 
-/// Makes each database with its roles `NAME_owner` and `NAME_service`. What is there already stays as it is.
+/// Makes each database with its roles `NAME_owner` and `NAME_service`. Existing roles and databases are unchanged.
 pub(crate) async fn make(admin_url: &str, names: &[String]) -> Result<()> {
     let mut admin = AsyncPgConnection::establish(admin_url)
         .await
@@ -19,7 +19,7 @@ pub(crate) async fn make(admin_url: &str, names: &[String]) -> Result<()> {
 }
 
 async fn make_all(admin: &mut AsyncPgConnection, names: &[String]) -> QueryResult<()> {
-    // Two scripts may share a server, and CREATE … has no IF NOT EXISTS. The lock ends with the connection.
+    // Two scripts may use one server, and CREATE ROLE has no IF NOT EXISTS. The lock ends with the connection.
     admin.batch_execute("SELECT pg_advisory_lock(hashtext('devtool databases'))").await?;
     make_role(admin, GROUP, Login::No).await?;
     for name in names {
@@ -37,7 +37,7 @@ async fn make_one(admin: &mut AsyncPgConnection, database: &str) -> QueryResult<
     if !exists(admin, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).await? {
         execute(admin, "CREATE DATABASE %I OWNER %I", database, &owner).await?;
     }
-    // Everybody may connect to a new database: PostgreSQL's default, and not ours.
+    // By default every role may connect to a new database.
     execute(admin, "REVOKE ALL ON DATABASE %I FROM PUBLIC", database, "").await?;
     execute(admin, "GRANT CONNECT ON DATABASE %I TO %I", database, &service).await
 }
@@ -47,7 +47,7 @@ enum Login {
     No,
 }
 
-/// In development a role's password is its name.
+/// In development the password of a role is its name.
 async fn make_role(admin: &mut AsyncPgConnection, role: &str, login: Login) -> QueryResult<()> {
     if exists(admin, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", role).await? {
         return Ok(());
@@ -68,8 +68,8 @@ async fn exists(admin: &mut AsyncPgConnection, query: &str, name: &str) -> Query
     Ok(answer.exists)
 }
 
-/// Statements about roles and databases take no parameters: `PostgreSQL` itself puts the names in and quotes
-/// them, and what it returns is run as it is.
+/// Executes a statement about roles or databases. Such statements take no parameters, so `PostgreSQL` first formats the
+/// statement and quotes the names.
 async fn execute(
     admin: &mut AsyncPgConnection,
     template: &str,

@@ -1,9 +1,9 @@
-//! Against a real server: `./dev test` names it.
+//! Tests with a real PostgreSQL; `./dev test` names it.
 
 use super::*;
 use diesel::ConnectionResult;
 
-/// A database of this test's own, and the two roles of it; removed at the end.
+/// A database of one test with its two roles; removed at the end.
 struct Fixture {
     admin_url: String,
     name: String,

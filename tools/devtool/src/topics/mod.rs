@@ -1,4 +1,4 @@
-//! What stands on the topics and how far each consumer group has come: the first question when an order waits.
+//! Prints the topics and the position of each consumer group: the first thing to look at when an order does not proceed.
 
 use crate::Result;
 use rdkafka::{
@@ -13,7 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 struct Topic {
     name: String,
-    /// First and next offset of each partition.
+    /// The first and the next offset of each partition.
     watermarks: Vec<(i64, i64)>,
 }
 
@@ -30,7 +30,7 @@ impl Topic {
     }
 }
 
-/// Prints one line per topic, and under it one for each group that has committed there.
+/// Prints one line per topic, and below it one line for each group that has committed offsets.
 pub(crate) fn print(brokers: &str, prefix: &str) -> Result<()> {
     let lines =
         report(brokers, prefix).map_err(|error| format!("cannot read the topics at {brokers}: {error}"))?;
@@ -55,7 +55,7 @@ fn report(brokers: &str, prefix: &str) -> KafkaResult<Vec<String>> {
     for topic in topics(&client, prefix)? {
         lines.push(topic.line());
         for (name, group) in &groups {
-            lines.extend(place(group, &topic)?.map(|place| format!("    group {name}: {place}")));
+            lines.extend(position(group, &topic)?.map(|position| format!("    group {name}: {position}")));
         }
     }
     if lines.is_empty() {
@@ -88,14 +88,14 @@ fn topics(client: &BaseConsumer, prefix: &str) -> KafkaResult<Vec<Topic>> {
     Ok(topics)
 }
 
-/// A group's committed offsets and lag on a topic; nothing if it never committed there.
-fn place(group: &BaseConsumer, topic: &Topic) -> KafkaResult<Option<String>> {
-    let mut asked = TopicPartitionList::new();
+/// The committed offsets and the lag of a group on a topic; `None` if the group has committed none.
+fn position(group: &BaseConsumer, topic: &Topic) -> KafkaResult<Option<String>> {
+    let mut partitions = TopicPartitionList::new();
     for partition in (0..).take(topic.watermarks.len()) {
-        asked.add_partition(&topic.name, partition);
+        partitions.add_partition(&topic.name, partition);
     }
-    let answer = group.committed_offsets(asked, TIMEOUT)?;
-    let committed: Vec<Option<i64>> = answer
+    let response = group.committed_offsets(partitions, TIMEOUT)?;
+    let committed: Vec<Option<i64>> = response
         .elements()
         .iter()
         .map(|element| match element.offset() {

@@ -1,4 +1,4 @@
-//! Against a real broker: `./dev test` names it.
+//! Tests with a real broker; `./dev test` names it.
 
 use super::*;
 use rdkafka::{
@@ -8,7 +8,7 @@ use rdkafka::{
 };
 
 #[tokio::test]
-async fn a_topic_shows_its_messages_and_each_group_its_place() {
+async fn a_topic_shows_its_messages_and_each_group_its_position() {
     let brokers = std::env::var("IDEM_KAFKA_BROKERS").expect("IDEM_KAFKA_BROKERS is set by ./dev test");
     let prefix = format!("devtool-{}.", uuid::Uuid::now_v7().simple());
     let (topic, group) = (format!("{prefix}events"), format!("{prefix}readers"));
@@ -31,7 +31,7 @@ async fn a_topic_shows_its_messages_and_each_group_its_place() {
     );
 }
 
-/// Writes so many messages to each partition.
+/// Writes these numbers of messages to the partitions.
 fn write(brokers: &str, topic: &str, counts: [usize; 2]) {
     let producer: BaseProducer = ClientConfig::new().set("bootstrap.servers", brokers).create().unwrap();
     for (partition, count) in (0..).zip(counts) {
@@ -43,9 +43,9 @@ fn write(brokers: &str, topic: &str, counts: [usize; 2]) {
     producer.flush(TIMEOUT).unwrap();
 }
 
-/// Commits an offset of partition 0 alone.
+/// Commits an offset of partition 0 only.
 fn commit(brokers: &str, topic: &str, group: &str, offset: i64) {
-    let mut place = TopicPartitionList::new();
-    place.add_partition_offset(topic, 0, Offset::Offset(offset)).unwrap();
-    connect(brokers, group).unwrap().commit(&place, CommitMode::Sync).unwrap();
+    let mut position = TopicPartitionList::new();
+    position.add_partition_offset(topic, 0, Offset::Offset(offset)).unwrap();
+    connect(brokers, group).unwrap().commit(&position, CommitMode::Sync).unwrap();
 }
