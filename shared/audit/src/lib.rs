@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod operator;
-mod rows;
+mod store;
 
 use std::fmt::Display;
 
@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 pub use operator::Operator;
 
-/// Whose data it is where it is not one tenant's alone: no tenant can have this name.
+/// The tenant of facts that concern several tenants. It is not a valid tenant name.
 const NO_TENANT: &str = "@system";
 
-/// Who did what to whom.
+/// Who did what to which subject.
 #[must_use = "a fact is recorded by audit::record"]
 #[derive(Debug, Clone)]
 pub struct Fact {
@@ -30,7 +30,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// `caller` did `action` (for instance `order.place`) to a subject; `operation` is the accepted intent.
+    /// `caller` did `action`, such as `order.place`, to a subject. `operation` is the accepted command.
     pub fn new(
         caller: &Caller,
         operation: OperationId,
@@ -50,8 +50,8 @@ impl Fact {
         }
     }
 
-    /// An operator did `action` by hand, to a subject of this tenant or of no tenant alone. The reason stands in the
-    /// details; the operation is the command itself.
+    /// An operator did `action` to a subject of this tenant, or of several tenants if `tenant` is `None`. The details hold
+    /// the reason. The operation gets a new id.
     pub fn by_operator(
         operator: &Operator,
         tenant: Option<&TenantId>,
@@ -71,7 +71,7 @@ impl Fact {
         }
     }
 
-    /// What else an auditor wants to know: the members of an object. No secrets, no card data.
+    /// Adds the members of this object to the details. No secrets, no card data.
     pub fn with(mut self, details: Value) -> Self {
         if let Value::Object(members) = details {
             self.details.extend(members);
@@ -80,7 +80,7 @@ impl Fact {
     }
 }
 
-/// Records the fact with the other effects of its unit of work.
+/// Records the fact in the transaction of its effects.
 pub fn record(unit: &mut impl UnitOfWork, fact: Fact) {
     unit.buffer(fact);
 }

@@ -1,37 +1,37 @@
-//! People at the command line: who changes by hand what services do by themselves says who they are, and why.
+//! `Operator`: the name and the reason that every operators' command with an effect requires.
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use contracts::ClientId;
 
-/// Who gives a command, and why: the arguments of every operators' command that has an effect.
+/// Who runs a command, and why.
 #[derive(Debug, Clone, Args)]
 pub struct Operator {
-    /// Who gives the command; the audit calls them @operator:NAME
+    /// Who runs the command; the audit shows @operator:NAME
     #[arg(long = "by", value_name = "NAME", value_parser = name)]
     name: ClientId,
-    /// Why; it stands in the audit
+    /// Why; the audit shows it
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     reason: String,
 }
 
 impl Operator {
-    /// Who gives the command, and why, where a command has arguments of its own for that.
+    /// Name and reason, for a command with arguments of its own.
     pub fn new(name: ClientId, reason: impl Into<String>) -> Self {
         Self { name, reason: reason.into() }
     }
 
-    /// What stands as a fact's actor: no client can have such a name.
+    /// The actor of the fact. It is not a valid client name.
     pub fn actor(&self) -> String {
         format!("@operator:{}", self.name)
     }
 
-    /// Why, in their own words.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 }
 
 fn name(text: &str) -> Result<ClientId, &'static str> {
-    text.parse().map_err(|_| "a name is 1 to 64 characters of A-Z a-z 0-9 . _ -")
+    text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }

@@ -1,4 +1,4 @@
-//! The real thing, for tests and the demo.
+//! Crash points as they are built for tests and the demo.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use crate::Refused;
 
-/// Every place there is; the README says where each stands.
+/// The names of all crash points; the README lists their places.
 pub const NAMES: [&str; 26] = [
     "execute.key_claimed",
     "execute.command_done",
@@ -37,13 +37,13 @@ pub const NAMES: [&str; 26] = [
     "shutdown.draining",
 ];
 
-/// What marks a name in a program's bytes, so that a look at the file tells whether it can be crashed.
+/// The prefix of each name in the program's bytes. A search for it shows whether a program has crash points.
 const MARK: &str = "idem-crash-point:";
 
 static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
 static HITS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a place has this name.
+/// Reports whether a crash point has this name.
 pub const fn is_known(name: &str) -> bool {
     let mut at = 0;
     while at < NAMES.len() {
@@ -66,13 +66,13 @@ const fn equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len()
 }
 
-/// Ends the process if `IDEM_CRASH` names this place and this is the hit it asks for. Called by [`reach!`](crate::reach).
+/// Ends the process if `IDEM_CRASH` names this crash point and this is the requested hit. Called by [`reach!`](crate::reach).
 pub fn reached(marked: &str) {
     let Some(plan) = PLAN.get_or_init(Plan::from_environment) else { return };
     if marked.strip_prefix(MARK) == Some(plan.name.as_str())
         && HITS.fetch_add(1, Ordering::SeqCst) + 1 == plan.hit
     {
-        // SIGKILL, not exit or panic: nothing gets the chance to tidy up.
+        // SIGKILL, not exit or panic, so that no destructor or flush runs. On an error the process parks below.
         let _ = kill_process(getpid(), Signal::KILL);
         loop {
             std::thread::park();
@@ -80,7 +80,7 @@ pub fn reached(marked: &str) {
     }
 }
 
-/// Where to end, and at which time of passing.
+/// The crash point and the hit at which the process ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     name: String,
@@ -88,7 +88,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What was refused at the start does not matter any more: see [`check`](crate::check).
+    /// An unusable value counts as none here, because [`check`](crate::check) has refused it at the start.
     fn from_environment() -> Option<Self> {
         std::env::var("IDEM_CRASH").ok().and_then(|text| Self::read(&text).ok())
     }
@@ -101,7 +101,10 @@ impl Plan {
             (true, Some(hit)) => Ok(Self { name: name.to_owned(), hit }),
             _ => Err(Refused::new(
                 text,
-                &format!("it must be one of {}, then perhaps a colon and which hit, from 1", NAMES.join(" ")),
+                &format!(
+                    "it must be one of {}, optionally followed by a colon and the number of the hit, from 1",
+                    NAMES.join(" ")
+                ),
             )),
         }
     }

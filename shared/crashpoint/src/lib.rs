@@ -8,8 +8,7 @@ mod refused;
 pub use enabled::{NAMES, is_known, reached};
 pub use refused::Refused;
 
-/// A place where a test may end the process: `crashpoint::reach!("execute.after_commit")`. A name that is not in [`NAMES`] does not
-/// compile.
+/// Marks a crash point: `crashpoint::reach!("execute.after_commit")`. A name that is not in [`NAMES`] does not compile.
 #[cfg(feature = "enabled")]
 #[macro_export]
 macro_rules! reach {
@@ -19,31 +18,31 @@ macro_rules! reach {
     }};
 }
 
-/// Nothing, not even the name: this program was built without crash points.
+/// Expands to nothing, so a program without crash points does not contain their names.
 #[cfg(not(feature = "enabled"))]
 #[macro_export]
 macro_rules! reach {
     ($name:literal) => {};
 }
 
-/// Whether `IDEM_CRASH` can be obeyed: to be asked when the program starts, because one that is armed for a place
-/// that it never reaches looks like one that survived.
+/// Checks `IDEM_CRASH` when the program starts. Otherwise a program with a misspelled crash point would look like one that
+/// survived it.
 ///
 /// # Errors
-/// It is set, and names no place, or this program was built without any.
+/// The variable is set, and names no crash point or the program was built without crash points.
 pub fn check() -> Result<(), Refused> {
     match std::env::var("IDEM_CRASH") {
-        Ok(text) if !text.is_empty() => understand(&text),
+        Ok(text) if !text.is_empty() => check_text(&text),
         _ => Ok(()),
     }
 }
 
 #[cfg(feature = "enabled")]
-fn understand(text: &str) -> Result<(), Refused> {
+fn check_text(text: &str) -> Result<(), Refused> {
     enabled::Plan::read(text).map(drop)
 }
 
 #[cfg(not(feature = "enabled"))]
-fn understand(text: &str) -> Result<(), Refused> {
+fn check_text(text: &str) -> Result<(), Refused> {
     Err(Refused::new(text, "this program was built without crash points: unset it"))
 }

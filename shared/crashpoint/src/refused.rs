@@ -1,8 +1,8 @@
-//! An `IDEM_CRASH` that cannot be obeyed.
+//! `Refused`: the error of an unusable `IDEM_CRASH`.
 
 use std::fmt;
 
-/// What it says, and what to do about it.
+/// The value of the variable, and why it is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused(String);
 

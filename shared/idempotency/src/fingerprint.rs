@@ -1,24 +1,25 @@
-//! Tells whether a key came back with the request that it was first used for: a key names one intent, and answering
-//! another request with the first one's receipt would be worse than refusing it.
+//! `Fingerprint`: identifies the content of a request. It shows whether a key was sent again with the same request.
+//! Otherwise a different request would get the response of the first one.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// What makes two requests the same request. What changes between retries (trace context, date, token) is left out.
+/// The parts of a request that must be equal in a retry. Parts that change between retries (trace context, date, token)
+/// are left out.
 #[derive(Debug, Clone, Copy)]
 pub struct FingerprintInput<'a> {
     /// In upper case, as on the request line.
     pub method: &'a str,
-    /// As mounted, for instance `/v1/orders/{id}/cancel`.
+    /// The route's template, such as `/v1/orders/{id}/cancel`.
     pub route_template: &'a str,
     /// Names and decoded values, in the template's order.
     pub path_parameters: &'a [(&'a str, &'a str)],
-    /// Decoded names and values, in any order. Values of one name keep theirs: `a=1&a=2` is not `a=2&a=1`.
+    /// Decoded names and values. The order of names does not matter; the order of values of one name does.
     pub query: &'a [(&'a str, &'a str)],
-    /// The `Content-Type`, or "" without one. Parameters such as `charset`, and letter case, make no difference.
+    /// The `Content-Type`, or "" without one. Parameters such as `charset` and letter case are ignored.
     pub media_type: &'a str,
-    /// The client that asks.
+    /// The client that sends the request.
     pub actor: &'a str,
     /// The body in canonical form (see [`crate::canonicalise`]); empty if there is none.
     pub body: &'a [u8],
@@ -26,11 +27,11 @@ pub struct FingerprintInput<'a> {
 
 /// SHA-256 of a request, and the version of the algorithm that made it.
 ///
-/// Stored beside each key. A version stands for its algorithm for ever: when another is added, the stored one is
-/// recomputed for comparison, or retries that span a deployment would be refused.
+/// It is stored with each key. A version names its algorithm for ever. With a new version, the stored version's algorithm
+/// must stay, so that retries across a deployment match.
 ///
-/// Comparison need not take constant time: both sides come from the caller's own requests, and whoever could forge a
-/// match by timing already holds the credentials that the record is scoped to.
+/// The comparison need not take constant time. Both sides come from the same caller's requests, so an attacker would need
+/// the caller's credentials first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     version: u16,
@@ -50,7 +51,7 @@ impl Fingerprint {
     pub fn of(request: &FingerprintInput<'_>) -> Self {
         let mut query = request.query.to_vec();
         query.sort_by_key(|(name, _)| *name); // stable: values of one name keep their order
-        let essence = request.media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let essence = request.media_type.split_once(';').map_or(request.media_type, |(essence, _)| essence);
 
         let mut parts = Parts::default();
         parts.add(b"idem-fingerprint-v1");
@@ -58,30 +59,25 @@ impl Fingerprint {
         parts.add(request.route_template.as_bytes());
         parts.add_pairs(request.path_parameters);
         parts.add_pairs(&query);
-        parts.add(essence.as_bytes());
+        parts.add(essence.trim().to_ascii_lowercase().as_bytes());
         parts.add(request.actor.as_bytes());
         parts.add(request.body);
         Self { version: Self::VERSION, digest: parts.0.finalize().into() }
     }
 
-    /// A fingerprint read back from its record; `None` unless `digest` has 32 bytes.
-    pub fn from_stored(version: u16, digest: &[u8]) -> Option<Self> {
-        Some(Self { version, digest: digest.try_into().ok()? })
-    }
-
-    /// Which algorithm made it.
+    /// The version of the algorithm.
     pub const fn version(&self) -> u16 {
         self.version
     }
 
-    /// The digest, as it is stored.
+    /// The digest, as stored.
     pub const fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 }
 
 impl fmt::Debug for Fingerprint {
-    /// The version and a few digits: enough to tell two apart in a log.
+    /// Prints the version and a few digits, which distinguish fingerprints in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Fingerprint(v{} ", self.version)?;
         self.digest.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))?;
@@ -89,7 +85,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Framed parts: with each length in front, no byte can move from one part to its neighbour unseen.
+/// Parts with their lengths, so that two different lists of parts never have the same bytes.
 #[derive(Default)]
 struct Parts(Sha256);
 
@@ -201,13 +197,5 @@ mod tests {
         for (at, one) in framed.iter().enumerate() {
             assert!(!framed[at + 1..].contains(one), "number {at} has a twin");
         }
-    }
-
-    #[test]
-    fn a_stored_fingerprint_is_the_same_fingerprint() {
-        let fresh = of(CANCEL);
-        assert_eq!(Fingerprint::from_stored(fresh.version(), fresh.digest()), Some(fresh));
-        assert_ne!(Fingerprint::from_stored(fresh.version() + 1, fresh.digest()), Some(fresh));
-        assert_eq!(Fingerprint::from_stored(1, &fresh.digest()[1..]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! A place in the document: the few moves that the grammar needs, none of which can leave the input.
+//! `Cursor`: a position in the document, with the moves that the grammar needs. No move leaves the input.
 
 use super::error::{JsonErrorKind, ReadError};
 
@@ -12,7 +12,7 @@ impl<'a> Cursor<'a> {
         Self { input, at: 0 }
     }
 
-    /// Bytes already read.
+    /// The number of bytes read.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
         there
     }
 
-    /// Reads all bytes that belong.
+    /// Reads bytes as long as `belongs` holds.
     pub(super) fn run(&mut self, belongs: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = self.rest();
         let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
@@ -52,12 +52,12 @@ impl<'a> Cursor<'a> {
         self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     }
 
-    /// A fault at this place.
+    /// An error at this position.
     pub(super) fn error(&self, what: JsonErrorKind) -> ReadError {
         ReadError::at(self.at, what)
     }
 
-    /// The fault of a byte, or an end, that the grammar does not allow here.
+    /// The error of a byte, or of the end, that the grammar does not allow here.
     pub(super) fn expected(&self, what: &'static str) -> ReadError {
         self.error(match self.peek() {
             Some(_) => JsonErrorKind::Expected(what),

@@ -1,9 +1,9 @@
-//! Numbers as what they say, digit for digit: no floating point, so that no two amounts are ever one.
+//! `Decimal`: a number by its decimal digits. Without floating point, different amounts stay different.
 
 use super::cursor::Cursor;
 use super::error::{JsonErrorKind, ReadError};
 
-/// How many significant digits a number may have, zeros at both ends not counted.
+/// The largest number of significant digits, without the zeros at both ends.
 pub(super) const MAX_DIGITS: usize = 64;
 /// The largest exponent, either way, of a number written as d.ddd × 10^exponent.
 pub(super) const MAX_EXPONENT: i64 = 400;
@@ -16,7 +16,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads the number whose first byte comes next. A long spelling costs time, never memory.
+    /// Reads a number. A long spelling takes time, but no memory.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, ReadError> {
         let start = cursor.offset();
         let negative = cursor.eat(b"-");
@@ -39,8 +39,7 @@ impl Decimal {
         Ok(Self { negative, digits, point })
     }
 
-    /// Writes the number as ECMAScript, and so RFC 8785, writes one: plainly from 10^-6 up to 10^21, else with an
-    /// exponent. One number is always written the same way, whichever way it was spelled.
+    /// Writes the number as ECMAScript and RFC 8785 do: plain from 10^-6 up to 10^21, otherwise with an exponent.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         if self.negative {
             out.push(b'-');
@@ -84,8 +83,8 @@ fn read_digits<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], ReadError> {
     }
 }
 
-/// Reads the exponent, if there is one. Where it is far outside the range it stops growing: no fraction is long
-/// enough to bring it back.
+/// Reads the exponent, if there is one. Far outside the range it saturates, because no fraction is long enough to bring it
+/// back.
 fn read_exponent(cursor: &mut Cursor<'_>) -> Result<i64, ReadError> {
     const FAR: i64 = i64::MAX / 4;
     if !(cursor.eat(b"e") || cursor.eat(b"E")) {
@@ -101,14 +100,15 @@ fn read_exponent(cursor: &mut Cursor<'_>) -> Result<i64, ReadError> {
     Ok(if negative { -size } else { size })
 }
 
-/// The digits without the zeros at both ends, and where the point stands as seen from the first of them; `None` if
-/// they are more than [`MAX_DIGITS`].
+/// The digits without the zeros at both ends, and the position of the point relative to the first of them; `None` if there
+/// are more than [`MAX_DIGITS`].
 fn significant(integer: &[u8], fraction: &[u8]) -> Option<(Vec<u8>, i64)> {
     let mut digits = Vec::new();
     let mut point = 0;
-    let mut zeros = 0; // behind the last digit: they count only once another digit follows
-    let places = integer.iter().map(|digit| (digit, true)).chain(fraction.iter().map(|digit| (digit, false)));
-    for (&digit, before_point) in places {
+    let mut zeros = 0; // after the last digit; significant only if another digit follows
+    let positions =
+        integer.iter().map(|digit| (digit, true)).chain(fraction.iter().map(|digit| (digit, false)));
+    for (&digit, before_point) in positions {
         if digit != b'0' {
             if digits.len() + zeros + 1 > MAX_DIGITS {
                 return None;

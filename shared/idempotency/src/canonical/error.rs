@@ -1,15 +1,15 @@
-//! What is wrong with a document, and where, in the terms of whoever wrote it.
+//! `JsonError`: the first error of a document, with its position in the terms of the document's author.
 
 use super::decimal::{MAX_DIGITS, MAX_EXPONENT};
 
-/// The first fault of a document.
+/// The first error of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct JsonError {
     /// RFC 6901 pointer to the innermost value that was being read, or to the member that is a duplicate; "" is the
     /// whole document. It repeats names from the document.
     pub pointer: String,
-    /// Bytes before the fault.
+    /// The number of bytes before the error.
     pub offset: usize,
     /// Line, from 1; `\n` ends a line.
     pub line: usize,
@@ -19,31 +19,31 @@ pub struct JsonError {
     pub what: JsonErrorKind,
 }
 
-/// What can be wrong with a document; the text says how to mend it.
+/// The kinds of errors; the text says what to send instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonErrorKind {
-    /// No value at all.
+    /// The document has no value.
     #[error("the document is empty; send one JSON value")]
     Empty,
     /// U+FEFF in front.
     #[error("the document starts with a byte order mark; send UTF-8 without one")]
     ByteOrderMark,
-    /// A value, then something else.
+    /// Text follows the value.
     #[error("something follows the value; send one JSON value only")]
     TrailingBytes,
-    /// Another byte than the grammar allows here.
+    /// The grammar does not allow this byte here.
     #[error("expected {0}")]
     Expected(&'static str),
-    /// The document was cut off.
+    /// The document is incomplete.
     #[error("the document ends where it needs {0}")]
     Ended(&'static str),
     /// Bytes in a string that are not UTF-8.
     #[error("the string is not valid UTF-8")]
     InvalidUtf8,
-    /// U+0000 to U+001F, as itself.
+    /// U+0000 to U+001F without an escape.
     #[error("a control character in a string must be escaped, for instance as \\n or \\u001f")]
     ControlCharacter,
-    /// `\` and something that it does not escape.
+    /// A backslash before a character that needs no escape.
     #[error(
         "not an escape; write one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\u and four hexadecimal digits"
     )]
@@ -55,18 +55,18 @@ pub enum JsonErrorKind {
     #[error("U+0000 is not accepted in strings")]
     NullCharacter,
     /// `01`.
-    #[error("a number must not start with a zero that means nothing")]
+    #[error("a number must not start with a superfluous zero")]
     LeadingZero,
-    /// More digits than are compared.
+    /// The number has too many digits.
     #[error("the number has more than {MAX_DIGITS} significant digits")]
     TooManyDigits,
-    /// Too large or too small to be compared.
+    /// The number is too large or too small.
     #[error("the number's exponent, written as d.ddd × 10^exponent, is beyond ±{MAX_EXPONENT}")]
     ExponentOutOfRange,
     /// The same name twice in one object, compared after unescaping.
     #[error("the object already has a member of this name")]
     DuplicateMember,
-    /// Arrays and objects inside each other.
+    /// Arrays and objects are nested too deeply.
     #[error("nested deeper than {limit} levels")]
     TooDeep {
         /// [`super::Limits::max_depth`].
@@ -74,8 +74,8 @@ pub enum JsonErrorKind {
     },
 }
 
-/// A fault while the reader is still on its way out: each level that it leaves puts its step in front of the pointer,
-/// so that a document without faults pays nothing for it.
+/// An error while the reader returns from its recursion. Each level adds its step to the pointer, so a document without
+/// errors builds no pointer.
 #[derive(Debug)]
 pub(super) struct ReadError {
     what: JsonErrorKind,
@@ -88,14 +88,14 @@ impl ReadError {
         Self { what, offset, pointer: String::new() }
     }
 
-    /// The same fault, seen from the object that holds the member.
+    /// Adds the member's name to the pointer.
     pub(super) fn in_member(mut self, name: &str) -> Self {
         self.pointer.insert_str(0, &name.replace('~', "~0").replace('/', "~1"));
         self.pointer.insert(0, '/');
         self
     }
 
-    /// The same fault, seen from the array that holds the element.
+    /// Adds the element's index to the pointer.
     pub(super) fn in_element(mut self, index: usize) -> Self {
         self.pointer.insert_str(0, &format!("/{index}"));
         self

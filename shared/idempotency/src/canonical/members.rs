@@ -1,12 +1,11 @@
-//! The members of one object: a name only once, and in the order of RFC 8785. A tree keeps both in n log n, so that
-//! an object of many members costs no more than its length.
+//! The members of one object: unique names, in the order of RFC 8785. A tree finds duplicates and sorts in n log n.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Each member's place in the output: `"name":value,`.
+/// Each member's range in the output: `"name":value,`.
 pub(super) type Members<'a> = BTreeMap<Name<'a>, Range<usize>>;
 
 /// A member's name, unescaped.
@@ -26,14 +25,13 @@ impl PartialOrd for Name<'_> {
     }
 }
 
-/// Puts the members, which fill `out` from `start` on, in their order. Most clients send them sorted the same way
-/// each time, and many in this very order: then nothing moves.
+/// Sorts the members, which fill `out` from `start` on. If the document has them in order, nothing is copied.
 pub(super) fn sort(members: &Members<'_>, start: usize, out: &mut Vec<u8>) {
-    if members.values().is_sorted_by_key(|place| place.start) {
+    if members.values().is_sorted_by_key(|range| range.start) {
         return;
     }
     let written = out.split_off(start);
-    for place in members.values() {
-        out.extend_from_slice(&written[place.start - start..place.end - start]);
+    for range in members.values() {
+        out.extend_from_slice(&written[range.start - start..range.end - start]);
     }
 }

@@ -1,5 +1,5 @@
-//! The grammar of RFC 8259, read once from front to back while the canonical form is written. It recurses once for
-//! each level of nesting, which [`Limits::max_depth`] bounds.
+//! Reads the grammar of RFC 8259 in one pass and writes the canonical form. It recurses once for each level of nesting, up
+//! to [`Limits::max_depth`].
 
 use std::collections::btree_map::Entry;
 
@@ -33,7 +33,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads one value, in which `levels` arrays and objects may still stand inside each other.
+    /// Reads one value. `levels` is the number of further levels that it may have.
     fn value(&mut self, levels: u8) -> Result<(), ReadError> {
         match self.cursor.peek() {
             Some(b'{') => self.object(levels),
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads one member and writes it, with a comma behind it, where it happens to stand.
+    /// Reads one member and writes it with a trailing comma, in the order of the document.
     fn member(&mut self, levels: u8, members: &mut Members<'a>) -> Result<(), ReadError> {
         if self.cursor.peek() != Some(b'"') {
             return Err(self.cursor.expected("a member name in double quotes"));
@@ -123,14 +123,14 @@ impl<'a> Reader<'a> {
             Entry::Occupied(first) => {
                 Err(ReadError::at(name_at, JsonErrorKind::DuplicateMember).in_member(&first.key().0))
             }
-            Entry::Vacant(place) => {
-                let Name(name) = place.key();
+            Entry::Vacant(vacant) => {
+                let Name(name) = vacant.key();
                 let start = self.out.len();
                 string::write(name, &mut self.out);
                 self.out.push(b':');
                 self.member_value(levels).map_err(|error| error.in_member(name))?;
                 self.out.push(b',');
-                place.insert(start..self.out.len());
+                vacant.insert(start..self.out.len());
                 Ok(())
             }
         }
@@ -145,8 +145,7 @@ impl<'a> Reader<'a> {
         self.value(levels)
     }
 
-    /// Reads the bracket, if one more level is allowed, and what may stand before the first element; answers with
-    /// the levels that are left inside.
+    /// Reads the opening bracket and white space, if one more level is allowed. Returns the number of levels left inside.
     fn enter(&mut self, levels: u8) -> Result<u8, ReadError> {
         let Some(left) = levels.checked_sub(1) else {
             return Err(self.cursor.error(JsonErrorKind::TooDeep { limit: self.limits.max_depth }));

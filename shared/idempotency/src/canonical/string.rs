@@ -1,12 +1,12 @@
-//! Strings: every spelling of a text is read to the text itself, and written with as few escapes as JSON allows.
-//! No Unicode normalisation: two texts that look alike stay two texts.
+//! Strings: reads every spelling of a text to the text itself, and writes it with as few escapes as JSON allows. There is
+//! no Unicode normalisation, so two texts that look alike stay different.
 
 use std::borrow::Cow;
 
 use super::cursor::Cursor;
 use super::error::{JsonErrorKind, ReadError};
 
-/// Reads the string whose opening quote comes next.
+/// Reads a string from its opening quote.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, ReadError> {
     cursor.next();
     let mut text = Cow::Borrowed("");
@@ -27,7 +27,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, ReadErro
     }
 }
 
-/// Reads one escape, or the two that make a surrogate pair. Its faults lie at its backslash.
+/// Reads one escape, or the two escapes of a surrogate pair. Errors are positioned at the backslash.
 fn read_escape(cursor: &mut Cursor<'_>) -> Result<char, ReadError> {
     let start = cursor.offset();
     cursor.next();
@@ -74,7 +74,7 @@ fn read_code_unit(cursor: &mut Cursor<'_>, start: usize) -> Result<u16, ReadErro
     Ok(unit)
 }
 
-/// Writes the string as RFC 8785 has it: UTF-8, escaped only where JSON demands it.
+/// Writes the string as RFC 8785 requires: UTF-8, with escapes only where JSON requires them.
 pub(super) fn write(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');

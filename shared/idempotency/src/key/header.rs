@@ -1,9 +1,9 @@
-//! The header's grammar. Clients send both a structured-field string, as the IETF draft has it, and a bare token, as
-//! most libraries do; nothing else is guessed at.
+//! The grammar of the `Idempotency-Key` header: a structured-field string, as the IETF draft requires, or a bare token, as
+//! most libraries send. Other forms are errors.
 
 use super::KeyError;
 
-/// The key that the header value spells, in visible ASCII; its length is not judged here.
+/// Reads the key of a header value, in visible ASCII. It does not check the length.
 pub(super) fn read(header_value: &[u8]) -> Result<String, KeyError> {
     let value = trim_blanks(header_value);
     match value {
@@ -19,7 +19,7 @@ pub(super) fn read(header_value: &[u8]) -> Result<String, KeyError> {
     }
 }
 
-/// HTTP's optional white space around a field value.
+/// Removes HTTP's optional white space around a field value.
 fn trim_blanks(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
@@ -27,7 +27,7 @@ fn trim_blanks(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// `[A-Za-z0-9][A-Za-z0-9._~:+/=-]*`: no quote, comma or space, so no other structured type looks like it.
+/// Reads `[A-Za-z0-9][A-Za-z0-9._~:+/=-]*`. Without quote, comma and space it differs from all structured types.
 fn bare(value: &[u8]) -> Result<String, KeyError> {
     let mut key = String::with_capacity(value.len());
     for (at, &byte) in value.iter().enumerate() {
@@ -43,7 +43,7 @@ fn bare(value: &[u8]) -> Result<String, KeyError> {
     Ok(key)
 }
 
-/// An RFC 9651 Item whose value is a String. The string may hold visible ASCII only: a key with a space is a mistake.
+/// Reads an RFC 9651 Item of type String. The string must be visible ASCII, so a key with a space is an error.
 fn quoted(value: &[u8]) -> Result<String, KeyError> {
     let mut key = String::with_capacity(value.len());
     let mut at = 1;
@@ -69,8 +69,8 @@ fn quoted(value: &[u8]) -> Result<String, KeyError> {
     Err(KeyError::Unterminated)
 }
 
-/// Checks that `value[at..]` is nothing but parameters: `;name` or `;name=item`. They mean nothing to us, yet a
-/// value that is no structured field at all must not pass for one.
+/// Checks that `value[at..]` consists of parameters: `;name` or `;name=item`. They are ignored, but a value that is not a
+/// structured field must be an error.
 fn parameters(value: &[u8], mut at: usize) -> Result<(), KeyError> {
     while let Some(&byte) = value.get(at) {
         let rest = &value[at..];
@@ -87,7 +87,7 @@ fn starts_another_member(rest: &[u8]) -> bool {
     trim_blanks(rest).first() == Some(&b',')
 }
 
-/// Length of `; name=item` at the start of `rest`, or `None` if there is no such thing.
+/// The length of `; name=item` at the start of `rest`; `None` if there is no parameter.
 fn parameter_length(rest: &[u8]) -> Option<usize> {
     let name_at = 1 + run(&rest[1..], |byte| byte == b' ');
     if !matches!(rest.get(name_at)?, b'a'..=b'z' | b'*') {
@@ -101,8 +101,8 @@ fn parameter_length(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// Length of a parameter's value at the start of `rest`. Only its end matters, so every type without quotes is one
-/// case; whether such a value is a proper number, date or token is not checked.
+/// The length of a parameter's value at the start of `rest`. Only its end matters, so all types without quotes are one
+/// case, and their content is not checked.
 fn item_length(rest: &[u8]) -> Option<usize> {
     match rest {
         [b'"', ..] => string_length(rest),

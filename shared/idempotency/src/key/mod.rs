@@ -1,4 +1,4 @@
-//! The caller's name for one intent: parsed once, so that every spelling of a key is the same key everywhere.
+//! `Key`: the idempotency key of a request. It is parsed once, so that all spellings of a key are the same key.
 
 mod header;
 #[cfg(test)]
@@ -9,12 +9,12 @@ use std::fmt;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-/// Which keys a route accepts.
+/// The keys that a service accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyPolicy {
-    /// A UUID of any version in its usual form, 8-4-4-4-12 hexadecimal digits. Letter case does not matter: the key
-    /// is kept in lower case, because libraries differ in the case that they print.
+    /// A UUID of any version, as 8-4-4-4-12 hexadecimal digits. The key is stored in lower case, because libraries differ
+    /// in the case that they print.
     #[default]
     Uuid,
     /// 16 to 255 bytes of visible ASCII (`%x21-7E`), compared byte for byte.
@@ -23,13 +23,13 @@ pub enum KeyPolicy {
 
 /// A well-formed idempotency key.
 ///
-/// Whoever knows a key and its caller can ask for the stored reply, so a key is not for logs: there is no `Display`,
-/// and `Debug` prints [`Key::short_hash`] alone.
+/// A key must not be logged, because a client that knows a key can request the stored response. So there is no `Display`,
+/// and `Debug` prints [`Key::short_hash`].
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key(String);
 
 impl Key {
-    /// The shortest key in bytes: less is guessed, or chosen twice.
+    /// The shortest key in bytes. Shorter keys can be guessed, or chosen twice.
     pub const MIN_LENGTH: usize = 16;
     /// The longest key in bytes.
     pub const MAX_LENGTH: usize = 255;
@@ -37,7 +37,7 @@ impl Key {
     /// Reads the value of one `Idempotency-Key` header line: `"quoted"`, with or without parameters (RFC 9651), or
     /// bare. Both forms give the same key.
     ///
-    /// A request must have exactly one such line. Only the edge sees all lines, so it makes that check.
+    /// A request must have exactly one such line. The edge checks that, because only the edge sees all lines.
     pub fn parse(header_value: &[u8], policy: KeyPolicy) -> Result<Self, KeyError> {
         let text = header::read(header_value)?;
         match policy {
@@ -48,8 +48,8 @@ impl Key {
         }
     }
 
-    /// A key that the system makes for a command of its own, such as the expiry of an order. The text follows the
-    /// rules of [`KeyPolicy::Any`]; it cannot meet a client's key, as the client is part of a record's scope.
+    /// A key that a service creates for a command of its own. The text must follow [`KeyPolicy::Any`]. It cannot be equal
+    /// to a client's key, because the client is part of the key's scope.
     pub fn from_server(text: impl Into<String>) -> Result<Self, KeyError> {
         let text = text.into();
         match text.bytes().position(|byte| !byte.is_ascii_graphic()) {
@@ -58,12 +58,12 @@ impl Key {
         }
     }
 
-    /// The key itself: for the record, never for a log.
+    /// The key itself, for the record. It must not be logged.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first eight hexadecimal digits of the key's SHA-256: tells keys apart in logs without giving them away.
+    /// The first eight hexadecimal digits of the key's SHA-256. They distinguish keys in logs without showing them.
     pub fn short_hash(&self) -> String {
         let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(&self.0).into();
         format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
@@ -85,8 +85,8 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Not `uuid::Uuid::parse_str`: that also takes braces, `urn:uuid:` and no hyphens, which would be further spellings
-/// of one key.
+/// `uuid::Uuid::parse_str` is not used, because it also accepts braces, `urn:uuid:` and no hyphens. These would be further
+/// spellings of one key.
 fn is_hyphenated_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -95,67 +95,67 @@ fn is_hyphenated_uuid(text: &str) -> bool {
         })
 }
 
-/// Why a header value is not a key, and what to send instead. Positions are bytes of the header value (surrounding
-/// blanks removed), counted from 1; the value itself is never repeated.
+/// Why a header value is not a key, and what to send instead. Positions count bytes of the trimmed header value from 1.
+/// The messages do not repeat the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No header value, or `""`.
+    /// The header value is empty, or `""`.
     #[error(
         "the key is empty; make a UUID for each new command, and send the same one again when you retry it"
     )]
     Empty,
-    /// Several members, or a parenthesised list.
+    /// The value has several members, or is a parenthesised list.
     #[error("the header holds a list; send exactly one key with each request")]
     List,
-    /// Outside `%x21-7E`.
+    /// A byte is outside `%x21-7E`.
     #[error("byte {position} is not visible ASCII; use letters, digits and punctuation, without spaces")]
     WrongCharacter {
-        /// Where.
+        /// The position.
         position: usize,
     },
-    /// Visible ASCII that only a quoted key may hold.
+    /// The character is allowed in a quoted key only.
     #[error(
-        "byte {position} may not stand in a key without quotes; put the key in double quotes, or use letters, digits \
+        "byte {position} is not allowed in a key without quotes; put the key in double quotes, or use letters, digits \
          and `._~:+/=-` only"
     )]
     NeedsQuotes {
-        /// Where.
+        /// The position.
         position: usize,
     },
-    /// Fewer than [`Key::MIN_LENGTH`] bytes.
+    /// The key has fewer than [`Key::MIN_LENGTH`] bytes.
     #[error("the key has {length} bytes and needs at least {}; a UUID will do", Key::MIN_LENGTH)]
     TooShort {
         /// Bytes after unquoting.
         length: usize,
     },
-    /// More than [`Key::MAX_LENGTH`] bytes.
+    /// The key has more than [`Key::MAX_LENGTH`] bytes.
     #[error("the key has {length} bytes and may have at most {}; a UUID will do", Key::MAX_LENGTH)]
     TooLong {
         /// Bytes after unquoting.
         length: usize,
     },
-    /// The route wants a UUID.
+    /// The service accepts UUIDs only.
     #[error("the key is not a UUID; send one such as \"8e03978e-40d5-43e8-bc93-6894a57f9324\"")]
     NotUuid,
-    /// A structured field, but no string.
+    /// The value is a structured field of another type.
     #[error("the header holds {found}; send the key as a string in double quotes")]
     OtherType {
-        /// Which type, with its article.
+        /// The type, with its article.
         found: &'static str,
     },
-    /// The string never ends.
+    /// The closing quote is missing.
     #[error("the closing double quote is missing; write \"key\"")]
     Unterminated,
-    /// `\` before something else than `"` or `\`.
+    /// A backslash before a character other than `"` or `\`.
     #[error("byte {position} is a backslash that escapes nothing; in quotes write \\\\ for one backslash")]
     WrongEscape {
-        /// Where.
+        /// The position.
         position: usize,
     },
-    /// Something behind the string that is no parameter.
+    /// Text after the string that is not a parameter.
     #[error("byte {position} follows the key but is no parameter; end the value at the closing quote")]
     WrongParameter {
-        /// Where.
+        /// The position.
         position: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The table, and how facts get into it.
+//! The table of facts, and the statement that inserts them.
 
 use std::mem::take;
 
