@@ -7,7 +7,7 @@ use crate::modules::{ModulePath, Modules};
 /// name one item of `lib.rs`: the service's type, because handlers need it for their context.
 const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
-    ("api", &["transitions", "ledger", "store", "domain", "views", "error", "settings"]),
+    ("api", &["transitions", "webhooks", "ledger", "store", "domain", "views", "error", "settings"]),
     ("consumers", &["transitions", "store", "domain", "processor"]),
     ("jobs", &["transitions", "reconcile", "worker", "store", "domain", "settings"]),
     ("operator", &["transitions", "ledger", "reconcile", "processor", "store", "domain", "settings"]),
@@ -18,11 +18,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("transitions", &["ledger", "processor", "store", "domain", "views", "error"]),
     ("ledger", &["store", "domain"]),
     // The client of the outside system: no tables.
-    ("processor", &["domain", "settings"]),
+    ("processor", &["domain"]),
     ("views", &["store", "domain"]),
     ("error", &["domain"]),
     ("store", &["domain", "schema"]),
-    ("settings", &[]),
+    // Reading the settings makes the client, because an unusable key or address must stop the start.
+    ("settings", &["processor"]),
     ("schema", &[]),
     ("domain", &[]),
 ];

@@ -89,7 +89,12 @@ fn documents_name_tests_in_tables_alone() {
             found.extend(named.map(|name| format!("{}: {name}", document.display())));
         }
     }
-    assert!(found.is_empty(), "{} tests are named outside of a table:\n  {}", found.len(), found.join("\n  "));
+    assert!(
+        found.is_empty(),
+        "{} tests are named outside of a table:\n  {}",
+        found.len(),
+        found.join("\n  ")
+    );
 }
 
 #[test]

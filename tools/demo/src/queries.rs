@@ -102,7 +102,8 @@ impl Demo<'_> {
 
     /// The call that charges a payment.
     pub(crate) async fn charge_call(&self, payment: Uuid) -> Result<ChargeCall> {
-        let query = sql_query("SELECT attempt::bigint AS attempts, asks AS how FROM processor_call WHERE id = $1");
+        let query =
+            sql_query("SELECT attempt::bigint AS attempts, asks AS how FROM processor_call WHERE id = $1");
         self.books.one(Part::Payments, query.bind::<SqlUuid, _>(payment)).await
     }
 
