@@ -8,8 +8,7 @@ use crate::modules::{ModulePath, Modules};
 const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
     ("api", &["transitions", "webhooks", "ledger", "store", "domain", "views", "error", "settings"]),
-    // The consumer registers the warnings of `inbox discard`, which are in `operator`.
-    ("consumers", &["transitions", "operator", "processor", "store", "domain"]),
+    ("consumers", &["transitions", "processor", "store", "domain"]),
     ("jobs", &["transitions", "worker", "reconcile", "store", "domain", "settings"]),
     ("operator", &["transitions", "reconcile", "ledger", "processor", "store", "domain", "settings"]),
     // The rooms of payments behind the entries.
@@ -24,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("views", &["store", "domain"]),
     ("error", &["transitions", "domain"]),
     ("store", &["domain", "schema"]),
+    // Reading the settings makes the client, because an unusable key or address must stop the start.
     ("settings", &["processor"]),
     ("schema", &[]),
     ("domain", &[]),

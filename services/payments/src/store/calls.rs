@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::payments::PaymentRow;
 use super::unreadable;
-use crate::domain::{AttemptOutcome, CallConditions, CallKind, CallMode, LookupResult, NextStep, time_delta};
+use crate::domain::{CallConditions, CallKind, CallMode, NextStep, time_delta};
 use crate::schema::{coalesce, payment, processor_call as call};
 
 /// Wakes the workers of this process after a commit that made a call due.
@@ -263,18 +263,6 @@ pub(crate) struct Observed<'a> {
     pub(crate) text: String,
     /// The processor's id of the object, if the response named it.
     pub(crate) object: Option<&'a str>,
-}
-
-impl<'a> From<&'a AttemptOutcome> for Observed<'a> {
-    fn from(outcome: &'a AttemptOutcome) -> Self {
-        Self { text: outcome.to_string(), object: outcome.object() }
-    }
-}
-
-impl<'a> From<&'a LookupResult> for Observed<'a> {
-    fn from(result: &'a LookupResult) -> Self {
-        Self { text: result.to_string(), object: result.object() }
-    }
 }
 
 /// Ends an attempt or a look-up, and makes the call due again as `next` says: after `pause`, or at once if a look-up was

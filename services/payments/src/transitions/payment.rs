@@ -66,7 +66,7 @@ pub(crate) async fn lock_payment_of_order(
 ) -> Result<Option<PaymentRow>, TransitionError> {
     match payments::lock_of_order(tx, order).await? {
         Some(payment) if payment.tenant()? != *tenant => {
-            Err(TransitionError::Refused(format!("order {order} does not belong to tenant {tenant}")))
+            Err(TransitionError::Refused(format!("order {order} is not an order of {tenant}")))
         }
         payment => Ok(payment),
     }

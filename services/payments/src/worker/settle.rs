@@ -38,8 +38,8 @@ pub(super) enum AttemptResult {
 impl AttemptResult {
     fn observed(&self) -> Observed<'_> {
         match self {
-            Self::Responded(outcome) => outcome.into(),
-            Self::LookedUp(result) => result.into(),
+            Self::Responded(outcome) => Observed { text: outcome.to_string(), object: outcome.object() },
+            Self::LookedUp(result) => Observed { text: result.to_string(), object: result.object() },
         }
     }
 

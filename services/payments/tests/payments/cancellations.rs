@@ -1,4 +1,4 @@
-//! What becomes of the money when the order is cancelled, at every state of its payment.
+//! The cancellation of an order in each state of its payment.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What becomes of a charge, whatever the processor and the network do.
+//! The outcomes of a charge, for each failure of the processor and the network.
 
 use std::time::Duration;
 
@@ -182,7 +182,7 @@ async fn an_answer_about_another_amount_is_left_to_people() {
 }
 
 #[tokio::test]
-async fn the_processors_key_stands_nowhere_but_with_its_intent() {
+async fn the_processors_key_is_stored_in_its_call_alone() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let worker = stage.worker(brisk());

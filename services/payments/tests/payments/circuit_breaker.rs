@@ -1,4 +1,4 @@
-//! The gate before the processor, as the service sees it: nothing is sent while it is shut, and nothing is in doubt.
+//! The circuit breaker of the service: while it is open, nothing is sent, and no outcome becomes unknown.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn when_the_processor_is_back_everything_goes_on() {
 }
 
 #[tokio::test]
-async fn no_more_requests_of_any_kind_are_out_than_the_gate_lets_through() {
+async fn no_more_requests_of_any_kind_are_in_flight_than_the_setting_permits() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::FailedForEver { acted: true }]);
     let client = stage.processor.client_with(&ClientSettings { concurrency: 1, ..client_settings() });

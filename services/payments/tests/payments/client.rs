@@ -1,4 +1,4 @@
-//! The client of the processor on its own: what it sees of a broken exchange, and what it never does.
+//! The client of the processor alone: broken exchanges, redirects and retries.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the program says to a wrong configuration.
+//! The messages about a wrong configuration.
 
 use std::process::{Command, Output};
 

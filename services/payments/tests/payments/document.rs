@@ -1,4 +1,4 @@
-//! The file that clients are generated from.
+//! The OpenAPI file is up to date.
 
 #[test]
 fn the_openapi_file_is_what_the_program_says() {

@@ -1,4 +1,4 @@
-//! What the database itself refuses, should the program ever ask for it; and what a reaction refuses to believe.
+//! The constraints and rights of the database, and the messages that a handler refuses.
 
 use database::Error;
 use diesel::sql_query;

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a request with a form and an answer with JSON need; the test decides what becomes of each.
+//! A small HTTP/1.1 server for form requests and JSON responses. The test decides what happens to each request.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -1,4 +1,4 @@
-//! What is written down when money moves, and what the database refuses to have written.
+//! The postings of each movement of money, and the writes that the database refuses.
 
 use contracts::events::OrderConfirmed;
 use contracts::{Message, PaymentId};

@@ -1,4 +1,4 @@
-//! A processor that only lists: books that the test writes, read in pages of two, as the service's operators read them.
+//! A processor that only serves lists, in pages of two. The test writes the objects.
 
 use std::sync::{Arc, Mutex};
 

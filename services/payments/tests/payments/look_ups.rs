@@ -1,4 +1,4 @@
-//! What the processor's key cannot tell is looked up in its books: found, it settles; not found, it proves nothing.
+//! Look-ups: an object that is found settles the call, and an object that is not found proves nothing.
 
 use std::time::Duration;
 

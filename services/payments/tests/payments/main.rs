@@ -1,6 +1,7 @@
-//! The service between `orders` and a card processor, against real PostgreSQL and Kafka. The processor is played by
-//! [`processor::Processor`], so that a test can lose an answer or hold it back; the stand-in itself is met in `thousand`
-//! and in the end-to-end tests. One program, so that it links once.
+//! Integration tests of `payments` against real PostgreSQL and Kafka.
+//!
+//! [`processor::Processor`] plays the card processor, so that a test can lose or delay a response. `thousand` and the
+//! end-to-end tests use the stand-in instead. All tests are one program, so that it links once.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! What `orders` says, over Kafka.
+//! The messages of `orders`, over Kafka.
 
 use clap::Parser;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced};

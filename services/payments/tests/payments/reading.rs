@@ -1,4 +1,4 @@
-//! The HTTP side.
+//! The endpoints that read payments and refunds.
 
 use actix_web::App;
 use actix_web::body::to_bytes;

@@ -1,4 +1,4 @@
-//! The comparison by itself, in two instances of the program.
+//! The scheduled reconciliation, with two instances of the program.
 
 use std::time::{Duration, Instant};
 

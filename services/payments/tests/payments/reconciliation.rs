@@ -1,4 +1,4 @@
-//! Our books against the processor's, as operators compare them.
+//! `payments reconcile`, with records that agree and records that differ.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What becomes of a refund after the processor has taken it on: it may take days, and a bank may return it.
+//! Refunds that the processor accepts first and ends later.
 
 use serde_json::json;
 use testkit::eventually;

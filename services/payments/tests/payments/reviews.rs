@@ -1,4 +1,4 @@
-//! What people find out about money that no retry finds, and what becomes of the books then.
+//! `payments review`: what each resolution changes.
 
 use diesel_async::SimpleAsyncConnection;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ const FOUND: [&str; 6] = ["--as", "captured", "--processor-id", "pi_77", "--note
 #[tokio::test]
 async fn what_waits_is_listed_and_shown() {
     let stage = Stage::new().await;
-    assert_eq!(review(&stage, &["list"]).await, (0, "nothing waits for a person\n".to_owned()));
+    assert_eq!(review(&stage, &["list"]).await, (0, "no review is open\n".to_owned()));
     let (order, id) = lost(&stage).await;
     let (code, text) = review(&stage, &["list"]).await;
     assert_eq!(code, 0);
@@ -72,7 +72,7 @@ async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_a
     assert_eq!((&facts[0]["actor"], &facts[0]["tenant"]), (&json!("@operator:dana"), &json!("acme")));
     assert_eq!(facts[0]["details"]["reason"], "seen in the dashboard");
     assert_eq!(facts[0]["details"]["settled"], json!({ "from": "unknown", "to": "captured" }));
-    assert_eq!(review(&stage, &["list"]).await.1, "nothing waits for a person\n");
+    assert_eq!(review(&stage, &["list"]).await.1, "no review is open\n");
 }
 
 #[tokio::test]
@@ -82,10 +82,10 @@ async fn the_same_answer_again_changes_nothing_and_another_one_is_refused() {
     let answer = [&["resolve", &id], &FOUND[..]].concat();
     assert_eq!(review(&stage, &answer).await.0, 0);
     let (code, text) = review(&stage, &answer).await;
-    assert_eq!((code, text.contains("was resolved so before: nothing was changed")), (0, true), "{text}");
+    assert_eq!((code, text.contains("has this resolution already: nothing changed")), (0, true), "{text}");
     let another = ["resolve", &id, "--as", "not-captured", "--note", "on second thoughts"];
     let (code, text) = review(&stage, &another).await;
-    assert_eq!((code, text.contains("it was answered before, with captured")), (1, true), "{text}");
+    assert_eq!((code, text.contains("it was resolved before as captured")), (1, true), "{text}");
     assert_eq!(facts(&stage).await.len(), 1);
     assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
 }
@@ -114,8 +114,7 @@ async fn of_two_answers_at_once_one_counts_and_has_its_fact() {
             owner.batch_execute("COMMIT").await.unwrap();
         });
     assert_eq!((one.0, other.0), (0, 0), "{} {}", one.1, other.1);
-    let repeated =
-        [&one, &other].into_iter().filter(|(_, text)| text.contains("nothing was changed")).count();
+    let repeated = [&one, &other].into_iter().filter(|(_, text)| text.contains("nothing changed")).count();
     assert_eq!(repeated, 1, "{} {}", one.1, other.1);
     let facts = facts(&stage).await;
     assert_eq!(facts.len(), 1);
@@ -128,7 +127,7 @@ async fn a_dry_run_says_what_would_happen_and_undoes_it() {
     let (order, id) = lost(&stage).await;
     let (code, text) = review(&stage, &[&["resolve", &id, "--dry-run"], &FOUND[..]].concat()).await;
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("say captured now") && text.contains("dry run"), "{text}");
+    assert!(text.contains("is captured now") && text.contains("dry run"), "{text}");
     assert_eq!(stage.state(order).await, "unknown");
     assert_eq!(facts(&stage).await, [json!(null); 0]);
     assert!(review(&stage, &["list"]).await.1.contains(&id));
@@ -152,9 +151,10 @@ async fn an_answer_that_the_books_cannot_take_says_what_to_do_instead() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let note = ["--note", "somebody told me"];
-    for (words, said) in
-        [(vec!["--as", "refunded"], "first say --as captured"), (vec!["--as", "captured"], "--processor-id")]
-    {
+    for (words, said) in [
+        (vec!["--as", "refunded"], "resolve it --as captured with --processor-id first"),
+        (vec!["--as", "captured"], "--processor-id"),
+    ] {
         let (code, text) = review(&stage, &[&["resolve", &id], &words[..], &note].concat()).await;
         assert_eq!((code, text.contains(said)), (1, true), "{words:?}: {text}");
     }
@@ -171,7 +171,7 @@ async fn two_payments_never_share_what_a_person_found() {
     let (order, id) = lost(&stage).await;
     let (code, text) = review(&stage, &[&["resolve", &id], &FOUND[..]].concat()).await;
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("another payment's"), "{text}");
+    assert!(text.contains("another payment or refund has this processor id"), "{text}");
     assert_eq!(stage.state(order).await, "unknown");
 }
 
@@ -206,7 +206,7 @@ async fn a_refund_that_a_person_found_not_to_be_made_has_failed_and_asks_nobody_
     let id = stage.text("SELECT id::text FROM review").await;
     let (code, text) =
         review(&stage, &["resolve", &id, "--as", "not-captured", "--note", "never made"]).await;
-    assert_eq!((code, text.contains("this is about a refund")), (1, true), "{text}");
+    assert_eq!((code, text.contains("the review is about a refund")), (1, true), "{text}");
     let (code, text) = review(&stage, &["resolve", &id, "--as", "captured", "--note", "never made"]).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.refunds(order).await, ["failed"]);

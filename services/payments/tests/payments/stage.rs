@@ -1,4 +1,4 @@
-//! One service with a database and a processor of its own.
+//! A service with its own database and its own processor.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the processor tells of its own accord: believed if signed, kept once, and never taken at its word.
+//! Webhook events: accepted if signed, stored once, and used only to trigger a look-up.
 
 use std::fmt::Write;
 use std::time::Duration;

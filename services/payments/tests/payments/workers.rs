@@ -1,4 +1,4 @@
-//! Several workers on the same intents, and workers that die.
+//! Several workers on the same calls, and workers that die.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Stage, VISA, brisk};
 
 #[tokio::test]
-async fn two_workers_make_one_charge_of_each_intent() {
+async fn two_workers_make_each_call_once() {
     const ORDERS: usize = 30;
     let stage = Stage::new().await;
     let mut orders = Vec::new();
@@ -131,7 +131,7 @@ async fn no_more_calls_are_out_than_allowed() {
 }
 
 #[tokio::test]
-async fn an_intent_that_nobody_can_take_keeps_no_other_from_being_taken() {
+async fn a_call_that_no_worker_can_take_does_not_block_the_others() {
     let stage = Stage::new().await;
     stage.request(VISA).await;
     // A currency that this version does not know.

@@ -1,4 +1,4 @@
-//! Charges that come to their end.
+//! Charges that end within the waiting time.
 
 use serde_json::{Value, json};
 use testkit::eventually;

@@ -1,4 +1,4 @@
-//! Charges whose first tries do not end well.
+//! Charges whose first attempts fail or have an unknown outcome.
 
 use std::time::Duration;
 
@@ -89,8 +89,8 @@ async fn it_is_due_again_when_it_expires() {
 async fn a_doubt_is_shown_and_is_never_a_refusal() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost, held()]);
-    let pace = Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(1) };
-    let worker = stage.worker(WorkerSettings { pace, ..brisk() });
+    let backoff = Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(1) };
+    let worker = stage.worker(WorkerSettings { backoff, ..brisk() });
     let (client, key) = (client(&stage, SHORT).await, key());
     let first = client.charge(&key, &visa()).await;
     let operation = first.operation();

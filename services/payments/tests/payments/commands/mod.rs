@@ -1,4 +1,4 @@
-//! What clients ask for by POST, over HTTP: charges and refunds, in every state that they may be in.
+//! The commands of clients over HTTP: charges and refunds in each of their states.
 
 mod charging;
 mod doubts;

@@ -1,4 +1,4 @@
-//! Refunds: parts of what was captured, never more than all of it.
+//! Refunds in full and in parts, up to the captured amount.
 
 use std::collections::HashSet;
 

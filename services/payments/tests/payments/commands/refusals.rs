@@ -1,4 +1,4 @@
-//! Refunds that the payment's state forbids, and payments that are somebody else's.
+//! Refunds that the state of the payment forbids, and payments of other tenants.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Requests that are not of the documented form: refused with the place, and nothing is stored.
+//! Invalid requests: refused with the JSON pointer of the error, and not stored.
 
 use serde_json::{Value, json};
 

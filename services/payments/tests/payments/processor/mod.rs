@@ -1,4 +1,4 @@
-//! A processor with books of its own that does to each request what the test has ordered, in order of arrival.
+//! A scripted processor with its own objects. It treats each request as the test has scripted, in order of arrival.
 
 mod objects;
 

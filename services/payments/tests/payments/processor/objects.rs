@@ -1,4 +1,4 @@
-//! The scripted processor's books: what it was asked under which key, and the objects that it made.
+//! The objects of the scripted processor, and the requests by key.
 
 use std::collections::{HashMap, VecDeque};
 

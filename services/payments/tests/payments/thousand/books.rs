@@ -1,4 +1,4 @@
-//! Both books, as the audit reads them.
+//! The records of both sides, as the audits read them.
 
 use audits::Standing;
 use diesel::sql_query;

@@ -1,10 +1,9 @@
-//! A thousand payments at a processor of whose calls three in ten go wrong: in the end our ledger is the processor's
-//! books, to the cent. And again with the same seed: each payment ends as it did.
+//! A thousand payments at a processor that fails three of ten calls. At the end, our ledger agrees with the processor's
+//! records to the cent. A second run with the same seed gives the same end for each payment.
 //!
-//! The fault of call n about payment p is a function of (seed, p, n). What a payment's end may depend on is made
-//! independent of the machine's speed: a deadline is far above or far below what a call takes, an order is cancelled
-//! before its payment was ever tried or after it was captured, and a key's life holds so many attempts that only those
-//! reach its end which are never answered, whatever the seed.
+//! The fault of call n of payment p is a function of (seed, p, n). The ends do not depend on the speed of the machine:
+//! each deadline is far above or far below the duration of a call, an order is cancelled before its first attempt or
+//! after its capture, and a key lives long enough for every call that gets a response.
 
 mod books;
 mod plan;

@@ -1,4 +1,4 @@
-//! What becomes of which payment, and which calls fail: a function of the seed and of the payment's number alone.
+//! The plan of each payment and the calls that fail. Both depend only on the seed and on the payment's number.
 
 use contracts::{Money, OrderId, PaymentId};
 use serde_json::{Value, json};

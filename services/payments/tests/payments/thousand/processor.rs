@@ -1,4 +1,4 @@
-//! The stand-in for the processor, as a process of its own with its own books.
+//! The stand-in of the processor, as a process with its own database.
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! One run of the thousand, from the first word about them until nothing is to be asked any more.
+//! One run of the thousand payments, until no call is due.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
