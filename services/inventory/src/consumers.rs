@@ -3,48 +3,52 @@
 use std::collections::BTreeSet;
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{ItemId, Message};
+use contracts::{ItemId, Message, OrderId};
 use database::Tx;
-use inbox::{Consumer, HandlerError, Incoming};
+use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::domain::{Input, ReservationLine};
 use crate::store::{items, reservations};
 use crate::transitions;
 
-/// The consumer `inventory`, with a handler for each event type.
+/// The consumer `inventory`: for each event type, the rows that its handler needs locked, and the handler.
 pub(crate) fn consumer() -> Consumer {
     Consumer::of("inventory")
         .locking(lock)
-        .on(async |tx, m: &Message<OrderPlaced>| {
+        .on::<OrderPlaced>(items_of, async |tx, m| {
             let lines = ReservationLine::from_order(m.tenant(), &m.lines)?;
             transitions::apply(tx, m.tenant(), m.order, Input::OrderPlaced(lines)).await
         })
-        .on(async |tx, m: &Message<OrderConfirmed>| {
-            transitions::apply(tx, m.tenant(), m.order, Input::OrderConfirmed).await
-        })
-        .on(async |tx, m: &Message<OrderCancelled>| {
-            transitions::apply(tx, m.tenant(), m.order, Input::OrderCancelled).await
-        })
+        .on::<OrderConfirmed>(
+            |m| reservation_of(m.order),
+            async |tx, m| transitions::apply(tx, m.tenant(), m.order, Input::OrderConfirmed).await,
+        )
+        .on::<OrderCancelled>(
+            |m| reservation_of(m.order),
+            async |tx, m| transitions::apply(tx, m.tenant(), m.order, Input::OrderCancelled).await,
+        )
         .ignoring::<PaymentRequested>()
 }
 
-/// Locks what the batch will touch: reservations by order, then items by tenant and SKU, each in one sorted statement.
-/// Batches that want the same rows in another order wait here instead of deadlocking.
-async fn lock(tx: &mut Tx, batch: &[Incoming]) -> Result<(), HandlerError> {
-    let mut items = BTreeSet::new();
-    let mut ended = Vec::new();
-    for incoming in batch {
-        let tenant = &incoming.envelope().tenant;
-        if let Some(placed) = incoming.data::<OrderPlaced>() {
-            items.extend(placed.lines.iter().map(|line| ItemId::of(tenant, &line.sku)));
-        } else if let Some(confirmed) = incoming.data::<OrderConfirmed>() {
-            ended.push(confirmed.order);
-        } else if let Some(cancelled) = incoming.data::<OrderCancelled>() {
-            ended.push(cancelled.order);
-        }
-    }
-    if !ended.is_empty() {
-        items.extend(reservations::lock(tx, &ended).await?);
+/// The kinds of rows that the handlers need locked: an item, and a reservation (by its order) with its items.
+const ITEM: &str = "item";
+const RESERVATION: &str = "reservation";
+
+fn items_of(m: &Message<OrderPlaced>) -> LockKeys {
+    LockKeys::of(ITEM, m.lines.iter().map(|line| ItemId::of(m.tenant(), &line.sku).uuid()))
+}
+
+fn reservation_of(order: OrderId) -> LockKeys {
+    LockKeys::of(RESERVATION, [order.uuid()])
+}
+
+/// Locks the rows of a batch: first the reservations by order, then all items by tenant and SKU, each in one sorted
+/// statement.
+async fn lock(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+    let mut items: BTreeSet<ItemId> = keys.take(ITEM).into_iter().map(ItemId::from).collect();
+    let orders: Vec<OrderId> = keys.take(RESERVATION).into_iter().map(OrderId::from).collect();
+    if !orders.is_empty() {
+        items.extend(reservations::lock(tx, &orders).await?);
     }
     if !items.is_empty() {
         items::lock_stock(tx, items).await?;

@@ -112,7 +112,12 @@ async fn what_is_told_again_changes_nothing() {
     // Once more as it was; then new messages that say what is so already.
     orders.publish(&history).await;
     orders
-        .publish(&[cancelled(released, 3), cancelled(released, 4), cancelled(shipped, 4), confirmed(shipped, 5)])
+        .publish(&[
+            cancelled(released, 3),
+            cancelled(released, 4),
+            cancelled(shipped, 4),
+            confirmed(shipped, 5),
+        ])
         .await;
     let last = OrderId::generate();
     orders.publish(&[placed(last, &[("a", 1)])]).await;
