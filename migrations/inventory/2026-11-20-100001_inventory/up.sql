@@ -1,30 +1,29 @@
--- Items with their stock, and its reservations by orders.
 CREATE TABLE item (
-    -- UUIDv5 of tenant and SKU, so that it can be computed without a lookup.
+    -- UUIDv5 of tenant and SKU: other services compute the id without asking.
     id         uuid        PRIMARY KEY,
     tenant_id  text        NOT NULL,
     sku        text        NOT NULL,
     name       text        NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200),
     unit_price bigint      NOT NULL CHECK (unit_price BETWEEN 1 AND 1000000000000),
     currency   text        NOT NULL,
-    -- The version of the catalogue entry, which equals the number of ItemChanged events. Stock movements do not raise it.
+    -- Counts the changes of name and price, and so the ItemChanged events. A change of stock does not raise it.
     version    bigint      NOT NULL CHECK (version >= 1),
     on_hand    bigint      NOT NULL DEFAULT 0,
     reserved   bigint      NOT NULL DEFAULT 0,
-    -- UUIDv7. Lists are sorted by it, because the id has no meaningful order.
+    -- UUIDv7: the order of lists. The id has no order.
     position   uuid        NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (tenant_id, sku),
     UNIQUE (tenant_id, position),
-    -- A second line of defence. The first is the row lock under which stock is changed.
+    -- A second guard: the program computes stock under the row lock, and refuses such values itself.
     CONSTRAINT item_on_hand_in_range CHECK (on_hand BETWEEN 0 AND 1000000000000),
     CONSTRAINT item_reserved_is_there CHECK (reserved BETWEEN 0 AND on_hand)
 );
 
--- The reserved stock of an order. An order whose stock was rejected has no row.
+-- The stock that is reserved for an order. An order whose stock was rejected has no row.
 CREATE TABLE reservation (
-    -- The primary key allows one reservation for each order, however often its message is delivered.
+    -- One reservation for each order, even if a message is delivered again.
     order_id   uuid        PRIMARY KEY,
     tenant_id  text        NOT NULL,
     state      text        NOT NULL CHECK (state IN ('held', 'shipped', 'released')),
@@ -43,27 +42,25 @@ CREATE TABLE reservation_line (
     quantity  bigint NOT NULL CHECK (quantity >= 1),
     PRIMARY KEY (order_id, item_id)
 );
-CREATE INDEX reservation_line_of_item ON reservation_line (item_id);
 
--- Every change of on_hand. Rows are never changed, and on_hand equals the sum of its item's movements.
+-- Every change of on_hand. Rows are never updated or deleted: on_hand is the sum of the movements of its item.
 CREATE TABLE stock_movement (
     id        uuid        PRIMARY KEY,
     tenant_id text        NOT NULL,
     item_id   uuid        NOT NULL REFERENCES item (id),
     kind      text        NOT NULL CHECK (kind IN ('adjustment', 'shipment')),
     delta     bigint      NOT NULL CHECK (delta <> 0),
-    -- The client's reason for an adjustment.
+    -- The reason in the client's words.
     reason    text        CHECK (char_length(reason) BETWEEN 1 AND 200),
-    -- The order of a shipment.
+    -- The order that was shipped.
     order_id  uuid        REFERENCES reservation (order_id),
     moved_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     CHECK ((kind = 'adjustment') = (reason IS NOT NULL)),
     CHECK ((kind = 'shipment') = (order_id IS NOT NULL)),
     CHECK (kind = 'adjustment' OR delta < 0),
-    -- An item ships once for each order.
+    -- An item ships once for an order.
     UNIQUE (order_id, item_id)
 );
-CREATE INDEX stock_movement_of_item ON stock_movement (item_id);
 
 GRANT SELECT, INSERT, UPDATE ON item, reservation TO idem_service;
 GRANT SELECT, INSERT ON reservation_line, stock_movement TO idem_service;

@@ -1,2 +1,3 @@
 DROP TABLE catalogue_item;
+DROP TABLE order_timeline;
 DROP TABLE orders;

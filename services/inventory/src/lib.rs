@@ -2,11 +2,13 @@
 
 mod api;
 mod consumers;
-mod discarded;
 pub mod domain;
 mod error;
+mod operator;
 mod schema;
 mod store;
+mod transitions;
+mod views;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -16,22 +18,24 @@ use runtime::{Context, Fields, NoCommand, Service};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-/// Its tables.
+use operator::discard_warnings::discard_warnings;
+
+/// The tables of this service; `runtime` adds the tables that every service has.
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/inventory");
 
-/// The service.
+/// The service `inventory`.
 pub struct Inventory;
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Idem inventory",
-        description = "Items with their prices and stock, and how much of it is held for which order.",
+        description = "Keeps items, their prices and their stock, and the stock that is reserved for orders.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     tags(
-        (name = "items", description = "What there is, what it costs, and how much of it is left"),
-        (name = "reservations", description = "What is held for orders"),
+        (name = "items", description = "Create and change items, and adjust and read their stock"),
+        (name = "reservations", description = "Read the stock that is reserved for orders"),
     ),
     components(schemas(edge::ProblemBody)),
     modifiers(&Bearer),
@@ -60,6 +64,6 @@ impl Service for Inventory {
     }
 
     fn consumer(_: &Context<Self>) -> Option<Consumer> {
-        Some(consumers::consumer())
+        Some(consumers::consumer().warning(discard_warnings))
     }
 }

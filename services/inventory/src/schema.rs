@@ -1,4 +1,4 @@
-//! The tables of `migrations/inventory`, as diesel sees them.
+//! The tables of `migrations/inventory`, in the form that diesel needs.
 
 diesel::table! {
     item (id) {

@@ -1,78 +1,68 @@
-//! What `orders` does about what the other two say.
+//! Routes the events of inventory and payments to `transitions`. Decides nothing and writes nothing.
 
 use contracts::events::{
     ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected,
     StockReleased, StockReserved, StockShipped,
 };
-use contracts::{ItemId, Message, OrderId};
+use contracts::{Message, OrderId};
 use database::Tx;
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
-use crate::discarded::what_stays_open;
-use crate::domain::Input;
-use crate::saga;
-use crate::store::{catalogue, orders};
-use crate::timeline::Cause;
+use crate::domain::{Cause, Input};
+use crate::store::orders;
+use crate::transitions;
 
-/// The consumer `orders`.
+/// The consumer `orders`: for each event type, the rows that its handler needs locked, and the handler.
 pub(crate) fn consumer() -> Consumer {
     Consumer::of("orders")
         .locking(lock_orders)
-        .warning(what_stays_open)
         .on::<StockReserved>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::StockReserved).await,
+            async |tx, m| apply(tx, m, m.order, Input::StockReserved).await,
         )
         .on::<StockRejected>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::StockRejected).await,
+            async |tx, m| apply(tx, m, m.order, Input::StockRejected).await,
         )
         .on::<StockShipped>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::StockShipped).await,
+            async |tx, m| apply(tx, m, m.order, Input::StockShipped).await,
         )
         .on::<StockReleased>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::StockReleased).await,
+            async |tx, m| apply(tx, m, m.order, Input::StockReleased).await,
         )
         .on::<PaymentCaptured>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::Captured(m.payment)).await,
+            async |tx, m| apply(tx, m, m.order, Input::PaymentCaptured).await,
         )
         .on::<PaymentDeclined>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::Declined).await,
+            async |tx, m| apply(tx, m, m.order, Input::PaymentDeclined).await,
         )
         .on::<PaymentCancelled>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::PaymentCancelled).await,
+            async |tx, m| apply(tx, m, m.order, Input::PaymentCancelled).await,
         )
         .on::<PaymentRefunded>(
             |m| order(m.order),
-            async |tx, m| advance(tx, m, m.order, Input::Refunded).await,
+            async |tx, m| apply(tx, m, m.order, Input::PaymentRefunded).await,
         )
-        .newest::<ItemChanged>(no_locks, async |tx, m| catalogue_entry(tx, m).await)
+        .newest::<ItemChanged>(no_locks, async |tx, m| {
+            transitions::update_catalogue(tx, m.tenant(), &m.data).await
+        })
 }
 
-/// Moves the order that the message concerns. A payment without an order concerns none.
-async fn advance<E>(
+/// Applies an event to its order. Ignores an event about a payment that belongs to no order.
+async fn apply<E>(
     tx: &mut Tx,
     message: &Message<E>,
     order: impl Into<Option<OrderId>>,
     input: Input,
 ) -> Result<(), HandlerError> {
     let Some(order) = order.into() else { return Ok(()) };
-    saga::advance(tx, message.tenant(), order, input, &Cause::message(&message.envelope)).await?;
+    transitions::apply(tx, message.tenant(), order, input, &Cause::message(&message.envelope)).await?;
     Ok(())
-}
-
-/// Takes over an item's entry. An item is its tenant's SKU and nobody else's.
-async fn catalogue_entry(tx: &mut Tx, changed: &Message<ItemChanged>) -> Result<(), HandlerError> {
-    let (tenant, sku) = (changed.tenant(), &changed.sku);
-    if changed.item != ItemId::of(tenant, sku) {
-        return Err(HandlerError::Refused(format!("item {} is not the SKU {sku} of {tenant}", changed.item)));
-    }
-    Ok(catalogue::put(tx, tenant, &changed.data).await?)
 }
 
 /// The kind of row that the handlers need locked.

@@ -2,15 +2,15 @@
 
 mod api;
 mod consumers;
-mod discarded;
 pub mod domain;
 mod error;
-mod expiry;
-mod saga;
+mod jobs;
+mod operator;
 mod schema;
 mod settings;
 mod store;
-mod timeline;
+mod transitions;
+mod views;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -22,22 +22,25 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub use settings::Settings;
 
-/// Its tables.
+use jobs::expire_orders;
+use operator::discard_warnings::discard_warnings;
+
+/// The tables of this service; `runtime` adds the tables that every service has.
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/orders");
 
-/// The service.
+/// The service `orders`.
 pub struct Orders;
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Idem orders",
-        description = "Orders, each taken to its end once, whatever is lost, repeated or reordered on the way.",
+        description = "Takes orders. Each order ends once, as confirmed or cancelled, even if messages are lost, repeated or reordered.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     tags(
         (name = "orders", description = "Place, cancel and read orders"),
-        (name = "catalogue", description = "The prices that orders are placed at"),
+        (name = "catalogue", description = "The prices at which orders are placed"),
     ),
     components(schemas(edge::ProblemBody)),
     modifiers(&Bearer),
@@ -68,12 +71,12 @@ impl Service for Orders {
     }
 
     fn consumer(_: &Context<Self>) -> Option<Consumer> {
-        Some(consumers::consumer())
+        Some(consumers::consumer().warning(discard_warnings))
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {
         let database = context.database.clone();
         let poll = context.settings.expiry_poll;
-        vec![Job::every("expiry", poll, move || expiry::expire_due(database.clone()))]
+        vec![Job::every("expiry", poll, move || expire_orders::expire_due(database.clone()))]
     }
 }

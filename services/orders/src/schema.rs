@@ -1,4 +1,4 @@
-//! The tables of `migrations/orders`, as diesel sees them.
+//! The tables of `migrations/orders`, in the form that diesel needs.
 
 diesel::table! {
     orders (id) {

@@ -1,23 +1,23 @@
-//! `GET /v1/reservations/{order_id}`
+//! `GET /v1/reservations/{order_id}`: reads the stock that is reserved for an order.
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
 use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
 
-use super::views::ReservationView;
 use crate::store::reservations;
+use crate::views::ReservationView;
 
-/// Read what an order was promised.
+/// Read the stock that is reserved for an order.
 ///
-/// An order whose stock was refused, or is not reserved yet, has no reservation.
+/// An order has no reservation until its stock is reserved, and none if its stock was rejected.
 #[utoipa::path(
     operation_id = "getReservation",
     tag = "reservations",
     params(("order_id" = OrderId, Path, description = "The order"), IfNoneMatch),
     responses(
         (status = 200, description = "The reservation", body = ReservationView, headers(
-            ("ETag" = String, description = "Its version"),
+            ("ETag" = String, description = "The version of the reservation"),
         )),
         IfNoneMatch,
         ReadProblems,
@@ -26,14 +26,14 @@ use crate::store::reservations;
 )]
 #[get("/v1/reservations/{order_id}")]
 pub(crate) async fn get_reservation(
-    who: Principal,
+    principal: Principal,
     Segment(order): Segment<OrderId>,
-    known: IfNoneMatch,
+    if_none_match: IfNoneMatch,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("inventory:read")?;
+    principal.require("inventory:read")?;
     let mut connection = edge.database().connection().await?;
-    let reservation = reservations::look_up(&mut connection, who.tenant(), order).await?;
+    let reservation = reservations::find_with_version(&mut connection, principal.tenant(), order).await?;
     let (reservation, version) = reservation.ok_or_else(|| Problem::not_found("reservation"))?;
-    Ok(known.answer(version, &ReservationView::new(order, reservation, version)))
+    Ok(if_none_match.answer(version, &ReservationView::new(order, reservation, version)))
 }

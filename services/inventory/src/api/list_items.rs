@@ -1,11 +1,11 @@
-//! `GET /v1/items`
+//! `GET /v1/items`: lists the tenant's items, page by page.
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
-use super::views::ItemView;
 use crate::store::items;
+use crate::views::ItemView;
 
 /// List the tenant's items, newest first.
 #[utoipa::path(
@@ -17,13 +17,13 @@ use crate::store::items;
 )]
 #[get("/v1/items")]
 pub(crate) async fn list_items(
-    who: Principal,
+    principal: Principal,
     page: Page,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("inventory:read")?;
+    principal.require("inventory:read")?;
     let mut connection = edge.database().connection().await?;
-    let rows = items::list(&mut connection, who.tenant(), &page).await?;
+    let rows = items::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let listing = page.listing(rows, |row| row.position, ItemView::try_from).transposed()?;
     Ok(HttpResponse::Ok().json(listing))
 }

@@ -1,15 +1,14 @@
-//! The HTTP surface: one endpoint, one file.
+//! The HTTP endpoints, one a file. A handler names what a request needs; `edge` adds key, retry and transaction.
 
 mod adjust_stock;
 mod get_item;
 mod get_reservation;
 mod list_items;
 mod put_item;
-mod views;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-/// Mounts every endpoint; the OpenAPI document is made of what is mounted.
+/// Mounts every endpoint. The OpenAPI document consists of the mounted endpoints.
 pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
     app.service(put_item::put_item)
         .service(adjust_stock::adjust_stock)
@@ -18,7 +17,7 @@ pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
         .service(get_reservation::get_reservation);
 }
 
-/// Whether a text that people wrote has 1 to 200 characters, none of them a control character.
+/// Reports whether a text has 1 to 200 characters and no control characters.
 fn is_text(text: &str) -> bool {
     (1..=200).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }

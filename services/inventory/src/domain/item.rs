@@ -1,55 +1,50 @@
-//! An item: what the catalogue says about it, and the arithmetic of its stock, which refuses instead of going negative.
+//! An item: its name and price, and the arithmetic of its stock.
+//!
+//! Stock is never negative, and never less than what is reserved: an operation that would break this returns an error.
 
 use contracts::Money;
 
-/// What the catalogue says about an item.
+/// The name and the price of an item: what its version counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What people call it.
+pub struct ItemDetails {
+    /// The item's name for people.
     pub name: String,
-    /// The price of one.
+    /// The price of one piece.
     pub unit_price: Money,
 }
 
-impl Entry {
-    /// The version after `wished` was put in the place of this entry; `None` if it says the same already.
-    pub fn revised(&self, version: i64, wished: &Self) -> Option<i64> {
-        (self != wished).then_some(version + 1)
-    }
-}
-
-/// How many there are, and how many of these are promised: `0 <= reserved <= on_hand <= MAX`.
+/// The number of pieces: `0 <= reserved <= on_hand <= MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stock {
-    /// In the building.
+    /// Pieces in the warehouse.
     pub on_hand: i64,
-    /// Held for orders; part of `on_hand`.
+    /// Pieces that are held for orders; a part of `on_hand`.
     pub reserved: i64,
 }
 
-/// Why a stock is not adjusted.
+/// Why an adjustment is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
-    /// It would take what is not there, or what is held for orders.
+    /// It would remove pieces that are held for orders, or that do not exist.
     Insufficient(Stock),
-    /// There would be more than [`Stock::MAX`].
+    /// More than [`Stock::MAX`] pieces would be on hand.
     TooMany(Stock),
 }
 
-/// More should ship or be released than is reserved: a reservation and its item contradict each other.
+/// More pieces would ship or be released than the item has reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotReserved;
+pub struct MoreThanReserved;
 
 impl Stock {
-    /// The most that may be on hand of one item.
+    /// The largest number of pieces of one item on hand.
     pub const MAX: i64 = 1_000_000_000_000;
 
-    /// How many can still be promised.
+    /// Pieces that can still be reserved.
     pub fn available(self) -> i64 {
         self.on_hand.saturating_sub(self.reserved)
     }
 
-    /// So many more, or fewer: a delivery, a count, a breakage.
+    /// Adds pieces, or removes them if `delta` is negative.
     pub fn adjust(self, delta: i64) -> Result<Self, Rejection> {
         match self.on_hand.checked_add(delta) {
             Some(on_hand) if on_hand < self.reserved => Err(Rejection::Insufficient(self)),
@@ -58,45 +53,34 @@ impl Stock {
         }
     }
 
-    /// Holds so many; `None` if there are not enough.
+    /// Reserves pieces; `None` if too few are available.
     pub fn reserve(self, quantity: i64) -> Option<Self> {
         let reserved = self.reserved.checked_add(quantity)?;
         (reserved <= self.on_hand).then_some(Self { reserved, ..self })
     }
 
-    /// So many of the reserved ones leave the building.
-    pub fn ship(self, quantity: i64) -> Result<Self, NotReserved> {
+    /// Removes reserved pieces from the warehouse.
+    pub fn ship(self, quantity: i64) -> Result<Self, MoreThanReserved> {
         let Self { on_hand, reserved } = self.release(quantity)?;
-        Ok(Self { on_hand: on_hand.checked_sub(quantity).ok_or(NotReserved)?, reserved })
+        Ok(Self { on_hand: on_hand.checked_sub(quantity).ok_or(MoreThanReserved)?, reserved })
     }
 
-    /// So many of the reserved ones are free again.
-    pub fn release(self, quantity: i64) -> Result<Self, NotReserved> {
-        let reserved = self.reserved.checked_sub(quantity).filter(|left| *left >= 0).ok_or(NotReserved)?;
+    /// Makes reserved pieces available again.
+    pub fn release(self, quantity: i64) -> Result<Self, MoreThanReserved> {
+        let reserved =
+            self.reserved.checked_sub(quantity).filter(|left| *left >= 0).ok_or(MoreThanReserved)?;
         Ok(Self { reserved, ..self })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use contracts::Currency;
     use proptest::prelude::*;
 
     use super::*;
 
     fn stock(on_hand: i64, reserved: i64) -> Stock {
         Stock { on_hand, reserved }
-    }
-
-    #[test]
-    fn an_entry_that_says_the_same_is_no_new_version() {
-        let entry =
-            |name: &str, amount| Entry { name: name.into(), unit_price: Money::new(amount, Currency::Eur) };
-        assert_eq!(entry("tea", 450).revised(3, &entry("tea", 450)), None);
-        assert_eq!(entry("tea", 450).revised(3, &entry("green tea", 450)), Some(4));
-        assert_eq!(entry("tea", 450).revised(3, &entry("tea", 451)), Some(4));
-        let usd = Entry { name: "tea".into(), unit_price: Money::new(450, Currency::Usd) };
-        assert_eq!(entry("tea", 450).revised(3, &usd), Some(4));
     }
 
     #[test]
@@ -124,8 +108,8 @@ mod tests {
     fn only_what_is_reserved_ships_or_is_released() {
         assert_eq!(stock(10, 4).ship(4), Ok(stock(6, 0)));
         assert_eq!(stock(10, 4).release(4), Ok(stock(10, 0)));
-        assert_eq!(stock(10, 4).ship(5), Err(NotReserved));
-        assert_eq!(stock(10, 4).release(5), Err(NotReserved));
+        assert_eq!(stock(10, 4).ship(5), Err(MoreThanReserved));
+        assert_eq!(stock(10, 4).release(5), Err(MoreThanReserved));
     }
 
     #[derive(Debug, Clone, Copy)]

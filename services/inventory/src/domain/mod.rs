@@ -1,7 +1,12 @@
-//! What stock is and what may happen to it. Pure: no clock, no database, no network.
+//! The rules of stock: the arithmetic of one item, and the state machine of a reservation.
+//!
+//! Pure functions and plain types: no I/O, no clock, no new ids, no JSON. `transitions` carries the decisions out.
 
-pub mod item;
-pub mod reservation;
+mod item;
+mod reservation;
 
-pub use item::{Entry, NotReserved, Rejection, Stock};
-pub use reservation::{Decision, Impossible, Input, Line, Reservation, State, decide};
+pub use item::{ItemDetails, MoreThanReserved, Rejection, Stock};
+pub use reservation::{
+    Decision, Inconsistency, Input, Reservation, ReservationLine, State, Stocks, decide, release, reserve,
+    ship,
+};

@@ -1,20 +1,18 @@
-//! The items' rows: catalogue entry and stock.
+//! The table `item`: name, price, version and stock.
 
 use contracts::{ItemId, Money, Sku, TenantId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use edge::Page;
 use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::domain::reservation::Stocks;
-use crate::domain::{Entry, Stock};
+use crate::domain::{ItemDetails, Stock, Stocks};
 use crate::schema::item;
 
-/// An item as it is stored.
+/// A stored item.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = item)]
 pub(crate) struct ItemRow {
@@ -38,9 +36,9 @@ impl ItemRow {
         self.sku.parse().map_err(|_| unreadable("item.sku"))
     }
 
-    pub(crate) fn entry(&self) -> Result<Entry> {
+    pub(crate) fn details(&self) -> Result<ItemDetails> {
         let currency = self.currency.parse().map_err(|_| unreadable("item.currency"))?;
-        Ok(Entry { name: self.name.clone(), unit_price: Money::new(self.unit_price, currency) })
+        Ok(ItemDetails { name: self.name.clone(), unit_price: Money::new(self.unit_price, currency) })
     }
 
     pub(crate) fn stock(&self) -> Stock {
@@ -48,21 +46,21 @@ impl ItemRow {
     }
 }
 
-/// Inserts an item without stock, at version 1; `None` if there is one.
-pub(crate) async fn create(
+/// Inserts an item without stock, at version 1. Returns `None` if the item exists already.
+pub(crate) async fn insert(
     tx: &mut Tx,
     tenant: &TenantId,
     sku: &Sku,
-    entry: &Entry,
+    details: &ItemDetails,
 ) -> Result<Option<ItemRow>> {
     let row = diesel::insert_into(item::table)
         .values((
             item::id.eq(ItemId::of(tenant, sku).uuid()),
             item::tenant_id.eq(tenant.as_str()),
             item::sku.eq(sku.as_str()),
-            item::name.eq(&entry.name),
-            item::unit_price.eq(entry.unit_price.amount),
-            item::currency.eq(entry.unit_price.currency.code()),
+            item::name.eq(&details.name),
+            item::unit_price.eq(details.unit_price.amount),
+            item::currency.eq(details.unit_price.currency.code()),
             item::version.eq(1),
             item::position.eq(Uuid::now_v7()),
         ))
@@ -74,7 +72,7 @@ pub(crate) async fn create(
     Ok(row)
 }
 
-/// Locks one item of this tenant.
+/// Locks and returns one item of this tenant.
 pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, sku: &Sku) -> Result<Option<ItemRow>> {
     let row = item::table
         .filter(item::tenant_id.eq(tenant.as_str()))
@@ -87,7 +85,8 @@ pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, sku: &Sku) -> Result<Op
     Ok(row)
 }
 
-/// Locks all of these items, in one order for everybody, and reads their stock. Unknown ones are not in the answer.
+/// Locks these items in the order of tenant and SKU, and returns their stock. Unknown items are left out. Because every
+/// transaction locks in this order, transactions do not deadlock.
 pub(crate) async fn lock_stock(tx: &mut Tx, items: impl IntoIterator<Item = ItemId>) -> Result<Stocks> {
     let ids: Vec<Uuid> = items.into_iter().map(ItemId::uuid).collect();
     let rows: Vec<(Uuid, i64, i64)> = item::table
@@ -100,13 +99,18 @@ pub(crate) async fn lock_stock(tx: &mut Tx, items: impl IntoIterator<Item = Item
     Ok(rows.into_iter().map(|(id, on_hand, reserved)| (id.into(), Stock { on_hand, reserved })).collect())
 }
 
-/// Writes a new entry. The row is locked.
-pub(crate) async fn revise(tx: &mut Tx, id: ItemId, entry: &Entry, version: i64) -> Result<ItemRow> {
+/// Writes new details and their version to a locked item.
+pub(crate) async fn update_details(
+    tx: &mut Tx,
+    id: ItemId,
+    details: &ItemDetails,
+    version: i64,
+) -> Result<ItemRow> {
     let row = diesel::update(item::table.find(id.uuid()))
         .set((
-            item::name.eq(&entry.name),
-            item::unit_price.eq(entry.unit_price.amount),
-            item::currency.eq(entry.unit_price.currency.code()),
+            item::name.eq(&details.name),
+            item::unit_price.eq(details.unit_price.amount),
+            item::currency.eq(details.unit_price.currency.code()),
             item::version.eq(version),
             item::updated_at.eq(clock_timestamp()),
         ))
@@ -116,7 +120,7 @@ pub(crate) async fn revise(tx: &mut Tx, id: ItemId, entry: &Entry, version: i64)
     Ok(row)
 }
 
-/// Writes the stock of each item, all in one round trip. The rows are locked.
+/// Writes the stock of locked items, in one round trip for all.
 pub(crate) async fn set_stock(tx: &mut Tx, stocks: &Stocks) -> Result<()> {
     let tx: &Tx = tx;
     let set = stocks.iter().map(async |(id, stock)| {
@@ -133,7 +137,7 @@ pub(crate) async fn set_stock(tx: &mut Tx, stocks: &Stocks) -> Result<()> {
     Ok(())
 }
 
-/// One item of this tenant.
+/// Returns one item of this tenant.
 pub(crate) async fn find(
     connection: &mut Connection,
     tenant: &TenantId,
@@ -149,17 +153,18 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// A page of this tenant's items, newest first.
+/// Returns this tenant's items with a position below `before`, newest first.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
-    page: &Page,
+    before: Uuid,
+    limit: i64,
 ) -> Result<Vec<ItemRow>> {
     let rows = item::table
         .filter(item::tenant_id.eq(tenant.as_str()))
-        .filter(item::position.lt(page.before()))
+        .filter(item::position.lt(before))
         .order(item::position.desc())
-        .limit(page.fetch())
+        .limit(limit)
         .select(ItemRow::as_select())
         .load(connection)
         .await?;

@@ -1,10 +1,10 @@
-//! All SQL of this service, one subject a file.
+//! All SQL of this service, one table a file (a reservation with its lines). Decides nothing, and knows nothing of HTTP.
 
 pub(crate) mod items;
 pub(crate) mod movements;
 pub(crate) mod reservations;
 
-/// The row is not one that this program writes.
+/// The error for a column whose value this program does not write.
 fn unreadable(column: &'static str) -> database::Error {
     diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()
 }

@@ -1,5 +1,6 @@
-//! The log of stock: every change of `on_hand`, written with it and never rewritten, so that one can be checked
-//! against the other.
+//! The table `stock_movement`: every change of `on_hand`, inserted with the change and never updated.
+//!
+//! Because `on_hand` is the sum of the movements of its item, an audit can check one against the other.
 
 use contracts::{ItemId, OrderId, TenantId};
 use database::{Result, Tx};
@@ -8,10 +9,10 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::try_join_all;
 use uuid::Uuid;
 
-use crate::domain::Line;
+use crate::domain::ReservationLine;
 use crate::schema::stock_movement as movement;
 
-/// Records that somebody adjusted the stock. Returns the movement's id.
+/// Records an adjustment. Returns the movement's id.
 pub(crate) async fn record_adjustment(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -34,12 +35,12 @@ pub(crate) async fn record_adjustment(
     Ok(id)
 }
 
-/// Records that an order's lines have left the building, all in one round trip.
+/// Records the shipment of an order's lines, in one round trip for all.
 pub(crate) async fn record_shipment(
     tx: &mut Tx,
     tenant: &TenantId,
     order: OrderId,
-    lines: &[Line],
+    lines: &[ReservationLine],
 ) -> Result<()> {
     let tx: &Tx = tx;
     let record = lines.iter().map(async |line| {

@@ -1,4 +1,4 @@
-//! The reservations' rows, each with its lines.
+//! The tables `reservation` and `reservation_line`.
 
 use contracts::{ItemId, OrderId, TenantId};
 use database::functions::clock_timestamp;
@@ -10,12 +10,26 @@ use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::domain::{Line, Reservation, State};
+use crate::domain::{Reservation, ReservationLine, State};
 use crate::schema::{reservation, reservation_line as line};
 
-const HELD: &str = "held";
-const SHIPPED: &str = "shipped";
-const RELEASED: &str = "released";
+/// The word for a state in the table.
+const fn state_name(state: State) -> &'static str {
+    match state {
+        State::Held => "held",
+        State::Shipped => "shipped",
+        State::Released => "released",
+    }
+}
+
+fn read_state(name: &str) -> Result<State> {
+    match name {
+        "held" => Ok(State::Held),
+        "shipped" => Ok(State::Shipped),
+        "released" => Ok(State::Released),
+        _ => Err(unreadable("reservation.state")),
+    }
+}
 
 /// State, sequence, item, SKU, quantity: one row for each line.
 type Row = (String, i64, Uuid, String, i64);
@@ -31,14 +45,14 @@ fn lines_of<'a>(tenant: &'a str, order: Uuid) -> _ {
         .select((reservation::state, reservation::sequence, line::item_id, line::sku, line::quantity))
 }
 
-/// The reservation of an order of this tenant, if its stock was not refused.
+/// Returns the reservation of an order of this tenant. An order whose stock was rejected has none.
 pub(crate) async fn find(tx: &mut Tx, tenant: &TenantId, order: OrderId) -> Result<Option<Reservation>> {
     let found = read(lines_of(tenant.as_str(), order.uuid()).load(tx).await?)?;
     Ok(found.map(|(reservation, _)| reservation))
 }
 
-/// The same, outside a unit of work, with its version.
-pub(crate) async fn look_up(
+/// Returns the reservation of an order of this tenant and its version, outside a unit of work.
+pub(crate) async fn find_with_version(
     connection: &mut Connection,
     tenant: &TenantId,
     order: OrderId,
@@ -49,33 +63,24 @@ pub(crate) async fn look_up(
 fn read(rows: Vec<Row>) -> Result<Option<(Reservation, i64)>> {
     let Some((state, version, ..)) = rows.as_slice().first() else { return Ok(None) };
     let version = *version;
-    let state = match state.as_str() {
-        HELD => State::Held,
-        SHIPPED => State::Shipped,
-        RELEASED => State::Released,
-        _ => return Err(unreadable("reservation.state")),
-    };
+    let state = read_state(state)?;
     let line = |(_, _, item, sku, quantity): Row| {
         let sku = sku.parse().map_err(|_| unreadable("reservation_line.sku"))?;
-        Ok(Line { item: item.into(), sku, quantity })
+        Ok(ReservationLine { item: item.into(), sku, quantity })
     };
     let lines = rows.into_iter().map(line).collect::<Result<_>>()?;
     Ok(Some((Reservation { state, lines }, version)))
 }
 
-/// Who has a reservation, whatever tenant that is.
-pub(crate) struct Holder {
-    pub(crate) is_held: bool,
-}
-
-/// Whether an order of any tenant has a reservation: for who must not take a stranger's for none.
-pub(crate) async fn holder(tx: &mut Tx, order: OrderId) -> Result<Option<Holder>> {
+/// Returns the state of the order's reservation, of any tenant. Distinguishes "no reservation" from "a reservation of
+/// another tenant".
+pub(crate) async fn find_state_of_any_tenant(tx: &mut Tx, order: OrderId) -> Result<Option<State>> {
     let state: Option<String> =
         reservation::table.find(order.uuid()).select(reservation::state).first(tx).await.optional()?;
-    Ok(state.map(|state| Holder { is_held: state == HELD }))
+    state.as_deref().map(read_state).transpose()
 }
 
-/// Locks the reservations of these orders, in one order for everybody. Returns the items they are about.
+/// Locks the reservations of these orders in the order of their ids. Returns the items of their lines.
 pub(crate) async fn lock(tx: &mut Tx, orders: &[OrderId]) -> Result<Vec<ItemId>> {
     let ids: Vec<Uuid> = orders.iter().copied().map(OrderId::uuid).collect();
     reservation::table
@@ -90,13 +95,18 @@ pub(crate) async fn lock(tx: &mut Tx, orders: &[OrderId]) -> Result<Vec<ItemId>>
     Ok(items.into_iter().map(ItemId::from).collect())
 }
 
-/// Inserts a held reservation. Returns how many events its history has now.
-pub(crate) async fn hold(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[Line]) -> Result<i64> {
+/// Inserts a held reservation with its lines. Returns the sequence for its event.
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+    lines: &[ReservationLine],
+) -> Result<i64> {
     let sequence = diesel::insert_into(reservation::table)
         .values((
             reservation::order_id.eq(order.uuid()),
             reservation::tenant_id.eq(tenant.as_str()),
-            reservation::state.eq(HELD),
+            reservation::state.eq(state_name(State::Held)),
             reservation::sequence.eq(1),
         ))
         .returning(reservation::sequence)
@@ -119,20 +129,15 @@ pub(crate) async fn hold(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: 
     Ok(sequence)
 }
 
-/// Ends a held reservation. Returns how many events its history has now.
+/// Ends a held reservation. Returns the sequence for its event.
 pub(crate) async fn end(tx: &mut Tx, tenant: &TenantId, order: OrderId, state: State) -> Result<i64> {
-    let name = match state {
-        State::Held => HELD,
-        State::Shipped => SHIPPED,
-        State::Released => RELEASED,
-    };
     let held = reservation::table
         .find(order.uuid())
         .filter(reservation::tenant_id.eq(tenant.as_str()))
-        .filter(reservation::state.eq(HELD));
+        .filter(reservation::state.eq(state_name(State::Held)));
     let sequence = diesel::update(held)
         .set((
-            reservation::state.eq(name),
+            reservation::state.eq(state_name(state)),
             reservation::sequence.eq(reservation::sequence + 1),
             reservation::updated_at.eq(clock_timestamp()),
         ))

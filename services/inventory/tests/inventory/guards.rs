@@ -1,4 +1,4 @@
-//! What the database refuses, should the program ever ask for it; and what the program shows of itself.
+//! Statements that the database refuses, and the routes of the OpenAPI document.
 
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
@@ -7,7 +7,7 @@ use utoipa::openapi::path::Operation;
 
 use crate::stage::{Stage, item_id};
 
-/// The service's role runs a statement; what PostgreSQL says about it.
+/// Runs a statement as the service's role, and returns PostgreSQL's error.
 async fn refusal(stage: &Stage, sql: &str) -> String {
     let mut service = stage.instance.connection().await.unwrap();
     sql_query(sql).execute(&mut service).await.expect_err(sql).to_string()
@@ -23,8 +23,8 @@ async fn stock_below_zero_or_below_what_is_held_cannot_be_stored() {
         ("UPDATE item SET reserved = 6", "item_reserved_is_there"),
         ("UPDATE item SET reserved = -1", "item_reserved_is_there"),
     ] {
-        let told = refusal(&stage, sql).await;
-        assert!(told.contains(guard), "{sql}: {told}");
+        let message = refusal(&stage, sql).await;
+        assert!(message.contains(guard), "{sql}: {message}");
     }
 }
 
@@ -44,8 +44,8 @@ async fn an_order_has_one_reservation_and_an_item_leaves_once_for_it() {
     {
         let mut service = stage.instance.connection().await.unwrap();
         sql_query(sql).execute(&mut service).await.unwrap();
-        let told = refusal(&stage, sql).await;
-        assert!(told.contains(guard), "{sql}: {told}");
+        let message = refusal(&stage, sql).await;
+        assert!(message.contains(guard), "{sql}: {message}");
     }
 }
 
@@ -59,13 +59,13 @@ async fn the_service_cannot_rewrite_the_log_of_stock() {
         "DELETE FROM reservation",
         "DELETE FROM item",
     ] {
-        let told = refusal(&stage, sql).await;
-        assert!(told.contains("permission denied"), "{sql}: {told}");
+        let message = refusal(&stage, sql).await;
+        assert!(message.contains("permission denied"), "{sql}: {message}");
     }
 }
 
 #[test]
-fn the_document_has_every_route_with_its_manners() {
+fn the_document_has_every_route_with_its_description() {
     let document = runtime::document::<Inventory>();
     let mut operations: Vec<(String, &Operation)> = Vec::new();
     for (path, item) in &document.paths.paths {

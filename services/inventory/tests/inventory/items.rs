@@ -23,7 +23,7 @@ async fn a_new_item_is_201_and_told_with_version_1() {
         "item": item_id("TEA-1"), "sku": "TEA-1", "name": "Green tea", "unit_price": {"amount": 450, "currency": "EUR"},
         "version": 1,
     });
-    assert_eq!(stage.told(item_id("TEA-1")).await, [(1, "inventory.ItemChanged.v1".to_owned(), event)]);
+    assert_eq!(stage.announced(item_id("TEA-1")).await, [(1, "inventory.ItemChanged.v1".to_owned(), event)]);
 }
 
 #[actix_web::test]
@@ -32,7 +32,7 @@ async fn the_same_content_again_changes_nothing() {
     stage.client().put_item("TEA-1", tea()).await;
     let again = stage.client().put_item("TEA-1", tea()).await;
     assert_eq!((again.status, again.header("etag"), &again.body["version"]), (200, Some("\"1\""), &json!(1)));
-    assert_eq!(stage.told(item_id("TEA-1")).await.len(), 1);
+    assert_eq!(stage.announced(item_id("TEA-1")).await.len(), 1);
     assert_eq!(stage.count("SELECT count(*) FROM audit_fact WHERE action = 'item.put'").await, 1);
 }
 
@@ -43,11 +43,11 @@ async fn another_price_is_the_next_version_and_told() {
     let dearer = json!({"name": "Green tea", "unit_price": {"amount": 500, "currency": "EUR"}});
     let put = stage.client().put_item("TEA-1", dearer).await;
     assert_eq!((put.status, put.header("etag"), &put.body["version"]), (200, Some("\"2\""), &json!(2)));
-    let told = stage.told(item_id("TEA-1")).await;
+    let events = stage.announced(item_id("TEA-1")).await;
     let versions: Vec<(i64, &serde_json::Value)> =
-        told.iter().map(|(n, _, data)| (*n, &data["version"])).collect();
+        events.iter().map(|(n, _, data)| (*n, &data["version"])).collect();
     assert_eq!(versions, [(1, &json!(1)), (2, &json!(2))]);
-    assert_eq!(told[1].2["unit_price"]["amount"], 500);
+    assert_eq!(events[1].2["unit_price"]["amount"], 500);
     assert_eq!(stage.count("SELECT count(*) FROM audit_fact WHERE action = 'item.put'").await, 2);
 }
 
@@ -64,7 +64,7 @@ async fn many_who_put_the_same_new_item_at_once_make_one_version() {
             .collect();
         statuses.sort_unstable();
         assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 201]);
-        assert_eq!(stage.told(item_id(&sku)).await.len(), 1);
+        assert_eq!(stage.announced(item_id(&sku)).await.len(), 1);
     }
 }
 
@@ -110,14 +110,14 @@ async fn a_scope_that_the_token_lacks_is_403() {
 #[actix_web::test]
 async fn who_is_not_known_learns_nothing_from_the_path() {
     let stage = Stage::new().await;
-    let nobody = stage.stranger();
+    let stranger = stage.stranger();
     for sku in ["TEA-1", "no%20sku"] {
-        assert_eq!(nobody.get(&format!("/v1/items/{sku}")).await.status, 401, "{sku}");
-        assert_eq!(nobody.put_item(sku, tea()).await.status, 401, "{sku}");
-        assert_eq!(nobody.adjust(sku, json!({"delta": 1, "reason": "x"})).await.status, 401, "{sku}");
+        assert_eq!(stranger.get(&format!("/v1/items/{sku}")).await.status, 401, "{sku}");
+        assert_eq!(stranger.put_item(sku, tea()).await.status, 401, "{sku}");
+        assert_eq!(stranger.adjust(sku, json!({"delta": 1, "reason": "x"})).await.status, 401, "{sku}");
     }
-    assert_eq!(nobody.get("/v1/items").await.status, 401);
-    assert_eq!(nobody.get("/v1/reservations/no-order").await.status, 401);
+    assert_eq!(stranger.get("/v1/items").await.status, 401);
+    assert_eq!(stranger.get("/v1/reservations/no-order").await.status, 401);
     assert_eq!(stage.client().get("/v1/items/no%20sku").await.status, 404);
 }
 

@@ -6,7 +6,7 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use testkit::eventually;
 
-use crate::orders::{Orders, Said, cancelled, confirmed, placed};
+use crate::orders::{Orders, Published, cancelled, confirmed, placed};
 use crate::stage::Stage;
 
 const ROUNDS: usize = 10;
@@ -28,12 +28,12 @@ async fn batches_that_want_the_same_items_in_opposite_order_do_not_deadlock() {
             1 => placed(*id, &[("b", 1)]),
             n => placed(*id, &wants[n % 2]),
         });
-        orders.say(&place.collect::<Vec<Said>>()).await;
+        orders.publish(&place.collect::<Vec<Published>>()).await;
         let end = ids
             .iter()
             .enumerate()
             .map(|(n, id)| if n % 3 == 0 { cancelled(*id, 2) } else { confirmed(*id, 2) });
-        orders.say(&end.collect::<Vec<Said>>()).await;
+        orders.publish(&end.collect::<Vec<Published>>()).await;
         let ended = "SELECT count(*) FROM reservation WHERE state <> 'held'";
         let expected = i64::try_from(round * ORDERS).unwrap();
         eventually("every order of the round has ended", async || {

@@ -1,4 +1,4 @@
-//! What `orders` says, on a topic that this test alone uses, and `inventory` listening to it.
+//! Events of `orders` on a topic that only this test uses, and `inventory` as their consumer.
 
 use std::time::Duration;
 
@@ -22,13 +22,13 @@ use crate::stage::{Stage, sku, tenant};
 
 /// A message; published again, it is a redelivery.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct Published {
     envelope: Envelope,
     key: Uuid,
     payload: Vec<u8>,
 }
 
-impl Said {
+impl Published {
     pub(crate) fn by(tenant: TenantId, sequence: i64, event: &impl Event) -> Self {
         Self {
             envelope: envelope(tenant, sequence, event),
@@ -51,13 +51,13 @@ fn envelope<E: Event>(tenant: TenantId, sequence: i64, event: &E) -> Envelope {
     }
 }
 
-pub(crate) fn placed(order: OrderId, lines: &[(&str, i64)]) -> Said {
+pub(crate) fn placed(order: OrderId, lines: &[(&str, i64)]) -> Published {
     let lines =
         lines.iter().map(|(name, quantity)| OrderLine { sku: sku(name), quantity: *quantity }).collect();
-    Said::by(tenant(), 1, &OrderPlaced { order, lines, total: Money::new(1, Currency::Eur) })
+    Published::by(tenant(), 1, &OrderPlaced { order, lines, total: Money::new(1, Currency::Eur) })
 }
 
-pub(crate) fn payment_requested(order: OrderId) -> Said {
+pub(crate) fn payment_requested(order: OrderId) -> Published {
     let event = PaymentRequested {
         order,
         payment: PaymentId::generate(),
@@ -65,15 +65,15 @@ pub(crate) fn payment_requested(order: OrderId) -> Said {
         payment_method: "pm_card_visa".to_owned(),
         expires_at: Timestamp::from_rfc3339("2026-11-20T12:15:00.000000Z"),
     };
-    Said::by(tenant(), 2, &event)
+    Published::by(tenant(), 2, &event)
 }
 
-pub(crate) fn confirmed(order: OrderId, sequence: i64) -> Said {
-    Said::by(tenant(), sequence, &OrderConfirmed { order, payment: PaymentId::generate() })
+pub(crate) fn confirmed(order: OrderId, sequence: i64) -> Published {
+    Published::by(tenant(), sequence, &OrderConfirmed { order, payment: PaymentId::generate() })
 }
 
-pub(crate) fn cancelled(order: OrderId, sequence: i64) -> Said {
-    Said::by(tenant(), sequence, &OrderCancelled { order, reason: CancelReason::Customer })
+pub(crate) fn cancelled(order: OrderId, sequence: i64) -> Published {
+    Published::by(tenant(), sequence, &OrderCancelled { order, reason: CancelReason::Customer })
 }
 
 /// The topic of `orders`; gone, with the group that read it, when the test ends.
@@ -85,7 +85,7 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// With so many partitions: what is said on a single one is heard in the order of saying.
+    /// With this number of partitions. Events on one partition are consumed in the order of publication.
     pub(crate) async fn on_partitions(partitions: i32) -> Self {
         let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
         let topics = Topics::with_prefix(format!("inventory-test-{}.", Uuid::new_v4()));
@@ -95,9 +95,9 @@ impl Orders {
     }
 
     /// Returns once all of it is on the topic.
-    pub(crate) async fn say(&mut self, said: &[Said]) {
+    pub(crate) async fn publish(&mut self, events: &[Published]) {
         let topic = self.topics.events(Stream::Orders);
-        for (token, Said { envelope, key, payload }) in (0..).zip(said) {
+        for (token, Published { envelope, key, payload }) in (0..).zip(events) {
             let headers = envelope.to_headers();
             let headers: Vec<(&str, &[u8])> =
                 headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
@@ -105,20 +105,20 @@ impl Orders {
             let record = Record { topic: &topic, key: key.as_bytes(), payload, headers: &headers };
             self.publisher.publish(record, token).unwrap();
         }
-        for _ in said {
+        for _ in events {
             self.reports.next().await.unwrap().result.unwrap();
         }
     }
 
     /// An instance of the service begins to listen.
     pub(crate) fn listen(&self, stage: &Stage) -> Listener {
-        let reactions = Inventory::consumer(&stage.context()).unwrap();
+        let consumer = Inventory::consumer(&stage.context()).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
         let runner = Runner::new(
             stage.instance.clone(),
             self.brokers.clone(),
             self.topics.clone(),
-            reactions,
+            consumer,
             settings,
         );
         let stop = CancellationToken::new();

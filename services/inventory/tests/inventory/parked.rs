@@ -1,4 +1,4 @@
-//! A message that is put aside: what it leaves untouched, and what its discard leaves open.
+//! A parked message: it changes nothing, and its discard warns of the consequences.
 
 use clap::Parser;
 use contracts::events::{CancelReason, OrderCancelled};
@@ -9,7 +9,7 @@ use runtime::Service;
 use serde_json::{Value, json};
 use testkit::eventually;
 
-use crate::orders::{Orders, Said, placed};
+use crate::orders::{Orders, Published, placed};
 use crate::stage::Stage;
 
 /// What `inventory inbox WORDS --json` prints.
@@ -34,11 +34,14 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_stock_s
     let client = stage.client();
     client.stock("a", 5).await;
     let (order, bystander) = (OrderId::generate(), OrderId::generate());
-    let foreign =
-        Said::by("globex".parse().unwrap(), 2, &OrderCancelled { order, reason: CancelReason::Customer });
-    orders.say(&[placed(order, &[("a", 2)]), foreign, placed(bystander, &[("a", 1)])]).await;
+    let foreign = Published::by(
+        "globex".parse().unwrap(),
+        2,
+        &OrderCancelled { order, reason: CancelReason::Customer },
+    );
+    orders.publish(&[placed(order, &[("a", 2)]), foreign, placed(bystander, &[("a", 1)])]).await;
     eventually("the bystander's reservation", async || {
-        (stage.told(bystander.uuid()).await.len() == 1).then_some(())
+        (stage.announced(bystander.uuid()).await.len() == 1).then_some(())
     })
     .await;
     listener.stop().await;

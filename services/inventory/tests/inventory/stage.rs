@@ -140,8 +140,8 @@ impl Stage {
         .await
     }
 
-    /// The events told about an aggregate: sequence, type, data.
-    pub(crate) async fn told(&self, aggregate: Uuid) -> Vec<(i64, String, Value)> {
+    /// The announced events of an aggregate: sequence, type, data.
+    pub(crate) async fn announced(&self, aggregate: Uuid) -> Vec<(i64, String, Value)> {
         #[derive(QueryableByName)]
         struct Row {
             #[diesel(sql_type = BigInt)]

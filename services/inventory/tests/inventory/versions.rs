@@ -8,7 +8,7 @@ use crate::stage::{Stage, item_id, tea, tea_at};
 /// How often an item was changed, as the others and the auditors know it.
 async fn changes(stage: &Stage) -> (usize, i64) {
     let facts = stage.count("SELECT count(*) FROM audit_fact WHERE action = 'item.put'").await;
-    (stage.told(item_id("TEA-1")).await.len(), facts)
+    (stage.announced(item_id("TEA-1")).await.len(), facts)
 }
 
 #[actix_web::test]
@@ -35,7 +35,7 @@ async fn an_item_is_changed_only_from_the_version_that_if_match_names() {
 }
 
 #[actix_web::test]
-async fn a_retry_with_the_old_version_after_a_lost_answer_finds_its_wish_fulfilled() {
+async fn a_retry_with_the_old_version_after_a_lost_answer_succeeds() {
     let stage = Stage::new().await;
     let client = stage.client();
     client.put_item("TEA-1", tea()).await;

@@ -1,23 +1,20 @@
-//! The HTTP surface: one endpoint, one file.
+//! The HTTP endpoints, one a file. A handler names what a request needs; `edge` adds key, retry and transaction.
 
-mod cancel;
-mod catalogue;
-mod get;
-mod list;
-mod place;
-mod timeline;
-mod views;
+mod cancel_order;
+mod get_catalogue_entry;
+mod get_order;
+mod get_timeline;
+mod list_orders;
+mod place_order;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use views::OrderView;
-
-/// Mounts every endpoint; the OpenAPI document is made of what is mounted.
+/// Mounts every endpoint. The OpenAPI document consists of the mounted endpoints.
 pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
-    app.service(place::place)
-        .service(cancel::cancel)
-        .service(list::list)
-        .service(get::get)
-        .service(timeline::get_timeline)
-        .service(catalogue::get_catalogue_entry);
+    app.service(place_order::place_order)
+        .service(cancel_order::cancel_order)
+        .service(list_orders::list_orders)
+        .service(get_order::get_order)
+        .service(get_timeline::get_timeline)
+        .service(get_catalogue_entry::get_catalogue_entry);
 }

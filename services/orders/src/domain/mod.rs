@@ -1,7 +1,11 @@
-//! What an order is and may become. Pure: no clock, no database, no network.
+//! The rules of an order: pricing, state machine, timeline.
+//!
+//! Pure functions and plain types: no I/O, no clock, no new ids, no JSON. `transitions` carries the decisions out.
 
 mod order;
-mod place;
+mod pricing;
+mod timeline;
 
-pub use order::{Conflict, Decision, Input, Order, State, Tell, decide};
-pub use place::{Place, Placed, PlacedLine, Price, Rejection, place};
+pub use order::{Announcement, Conflict, Decision, Input, State, Status, decide};
+pub use pricing::{PricedLine, PricedOrder, Rejection, price};
+pub use timeline::{Cause, CauseKind, EntryKind};

@@ -1,140 +1,161 @@
-//! The saga as a table: what each order does about each thing that happens. Services, model and checkers share it.
+//! The state machine of an order: [`decide`] names the outcome of every input in every state.
+//!
+//! An order ends once, as confirmed or cancelled, and does not change after that.
 
-use contracts::PaymentId;
 use contracts::events::CancelReason;
 
-/// Where an order is.
+/// The state of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Its stock is being reserved.
+    /// inventory is reserving the stock.
     Pending,
-    /// Its stock is held; the charge is under way.
+    /// The stock is reserved; payments is charging the customer.
     AwaitingPayment,
-    /// Paid; its stock ships.
+    /// The order is paid, and inventory ships it. An end.
     Confirmed,
-    /// It will not be fulfilled.
+    /// The order will not be fulfilled. An end.
     Cancelled {
         /// Why.
         reason: CancelReason,
-        /// The customer's words, if it was the customer.
+        /// The customer's own words; only for [`CancelReason::Customer`].
         note: Option<String>,
     },
 }
 
-/// As much of an order as a decision needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
-    /// Where it is.
-    pub state: State,
+/// A [`State`] without its details: one word, as tables and clients use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// [`State::Pending`]
+    Pending,
+    /// [`State::AwaitingPayment`]
+    AwaitingPayment,
+    /// [`State::Confirmed`]
+    Confirmed,
+    /// [`State::Cancelled`]
+    Cancelled,
 }
 
-/// Something that happened, or is asked for.
+impl State {
+    /// The word for this state.
+    pub const fn status(&self) -> Status {
+        match self {
+            Self::Pending => Status::Pending,
+            Self::AwaitingPayment => Status::AwaitingPayment,
+            Self::Confirmed => Status::Confirmed,
+            Self::Cancelled { .. } => Status::Cancelled,
+        }
+    }
+}
+
+/// An event of another service, a request of the customer, or the end of the order's time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// inventory holds the stock.
+    /// inventory has reserved the stock.
     StockReserved,
-    /// inventory has too little.
+    /// inventory has too little stock.
     StockRejected,
-    /// inventory has shipped it.
+    /// inventory has shipped the order.
     StockShipped,
-    /// inventory has taken it back.
+    /// inventory has released the reserved stock.
     StockReleased,
-    /// payments has the money.
-    Captured(PaymentId),
-    /// The card was declined.
-    Declined,
-    /// payments called the charge off before its first attempt.
+    /// payments has charged the customer.
+    PaymentCaptured,
+    /// The customer's card was declined.
+    PaymentDeclined,
+    /// payments has cancelled the charge before its first attempt.
     PaymentCancelled,
-    /// payments has given the money back.
-    Refunded,
-    /// The customer asks to cancel, with a reason in their own words.
+    /// payments has refunded the charge.
+    PaymentRefunded,
+    /// The customer cancels, with a note in their own words.
     Cancel(String),
-    /// Its time is up.
+    /// The order was not confirmed in time.
     Expire,
 }
 
-/// What to do.
+/// What an input does to an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing: it is so already, or no longer matters.
-    Stay,
-    /// Change the state, and tell the others.
-    Become(State, Tell),
+    /// Nothing: the order reflects the input already, or has ended.
+    NoChange,
+    /// The order takes this state and announces it.
+    Change(State, Announcement),
 }
 
-/// What the others are told.
+/// The event that `orders` publishes about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tell {
-    /// Charge the customer.
+pub enum Announcement {
+    /// Asks payments to charge the customer.
     PaymentRequested,
-    /// Ship it.
-    Confirmed,
-    /// Release the stock, give back the money.
-    Cancelled(CancelReason),
+    /// Asks inventory to ship.
+    OrderConfirmed,
+    /// Asks inventory to release the stock, and payments to refund a charge.
+    OrderCancelled(CancelReason),
 }
 
-/// The input does not fit the state.
+/// Why an input does not fit the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conflict {
-    /// A confirmed order, or one that ended otherwise, is not cancelled any more.
-    TooLate,
-    /// It was cancelled by the customer with another reason.
-    OtherReason,
-    /// No correct peer says this now: the message is put aside for people to look at.
-    Impossible,
+    /// The customer cancels an order that was confirmed, or cancelled for another cause.
+    AlreadyEnded,
+    /// The customer cancels again, with another note.
+    OtherNote,
+    /// A correct service does not publish this event in this state. The message is parked for an operator.
+    UnexpectedEvent,
 }
 
-/// Decides. Every pair of state and input is named; a new one does not compile until it is.
-pub fn decide(order: &Order, input: &Input) -> Result<Decision, Conflict> {
-    use Decision::Stay;
+/// Decides what `input` does to an order in `state`.
+///
+/// Every pair is named: a new state or input does not compile until each of its pairs is.
+pub fn decide(state: &State, input: &Input) -> Result<Decision, Conflict> {
+    use Decision::{Change, NoChange};
     use Input as I;
     use State as S;
 
-    match (&order.state, input) {
-        (S::Pending, I::StockReserved) => Ok(Decision::Become(S::AwaitingPayment, Tell::PaymentRequested)),
+    match (state, input) {
+        (S::Pending, I::StockReserved) => Ok(Change(S::AwaitingPayment, Announcement::PaymentRequested)),
         (S::Pending, I::StockRejected) => Ok(cancelled(CancelReason::Rejected)),
-        (S::AwaitingPayment, I::Captured(_)) => Ok(Decision::Become(S::Confirmed, Tell::Confirmed)),
-        (S::AwaitingPayment, I::Declined) => Ok(cancelled(CancelReason::Declined)),
-        // payments starts no first attempt once the order's time is up.
+        (S::AwaitingPayment, I::PaymentCaptured) => Ok(Change(S::Confirmed, Announcement::OrderConfirmed)),
+        (S::AwaitingPayment, I::PaymentDeclined) => Ok(cancelled(CancelReason::Declined)),
+        // payments starts no first attempt after the order's time, and cancels the charge instead.
         (S::AwaitingPayment, I::PaymentCancelled) => Ok(cancelled(CancelReason::Expired)),
 
         (S::Pending | S::AwaitingPayment, I::Expire) => Ok(cancelled(CancelReason::Expired)),
-        (S::Pending | S::AwaitingPayment, I::Cancel(note)) => Ok(Decision::Become(
+        (S::Pending | S::AwaitingPayment, I::Cancel(note)) => Ok(Change(
             S::Cancelled { reason: CancelReason::Customer, note: Some(note.clone()) },
-            Tell::Cancelled(CancelReason::Customer),
+            Announcement::OrderCancelled(CancelReason::Customer),
         )),
 
-        // A cancelled order stays cancelled. payments refunds what it still captured: OrderCancelled told it so.
+        // A cancelled order stays cancelled. Because OrderCancelled was announced, payments refunds a late capture.
         (
             S::Cancelled { .. },
             I::StockReserved
             | I::StockRejected
             | I::StockReleased
-            | I::Captured(_)
-            | I::Declined
+            | I::PaymentCaptured
+            | I::PaymentDeclined
             | I::PaymentCancelled
-            | I::Refunded
+            | I::PaymentRefunded
             | I::Expire,
-        ) => Ok(Stay),
+        ) => Ok(NoChange),
         (S::Cancelled { reason: CancelReason::Customer, note }, I::Cancel(again)) => {
-            if note.as_ref() == Some(again) { Ok(Stay) } else { Err(Conflict::OtherReason) }
+            if note.as_ref() == Some(again) { Ok(NoChange) } else { Err(Conflict::OtherNote) }
         }
-        (S::Cancelled { .. } | S::Confirmed, I::Cancel(_)) => Err(Conflict::TooLate),
+        (S::Cancelled { .. } | S::Confirmed, I::Cancel(_)) => Err(Conflict::AlreadyEnded),
 
-        // The same again, or what follows from it.
-        (S::AwaitingPayment | S::Confirmed, I::StockReserved) => Ok(Stay),
-        (S::Confirmed, I::Captured(_) | I::StockShipped | I::Refunded | I::Expire) => Ok(Stay),
+        // The order reflects these already.
+        (S::AwaitingPayment | S::Confirmed, I::StockReserved) => Ok(NoChange),
+        (S::Confirmed, I::PaymentCaptured | I::StockShipped | I::PaymentRefunded | I::Expire) => Ok(NoChange),
 
-        (S::Pending, I::Captured(_) | I::Declined | I::PaymentCancelled | I::Refunded)
+        (S::Pending, I::PaymentCaptured | I::PaymentDeclined | I::PaymentCancelled | I::PaymentRefunded)
         | (S::Pending | S::AwaitingPayment, I::StockShipped | I::StockReleased)
-        | (S::AwaitingPayment, I::StockRejected | I::Refunded)
-        | (S::Confirmed, I::StockRejected | I::StockReleased | I::Declined | I::PaymentCancelled)
-        | (S::Cancelled { .. }, I::StockShipped) => Err(Conflict::Impossible),
+        | (S::AwaitingPayment, I::StockRejected | I::PaymentRefunded)
+        | (S::Confirmed, I::StockRejected | I::StockReleased | I::PaymentDeclined | I::PaymentCancelled)
+        | (S::Cancelled { .. }, I::StockShipped) => Err(Conflict::UnexpectedEvent),
     }
 }
 
 fn cancelled(reason: CancelReason) -> Decision {
-    Decision::Become(State::Cancelled { reason, note: None }, Tell::Cancelled(reason))
+    Decision::Change(State::Cancelled { reason, note: None }, Announcement::OrderCancelled(reason))
 }
 
 #[cfg(test)]
@@ -149,10 +170,10 @@ mod tests {
             Just(Input::StockRejected),
             Just(Input::StockShipped),
             Just(Input::StockReleased),
-            Just(Input::Captured(PaymentId::generate())),
-            Just(Input::Declined),
+            Just(Input::PaymentCaptured),
+            Just(Input::PaymentDeclined),
             Just(Input::PaymentCancelled),
-            Just(Input::Refunded),
+            Just(Input::PaymentRefunded),
             "[ab]".prop_map(Input::Cancel),
             Just(Input::Expire),
         ];
@@ -162,15 +183,15 @@ mod tests {
     proptest! {
         #[test]
         fn an_ended_order_never_changes_and_is_told_once(inputs in inputs()) {
-            let mut order = Order { state: State::Pending };
-            let (mut ended, mut told) = (0, Vec::new());
+            let mut state = State::Pending;
+            let (mut ended, mut announced) = (0, Vec::new());
             for input in &inputs {
-                if let Ok(Decision::Become(state, tell)) = decide(&order, input) {
-                    prop_assert!(!matches!(order.state, State::Confirmed | State::Cancelled { .. }), "{order:?} {input:?}");
-                    ended += i32::from(matches!(state, State::Confirmed | State::Cancelled { .. }));
-                    prop_assert!(!told.contains(&tell), "told twice: {tell:?}");
-                    told.push(tell);
-                    order = Order { state };
+                if let Ok(Decision::Change(next, announcement)) = decide(&state, input) {
+                    prop_assert!(!matches!(state, State::Confirmed | State::Cancelled { .. }), "{state:?} {input:?}");
+                    ended += i32::from(matches!(next, State::Confirmed | State::Cancelled { .. }));
+                    prop_assert!(!announced.contains(&announcement), "announced twice: {announcement:?}");
+                    announced.push(announcement);
+                    state = next;
                 }
             }
             prop_assert!(ended <= 1);
@@ -178,15 +199,15 @@ mod tests {
 
         #[test]
         fn a_payment_is_asked_for_only_with_the_stock_held(inputs in inputs()) {
-            let mut order = Order { state: State::Pending };
+            let mut state = State::Pending;
             let mut held = false;
             for input in &inputs {
-                let decision = decide(&order, input);
+                let decision = decide(&state, input);
                 held |= *input == Input::StockReserved;
-                if let Ok(Decision::Become(state, tell)) = decision {
-                    prop_assert!(tell != Tell::PaymentRequested || held);
-                    prop_assert!(tell != Tell::Confirmed || held);
-                    order = Order { state };
+                if let Ok(Decision::Change(next, announcement)) = decision {
+                    prop_assert!(announcement != Announcement::PaymentRequested || held);
+                    prop_assert!(announcement != Announcement::OrderConfirmed || held);
+                    state = next;
                 }
             }
         }
@@ -195,22 +216,22 @@ mod tests {
     #[test]
     fn a_capture_after_the_cancellation_changes_nothing_here() {
         for reason in [CancelReason::Customer, CancelReason::Expired] {
-            let order = Order { state: State::Cancelled { reason, note: None } };
-            assert_eq!(decide(&order, &Input::Captured(PaymentId::generate())), Ok(Decision::Stay));
+            let state = State::Cancelled { reason, note: None };
+            assert_eq!(decide(&state, &Input::PaymentCaptured), Ok(Decision::NoChange));
         }
     }
 
     #[test]
-    fn cancelling_again_with_the_same_words_is_the_same_intent() {
+    fn cancelling_again_with_the_same_note_changes_nothing() {
         let note = Some("changed my mind".to_owned());
-        let order = Order { state: State::Cancelled { reason: CancelReason::Customer, note } };
-        assert_eq!(decide(&order, &Input::Cancel("changed my mind".into())), Ok(Decision::Stay));
-        assert_eq!(decide(&order, &Input::Cancel("too dear".into())), Err(Conflict::OtherReason));
+        let state = State::Cancelled { reason: CancelReason::Customer, note };
+        assert_eq!(decide(&state, &Input::Cancel("changed my mind".into())), Ok(Decision::NoChange));
+        assert_eq!(decide(&state, &Input::Cancel("too dear".into())), Err(Conflict::OtherNote));
     }
 
     #[test]
     fn a_confirmed_order_cannot_be_cancelled() {
-        let order = Order { state: State::Confirmed };
-        assert_eq!(decide(&order, &Input::Cancel("late".into())), Err(Conflict::TooLate));
+        let state = State::Confirmed;
+        assert_eq!(decide(&state, &Input::Cancel("late".into())), Err(Conflict::AlreadyEnded));
     }
 }

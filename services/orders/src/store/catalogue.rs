@@ -1,9 +1,9 @@
-//! The catalogue's rows: a projection of what inventory says.
+//! The table `catalogue_item`: names and prices of items, copied from the events of inventory.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use contracts::events::ItemChanged;
+use contracts::events::{ItemChanged, OrderLine};
 use contracts::{Money, Sku, TenantId};
 use database::functions::clock_timestamp;
 use database::{AppendTx, Connection, Result, Tx};
@@ -13,13 +13,12 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::domain::Price;
 use crate::schema::catalogue_item as item;
 
-/// An entry as it is stored.
+/// A stored catalogue item.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = item)]
-pub(crate) struct EntryRow {
+pub(crate) struct ItemRow {
     sku: String,
     pub(crate) item_id: Uuid,
     pub(crate) name: String,
@@ -29,52 +28,56 @@ pub(crate) struct EntryRow {
     pub(crate) updated_at: DateTime<Utc>,
 }
 
-impl EntryRow {
+impl ItemRow {
     pub(crate) fn sku(&self) -> Result<Sku> {
-        self.sku.parse().map_err(|_| unreadable("catalogue_item.sku"))
+        sku(&self.sku)
     }
 
     pub(crate) fn unit_price(&self) -> Result<Money> {
-        let currency = self.currency.parse().map_err(|_| unreadable("catalogue_item.currency"))?;
-        Ok(Money::new(self.unit_price, currency))
+        money(self.unit_price, &self.currency)
     }
 }
 
-/// One item of this tenant.
+fn sku(text: &str) -> Result<Sku> {
+    text.parse().map_err(|_| unreadable("catalogue_item.sku"))
+}
+
+fn money(amount: i64, currency: &str) -> Result<Money> {
+    let currency = currency.parse().map_err(|_| unreadable("catalogue_item.currency"))?;
+    Ok(Money::new(amount, currency))
+}
+
+/// Returns one item of this tenant.
 pub(crate) async fn find(
     connection: &mut Connection,
     tenant: &TenantId,
     sku: &Sku,
-) -> Result<Option<EntryRow>> {
+) -> Result<Option<ItemRow>> {
     let row = item::table
         .find((tenant.as_str(), sku.as_str()))
-        .select(EntryRow::as_select())
+        .select(ItemRow::as_select())
         .first(connection)
         .await
         .optional()?;
     Ok(row)
 }
 
-/// The prices of these SKUs; those that the catalogue does not know are not in the answer.
+/// Returns the prices of these lines' items. Items that the catalogue does not have are left out.
 pub(crate) async fn prices(
     tx: &AppendTx,
     tenant: &TenantId,
-    skus: impl Iterator<Item = &Sku>,
-) -> Result<BTreeMap<Sku, Price>> {
-    let skus: Vec<&str> = skus.map(Sku::as_str).collect();
+    lines: &[OrderLine],
+) -> Result<BTreeMap<Sku, Money>> {
+    let skus: Vec<&str> = lines.iter().map(|line| line.sku.as_str()).collect();
     let query = item::table
         .filter(item::tenant_id.eq(tenant.as_str()))
         .filter(item::sku.eq_any(skus))
         .select((item::sku, item::unit_price, item::currency));
     let rows: Vec<(String, i64, String)> = tx.read(query).await?;
-    let priced = rows.into_iter().filter_map(|(sku, amount, currency)| {
-        let price = Price(Money::new(amount, currency.parse().ok()?));
-        Some((sku.parse().ok()?, price))
-    });
-    Ok(priced.collect())
+    rows.into_iter().map(|(text, amount, currency)| Ok((sku(&text)?, money(amount, &currency)?))).collect()
 }
 
-/// Takes over an item, unless a newer one is here already.
+/// Inserts or updates an item, unless the stored version is the same or newer.
 pub(crate) async fn put(tx: &mut Tx, tenant: &TenantId, changed: &ItemChanged) -> Result<()> {
     use diesel::query_dsl::methods::FilterDsl;
 

@@ -1,10 +1,10 @@
-//! All SQL of this service, one table a file.
+//! All SQL of this service, one table a file. Decides nothing, and knows nothing of HTTP.
 
 pub(crate) mod catalogue;
 pub(crate) mod orders;
 pub(crate) mod timeline;
 
-/// The row is not one that this program writes.
+/// The error for a column whose value this program does not write.
 fn unreadable(column: &'static str) -> database::Error {
     diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()
 }

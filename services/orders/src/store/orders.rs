@@ -1,23 +1,23 @@
-//! The orders' rows.
+//! The table `orders`.
 
 use std::mem::take;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
-use contracts::{Caller, Money, OrderId, PaymentId, TenantId};
+use contracts::{Caller, Money, OrderId, PaymentId, Sku, TenantId};
 use database::functions::clock_timestamp;
 use database::{Buffered, Connection, Insert, InsertRows, Result, Tx, UnitOfWork};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use edge::Page;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::domain::{Placed, PlacedLine, State};
+use crate::domain::{PricedLine, PricedOrder, State, Status};
 use crate::schema::orders;
 
-/// An order as it is stored.
+/// A stored order.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = orders)]
 pub(crate) struct OrderRow {
@@ -31,7 +31,8 @@ pub(crate) struct OrderRow {
     currency: String,
     pub(crate) payment_method: String,
     pub(crate) reference: Option<String>,
-    pub(crate) payment_id: Option<Uuid>,
+    payment_id: Option<Uuid>,
+    /// The number of events that the order has announced; also its version.
     pub(crate) sequence: i64,
     pub(crate) placed_at: DateTime<Utc>,
     pub(crate) updated_at: DateTime<Utc>,
@@ -48,41 +49,70 @@ impl OrderRow {
     }
 
     pub(crate) fn state(&self) -> Result<State> {
-        let reason = || match self.cancel_reason.as_deref() {
-            Some("rejected") => Ok(CancelReason::Rejected),
-            Some("declined") => Ok(CancelReason::Declined),
-            Some("expired") => Ok(CancelReason::Expired),
-            Some("customer") => Ok(CancelReason::Customer),
-            _ => Err(unreadable("orders.cancel_reason")),
-        };
-        match self.state.as_str() {
-            "pending" => Ok(State::Pending),
-            "awaiting_payment" => Ok(State::AwaitingPayment),
-            "confirmed" => Ok(State::Confirmed),
-            "cancelled" => Ok(State::Cancelled { reason: reason()?, note: self.cancel_note.clone() }),
-            _ => Err(unreadable("orders.state")),
-        }
+        Ok(match read_status(&self.state).ok_or_else(|| unreadable("orders.state"))? {
+            Status::Pending => State::Pending,
+            Status::AwaitingPayment => State::AwaitingPayment,
+            Status::Confirmed => State::Confirmed,
+            Status::Cancelled => {
+                let reason = match self.cancel_reason.as_deref() {
+                    Some("rejected") => CancelReason::Rejected,
+                    Some("declined") => CancelReason::Declined,
+                    Some("expired") => CancelReason::Expired,
+                    Some("customer") => CancelReason::Customer,
+                    _ => return Err(unreadable("orders.cancel_reason")),
+                };
+                State::Cancelled { reason, note: self.cancel_note.clone() }
+            }
+        })
     }
 
-    pub(crate) fn lines(&self) -> Result<Vec<PlacedLine>> {
-        serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("orders.lines"))
+    pub(crate) fn lines(&self) -> Result<Vec<PricedLine>> {
+        let lines: Vec<StoredLine> =
+            serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("orders.lines"))?;
+        let line = |StoredLine { sku, quantity, unit_price }| PricedLine { sku, quantity, unit_price };
+        Ok(lines.into_iter().map(line).collect())
     }
 
     pub(crate) fn total(&self) -> Result<Money> {
         Ok(Money::new(self.amount, self.currency.parse().map_err(|_| unreadable("orders.currency"))?))
     }
-}
 
-/// A state, as the tables have it.
-pub(super) const fn state_name(state: &State) -> &'static str {
-    match state {
-        State::Pending => "pending",
-        State::AwaitingPayment => "awaiting_payment",
-        State::Confirmed => "confirmed",
-        State::Cancelled { .. } => "cancelled",
+    /// The payment, once it was requested.
+    pub(crate) fn payment(&self) -> Option<PaymentId> {
+        self.payment_id.map(PaymentId::from)
+    }
+
+    /// The payment of an order in a state that has one.
+    pub(crate) fn required_payment(&self) -> Result<PaymentId> {
+        self.payment().ok_or_else(|| unreadable("orders.payment_id"))
+    }
+
+    pub(crate) fn due_position(&self) -> DuePosition {
+        DuePosition { expires_at: self.expires_at, id: self.id }
     }
 }
 
+/// The word for a status in a table.
+pub(super) const fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "pending",
+        Status::AwaitingPayment => "awaiting_payment",
+        Status::Confirmed => "confirmed",
+        Status::Cancelled => "cancelled",
+    }
+}
+
+pub(super) fn read_status(name: &str) -> Option<Status> {
+    Some(match name {
+        "pending" => Status::Pending,
+        "awaiting_payment" => Status::AwaitingPayment,
+        "confirmed" => Status::Confirmed,
+        "cancelled" => Status::Cancelled,
+        _ => return None,
+    })
+}
+
+/// The columns `cancel_reason` and `cancel_note`.
 fn cancellation(state: &State) -> (Option<&'static str>, Option<&str>) {
     match state {
         State::Pending | State::AwaitingPayment | State::Confirmed => (None, None),
@@ -98,46 +128,62 @@ fn cancellation(state: &State) -> (Option<&'static str>, Option<&str>) {
     }
 }
 
-/// What a new order needs beside its price.
-pub(crate) struct Terms<'a> {
+/// A line in the JSON array of the column `lines`.
+#[derive(Serialize, Deserialize)]
+struct StoredLine {
+    sku: Sku,
+    quantity: i64,
+    unit_price: Money,
+}
+
+/// What a new order consists of.
+pub(crate) struct NewOrder<'a> {
     pub(crate) caller: &'a Caller,
+    pub(crate) priced: PricedOrder,
     pub(crate) payment_method: &'a str,
     pub(crate) reference: Option<&'a str>,
     /// By the database's clock.
-    pub(crate) at: DateTime<Utc>,
-    pub(crate) expires_in: TimeDelta,
+    pub(crate) placed_at: DateTime<Utc>,
+    pub(crate) expires_at: DateTime<Utc>,
 }
 
-/// A pending order that has told its first event; inserted with everything else that is written with it.
-pub(crate) fn insert(unit: &mut impl UnitOfWork, placed: &Placed, terms: &Terms<'_>) -> Result<OrderRow> {
+/// Adds a new order at sequence 1. The row is written at the end of the transaction, together with its event.
+pub(crate) fn insert(unit: &mut impl UnitOfWork, id: OrderId, new: &NewOrder<'_>) -> Result<OrderRow> {
+    let line = |line: &PricedLine| StoredLine {
+        sku: line.sku.clone(),
+        quantity: line.quantity,
+        unit_price: line.unit_price,
+    };
+    let lines: Vec<StoredLine> = new.priced.lines.iter().map(line).collect();
     let row = OrderRow {
-        id: placed.id.uuid(),
-        tenant_id: terms.caller.tenant.to_string(),
-        state: state_name(&State::Pending).to_owned(),
+        id: id.uuid(),
+        tenant_id: new.caller.tenant.to_string(),
+        state: status_name(Status::Pending).to_owned(),
         cancel_reason: None,
         cancel_note: None,
-        lines: serde_json::to_value(&placed.lines).map_err(|_| unreadable("orders.lines"))?,
-        amount: placed.total.amount,
-        currency: placed.total.currency.code().to_owned(),
-        payment_method: terms.payment_method.to_owned(),
-        reference: terms.reference.map(str::to_owned),
+        lines: serde_json::to_value(lines)
+            .map_err(|e| diesel::result::Error::SerializationError(e.into()))?,
+        amount: new.priced.total.amount,
+        currency: new.priced.total.currency.code().to_owned(),
+        payment_method: new.payment_method.to_owned(),
+        reference: new.reference.map(str::to_owned),
         payment_id: None,
         sequence: 1,
-        placed_at: terms.at,
-        updated_at: terms.at,
-        expires_at: terms.at + terms.expires_in,
+        placed_at: new.placed_at,
+        updated_at: new.placed_at,
+        expires_at: new.expires_at,
     };
-    unit.buffer(NewOrder { client_id: terms.caller.client.to_string(), row: row.clone() });
+    unit.buffer(InsertedOrder { client_id: new.caller.client.to_string(), row: row.clone() });
     Ok(row)
 }
 
-/// An order on its way into the table.
-struct NewOrder {
+/// An order that is not written yet.
+struct InsertedOrder {
     client_id: String,
     row: OrderRow,
 }
 
-impl Buffered for NewOrder {
+impl Buffered for InsertedOrder {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
         let insert = InsertRows::new(orders::table, rows)
             .column(orders::id, |new| new.row.id)
@@ -157,7 +203,8 @@ impl Buffered for NewOrder {
     }
 }
 
-/// Locks all of these orders, in one order for everybody.
+/// Locks all of these orders in the order of their ids. Because every batch locks in this order, batches do not
+/// deadlock.
 pub(crate) async fn lock_all(tx: &mut Tx, ids: &[Uuid]) -> Result<()> {
     let locked =
         orders::table.filter(orders::id.eq_any(ids)).order(orders::id).select(orders::id).for_update();
@@ -165,7 +212,7 @@ pub(crate) async fn lock_all(tx: &mut Tx, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Locks one order of this tenant.
+/// Locks and returns one order of this tenant.
 pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, id: OrderId) -> Result<Option<OrderRow>> {
     let row = orders::table
         .find(id.uuid())
@@ -178,8 +225,38 @@ pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, id: OrderId) -> Result<
     Ok(row)
 }
 
-/// The order with this id, or with this payment, whatever tenant it belongs to.
-pub(crate) async fn find_of(tx: &mut Tx, order_or_payment: Uuid) -> Result<Option<OrderRow>> {
+/// The place of an order among the due ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DuePosition {
+    expires_at: DateTime<Utc>,
+    id: Uuid,
+}
+
+/// Locks and returns open orders whose time has passed by the database's clock, the longest overdue first. Skips
+/// orders that another transaction has locked, and all up to and including `after`.
+pub(crate) async fn lock_due(tx: &mut Tx, after: Option<DuePosition>, limit: i64) -> Result<Vec<OrderRow>> {
+    let DuePosition { expires_at, id } =
+        after.unwrap_or(DuePosition { expires_at: DateTime::UNIX_EPOCH, id: Uuid::nil() });
+    let rows = orders::table
+        .filter(orders::state.eq_any([Status::Pending, Status::AwaitingPayment].map(status_name)))
+        .filter(orders::expires_at.le(clock_timestamp()))
+        .filter(orders::expires_at.ge(expires_at))
+        .filter(orders::expires_at.gt(expires_at).or(orders::id.gt(id)))
+        .order((orders::expires_at, orders::id))
+        .limit(limit)
+        .select(OrderRow::as_select())
+        .for_update()
+        .skip_locked()
+        .load(tx)
+        .await?;
+    Ok(rows)
+}
+
+/// The order with this id or with this payment, of any tenant.
+pub(crate) async fn find_by_order_or_payment(
+    tx: &mut Tx,
+    order_or_payment: Uuid,
+) -> Result<Option<OrderRow>> {
     let row = orders::table
         .filter(orders::id.eq(order_or_payment).or(orders::payment_id.eq(order_or_payment)))
         .select(OrderRow::as_select())
@@ -189,22 +266,21 @@ pub(crate) async fn find_of(tx: &mut Tx, order_or_payment: Uuid) -> Result<Optio
     Ok(row)
 }
 
-/// Writes what a decision has changed. The row is locked.
+/// Writes a new state and payment to a locked order, and raises its sequence by one.
 pub(crate) async fn update(
     tx: &mut Tx,
-    id: OrderId,
+    order: &OrderRow,
     state: &State,
     payment: Option<PaymentId>,
-    sequence: i64,
 ) -> Result<OrderRow> {
     let (reason, note) = cancellation(state);
-    let row = diesel::update(orders::table.find(id.uuid()))
+    let row = diesel::update(orders::table.find(order.id))
         .set((
-            orders::state.eq(state_name(state)),
+            orders::state.eq(status_name(state.status())),
             orders::cancel_reason.eq(reason),
             orders::cancel_note.eq(note),
             orders::payment_id.eq(payment.map(PaymentId::uuid)),
-            orders::sequence.eq(sequence),
+            orders::sequence.eq(order.sequence + 1),
             orders::updated_at.eq(clock_timestamp()),
         ))
         .returning(OrderRow::as_returning())
@@ -213,7 +289,7 @@ pub(crate) async fn update(
     Ok(row)
 }
 
-/// One order of this tenant.
+/// Returns one order of this tenant.
 pub(crate) async fn find(
     connection: &mut Connection,
     tenant: &TenantId,
@@ -229,42 +305,20 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// A page of this tenant's orders, newest first.
+/// Returns this tenant's orders with an id below `before`, newest first.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
-    page: &Page,
+    before: Uuid,
+    limit: i64,
 ) -> Result<Vec<OrderRow>> {
     let rows = orders::table
         .filter(orders::tenant_id.eq(tenant.as_str()))
-        .filter(orders::id.lt(page.before()))
+        .filter(orders::id.lt(before))
         .order(orders::id.desc())
-        .limit(page.fetch())
+        .limit(limit)
         .select(OrderRow::as_select())
         .load(connection)
         .await?;
     Ok(rows)
-}
-
-/// Open orders whose time is up, by the database's clock; the longest overdue first.
-pub(crate) async fn due(connection: &mut Connection, limit: i64) -> Result<Vec<(TenantId, OrderId)>> {
-    let rows: Vec<(String, Uuid)> = orders::table
-        .filter(orders::state.eq_any(["pending", "awaiting_payment"]))
-        .filter(orders::expires_at.le(clock_timestamp()))
-        .order(orders::expires_at)
-        .limit(limit)
-        .select((orders::tenant_id, orders::id))
-        .load(connection)
-        .await?;
-    let named = |(tenant, id): (String, Uuid)| {
-        let tenant = tenant.parse().map_err(|_| unreadable("orders.tenant_id"))?;
-        Ok((tenant, id.into()))
-    };
-    rows.into_iter().map(named).collect()
-}
-
-/// Whether an order's time is up. It never changes back: no lock is needed.
-pub(crate) async fn is_due(tx: &mut Tx, id: OrderId) -> Result<bool> {
-    let due = orders::table.find(id.uuid()).select(orders::expires_at.le(clock_timestamp()));
-    Ok(due.get_result(tx).await.optional()?.unwrap_or(false))
 }

@@ -1,23 +1,21 @@
-//! The timeline's rows: only ever added, in the transaction of what they tell about.
+//! The table `order_timeline`. Rows are only inserted, in the transaction of the change that they report.
 
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::{OrderId, TenantId};
 use database::functions::clock_timestamp;
-use database::{Buffered, Connection, Insert, InsertRows, Result};
+use database::{Buffered, Connection, Insert, InsertRows, Result, UnitOfWork};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use uuid::Uuid;
 
-use super::orders::{OrderRow, state_name};
+use super::orders::{OrderRow, read_status, status_name};
 use super::unreadable;
+use crate::domain::{Cause, CauseKind, EntryKind, Status};
 use crate::schema::{order_timeline as timeline, orders};
-use crate::timeline::{Cause, CauseKind, What};
 
-/// An entry as it is stored.
+/// A stored timeline entry.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = timeline)]
 pub(crate) struct EntryRow {
@@ -30,26 +28,62 @@ pub(crate) struct EntryRow {
 }
 
 impl EntryRow {
-    pub(crate) fn what(&self) -> Result<What> {
-        read(&self.what, "order_timeline.what")
+    pub(crate) fn kind(&self) -> Result<EntryKind> {
+        read_kind(&self.what).ok_or_else(|| unreadable("order_timeline.what"))
     }
 
-    pub(crate) fn state<S: DeserializeOwned>(&self) -> Result<S> {
-        read(&self.state, "order_timeline.state")
+    /// The order's status after the entry.
+    pub(crate) fn status(&self) -> Result<Status> {
+        read_status(&self.state).ok_or_else(|| unreadable("order_timeline.state"))
     }
 
     pub(crate) fn cause(&self) -> Result<Cause> {
-        let kind: CauseKind = read(&self.cause_kind, "order_timeline.cause_kind")?;
+        let kind = match self.cause_kind.as_str() {
+            "request" => CauseKind::Request,
+            "message" => CauseKind::Message,
+            "job" => CauseKind::Job,
+            _ => return Err(unreadable("order_timeline.cause_kind")),
+        };
         Ok(Cause { kind, id: self.cause_id, by: self.cause_by.clone() })
     }
 }
 
-/// The columns have the words that JSON has.
-fn read<T: DeserializeOwned>(word: &str, column: &'static str) -> Result<T> {
-    serde_json::from_value(Value::from(word)).map_err(|_| unreadable(column))
+const fn kind_name(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::OrderPlaced => "OrderPlaced",
+        EntryKind::PaymentRequested => "PaymentRequested",
+        EntryKind::OrderConfirmed => "OrderConfirmed",
+        EntryKind::OrderCancelled => "OrderCancelled",
+        EntryKind::StockReserved => "StockReserved",
+        EntryKind::StockRejected => "StockRejected",
+        EntryKind::StockShipped => "StockShipped",
+        EntryKind::StockReleased => "StockReleased",
+        EntryKind::PaymentCaptured => "PaymentCaptured",
+        EntryKind::PaymentDeclined => "PaymentDeclined",
+        EntryKind::PaymentCancelled => "PaymentCancelled",
+        EntryKind::PaymentRefunded => "PaymentRefunded",
+    }
 }
 
-/// The entries of an order of this tenant, in the order in which they happened; `None` if there is no such order.
+fn read_kind(name: &str) -> Option<EntryKind> {
+    Some(match name {
+        "OrderPlaced" => EntryKind::OrderPlaced,
+        "PaymentRequested" => EntryKind::PaymentRequested,
+        "OrderConfirmed" => EntryKind::OrderConfirmed,
+        "OrderCancelled" => EntryKind::OrderCancelled,
+        "StockReserved" => EntryKind::StockReserved,
+        "StockRejected" => EntryKind::StockRejected,
+        "StockShipped" => EntryKind::StockShipped,
+        "StockReleased" => EntryKind::StockReleased,
+        "PaymentCaptured" => EntryKind::PaymentCaptured,
+        "PaymentDeclined" => EntryKind::PaymentDeclined,
+        "PaymentCancelled" => EntryKind::PaymentCancelled,
+        "PaymentRefunded" => EntryKind::PaymentRefunded,
+        _ => return None,
+    })
+}
+
+/// The entries of an order of this tenant, oldest first; `None` if there is no such order.
 pub(crate) async fn of_order(
     connection: &mut Connection,
     tenant: &TenantId,
@@ -63,12 +97,56 @@ pub(crate) async fn of_order(
         .select(Option::<EntryRow>::as_select())
         .load(connection)
         .await?;
-    // No row at all: no order. A row without an entry: an order older than the timeline.
+    // Because of the left join, an order without entries gives one row, and no order gives none.
     Ok((!rows.is_empty()).then(|| rows.into_iter().flatten().collect()))
 }
 
-/// An entry on its way into the table.
-pub(crate) struct NewEntry {
+/// Adds the entry of a change that was just written to `order`. The entry has the time of the change.
+pub(crate) fn add_change(
+    unit: &mut impl UnitOfWork,
+    order: &OrderRow,
+    kind: EntryKind,
+    cause: &Cause,
+) -> Result<()> {
+    add(unit, order, kind, cause, Some(order.updated_at))
+}
+
+/// Adds the entry of an event that did not change the order. The entry has the time of its insertion.
+pub(crate) fn add_without_change(
+    unit: &mut impl UnitOfWork,
+    order: &OrderRow,
+    kind: EntryKind,
+    cause: &Cause,
+) -> Result<()> {
+    add(unit, order, kind, cause, None)
+}
+
+fn add(
+    unit: &mut impl UnitOfWork,
+    order: &OrderRow,
+    kind: EntryKind,
+    cause: &Cause,
+    at: Option<DateTime<Utc>>,
+) -> Result<()> {
+    unit.buffer(NewEntry {
+        order_id: order.id().uuid(),
+        tenant_id: order.tenant()?.to_string(),
+        what: kind_name(kind),
+        state: status_name(order.state()?.status()),
+        cause_kind: match cause.kind {
+            CauseKind::Request => "request",
+            CauseKind::Message => "message",
+            CauseKind::Job => "job",
+        },
+        cause_id: cause.id,
+        cause_by: cause.by.clone(),
+        at,
+    });
+    Ok(())
+}
+
+/// An entry that is not written yet.
+struct NewEntry {
     order_id: Uuid,
     tenant_id: String,
     what: &'static str,
@@ -77,27 +155,6 @@ pub(crate) struct NewEntry {
     cause_id: Uuid,
     cause_by: String,
     at: Option<DateTime<Utc>>,
-}
-
-impl NewEntry {
-    /// It has made the order what it is now.
-    pub(crate) fn of_change(order: &OrderRow, what: What, cause: &Cause) -> Result<Self> {
-        Ok(Self { at: Some(order.updated_at), ..Self::without_effect(order, what, cause)? })
-    }
-
-    /// It has changed nothing.
-    pub(crate) fn without_effect(order: &OrderRow, what: What, cause: &Cause) -> Result<Self> {
-        Ok(Self {
-            order_id: order.id,
-            tenant_id: order.tenant()?.to_string(),
-            what: what.name(),
-            state: state_name(&order.state()?),
-            cause_kind: cause.kind.name(),
-            cause_id: cause.id,
-            cause_by: cause.by.clone(),
-            at: None,
-        })
-    }
 }
 
 impl Buffered for NewEntry {
@@ -112,5 +169,31 @@ impl Buffered for NewEntry {
             .column(timeline::cause_by, |row| take(&mut row.cause_by))
             .column_or(timeline::at, |row| row.at, clock_timestamp());
         vec![Insert::new(insert)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_kind_is_read_as_it_was_written() {
+        for kind in [
+            EntryKind::OrderPlaced,
+            EntryKind::PaymentRequested,
+            EntryKind::OrderConfirmed,
+            EntryKind::OrderCancelled,
+            EntryKind::StockReserved,
+            EntryKind::StockRejected,
+            EntryKind::StockShipped,
+            EntryKind::StockReleased,
+            EntryKind::PaymentCaptured,
+            EntryKind::PaymentDeclined,
+            EntryKind::PaymentCancelled,
+            EntryKind::PaymentRefunded,
+        ] {
+            assert_eq!(read_kind(kind_name(kind)), Some(kind));
+        }
+        assert_eq!(read_kind("OrderLost"), None);
     }
 }

@@ -25,9 +25,9 @@ async fn cancelling_again_with_the_same_reason_succeeds_and_with_another_does_no
     assert_eq!((again.status().as_u16(), &again.headers()["Idempotency-Status"] == "executed"), (200, true));
     assert_eq!(again.json::<Value>().await.unwrap(), cancelled);
     assert_eq!(problem(cancel("too dear").await, 409).await, "order-cancelled-otherwise");
-    let told = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1'";
-    assert_eq!(bench.count(told).await, 1);
-    // Two wishes were accepted, and one thing happened.
+    let announced = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1'";
+    assert_eq!(bench.count(announced).await, 1);
+    // Two requests were accepted, and one changed the order.
     assert_eq!(bench.count("SELECT count(*) FROM audit_fact WHERE action = 'order.cancel'").await, 2);
     assert_eq!(bench.count("SELECT count(*) FROM order_timeline WHERE what = 'OrderCancelled'").await, 1);
 }

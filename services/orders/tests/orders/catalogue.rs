@@ -25,7 +25,7 @@ async fn the_catalogue_shows_the_price_and_version_that_orders_are_placed_at() {
     let bench = Bench::start().await;
     let mut peers = Peers::of(&bench).await;
     for (amount, version) in [(450, 1), (500, 2)] {
-        peers.say(&tea(amount, version)).await;
+        peers.publish(&tea(amount, version)).await;
         let entry = eventually("the projection follows", async || {
             let response = bench.get("acme", "/v1/catalogue/TEA").await;
             let tag = response.headers().get("ETag")?.to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What a request costs in round trips, and that none holds a connection while it waits for something else.
+//! The round trips of a request; and no request holds a connection while it waits for something else.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
             assert_eq!(answer.status(), 201);
             assert_eq!(answer.headers()["Idempotency-Status"], status);
             counts.push(count);
-            // A replay is answered before its transaction has ended; whoever gets the only connection comes after that.
+            // A replay is answered before its transaction has ended. The next request for the only connection waits for that.
             assert_eq!(bench.get("acme", "/v1/orders").await.status(), 200);
         }
     }
@@ -53,7 +53,7 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
     );
 }
 
-/// Nobody reads a price until the transaction ends.
+/// Stops every read of a price until the transaction ends.
 const HOLD: &str = "BEGIN; LOCK TABLE catalogue_item IN ACCESS EXCLUSIVE MODE";
 
 /// How many bytes of white space come before a slow body, one by one.
@@ -76,8 +76,7 @@ async fn slow_request(bench: &Bench, key: &str, body: &str) -> TcpStream {
     socket
 }
 
-/// Sends the body by drops, so that nobody thinks it has fallen silent, and the rest once the test says so. Returns
-/// the answer.
+/// Sends the body byte by byte, so that no idle timeout ends it, and the rest when `end` is sent. Returns the response.
 async fn send_slowly(mut socket: TcpStream, body: &str, mut end: oneshot::Receiver<()>) -> String {
     let (mut sent, mut drops) = (0, tokio::time::interval(Duration::from_millis(50)));
     while sent < DROPS {
@@ -127,10 +126,10 @@ async fn a_key_in_progress_is_told_at_once_and_holds_no_connection() {
     let meanwhile = async {
         bench.until_held().await;
         for _ in 0..5 {
-            let (told, read) =
+            let (refused, read) =
                 tokio::join!(other.place("acme", &key, &body), other.get("acme", "/v1/orders"));
-            assert_eq!(told.headers()["Retry-After"], "1");
-            assert_eq!(problem(told, 409).await, "idempotency-key-in-progress");
+            assert_eq!(refused.headers()["Retry-After"], "1");
+            assert_eq!(problem(refused, 409).await, "idempotency-key-in-progress");
             assert_eq!(read.json::<Value>().await.unwrap()["data"], json!([]));
         }
         owner.batch_execute("COMMIT").await.unwrap();
@@ -151,7 +150,7 @@ async fn what_is_refused_at_the_door_needs_no_connection() {
     let body = order("TEA");
     let meanwhile = async {
         bench.until_held().await;
-        // The only connection is taken: whoever needed it would wait, and then be told 503.
+        // The only connection is in use: a request that needs it would wait and get 503.
         let token = |tenant: &str, scopes: &str| identity::token(tenant, "shop", scopes);
         let client = testkit::http::client();
         let url = format!("http://{}/v1/orders", bench.address);

@@ -1,4 +1,4 @@
-//! Messages that are put aside: what they leave untouched, and what their discard leaves open.
+//! Parked messages: they change nothing, and their discard warns of the consequences.
 
 use clap::Parser;
 use contracts::events::{ItemChanged, StockReserved};
@@ -37,9 +37,9 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_the_ord
     let (sku, name) = ("TEA".parse().unwrap(), "Tea of others".to_owned());
     let item = ItemId::of(&"acme".parse().unwrap(), &sku);
     let unit_price = Money::new(1, Currency::Eur);
-    peers.say_by("globex", &StockReserved { order }).await;
-    peers.say_by("globex", &ItemChanged { item, sku, name, unit_price, version: 9 }).await;
-    peers.say(&StockReserved { order: bystander }).await;
+    peers.publish_for("globex", &StockReserved { order }).await;
+    peers.publish_for("globex", &ItemChanged { item, sku, name, unit_price, version: 9 }).await;
+    peers.publish(&StockReserved { order: bystander }).await;
     eventually("both messages parked, and the bystander on its way", async || {
         let parked = bench.count("SELECT count(*) FROM inbox_parked WHERE state = 'parked'").await;
         let moved = bench.count("SELECT count(*) FROM orders WHERE state = 'awaiting_payment'").await;

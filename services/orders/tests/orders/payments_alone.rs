@@ -1,4 +1,4 @@
-//! Payments that belong to no order: `orders` hears of them, and that is all.
+//! Events of payments without an order: `orders` receives them and changes nothing.
 
 use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded};
 use contracts::{Currency, Money, PaymentId, RefundId};
@@ -15,11 +15,11 @@ async fn what_is_told_of_a_payment_without_an_order_is_heard_and_changes_nothing
     let placed = bench.placed("acme").await;
     let (amount, refund) = (Money::new(900, Currency::Eur), RefundId::generate());
     let [payment, declined, cancelled] = [(); 3].map(|()| PaymentId::generate());
-    peers.say(&PaymentCaptured { payment, order: None, amount }).await;
-    peers.say(&PaymentRefunded { payment, order: None, refund, amount }).await;
-    peers.say(&PaymentDeclined { payment: declined, order: None, code: "expired_card".to_owned() }).await;
-    peers.say(&PaymentCancelled { payment: cancelled, order: None }).await;
-    eventually("all four are heard", async || {
+    peers.publish(&PaymentCaptured { payment, order: None, amount }).await;
+    peers.publish(&PaymentRefunded { payment, order: None, refund, amount }).await;
+    peers.publish(&PaymentDeclined { payment: declined, order: None, code: "expired_card".to_owned() }).await;
+    peers.publish(&PaymentCancelled { payment: cancelled, order: None }).await;
+    eventually("all four are received", async || {
         (bench.count("SELECT count(*) FROM inbox_message").await == 4).then_some(())
     })
     .await;

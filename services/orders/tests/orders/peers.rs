@@ -1,4 +1,4 @@
-//! What inventory and payments say, on topics that one test alone uses, and `orders` listening to it.
+//! Events of inventory and payments on topics that only one test uses, and `orders` as their consumer.
 
 use std::collections::BTreeMap;
 
@@ -12,37 +12,37 @@ use uuid::Uuid;
 
 use crate::bench::{Bench, context};
 
-/// The other two services. Each history is numbered as it is told.
+/// The other two services. Each aggregate has its own sequence of events.
 pub(crate) struct Peers {
     publisher: Publisher,
     reports: DeliveryReports,
-    told: BTreeMap<Uuid, i64>,
+    sequences: BTreeMap<Uuid, i64>,
     consumer: Background,
     topics: TestTopics,
 }
 
 impl Peers {
-    /// An instance of the bench's service listens to them.
+    /// Starts a consumer on another instance of the bench's service.
     pub(crate) async fn of(bench: &Bench) -> Self {
         let topics = TestTopics::create().await;
         let database = bench.database.second_instance();
-        let reactions = Orders::consumer(&context(database.clone())).unwrap();
+        let handlers = Orders::consumer(&context(database.clone())).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
-        let runner = Runner::new(database, topics.brokers(), (*topics).clone(), reactions, settings);
+        let runner = Runner::new(database, topics.brokers(), (*topics).clone(), handlers, settings);
         let consumer = Background::run(|stop| async move { runner.run(stop).await.unwrap() });
         let (publisher, reports) =
             Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
-        Self { publisher, reports, told: BTreeMap::new(), consumer, topics }
+        Self { publisher, reports, sequences: BTreeMap::new(), consumer, topics }
     }
 
-    /// Says it on behalf of the tenant `acme`. Returns the message's id, once it is on the topic.
-    pub(crate) async fn say<E: Event>(&mut self, event: &E) -> String {
-        self.say_by("acme", event).await
+    /// Publishes an event for the tenant `acme`. Returns the message's id when the event is on the topic.
+    pub(crate) async fn publish<E: Event>(&mut self, event: &E) -> String {
+        self.publish_for("acme", event).await
     }
 
-    /// Says it on behalf of this tenant.
-    pub(crate) async fn say_by<E: Event>(&mut self, tenant: &str, event: &E) -> String {
-        let sequence = self.told.entry(event.aggregate()).or_default();
+    /// Publishes an event for this tenant.
+    pub(crate) async fn publish_for<E: Event>(&mut self, tenant: &str, event: &E) -> String {
+        let sequence = self.sequences.entry(event.aggregate()).or_default();
         *sequence += 1;
         let envelope = Envelope {
             id: EventId::generate(),
@@ -65,7 +65,7 @@ impl Peers {
         envelope.id.to_string()
     }
 
-    /// Stops listening in order.
+    /// Stops the consumer.
     pub(crate) async fn stop(self) {
         self.consumer.stop().await;
     }

@@ -57,6 +57,23 @@ async fn an_unknown_item_is_not_remembered_and_the_same_key_succeeds_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_unreadable_price_is_an_error_and_not_an_unknown_item() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "teapots").await;
+    let key = key();
+    for _ in 0..2 {
+        let response = bench.place("acme", &key, &order("TEA")).await;
+        assert_eq!(problem(response, 500).await, "internal-error");
+    }
+    let left = "SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM idempotency_record) AS count";
+    assert_eq!(bench.count(left).await, 0);
+    let mut owner = bench.database.owner().await;
+    let mended = diesel::sql_query("UPDATE catalogue_item SET currency = 'EUR'");
+    diesel_async::RunQueryDsl::execute(mended, &mut owner).await.unwrap();
+    assert_eq!(bench.place("acme", &key, &order("TEA")).await.status(), 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_item_of_another_tenant_is_unknown() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;

@@ -31,7 +31,7 @@ async fn an_order_that_the_client_has_is_not_sent_again_until_it_changes() {
     let (status, tag, length) = tag("\"1\"").await;
     assert_eq!((status, tag.as_str()), (200, "\"2\""));
     assert!(length > 0);
-    // Whoever may not read it does not learn its version either.
+    // A tenant that may not read the order does not learn its version.
     assert_eq!(problem(bench.get_unless("rival", &path, "\"2\"").await, 404).await, "not-found");
 }
 

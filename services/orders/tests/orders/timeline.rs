@@ -1,4 +1,4 @@
-//! What happened to an order, as its customer reads it.
+//! The timeline of an order, over HTTP.
 
 use contracts::events::{
     PaymentCaptured, PaymentRefunded, StockRejected, StockReleased, StockReserved, StockShipped,
@@ -19,25 +19,25 @@ async fn timeline(bench: &Bench, order: OrderId) -> Vec<Value> {
     body["entries"].as_array().unwrap().clone()
 }
 
-/// What, state, and the cause's kind and speaker of each entry, once there are so many.
+/// Waits for this number of entries and compares them: what, state, and the cause's kind and origin.
 async fn entries(bench: &Bench, order: OrderId, expected: &[[&str; 4]]) -> Vec<Value> {
     let entries = eventually("the entries of a timeline", async || {
         let entries = timeline(bench, order).await;
         (entries.len() >= expected.len()).then_some(entries)
     })
     .await;
-    let told: Vec<Value> = entries
+    let listed: Vec<Value> = entries
         .iter()
         .map(|entry| json!([entry["what"], entry["state"], entry["cause"]["kind"], entry["cause"]["by"]]))
         .collect();
-    assert_eq!(json!(told), json!(expected));
+    assert_eq!(json!(listed), json!(expected));
     let sequences: Vec<i64> = entries.iter().map(|entry| entry["sequence"].as_i64().unwrap()).collect();
     assert_eq!(sequences, (1..).take(entries.len()).collect::<Vec<i64>>());
     assert!(entries.is_sorted_by_key(|entry| entry["at"].as_str().unwrap()), "{entries:?}");
     entries
 }
 
-/// Until a timeline has so many entries: peers answer what they have heard, and never before.
+/// Waits until a timeline has this number of entries. Other services answer an event after they have received it.
 async fn reaches(bench: &Bench, order: OrderId, entries: usize) {
     let what = format!("a timeline has {entries} entries");
     eventually(&what, async || (timeline(bench, order).await.len() == entries).then_some(())).await;
@@ -64,13 +64,13 @@ async fn a_timeline_tells_each_step_with_what_brought_it_about() {
                      WHERE f.action = 'order.place' AND f.subject_id = t.order_id::text";
     assert_eq!(bench.count(operation).await, 1);
 
-    let reserved = peers.say(&StockReserved { order }).await;
+    let reserved = peers.publish(&StockReserved { order }).await;
     reaches(&bench, order, 3).await;
     let payment = PaymentId::generate();
     let captured = PaymentCaptured { payment, order: Some(order), amount: Money::new(900, Currency::Eur) };
-    let captured = peers.say(&captured).await;
+    let captured = peers.publish(&captured).await;
     reaches(&bench, order, 5).await;
-    let shipped = peers.say(&StockShipped { order }).await;
+    let shipped = peers.publish(&StockShipped { order }).await;
     let entries = entries(
         &bench,
         order,
@@ -97,7 +97,7 @@ async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeli
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut peers = Peers::of(&bench).await;
     let order = id_of(&bench.placed("acme").await);
-    peers.say(&StockReserved { order }).await;
+    peers.publish(&StockReserved { order }).await;
     reaches(&bench, order, 3).await;
     let reason = json!({"reason": "changed my mind"});
     let cancel = bench.post("acme", &format!("/v1/orders/{order}/cancel"), &key(), &reason);
@@ -105,10 +105,12 @@ async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeli
     assert_eq!(cancelled["status"], "cancelled");
 
     let (payment, amount) = (PaymentId::generate(), Money::new(900, Currency::Eur));
-    peers.say(&PaymentCaptured { payment, order: Some(order), amount }).await;
-    peers.say(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount }).await;
+    peers.publish(&PaymentCaptured { payment, order: Some(order), amount }).await;
+    peers
+        .publish(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount })
+        .await;
     reaches(&bench, order, 6).await;
-    peers.say(&StockReleased { order }).await;
+    peers.publish(&StockReleased { order }).await;
     entries(
         &bench,
         order,
@@ -136,12 +138,12 @@ async fn stock_that_is_reserved_after_the_cancellation_stands_in_the_timeline() 
     let order = id_of(&bench.placed("acme").await);
     let path = format!("/v1/orders/{order}/cancel");
     let reason = json!({"reason": "changed my mind"});
-    // The second one is a request that is fulfilled already: nothing happens, so nothing stands there.
+    // The second cancellation changes nothing, so it has no entry.
     for _ in 0..2 {
         assert_eq!(bench.post("acme", &path, &key(), &reason).send().await.unwrap().status(), 200);
     }
-    peers.say(&StockReserved { order }).await;
-    peers.say(&StockReleased { order }).await;
+    peers.publish(&StockReserved { order }).await;
+    peers.publish(&StockReleased { order }).await;
     entries(
         &bench,
         order,
@@ -163,7 +165,7 @@ async fn a_rejected_order_says_so_in_its_timeline() {
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut peers = Peers::of(&bench).await;
     let order = id_of(&bench.placed("acme").await);
-    peers.say(&StockRejected { order, missing: vec!["TEA".parse().unwrap()] }).await;
+    peers.publish(&StockRejected { order, missing: vec!["TEA".parse().unwrap()] }).await;
     entries(
         &bench,
         order,
@@ -193,7 +195,7 @@ async fn another_tenants_timeline_is_not_found_like_one_that_never_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_wish_leaves_no_timeline_and_nobody_rewrites_one() {
+async fn a_rejected_request_leaves_no_timeline_and_nobody_rewrites_one() {
     use diesel_async::SimpleAsyncConnection;
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;

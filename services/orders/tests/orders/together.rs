@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, key, order, problem};
 
-/// Nobody reads a price until the transaction ends.
+/// Stops every read of a price until the transaction ends.
 const HOLD: &str = "BEGIN; LOCK TABLE catalogue_item IN ACCESS EXCLUSIVE MODE";
 
-/// What each order has of its own, in one transaction with it.
+/// Orders whose event, fact, timeline entry, record and snapshot were written by the same transaction.
 const WHOLE: &str = "
     SELECT count(*) FROM orders o
       JOIN outbox_event e ON e.aggregate_id = o.id AND e.tenant_id = o.tenant_id AND e.xid::text = o.xmin::text
@@ -23,7 +23,7 @@ const WHOLE: &str = "
       JOIN idempotency_snapshot s ON s.operation_id = a.operation_id AND s.xmin = o.xmin
      WHERE convert_from(s.body, 'UTF8')::jsonb ->> 'id' = o.id::text";
 
-/// Of so many that arrive at the same time, so many may wait.
+/// The requests that arrive at the same time, and how many of them may wait.
 const ARRIVING: usize = 20;
 const WAITING: usize = 12;
 
@@ -39,7 +39,7 @@ fn body(number: usize) -> Value {
     }
 }
 
-/// One of them; sent again, it is the same.
+/// One request; a second sending is the same request.
 struct Sent {
     number: usize,
     tenant: &'static str,
@@ -56,7 +56,7 @@ impl Sent {
         (self, answer)
     }
 
-    /// The answer is its own. Returns the order.
+    /// Checks that the response belongs to this request. Returns the order.
     async fn got(self, bench: &Bench, answer: Response) -> Option<String> {
         match self.number % 10 {
             1 => assert_eq!(problem(answer, 422).await, "price-changed"),

@@ -1,4 +1,6 @@
-//! The life of a reservation as a table, and its arithmetic over all its lines. Service, model and checkers share it.
+//! The state machine of a reservation, and the arithmetic of stock over all its lines.
+//!
+//! An order has at most one reservation. A reservation ends once, as shipped or released.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,25 +8,25 @@ use std::fmt;
 use contracts::events::OrderLine;
 use contracts::{ItemId, Sku, TenantId};
 
-use super::{NotReserved, Stock};
+use super::{MoreThanReserved, Stock};
 
-/// So many of one item, for one order.
+/// Pieces of one item for one order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// Which item.
+pub struct ReservationLine {
+    /// The item.
     pub item: ItemId,
-    /// What the tenant calls it.
+    /// The tenant's own name for the item.
     pub sku: Sku,
-    /// How many; at least one.
+    /// The number of pieces; at least one.
     pub quantity: i64,
 }
 
-impl Line {
-    /// The lines of an order, as `orders` tells them.
-    pub fn of_order(tenant: &TenantId, lines: &[OrderLine]) -> Result<Vec<Self>, Impossible> {
+impl ReservationLine {
+    /// The lines of an order, as `OrderPlaced` has them.
+    pub fn from_order(tenant: &TenantId, lines: &[OrderLine]) -> Result<Vec<Self>, Inconsistency> {
         let skus: BTreeSet<&Sku> = lines.iter().map(|line| &line.sku).collect();
         if lines.is_empty() || skus.len() != lines.len() || lines.iter().any(|line| line.quantity < 1) {
-            return Err(Impossible::Lines);
+            return Err(Inconsistency::OrderLines);
         }
         let line = |line: &OrderLine| Self {
             item: ItemId::of(tenant, &line.sku),
@@ -35,140 +37,138 @@ impl Line {
     }
 }
 
-/// Where a reservation is.
+/// The state of a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// The stock is promised to the order.
+    /// The pieces are held for the order.
     Held,
-    /// The stock has left the building.
+    /// The pieces have left the warehouse. An end.
     Shipped,
-    /// The stock is free again.
+    /// The pieces are available again. An end.
     Released,
 }
 
-/// What an order was promised.
+/// The pieces that are, or were, held for an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
-    /// Where it is.
+    /// Held, shipped or released.
     pub state: State,
-    /// What it is about; never changes.
-    pub lines: Vec<Line>,
+    /// The lines of the order; they never change.
+    pub lines: Vec<ReservationLine>,
 }
 
-/// What `orders` says about an order.
+/// An event of `orders` about an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// It was accepted, with these lines.
-    Placed(Vec<Line>),
-    /// It is paid.
-    Confirmed,
-    /// It will not be fulfilled.
-    Cancelled,
+    /// The order was placed, with these lines.
+    OrderPlaced(Vec<ReservationLine>),
+    /// The order is paid.
+    OrderConfirmed,
+    /// The order will not be fulfilled.
+    OrderCancelled,
 }
 
-/// What to do.
+/// What an input does to the reservation of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Hold all of it, or refuse.
-    Reserve(Vec<Line>),
-    /// Let it leave the building.
-    Ship(Vec<Line>),
-    /// Set it free.
-    Release(Vec<Line>),
-    /// Nothing: it is so already, or there is nothing to be done.
-    Stay,
+    /// Reserve these lines: all of them, or none.
+    Reserve(Vec<ReservationLine>),
+    /// Ship these lines.
+    Ship(Vec<ReservationLine>),
+    /// Release these lines.
+    Release(Vec<ReservationLine>),
+    /// Nothing: the reservation reflects the input already, or there is nothing to release.
+    NoChange,
 }
 
-/// No correct peer says this: the message is put aside for people to look at.
+/// The message contradicts itself or the stored rows. A correct service does not publish it, so it is parked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Impossible {
-    /// An order has lines, each SKU once, and at least one of each.
-    Lines,
-    /// An order is confirmed only while its stock is held.
+pub enum Inconsistency {
+    /// An order must have lines, each SKU once, each with a quantity of at least 1.
+    OrderLines,
+    /// An order is confirmed although no stock is held for it.
     NothingHeld,
-    /// The reservation says that more is held than the item does.
-    Mismatch,
+    /// A reservation holds more of an item than the item has reserved.
+    MoreThanReserved,
 }
 
-impl fmt::Display for Impossible {
+impl fmt::Display for Inconsistency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Lines => "the order has no lines, a line without quantity, or a SKU twice",
+            Self::OrderLines => "the order has no lines, a line without quantity, or a SKU twice",
             Self::NothingHeld => "the order is confirmed, but no stock is held for it",
-            Self::Mismatch => "the reservation holds more than its item has reserved",
+            Self::MoreThanReserved => "the reservation holds more than its item has reserved",
         })
     }
 }
 
-impl std::error::Error for Impossible {}
+impl std::error::Error for Inconsistency {}
 
-impl From<NotReserved> for Impossible {
-    fn from(_: NotReserved) -> Self {
-        Self::Mismatch
+impl From<MoreThanReserved> for Inconsistency {
+    fn from(_: MoreThanReserved) -> Self {
+        Self::MoreThanReserved
     }
 }
 
-/// Decides. Every pair of state and input is named; a new one does not compile until it is.
-#[expect(clippy::match_same_arms, reason = "each line of the table has a reason of its own")]
-pub fn decide(reservation: Option<Reservation>, input: Input) -> Result<Decision, Impossible> {
-    use Decision::{Release, Reserve, Ship, Stay};
-    use Input::{Cancelled, Confirmed, Placed};
+/// Decides what `input` does to the reservation of an order, or to an order without one.
+///
+/// Every pair is named: a new state or input does not compile until each of its pairs is.
+pub fn decide(reservation: Option<Reservation>, input: Input) -> Result<Decision, Inconsistency> {
+    use Decision::{NoChange, Release, Reserve, Ship};
+    use Input::{OrderCancelled, OrderConfirmed, OrderPlaced};
     use State::{Held, Released, Shipped};
 
     let (state, held) = reservation.map_or((None, Vec::new()), |r| (Some(r.state), r.lines));
     match (state, input) {
-        (None, Placed(lines)) => Ok(Reserve(lines)),
-        (Some(Held), Confirmed) => Ok(Ship(held)),
-        (Some(Held), Cancelled) => Ok(Release(held)),
+        (None, OrderPlaced(lines)) => Ok(Reserve(lines)),
+        (Some(Held), OrderConfirmed) => Ok(Ship(held)),
+        (Some(Held), OrderCancelled) => Ok(Release(held)),
 
-        // Nothing is held: the stock was refused.
-        (None, Cancelled) => Ok(Stay),
-        // What ended stays so.
-        (Some(Shipped), Confirmed | Cancelled) | (Some(Released), Cancelled) => Ok(Stay),
-        // The same order again.
-        (Some(Held | Shipped | Released), Placed(_)) => Ok(Stay),
+        // The stock was rejected, so nothing is held.
+        (None, OrderCancelled) => Ok(NoChange),
+        // The reservation has ended.
+        (Some(Shipped), OrderConfirmed | OrderCancelled) | (Some(Released), OrderCancelled) => Ok(NoChange),
+        // The order has its reservation already.
+        (Some(Held | Shipped | Released), OrderPlaced(_)) => Ok(NoChange),
 
-        // `orders` confirms what was reserved, and never what it has cancelled.
-        (None | Some(Released), Confirmed) => Err(Impossible::NothingHeld),
+        // `orders` confirms only an order whose stock was reserved, and no order that it has cancelled.
+        (None | Some(Released), OrderConfirmed) => Err(Inconsistency::NothingHeld),
     }
 }
 
-/// The stock of the items that a change touches.
+/// The stock of items, by item.
 pub type Stocks = BTreeMap<ItemId, Stock>;
 
-/// All lines or none: the stock afterwards, or the SKUs of which there is too little. An item without stock, known or
-/// not, is missing.
-pub fn reserve(lines: &[Line], stocks: &Stocks) -> Result<Stocks, Vec<Sku>> {
-    let held: Vec<(&Line, Option<Stock>)> = lines
-        .iter()
-        .map(|line| (line, stocks.get(&line.item).and_then(|stock| stock.reserve(line.quantity))))
-        .collect();
-    let missing: Vec<Sku> =
-        held.iter().filter(|(_, stock)| stock.is_none()).map(|(line, _)| line.sku.clone()).collect();
-    if missing.is_empty() {
-        Ok(held.into_iter().filter_map(|(line, stock)| Some((line.item, stock?))).collect())
-    } else {
-        Err(missing)
+/// Reserves all lines or none. Returns the stock after that, or the SKUs of which too little is available. An item
+/// that is not in `stocks` counts as missing.
+pub fn reserve(lines: &[ReservationLine], stocks: &Stocks) -> Result<Stocks, Vec<Sku>> {
+    let (mut reserved, mut missing) = (Stocks::new(), Vec::new());
+    for line in lines {
+        match stocks.get(&line.item).and_then(|stock| stock.reserve(line.quantity)) {
+            Some(stock) => _ = reserved.insert(line.item, stock),
+            None => missing.push(line.sku.clone()),
+        }
     }
+    if missing.is_empty() { Ok(reserved) } else { Err(missing) }
 }
 
-/// The stock after all of it has left the building.
-pub fn ship(lines: &[Line], stocks: &Stocks) -> Result<Stocks, Impossible> {
-    each(lines, stocks, Stock::ship)
+/// The stock after all lines have shipped.
+pub fn ship(lines: &[ReservationLine], stocks: &Stocks) -> Result<Stocks, Inconsistency> {
+    change_each(lines, stocks, Stock::ship)
 }
 
-/// The stock after all of it was set free.
-pub fn release(lines: &[Line], stocks: &Stocks) -> Result<Stocks, Impossible> {
-    each(lines, stocks, Stock::release)
+/// The stock after all lines were released.
+pub fn release(lines: &[ReservationLine], stocks: &Stocks) -> Result<Stocks, Inconsistency> {
+    change_each(lines, stocks, Stock::release)
 }
 
-fn each(
-    lines: &[Line],
+fn change_each(
+    lines: &[ReservationLine],
     stocks: &Stocks,
-    change: fn(Stock, i64) -> Result<Stock, NotReserved>,
-) -> Result<Stocks, Impossible> {
-    let changed = |line: &Line| {
-        let stock = stocks.get(&line.item).ok_or(Impossible::Mismatch)?;
+    change: fn(Stock, i64) -> Result<Stock, MoreThanReserved>,
+) -> Result<Stocks, Inconsistency> {
+    let changed = |line: &ReservationLine| {
+        let stock = stocks.get(&line.item).ok_or(MoreThanReserved)?;
         Ok((line.item, change(*stock, line.quantity)?))
     };
     lines.iter().map(changed).collect()

@@ -1,4 +1,4 @@
-//! The table, pair by pair, and the promise that no history of messages breaks.
+//! Every pair of the state machine, and random histories of messages that must conserve the stock.
 
 use proptest::prelude::*;
 
@@ -8,9 +8,9 @@ fn tenant() -> TenantId {
     "acme".parse().unwrap()
 }
 
-fn line(sku: &str, quantity: i64) -> Line {
+fn line(sku: &str, quantity: i64) -> ReservationLine {
     let sku: Sku = sku.parse().unwrap();
-    Line { item: ItemId::of(&tenant(), &sku), sku, quantity }
+    ReservationLine { item: ItemId::of(&tenant(), &sku), sku, quantity }
 }
 
 fn stocks(of: &[(&str, i64, i64)]) -> Stocks {
@@ -27,25 +27,25 @@ fn order_line(sku: &str, quantity: i64) -> OrderLine {
 fn the_table_is_as_it_stands_in_the_design() {
     let lines = || vec![line("a", 1)];
     let some = |state| Some(Reservation { state, lines: lines() });
-    let placed = || Input::Placed(vec![line("a", 1)]);
-    let stay = || Ok(Decision::Stay);
+    let placed = || Input::OrderPlaced(vec![line("a", 1)]);
+    let no_change = || Ok(Decision::NoChange);
     let table = [
         (None, placed(), Ok(Decision::Reserve(lines()))),
-        (None, Input::Confirmed, Err(Impossible::NothingHeld)),
-        (None, Input::Cancelled, stay()),
-        (some(State::Held), placed(), stay()),
-        (some(State::Held), Input::Confirmed, Ok(Decision::Ship(lines()))),
-        (some(State::Held), Input::Cancelled, Ok(Decision::Release(lines()))),
-        (some(State::Shipped), placed(), stay()),
-        (some(State::Shipped), Input::Confirmed, stay()),
-        (some(State::Shipped), Input::Cancelled, stay()),
-        (some(State::Released), placed(), stay()),
-        (some(State::Released), Input::Confirmed, Err(Impossible::NothingHeld)),
-        (some(State::Released), Input::Cancelled, stay()),
+        (None, Input::OrderConfirmed, Err(Inconsistency::NothingHeld)),
+        (None, Input::OrderCancelled, no_change()),
+        (some(State::Held), placed(), no_change()),
+        (some(State::Held), Input::OrderConfirmed, Ok(Decision::Ship(lines()))),
+        (some(State::Held), Input::OrderCancelled, Ok(Decision::Release(lines()))),
+        (some(State::Shipped), placed(), no_change()),
+        (some(State::Shipped), Input::OrderConfirmed, no_change()),
+        (some(State::Shipped), Input::OrderCancelled, no_change()),
+        (some(State::Released), placed(), no_change()),
+        (some(State::Released), Input::OrderConfirmed, Err(Inconsistency::NothingHeld)),
+        (some(State::Released), Input::OrderCancelled, no_change()),
     ];
     for (reservation, input, decision) in table {
-        let told = format!("{reservation:?} {input:?}");
-        assert_eq!(decide(reservation, input), decision, "{told}");
+        let pair = format!("{reservation:?} {input:?}");
+        assert_eq!(decide(reservation, input), decision, "{pair}");
     }
 }
 
@@ -56,33 +56,37 @@ fn an_order_is_reserved_as_a_whole() {
 }
 
 #[test]
-fn a_refusal_names_everything_that_is_missing() {
+fn a_rejection_names_every_missing_item() {
     let before = stocks(&[("a", 5, 0), ("b", 5, 3)]);
     let missing = reserve(&[line("a", 2), line("b", 3), line("unknown", 1)], &before).unwrap_err();
     assert_eq!(missing, ["b".parse().unwrap(), "unknown".parse().unwrap()]);
 }
 
 #[test]
-fn an_order_without_sense_is_impossible() {
+fn an_order_with_invalid_lines_is_an_inconsistency() {
     for lines in [
         vec![],
         vec![order_line("a", 0)],
         vec![order_line("a", -1)],
         vec![order_line("a", 1), order_line("a", 1)],
     ] {
-        assert_eq!(Line::of_order(&tenant(), &lines), Err(Impossible::Lines), "{lines:?}");
+        assert_eq!(
+            ReservationLine::from_order(&tenant(), &lines),
+            Err(Inconsistency::OrderLines),
+            "{lines:?}"
+        );
     }
     let lines = [order_line("a", 1), order_line("b", 2)];
-    assert_eq!(Line::of_order(&tenant(), &lines), Ok(vec![line("a", 1), line("b", 2)]));
+    assert_eq!(ReservationLine::from_order(&tenant(), &lines), Ok(vec![line("a", 1), line("b", 2)]));
 }
 
 #[test]
-fn a_reservation_that_its_items_do_not_know_is_impossible() {
+fn a_reservation_that_exceeds_its_items_is_an_inconsistency() {
     let unknown = stocks(&[]);
     let less = stocks(&[("a", 5, 1)]);
     for stocks in [unknown, less] {
-        assert_eq!(ship(&[line("a", 2)], &stocks), Err(Impossible::Mismatch));
-        assert_eq!(release(&[line("a", 2)], &stocks), Err(Impossible::Mismatch));
+        assert_eq!(ship(&[line("a", 2)], &stocks), Err(Inconsistency::MoreThanReserved));
+        assert_eq!(release(&[line("a", 2)], &stocks), Err(Inconsistency::MoreThanReserved));
     }
 }
 
@@ -91,12 +95,16 @@ fn inputs() -> impl Strategy<Value = Vec<(usize, Input)>> {
         (1..5_i64).prop_map(|n| vec![line("a", n)]),
         (1..5_i64, 1..5_i64).prop_map(|(n, m)| vec![line("b", n), line("a", m)]),
     ];
-    let input = prop_oneof![lines.prop_map(Input::Placed), Just(Input::Confirmed), Just(Input::Cancelled)];
+    let input = prop_oneof![
+        lines.prop_map(Input::OrderPlaced),
+        Just(Input::OrderConfirmed),
+        Just(Input::OrderCancelled)
+    ];
     prop::collection::vec((0..4_usize, input), 0..60)
 }
 
 proptest! {
-    /// Four orders over two items, told anything in any order, any number of times.
+    /// Four orders over two items, with any messages in any order, any number of times.
     #[test]
     fn stock_is_conserved_whatever_is_told(inputs in inputs()) {
         let mut stock = stocks(&[("a", 10, 0), ("b", 7, 0)]);
@@ -106,7 +114,7 @@ proptest! {
                 Ok(Decision::Reserve(lines)) => (reserve(&lines, &stock).ok(), State::Held, lines),
                 Ok(Decision::Ship(lines)) => (Some(ship(&lines, &stock).unwrap()), State::Shipped, lines),
                 Ok(Decision::Release(lines)) => (Some(release(&lines, &stock).unwrap()), State::Released, lines),
-                Ok(Decision::Stay) | Err(_) => continue,
+                Ok(Decision::NoChange) | Err(_) => continue,
             };
             if let Some(changed) = changed {
                 stock.extend(changed);

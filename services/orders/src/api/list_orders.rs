@@ -1,11 +1,11 @@
-//! `GET /v1/orders`
+//! `GET /v1/orders`: lists the tenant's orders, page by page.
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
-use crate::api::OrderView;
 use crate::store::orders;
+use crate::views::OrderView;
 
 /// List the tenant's orders, newest first.
 #[utoipa::path(
@@ -16,10 +16,14 @@ use crate::store::orders;
     security(("bearer" = [])),
 )]
 #[get("/v1/orders")]
-pub(crate) async fn list(who: Principal, page: Page, edge: Data<Edge>) -> Result<HttpResponse, Problem> {
-    who.require("orders:read")?;
+pub(crate) async fn list_orders(
+    principal: Principal,
+    page: Page,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    principal.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
-    let rows = orders::list(&mut connection, who.tenant(), &page).await?;
+    let rows = orders::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let listing = page.listing(rows, |row| row.id, OrderView::try_from).transposed()?;
     Ok(HttpResponse::Ok().json(listing))
 }

@@ -1,12 +1,12 @@
-//! `GET /v1/orders/{id}`
+//! `GET /v1/orders/{id}`: reads one order.
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
 use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
 
-use crate::api::OrderView;
 use crate::store::orders;
+use crate::views::OrderView;
 
 /// Read an order.
 #[utoipa::path(
@@ -15,7 +15,7 @@ use crate::store::orders;
     params(("id" = OrderId, Path, description = "The order"), IfNoneMatch),
     responses(
         (status = 200, description = "The order", body = OrderView, headers(
-            ("ETag" = String, description = "Its version"),
+            ("ETag" = String, description = "The order's version"),
         )),
         IfNoneMatch,
         ReadProblems,
@@ -23,15 +23,15 @@ use crate::store::orders;
     security(("bearer" = [])),
 )]
 #[get("/v1/orders/{id}")]
-pub(crate) async fn get(
-    who: Principal,
-    order: Segment<OrderId>,
-    known: IfNoneMatch,
+pub(crate) async fn get_order(
+    principal: Principal,
+    Segment(id): Segment<OrderId>,
+    if_none_match: IfNoneMatch,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("orders:read")?;
+    principal.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
-    let row = orders::find(&mut connection, who.tenant(), order.0).await?;
+    let row = orders::find(&mut connection, principal.tenant(), id).await?;
     let view = OrderView::try_from(row.ok_or_else(|| Problem::not_found("order"))?)?;
-    Ok(known.answer(view.version, &view))
+    Ok(if_none_match.answer(view.version, &view))
 }

@@ -1,91 +1,72 @@
-//! Pricing: from a request and the catalogue to an order that has a total.
+//! Prices an order: from requested lines and the catalogue's prices to lines with prices and a total.
 
 use std::collections::BTreeMap;
 
 use contracts::events::OrderLine;
-use contracts::{Money, OrderId, Sku};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use contracts::{Money, Sku};
 
-/// What is wished for.
-#[derive(Debug, Clone, Copy)]
-pub struct Place<'w> {
-    /// Items and quantities; each SKU once.
-    pub lines: &'w [OrderLine],
-    /// What the customer was shown, if the client says so.
-    pub expected_total: Option<Money>,
-}
-
-/// What the catalogue says about one SKU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Price(pub Money);
-
-/// A line with the price that it was placed at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct PlacedLine {
-    /// Which item.
+/// A line with the price at which it was ordered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PricedLine {
+    /// The item.
     pub sku: Sku,
-    /// How many.
+    /// The number of pieces.
     pub quantity: i64,
-    /// The price of one, when the order was placed.
+    /// The price of one piece when the order was placed.
     pub unit_price: Money,
 }
 
-/// A priced order.
+/// The lines of an order and their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
-    /// Its id, made here.
-    pub id: OrderId,
-    /// Its lines, in the order of the request.
-    pub lines: Vec<PlacedLine>,
-    /// What it costs: between 1 and [`Money::MAX`].
+pub struct PricedOrder {
+    /// The lines, in the order of the request.
+    pub lines: Vec<PricedLine>,
+    /// The sum of all lines: 1 to [`Money::MAX`], in one currency.
     pub total: Money,
 }
 
 /// Why an order cannot be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
-    /// The catalogue does not know these. It follows inventory within moments.
+    /// The catalogue has no price for these SKUs.
     ItemUnknown(Vec<Sku>),
     /// The items are priced in different currencies.
     CurrencyMixed,
-    /// The total is not what the customer was shown.
+    /// The total is not the one that the client expects.
     PriceChanged {
-        /// What it would cost now.
+        /// The total at the current prices.
         total: Money,
     },
-    /// More than [`Money::MAX`].
+    /// The total is above [`Money::MAX`].
     TotalTooLarge,
 }
 
-/// Prices a request.
-pub fn place(request: Place<'_>, prices: &BTreeMap<Sku, Price>) -> Result<Placed, Rejection> {
-    let unknown: Vec<Sku> = request
-        .lines
-        .iter()
-        .map(|line| &line.sku)
-        .filter(|sku| !prices.contains_key(*sku))
-        .cloned()
-        .collect();
+/// Prices `lines`. Rejects the order if the client expects another total.
+pub fn price(
+    lines: &[OrderLine],
+    prices: &BTreeMap<Sku, Money>,
+    expected_total: Option<Money>,
+) -> Result<PricedOrder, Rejection> {
+    let (mut priced, mut unknown) = (Vec::with_capacity(lines.len()), Vec::new());
+    for OrderLine { sku, quantity } in lines {
+        match prices.get(sku) {
+            Some(&unit_price) => {
+                priced.push(PricedLine { sku: sku.clone(), quantity: *quantity, unit_price })
+            }
+            None => unknown.push(sku.clone()),
+        }
+    }
     if !unknown.is_empty() {
         return Err(Rejection::ItemUnknown(unknown));
     }
-    let lines: Vec<PlacedLine> = request
-        .lines
-        .iter()
-        .filter_map(|line| {
-            let Price(unit_price) = *prices.get(&line.sku)?;
-            Some(PlacedLine { sku: line.sku.clone(), quantity: line.quantity, unit_price })
-        })
-        .collect();
-    let total = total(&lines)?;
-    match request.expected_total {
+    let total = total(&priced)?;
+    match expected_total {
         Some(expected) if expected != total => Err(Rejection::PriceChanged { total }),
-        _ => Ok(Placed { id: OrderId::generate(), lines, total }),
+        Some(_) | None => Ok(PricedOrder { lines: priced, total }),
     }
 }
 
-fn total(lines: &[PlacedLine]) -> Result<Money, Rejection> {
+fn total(lines: &[PricedLine]) -> Result<Money, Rejection> {
     let mut total: Option<Money> = None;
     for line in lines {
         let cost = line.unit_price.checked_mul(line.quantity).ok_or(Rejection::TotalTooLarge)?;
@@ -112,31 +93,31 @@ mod tests {
         OrderLine { sku: sku(name), quantity }
     }
 
-    fn prices(of: &[(&str, i64, Currency)]) -> BTreeMap<Sku, Price> {
-        of.iter().map(|(name, amount, currency)| (sku(name), Price(Money::new(*amount, *currency)))).collect()
+    fn prices(of: &[(&str, i64, Currency)]) -> BTreeMap<Sku, Money> {
+        of.iter().map(|(name, amount, currency)| (sku(name), Money::new(*amount, *currency))).collect()
     }
 
-    fn try_place(
+    fn total_of(
         lines: &[OrderLine],
         expected_total: Option<Money>,
-        prices: &BTreeMap<Sku, Price>,
+        prices: &BTreeMap<Sku, Money>,
     ) -> Result<Money, Rejection> {
-        place(Place { lines, expected_total }, prices).map(|placed| placed.total)
+        price(lines, prices, expected_total).map(|order| order.total)
     }
 
     #[test]
     fn the_total_is_the_sum_of_the_lines() {
         let prices = prices(&[("a", 450, Currency::Eur), ("b", 1, Currency::Eur)]);
         let lines = [line("a", 2), line("b", 3)];
-        assert_eq!(try_place(&lines, None, &prices), Ok(Money::new(903, Currency::Eur)));
+        assert_eq!(total_of(&lines, None, &prices), Ok(Money::new(903, Currency::Eur)));
         assert_eq!(
-            try_place(&lines, Some(Money::new(903, Currency::Eur)), &prices),
+            total_of(&lines, Some(Money::new(903, Currency::Eur)), &prices),
             Ok(Money::new(903, Currency::Eur))
         );
     }
 
     #[test]
-    fn what_cannot_be_priced_is_rejected_with_the_reason() {
+    fn an_order_that_cannot_be_priced_is_rejected_with_the_reason() {
         let prices = prices(&[
             ("a", 450, Currency::Eur),
             ("u", 1, Currency::Usd),
@@ -154,7 +135,7 @@ mod tests {
             (vec![line("max", 10_000)], None, Rejection::TotalTooLarge),
         ];
         for (lines, expected, rejection) in cases {
-            assert_eq!(try_place(&lines, expected, &prices), Err(rejection));
+            assert_eq!(total_of(&lines, expected, &prices), Err(rejection));
         }
     }
 }

@@ -1,19 +1,16 @@
-//! Expiry beside others, in both orders. Who comes first is decided by locks, not by chance: a test holds what one of
-//! them needs, and goes on once PostgreSQL says who waits.
+//! Expiry next to other changes of the same order, in both orders of arrival. Locks decide which change comes first,
+//! not chance: a test holds a lock that one side needs, and continues when PostgreSQL shows who waits.
 
-use contracts::PaymentId;
-use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
+use contracts::TenantId;
+use diesel::sql_types::{BigInt, Integer, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use testkit::{TestDatabase, eventually};
 use tokio::task::JoinHandle;
-use uuid::Uuid;
 
 use super::*;
-use crate::domain::Conflict;
-use crate::saga::Fault;
-use crate::timeline::CauseKind;
+use crate::domain::{CauseKind, Conflict};
 
-/// A database with an order that awaits its payment, and is due.
+/// A database with one order that waits for its payment and is due.
 struct Scene {
     database: TestDatabase,
     owner: AsyncPgConnection,
@@ -28,32 +25,32 @@ impl Scene {
         Self { database, owner, order }
     }
 
-    /// Another instance of the service runs its job.
+    /// Runs one round of the job on another instance of the service.
     fn expire(&self) -> JoinHandle<database::Result<()>> {
         let instance = self.database.second_instance();
         instance.clone().spawn(expire_due(instance))
     }
 
-    /// A customer or payments moves the order, and commits.
-    fn moves(&self, input: Input) -> JoinHandle<Result<(), Fault>> {
+    /// Applies an input to the order as a customer or payments would, and commits.
+    fn apply(&self, input: Input) -> JoinHandle<Result<(), TransitionError>> {
         let (instance, order) = (self.database.second_instance(), self.order);
         instance.clone().spawn(async move {
             let mut tx = instance.begin().await?;
-            move_(&mut tx, order, input).await?;
+            apply(&mut tx, order, input).await?;
             Ok(tx.commit().await?)
         })
     }
 
-    /// Nobody can write a fact, and so nobody who must can commit, until the scene's owner commits.
-    async fn hold_all_facts(&mut self) {
+    /// Stops every transaction that writes an audit fact, until [`Self::release_facts`].
+    async fn hold_facts(&mut self) {
         self.owner.batch_execute("BEGIN; LOCK TABLE audit_fact IN ACCESS EXCLUSIVE MODE").await.unwrap();
     }
 
-    async fn let_go(&mut self) {
+    async fn release_facts(&mut self) {
         self.owner.batch_execute("COMMIT").await.unwrap();
     }
 
-    /// Returns once so many sessions of this database wait for a lock.
+    /// Returns once this number of sessions of the database waits for a lock.
     async fn until_waiting(&self, sessions: i64) {
         eventually("sessions that wait for a lock", async || {
             let waiting = "SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid) \
@@ -74,7 +71,7 @@ impl Scene {
         counted.count
     }
 
-    /// What stands in the order's timeline, as "WHAT by KIND: STATE".
+    /// The order's timeline, as "WHAT by KIND: STATE".
     async fn timeline(&self) -> Vec<String> {
         #[derive(diesel::QueryableByName)]
         struct Line {
@@ -91,25 +88,25 @@ impl Scene {
 
     async fn assert_expired_once(&self) {
         let expired = "SELECT count(*) FROM orders WHERE cancel_reason = 'expired' AND sequence = 3";
-        let told =
+        let announced =
             "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1' AND sequence = 3";
         let fact = "SELECT count(*) FROM audit_fact WHERE action = 'order.expire' AND actor = '@system'";
-        for once in [expired, told, fact, KEPT] {
+        for once in [expired, announced, fact] {
             assert_eq!(self.count(once).await, 1, "{once}");
         }
+        assert_eq!(self.count(RECORDS).await, 0, "a job is no request and has no key");
     }
 
     async fn assert_not_expired(&self) {
         let expired = "SELECT count(*) FROM orders WHERE cancel_reason = 'expired'";
         let fact = "SELECT count(*) FROM audit_fact WHERE action = 'order.expire'";
-        for none in [expired, fact, KEPT] {
+        for none in [expired, fact, RECORDS] {
             assert_eq!(self.count(none).await, 0, "{none}");
         }
     }
 }
 
-/// What the job's own keys have kept.
-const KEPT: &str = "SELECT count(*) FROM idempotency_record WHERE method = 'JOB'";
+const RECORDS: &str = "SELECT count(*) FROM idempotency_record";
 
 async fn due_order(owner: &mut AsyncPgConnection, seconds_overdue: i32) -> OrderId {
     let id = OrderId::generate();
@@ -118,7 +115,7 @@ async fn due_order(owner: &mut AsyncPgConnection, seconds_overdue: i32) -> Order
                   SELECT $1, 'acme', 'shop', 'awaiting_payment', '[]', 1, 'EUR', 'pm_x', gen_random_uuid(), 2, \
                          clock_timestamp() - make_interval(secs => $2)";
     let insert = diesel::sql_query(insert).bind::<SqlUuid, _>(id.uuid());
-    insert.bind::<diesel::sql_types::Integer, _>(seconds_overdue).execute(owner).await.unwrap();
+    insert.bind::<Integer, _>(seconds_overdue).execute(owner).await.unwrap();
     id
 }
 
@@ -126,15 +123,11 @@ fn tenant() -> TenantId {
     "acme".parse().unwrap()
 }
 
-/// The order's row stays locked until the transaction ends.
-async fn move_(tx: &mut Tx, order: OrderId, input: Input) -> Result<(), Fault> {
+/// Applies an input. The order's row stays locked until the transaction ends.
+async fn apply(tx: &mut Tx, order: OrderId, input: Input) -> Result<(), TransitionError> {
     let cause = Cause { kind: CauseKind::Message, id: Uuid::now_v7(), by: "payments".to_owned() };
-    saga::advance(tx, &tenant(), order, input, &cause).await?;
+    transitions::apply(tx, &tenant(), order, input, &cause).await?;
     Ok(())
-}
-
-fn captured() -> Input {
-    Input::Captured(PaymentId::generate())
 }
 
 fn cancel() -> Input {
@@ -153,17 +146,15 @@ async fn the_expiry_job_twice_in_a_row_ends_an_order_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_expiry_jobs_at_once_end_an_order_once() {
-    let scene = Scene::new().await;
-    let mut holding = scene.database.begin().await.unwrap();
-    orders::lock(&mut holding, &tenant(), scene.order).await.unwrap();
-    let jobs = [scene.expire(), scene.expire()];
-    // One has the order's key and waits for its row; the other found the key taken, and leaves it at that.
+    let mut scene = Scene::new().await;
+    scene.hold_facts().await;
+    let first = scene.expire();
     scene.until_waiting(1).await;
-    eventually("the other job", async || jobs.iter().any(JoinHandle::is_finished).then_some(())).await;
-    holding.rollback().await.unwrap();
-    for job in jobs {
-        job.await.unwrap().unwrap();
-    }
+    // The first job has locked the order, so the second one does not wait for it and ends.
+    scene.expire().await.unwrap().unwrap();
+    assert!(!first.is_finished());
+    scene.release_facts().await;
+    first.await.unwrap().unwrap();
     scene.assert_expired_once().await;
 }
 
@@ -173,17 +164,22 @@ async fn many_orders_expire_once_each_on_two_instances_and_only_those_that_are_d
     for overdue in (1..60).chain([-900; 10]) {
         due_order(&mut scene.owner, overdue).await;
     }
-    let (first, second) = tokio::join!(scene.expire(), scene.expire());
-    first.unwrap().unwrap();
-    second.unwrap().unwrap();
-    // What one found taken by the other is done by now.
+    scene.hold_facts().await;
+    let jobs = [scene.expire(), scene.expire()];
+    // Both jobs have locked orders, and wait to write the fact of their first one.
+    scene.until_waiting(2).await;
+    scene.release_facts().await;
+    for job in jobs {
+        job.await.unwrap().unwrap();
+    }
     for (count, sql) in [
         (10, "SELECT count(*) FROM orders WHERE state = 'awaiting_payment'"),
         (60, "SELECT count(*) FROM orders WHERE cancel_reason = 'expired'"),
         (60, "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1' AND sequence = 3"),
         (60, "SELECT count(DISTINCT subject_id) FROM audit_fact WHERE action = 'order.expire'"),
         (60, "SELECT count(*) FROM audit_fact"),
-        (60, KEPT),
+        (60, "SELECT count(*) FROM order_timeline"),
+        (0, RECORDS),
     ] {
         assert_eq!(scene.count(sql).await, count, "{sql}");
     }
@@ -193,11 +189,11 @@ async fn many_orders_expire_once_each_on_two_instances_and_only_those_that_are_d
 async fn a_capture_that_is_recorded_first_confirms_the_order_and_expiry_does_nothing() {
     let scene = Scene::new().await;
     let mut capture = scene.database.begin().await.unwrap();
-    move_(&mut capture, scene.order, captured()).await.unwrap();
-    let job = scene.expire();
-    scene.until_waiting(1).await;
+    apply(&mut capture, scene.order, Input::PaymentCaptured).await.unwrap();
+    // The job skips an order that another transaction has locked.
+    scene.expire().await.unwrap().unwrap();
     capture.commit().await.unwrap();
-    job.await.unwrap().unwrap();
+    scene.expire().await.unwrap().unwrap();
     scene.assert_not_expired().await;
     assert_eq!(scene.count("SELECT count(*) FROM orders WHERE state = 'confirmed'").await, 1);
     assert_eq!(
@@ -209,12 +205,12 @@ async fn a_capture_that_is_recorded_first_confirms_the_order_and_expiry_does_not
 #[tokio::test(flavor = "multi_thread")]
 async fn a_capture_that_comes_after_the_expiry_changes_nothing_and_stands_in_the_timeline() {
     let mut scene = Scene::new().await;
-    scene.hold_all_facts().await;
+    scene.hold_facts().await;
     let job = scene.expire();
     scene.until_waiting(1).await;
-    let capture = scene.moves(captured());
+    let capture = scene.apply(Input::PaymentCaptured);
     scene.until_waiting(2).await;
-    scene.let_go().await;
+    scene.release_facts().await;
     job.await.unwrap().unwrap();
     capture.await.unwrap().unwrap();
     scene.assert_expired_once().await;
@@ -228,58 +224,74 @@ async fn a_capture_that_comes_after_the_expiry_changes_nothing_and_stands_in_the
 async fn a_customers_cancellation_that_comes_first_stays_theirs() {
     let scene = Scene::new().await;
     let mut customer = scene.database.begin().await.unwrap();
-    move_(&mut customer, scene.order, cancel()).await.unwrap();
-    let job = scene.expire();
-    scene.until_waiting(1).await;
+    apply(&mut customer, scene.order, cancel()).await.unwrap();
+    scene.expire().await.unwrap().unwrap();
     customer.commit().await.unwrap();
-    job.await.unwrap().unwrap();
+    scene.expire().await.unwrap().unwrap();
     scene.assert_not_expired().await;
     assert_eq!(scene.count("SELECT count(*) FROM orders WHERE cancel_reason = 'customer'").await, 1);
-    let told = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1'";
-    assert_eq!(scene.count(told).await, 1);
+    let announced = "SELECT count(*) FROM outbox_event WHERE type = 'orders.OrderCancelled.v1'";
+    assert_eq!(scene.count(announced).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_customers_cancellation_after_the_expiry_is_too_late() {
     let mut scene = Scene::new().await;
-    scene.hold_all_facts().await;
+    scene.hold_facts().await;
     let job = scene.expire();
     scene.until_waiting(1).await;
-    let customer = scene.moves(cancel());
+    let customer = scene.apply(cancel());
     scene.until_waiting(2).await;
-    scene.let_go().await;
+    scene.release_facts().await;
     job.await.unwrap().unwrap();
     let refused = customer.await.unwrap().unwrap_err();
-    assert!(matches!(refused, Fault::Conflict(Conflict::TooLate)), "{refused:?}");
+    assert!(matches!(refused, TransitionError::Conflict(Conflict::AlreadyEnded)), "{refused:?}");
     scene.assert_expired_once().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn not_yet_due_is_not_kept_and_the_same_key_succeeds_later() {
+async fn an_order_that_is_not_due_is_left_alone_until_it_is() {
     let mut scene = Scene::new().await;
-    let expire = async |scene: &Scene| expire(&scene.database, tenant(), scene.order).await.unwrap();
     let later = "UPDATE orders SET expires_at = clock_timestamp() + interval '1 hour'";
     scene.owner.batch_execute(later).await.unwrap();
-    expire(&scene).await;
+    scene.expire().await.unwrap().unwrap();
     scene.assert_not_expired().await;
     let now = "UPDATE orders SET expires_at = clock_timestamp()";
     scene.owner.batch_execute(now).await.unwrap();
-    for _ in 0..2 {
-        expire(&scene).await;
-    }
+    scene.expire().await.unwrap().unwrap();
     scene.assert_expired_once().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_cannot_be_expired_keeps_no_other_one_waiting() {
     let mut scene = Scene::new().await;
-    let stuck = due_order(&mut scene.owner, 3600).await;
-    let refuse = format!(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$;
-         CREATE TRIGGER refuse BEFORE UPDATE ON orders FOR EACH ROW WHEN (OLD.id = '{stuck}')
-             EXECUTE FUNCTION refuse();"
-    );
-    scene.owner.batch_execute(&refuse).await.unwrap();
+    // More than a batch, and all of them longer overdue than the scene's order.
+    for seconds in 1..=BATCH + 1 {
+        let stuck = due_order(&mut scene.owner, 3600 + i32::try_from(seconds).unwrap()).await;
+        let mark = diesel::sql_query("UPDATE orders SET client_id = 'stuck' WHERE id = $1");
+        mark.bind::<SqlUuid, _>(stuck.uuid()).execute(&mut scene.owner).await.unwrap();
+    }
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$;
+                  CREATE TRIGGER refuse BEFORE UPDATE ON orders FOR EACH ROW WHEN (OLD.client_id = 'stuck')
+                      EXECUTE FUNCTION refuse()";
+    scene.owner.batch_execute(refuse).await.unwrap();
     scene.expire().await.unwrap().unwrap();
     scene.assert_expired_once().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_expiry_of_an_order_cannot_be_stored() {
+    let mut scene = Scene::new().await;
+    let expired = scene.order;
+    scene.expire().await.unwrap().unwrap();
+    // As if the order had never expired; only the fact says that it did.
+    let reopen = "UPDATE orders SET state = 'awaiting_payment', cancel_reason = NULL, sequence = 2";
+    scene.owner.batch_execute(reopen).await.unwrap();
+    scene.order = due_order(&mut scene.owner, 1).await;
+    scene.expire().await.unwrap().unwrap();
+    assert_eq!(scene.count("SELECT count(*) FROM orders WHERE cancel_reason = 'expired'").await, 1);
+    assert_eq!(scene.count("SELECT count(*) FROM audit_fact").await, 2);
+    assert_eq!(scene.timeline().await, ["OrderCancelled by job: cancelled"]);
+    scene.order = expired;
+    assert_eq!(scene.timeline().await, ["OrderCancelled by job: cancelled"]);
 }

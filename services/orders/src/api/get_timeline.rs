@@ -1,57 +1,24 @@
-//! `GET /v1/orders/{id}/timeline`
+//! `GET /v1/orders/{id}/timeline`: reads what happened to an order.
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use contracts::{OrderId, Timestamp};
+use contracts::OrderId;
 use edge::{Edge, Principal, Problem, ReadProblems, Segment};
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use crate::api::views::{OrderStatus, time};
-use crate::store::timeline::{self, EntryRow};
-use crate::timeline::{Cause, What};
-
-/// One thing that happened to an order.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TimelineEntry {
-    /// Its place in the order's timeline, from 1 without gaps.
-    #[schema(minimum = 1)]
-    sequence: i64,
-    /// When it was taken in.
-    at: Timestamp,
-    /// What happened: something that the others were told, or something that they have said.
-    what: What,
-    /// Where the order was after it. An order that had ended is where it was.
-    state: OrderStatus,
-    /// The request, message or job that brought it about.
-    cause: Cause,
-}
-
-impl TimelineEntry {
-    fn new(sequence: i64, row: &EntryRow) -> database::Result<Self> {
-        Ok(Self { sequence, at: time(row.at), what: row.what()?, state: row.state()?, cause: row.cause()? })
-    }
-}
-
-/// What happened to an order.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Timeline {
-    /// The order.
-    order_id: OrderId,
-    /// What happened, in order; the newest is last.
-    entries: Vec<TimelineEntry>,
-}
+use crate::store::timeline;
+use crate::views::TimelineView;
 
 /// Read what happened to an order.
 ///
-/// What it told and what it heard, in order, each with the request, message or job that brought it about. What came
-/// too late to change anything, such as a capture after the cancellation, is there as well.
+/// The timeline has an entry for every event that the order published or received, with the request, message or job
+/// that caused it. An event that came too late to change the order, such as a capture after the cancellation, has an
+/// entry as well.
 #[utoipa::path(
     operation_id = "getOrderTimeline",
     tag = "orders",
     params(("id" = OrderId, Path, description = "The order")),
     responses(
-        (status = 200, description = "What happened so far", body = Timeline, example = json!({
+        (status = 200, description = "The timeline so far", body = TimelineView, example = json!({
             "order_id": "019aa1c0-5c3e-7d52-9d0f-3a3f6f6f2b11",
             "entries": [
                 {
@@ -82,16 +49,13 @@ pub(crate) struct Timeline {
 )]
 #[get("/v1/orders/{id}/timeline")]
 pub(crate) async fn get_timeline(
-    who: Principal,
-    order: Segment<OrderId>,
+    principal: Principal,
+    Segment(id): Segment<OrderId>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require("orders:read")?;
-    let Segment(order_id) = order;
+    principal.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
-    let rows = timeline::of_order(&mut connection, who.tenant(), order_id).await?;
+    let rows = timeline::of_order(&mut connection, principal.tenant(), id).await?;
     let rows = rows.ok_or_else(|| Problem::not_found("order"))?;
-    let entries = (1..).zip(&rows).map(|(sequence, row)| TimelineEntry::new(sequence, row));
-    let entries = entries.collect::<database::Result<_>>()?;
-    Ok(HttpResponse::Ok().json(Timeline { order_id, entries }))
+    Ok(HttpResponse::Ok().json(TimelineView::new(id, &rows)?))
 }

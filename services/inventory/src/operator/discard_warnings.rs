@@ -1,0 +1,27 @@
+//! Warns an operator who discards a message: which stock stays held, which order stays without an answer.
+
+use contracts::OrderId;
+use contracts::events::OrderPlaced;
+use database::Tx;
+use inbox::{DiscardedMessage, HandlerError};
+
+use crate::domain::State;
+use crate::store::reservations;
+
+/// Returns the consequences of discarding this message, one sentence each.
+pub(crate) async fn discard_warnings(
+    tx: &mut Tx,
+    discarded: &DiscardedMessage,
+) -> Result<Vec<String>, HandlerError> {
+    let order = OrderId::from(discarded.aggregate);
+    Ok(match reservations::find_state_of_any_tenant(tx, order).await? {
+        Some(State::Held) => vec![format!(
+            "the reservation of order {order} stays held: its stock is neither shipped nor released until a later \
+             message of the order ends the reservation"
+        )],
+        None if discarded.is::<OrderPlaced>() => vec![format!(
+            "nothing is reserved for order {order}, and orders is not informed: the order stays open until it expires"
+        )],
+        Some(State::Shipped | State::Released) | None => Vec::new(),
+    })
+}

@@ -1,0 +1,160 @@
+//! Every change of items, stock and reservations: lock the rows, decide, write, announce.
+//!
+//! No other module changes these tables. Rows, movements and events are written in the caller's transaction: all of
+//! them or none. Callers write what only they know, such as the audit fact of a request.
+
+use contracts::events::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
+use contracts::{Event, ItemId, OrderId, Sku, TenantId};
+use database::Tx;
+use edge::{CommandError, IfMatch, Problem, problem_types};
+use inbox::HandlerError;
+use uuid::Uuid;
+
+use crate::domain::{self, Decision, Input, ItemDetails, ReservationLine, State, Stock, Stocks, decide};
+use crate::store::items::{self, ItemRow};
+use crate::store::{movements, reservations};
+
+/// What [`put_item`] did.
+pub(crate) enum PutItem {
+    /// Inserted the item, and announced it.
+    Created(ItemRow),
+    /// Changed name or price, and announced it.
+    Changed(ItemRow),
+    /// Nothing: the item has this name and price already.
+    Unchanged(ItemRow),
+}
+
+/// Creates an item, or changes its name and price. `expected` is checked before a change, and not if there is none.
+pub(crate) async fn put_item(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    sku: &Sku,
+    details: &ItemDetails,
+    expected: &IfMatch,
+) -> Result<PutItem, CommandError> {
+    if let Some(row) = items::insert(tx, tenant, sku, details).await? {
+        expected.require(None)?;
+        announce_item(tx, tenant, &row)?;
+        return Ok(PutItem::Created(row));
+    }
+    // Items are never deleted, so this one exists.
+    let not_found = || CommandError::Refused(Problem::not_found("item"));
+    let row = items::lock(tx, tenant, sku).await?.ok_or_else(not_found)?;
+    if row.details()? == *details {
+        return Ok(PutItem::Unchanged(row));
+    }
+    expected.require(Some(row.version))?;
+    let row = items::update_details(tx, row.id(), details, row.version + 1).await?;
+    announce_item(tx, tenant, &row)?;
+    Ok(PutItem::Changed(row))
+}
+
+/// Announces an item with all its details, so that the newest message is sufficient.
+fn announce_item(tx: &mut Tx, tenant: &TenantId, row: &ItemRow) -> Result<(), CommandError> {
+    let (item, sku, version) = (row.id(), row.sku()?, row.version);
+    let ItemDetails { name, unit_price } = row.details()?;
+    outbox::append(tx, tenant, version, &ItemChanged { item, sku, name, unit_price, version })?;
+    Ok(())
+}
+
+/// The movement that [`adjust_stock`] has recorded, and the stock after it.
+pub(crate) struct Adjustment {
+    pub(crate) id: Uuid,
+    pub(crate) item: ItemId,
+    pub(crate) stock: Stock,
+}
+
+/// Changes the stock of an item and records the movement. Stock is not announced: other services do not need it.
+pub(crate) async fn adjust_stock(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    sku: &Sku,
+    delta: i64,
+    reason: &str,
+) -> Result<Adjustment, CommandError> {
+    let not_found = || {
+        let detail = format!("There is no item {sku}. Create the item, then adjust it with a new key.");
+        CommandError::rejected(&problem_types::NOT_FOUND, detail)
+    };
+    let row = items::lock(tx, tenant, sku).await?.ok_or_else(not_found)?;
+    let (item, stock) = (row.id(), row.stock().adjust(delta)?);
+    items::set_stock(tx, &Stocks::from([(item, stock)])).await?;
+    let id = movements::record_adjustment(tx, tenant, item, delta, reason).await?;
+    Ok(Adjustment { id, item, stock })
+}
+
+/// Applies an event of `orders` to the reservation of its order.
+pub(crate) async fn apply(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+    input: Input,
+) -> Result<(), HandlerError> {
+    let reservation = reservations::find(tx, tenant, order).await?;
+    // Only a cancellation needs this check. For another tenant's order, `decide` refuses a confirmation, and the primary
+    // key refuses a second reservation.
+    if reservation.is_none()
+        && input == Input::OrderCancelled
+        && reservations::find_state_of_any_tenant(tx, order).await?.is_some()
+    {
+        return Err(HandlerError::Refused(format!("order {order} is not an order of {tenant}")));
+    }
+    match decide(reservation, input)? {
+        Decision::Reserve(lines) => reserve(tx, tenant, order, &lines).await,
+        Decision::Ship(lines) => ship(tx, tenant, order, &lines).await,
+        Decision::Release(lines) => release(tx, tenant, order, &lines).await,
+        Decision::NoChange => Ok(()),
+    }
+}
+
+async fn reserve(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+    lines: &[ReservationLine],
+) -> Result<(), HandlerError> {
+    let stocks = lock_stock(tx, lines).await?;
+    match domain::reserve(lines, &stocks) {
+        Ok(stocks) => {
+            let sequence = reservations::insert(tx, tenant, order, lines).await?;
+            items::set_stock(tx, &stocks).await?;
+            announce(tx, tenant, sequence, &StockReserved { order })
+        }
+        // A rejected order has no reservation, and this is the only event about its stock.
+        Err(missing) => announce(tx, tenant, 1, &StockRejected { order, missing }),
+    }
+}
+
+async fn ship(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+    lines: &[ReservationLine],
+) -> Result<(), HandlerError> {
+    let stocks = lock_stock(tx, lines).await?;
+    items::set_stock(tx, &domain::ship(lines, &stocks)?).await?;
+    movements::record_shipment(tx, tenant, order, lines).await?;
+    let sequence = reservations::end(tx, tenant, order, State::Shipped).await?;
+    announce(tx, tenant, sequence, &StockShipped { order })
+}
+
+async fn release(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    order: OrderId,
+    lines: &[ReservationLine],
+) -> Result<(), HandlerError> {
+    let stocks = lock_stock(tx, lines).await?;
+    items::set_stock(tx, &domain::release(lines, &stocks)?).await?;
+    let sequence = reservations::end(tx, tenant, order, State::Released).await?;
+    announce(tx, tenant, sequence, &StockReleased { order })
+}
+
+async fn lock_stock(tx: &mut Tx, lines: &[ReservationLine]) -> database::Result<Stocks> {
+    items::lock_stock(tx, lines.iter().map(|line| line.item)).await
+}
+
+fn announce<E: Event>(tx: &mut Tx, tenant: &TenantId, sequence: i64, event: &E) -> Result<(), HandlerError> {
+    outbox::append(tx, tenant, sequence, event).map_err(|error| HandlerError::Refused(error.to_string()))?;
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! `POST /v1/orders/{id}/cancel`: cancels an order that is not confirmed yet.
+
+use actix_web::{HttpResponse, post};
+use contracts::OrderId;
+use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, Segment, ValidationErrors};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::domain::{Cause, Input};
+use crate::transitions;
+use crate::views::OrderView;
+
+/// A cancellation by the customer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CancelOrder {
+    /// The reason in the customer's words: 1 to 200 characters.
+    #[schema(min_length = 1, max_length = 200, examples("changed my mind"))]
+    reason: String,
+}
+
+/// Cancel an order.
+///
+/// An order can be cancelled until it is confirmed, even while its charge is in flight: a charge that is captured
+/// after the cancellation is refunded. A second cancellation with the same reason succeeds, also under a new key.
+#[utoipa::path(
+    operation_id = "cancelOrder",
+    tag = "orders",
+    params(("id" = OrderId, Path, description = "The order"), IdempotencyKey),
+    request_body = CancelOrder,
+    responses((status = 200, description = "The order is cancelled", body = OrderView), CommandProblems),
+    security(("bearer" = [])),
+)]
+#[post("/v1/orders/{id}/cancel")]
+pub(crate) async fn cancel_order(
+    command: Idempotent<CancelOrder>,
+    Segment(id): Segment<OrderId>,
+) -> Result<HttpResponse, Problem> {
+    command
+        .execute(async move |tx, request| {
+            let input = Input::Cancel(request.reason.clone());
+            let cause = Cause::request(request.operation(), request.caller());
+            let order = transitions::apply(tx, request.tenant(), id, input, &cause).await?;
+            audit::record(tx, request.fact("order.cancel", "order", id));
+            Ok(Reply::ok(&OrderView::try_from(order)?))
+        })
+        .await
+}
+
+impl Command for CancelOrder {
+    const SCOPE: &'static str = "orders:write";
+
+    fn validate(&self, errors: &mut ValidationErrors) {
+        let length = (1..=200).contains(&self.reason.chars().count());
+        errors.require(length, "/reason", "a reason has 1 to 200 characters");
+    }
+}

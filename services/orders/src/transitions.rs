@@ -1,0 +1,151 @@
+//! Every change of an order: lock the row, decide, write, announce.
+//!
+//! No other module changes an order. The row, its event and its timeline entries are written in the caller's
+//! transaction: all of them or none. Callers write what only they know, such as the audit fact of a request.
+
+use contracts::events::{
+    ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
+};
+use contracts::{ItemId, OrderId, PaymentId, TenantId, Timestamp};
+use database::{Tx, UnitOfWork};
+use edge::{CommandError, Problem};
+use inbox::HandlerError;
+use outbox::AppendError;
+
+use crate::domain::{Announcement, Cause, Conflict, Decision, EntryKind, Input, PricedLine, decide};
+use crate::store::orders::{self, NewOrder, OrderRow};
+use crate::store::{catalogue, timeline};
+
+/// Why a change was not made. The caller's transaction must not commit.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TransitionError {
+    #[error(transparent)]
+    Database(#[from] database::Error),
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error("there is no such order")]
+    OrderNotFound,
+    #[error("the order's state does not allow it: {0:?}")]
+    Conflict(Conflict),
+}
+
+impl From<TransitionError> for CommandError {
+    fn from(error: TransitionError) -> Self {
+        match error {
+            TransitionError::Database(error) => Self::Database(error),
+            TransitionError::Append(error) => error.into(),
+            TransitionError::OrderNotFound => Self::Rejected(Problem::not_found("order")),
+            TransitionError::Conflict(conflict) => conflict.into(),
+        }
+    }
+}
+
+/// Except for database errors, trying again does not help: the message is parked.
+impl From<TransitionError> for HandlerError {
+    fn from(error: TransitionError) -> Self {
+        match error {
+            TransitionError::Database(error) => Self::Database(error),
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}
+
+/// Places an order and announces it. Needs no lock, because no one else knows the new id.
+pub(crate) fn place(
+    tx: &mut impl UnitOfWork,
+    new: &NewOrder<'_>,
+    cause: &Cause,
+) -> Result<OrderRow, TransitionError> {
+    let tenant = &new.caller.tenant;
+    let total = new.priced.total;
+    let line = |line: &PricedLine| OrderLine { sku: line.sku.clone(), quantity: line.quantity };
+    let lines = new.priced.lines.iter().map(line).collect();
+    let order = orders::insert(tx, OrderId::generate(), new)?;
+    outbox::append(tx, tenant, order.sequence, &OrderPlaced { order: order.id(), lines, total })?;
+    timeline::add_change(tx, &order, EntryKind::OrderPlaced, cause)?;
+    Ok(order)
+}
+
+/// Locks an order of this tenant and applies the input. Returns the order as it is after that.
+pub(crate) async fn apply(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    id: OrderId,
+    input: Input,
+    cause: &Cause,
+) -> Result<OrderRow, TransitionError> {
+    let order = orders::lock(tx, tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
+    apply_to_locked(tx, order, input, cause).await
+}
+
+/// Applies the input to an order whose row this transaction has locked.
+pub(crate) async fn apply_to_locked(
+    tx: &mut Tx,
+    order: OrderRow,
+    input: Input,
+    cause: &Cause,
+) -> Result<OrderRow, TransitionError> {
+    let received = EntryKind::of_input(&input);
+    match decide(&order.state()?, &input).map_err(TransitionError::Conflict)? {
+        Decision::NoChange => {
+            if let Some(received) = received {
+                timeline::add_without_change(tx, &order, received, cause)?;
+            }
+            Ok(order)
+        }
+        Decision::Change(state, announcement) => {
+            let payment = match announcement {
+                Announcement::PaymentRequested => Some(PaymentId::generate()),
+                Announcement::OrderConfirmed | Announcement::OrderCancelled(_) => order.payment(),
+            };
+            let order = orders::update(tx, &order, &state, payment).await?;
+            announce(tx, &order, announcement)?;
+            if let Some(received) = received {
+                timeline::add_change(tx, &order, received, cause)?;
+            }
+            timeline::add_change(tx, &order, EntryKind::of_announcement(announcement), cause)?;
+            tracing::info!(order = %order.id(), ?state, "OrderMoved");
+            Ok(order)
+        }
+    }
+}
+
+/// Publishes the event of a change that was just written to `order`.
+fn announce(tx: &mut Tx, order: &OrderRow, announcement: Announcement) -> Result<(), TransitionError> {
+    let (tenant, sequence, id) = (order.tenant()?, order.sequence, order.id());
+    match announcement {
+        Announcement::PaymentRequested => {
+            let event = PaymentRequested {
+                order: id,
+                payment: order.required_payment()?,
+                amount: order.total()?,
+                payment_method: order.payment_method.clone(),
+                expires_at: Timestamp::from_rfc3339(database::time::to_rfc3339(order.expires_at)),
+            };
+            outbox::append(tx, &tenant, sequence, &event)?;
+        }
+        Announcement::OrderConfirmed => {
+            let event = OrderConfirmed { order: id, payment: order.required_payment()? };
+            outbox::append(tx, &tenant, sequence, &event)?;
+        }
+        Announcement::OrderCancelled(reason) => {
+            outbox::append(tx, &tenant, sequence, &OrderCancelled { order: id, reason })?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies an item's name and price into the catalogue, unless the catalogue has a newer version.
+///
+/// Refuses an id that does not belong to tenant and SKU. Otherwise a forged event could change another item's price.
+pub(crate) async fn update_catalogue(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    changed: &ItemChanged,
+) -> Result<(), HandlerError> {
+    let (item, sku) = (changed.item, &changed.sku);
+    if item != ItemId::of(tenant, sku) {
+        return Err(HandlerError::Refused(format!("item {item} is not the SKU {sku} of {tenant}")));
+    }
+    Ok(catalogue::put(tx, tenant, changed).await?)
+}
