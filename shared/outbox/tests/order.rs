@@ -58,7 +58,7 @@ async fn draw_number(tx: &mut Tx) {
 }
 
 /// Locks the aggregate and appends its next event.
-async fn tell_next(tx: &mut Tx, order: OrderId) {
+async fn append_next(tx: &mut Tx, order: OrderId) {
     let sequence: i64 = diesel::update(tally::table.find(order.uuid()))
         .set(tally::sequence.eq(tally::sequence + 1))
         .returning(tally::sequence)
@@ -71,19 +71,19 @@ async fn tell_next(tx: &mut Tx, order: OrderId) {
 /// Appends events of all orders, one transaction each, while `more` returns true. All writers use the orders in the same
 /// sequence, so that they compete for the same rows. Returns the number of events.
 async fn write(database: Database, orders: Vec<OrderId>, more: impl Fn(usize) -> bool) -> usize {
-    let mut told = 0;
-    while more(told) {
+    let mut appended = 0;
+    while more(appended) {
         let mut tx = database.begin().await.unwrap();
         draw_number(&mut tx).await;
-        tell_next(&mut tx, orders[told % orders.len()]).await;
+        append_next(&mut tx, orders[appended % orders.len()]).await;
         tx.commit().await.unwrap();
-        told += 1;
+        appended += 1;
     }
-    told
+    appended
 }
 
 /// Returns the expected sequences by aggregate.
-async fn told(database: &Database) -> BTreeMap<Uuid, Vec<i64>> {
+async fn expected(database: &Database) -> BTreeMap<Uuid, Vec<i64>> {
     let mut connection = database.connection().await.unwrap();
     let rows: Vec<(Uuid, i64)> = tally::table.load(&mut connection).await.unwrap();
     rows.into_iter().map(|(order, sequence)| (order, history(sequence))).collect()
@@ -98,9 +98,9 @@ async fn rows_are_sent_in_the_order_of_ids_not_of_transactions() {
     draw_number(&mut first_number).await;
     let mut second_number = database.begin().await.unwrap();
     draw_number(&mut second_number).await;
-    tell_next(&mut second_number, order).await;
+    append_next(&mut second_number, order).await;
     second_number.commit().await.unwrap();
-    tell_next(&mut first_number, order).await;
+    append_next(&mut first_number, order).await;
     first_number.commit().await.unwrap();
     assert_eq!(count(&database, INVERSIONS).await, 1);
 
@@ -121,7 +121,7 @@ async fn each_aggregate_is_published_in_order_under_many_writers() {
     let relay = relay(&database, &topics, settings());
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
-        writers.spawn(write((*database).clone(), orders.clone(), |told| told < EVENTS));
+        writers.spawn(write((*database).clone(), orders.clone(), |appended| appended < EVENTS));
     }
     writers.join_all().await;
     assert!(count(&database, INVERSIONS).await > 0, "no inversion happened, so the test shows nothing");
@@ -130,7 +130,7 @@ async fn each_aggregate_is_published_in_order_under_many_writers() {
     relay.stop().await;
     let published = topics.messages(Stream::Orders).await;
     assert_eq!(published.len(), WRITERS * EVENTS, "nothing went wrong, so nothing was sent twice");
-    assert_eq!(first_occurrences(&published), told(&database).await);
+    assert_eq!(first_occurrences(&published), expected(&database).await);
 }
 
 /// Each relay is killed after a few messages.
@@ -162,7 +162,7 @@ async fn relays_that_die_again_and_again_lose_nothing_and_keep_the_order() {
     })
     .await;
     last.stop().await;
-    assert_eq!(published, told(&database).await);
+    assert_eq!(published, expected(&database).await);
 }
 
 /// More rows than are read at a time, more messages than may be under way, in one transaction.

@@ -22,7 +22,7 @@ struct Outage {
     topics: Topics,
     database: TestDatabase,
     orders: Vec<OrderId>,
-    told: i64,
+    appended: i64,
 }
 
 impl Outage {
@@ -30,7 +30,7 @@ impl Outage {
         let (broker, database) = (Broker::start().await, TestDatabase::plain().await);
         let topics = broker.topics(&[Stream::Orders]).await;
         let orders = std::iter::repeat_with(OrderId::generate).take(8).collect();
-        Self { broker, topics, database, orders, told: 0 }
+        Self { broker, topics, database, orders, appended: 0 }
     }
 
     fn relay(&self) -> Background {
@@ -40,25 +40,25 @@ impl Outage {
     }
 
     /// Appends the next events of all aggregates.
-    async fn append_one(&mut self, more: i64) {
-        for sequence in self.told + 1..=self.told + more {
+    async fn append_events(&mut self, more: i64) {
+        for sequence in self.appended + 1..=self.appended + more {
             for order in &self.orders {
                 append_one(&self.database, sequence, &confirmed(*order)).await;
             }
         }
-        self.told += more;
+        self.appended += more;
     }
 
     async fn assert_all_are_published_in_order(&self) {
         let topic = self.topics.events(Stream::Orders);
-        let all = self.orders.len() * usize::try_from(self.told).unwrap();
+        let all = self.orders.len() * usize::try_from(self.appended).unwrap();
         let published = eventually("all of them", async || {
             let published = first_occurrences(&self.broker.messages(&topic).await);
             (published.values().map(Vec::len).sum::<usize>() == all).then_some(published)
         })
         .await;
         let expected: BTreeMap<_, _> =
-            self.orders.iter().map(|order| (order.uuid(), history(self.told))).collect();
+            self.orders.iter().map(|order| (order.uuid(), history(self.appended))).collect();
         assert_eq!(published, expected);
     }
 }
@@ -67,15 +67,15 @@ impl Outage {
 async fn a_broker_outage_keeps_first_occurrences_in_order() {
     let mut outage = Outage::prepare().await;
     let relay = outage.relay();
-    outage.tell(5).await;
+    outage.append_events(5).await;
     outage.assert_all_are_published_in_order().await;
     let before = progress(&outage.database).await;
 
-    outage.tell(5).await; // some of these may be under way
+    outage.append_events(5).await; // some of these may be under way
     outage.broker.kill().await;
-    outage.tell(20).await;
+    outage.append_events(20).await;
     outage.broker.start_again().await;
-    outage.tell(5).await;
+    outage.append_events(5).await;
     outage.assert_all_are_published_in_order().await;
     assert_eq!(
         progress(&outage.database).await.epoch,
@@ -89,7 +89,7 @@ async fn a_broker_outage_keeps_first_occurrences_in_order() {
 async fn a_relay_that_starts_without_a_broker_waits_for_it() {
     let mut outage = Outage::prepare().await;
     outage.broker.stop().await;
-    outage.tell(5).await;
+    outage.append_events(5).await;
     let relay = outage.relay();
     eventually("an active relay", async || (progress(&outage.database).await.epoch == 1).then_some(())).await;
     outage.broker.start_again().await;

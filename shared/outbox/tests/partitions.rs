@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{confirmed, rows, tell};
+use common::{append_one, confirmed, rows};
 use contracts::OrderId;
 use database::Database;
 use diesel::QueryableByName;

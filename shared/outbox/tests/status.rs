@@ -85,10 +85,10 @@ async fn status_counts_what_is_committed_and_not_published() {
 async fn status_counts_a_window_that_is_half_done_as_the_next_relay_will_find_it() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     HalfDone::prepare(&database, &topics).await;
-    let told = json_output(&context(&database, &topics), &["status"]).await;
-    assert_eq!(told["backlog"]["rows"], 2, "{told}");
-    assert_eq!(told["cursor"]["last_id"], 2, "{told}");
-    assert!(told["cursor"]["snapshot_b"].is_string(), "{told}");
+    let report = json_output(&context(&database, &topics), &["status"]).await;
+    assert_eq!(report["backlog"]["rows"], 2, "{report}");
+    assert_eq!(report["cursor"]["last_id"], 2, "{report}");
+    assert!(report["cursor"]["snapshot_b"].is_string(), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
