@@ -84,6 +84,6 @@ async fn a_record_in_an_unknown_state_is_an_error_and_is_not_executed_again() {
                    UPDATE idempotency_record SET state = 'lost'";
     let database = after(unknown).await;
     let error = send(&database, intent(KEY, "a")).await.unwrap_err();
-    assert!(error.to_string().contains("unknown record state 'lost'"), "{error}");
+    assert!(format!("{error:?}").contains("unknown record state 'lost'"), "{error:?}");
     assert_eq!(effects(&database).await, 1);
 }
