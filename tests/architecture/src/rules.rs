@@ -120,7 +120,7 @@ mod tests {
             ),
             ("shared", vec!["inbox", "edge", "runtime", "testkit"]),
             ("services", vec!["orders", "inventory", "payments", "provider"]),
-            ("tests", vec!["e2e"]),
+            ("tests", vec!["e2e", "harness"]),
         ] {
             for name in names {
                 graph.ours.insert(name.to_owned(), format!("{folder}/{name}"));
@@ -150,6 +150,7 @@ mod tests {
         for (from, to) in [
             ("orders", "payments"),
             ("e2e", "orders"),
+            ("harness", "orders"),
             ("database", "outbox"),
             ("outbox", "inbox"),
             ("idempotency", "edge"),
