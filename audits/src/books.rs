@@ -1,4 +1,4 @@
-//! Promise 5 across two databases: payment by payment, our ledger says what the processor's own balance says.
+//! Promise 5 across two databases: for each payment, our ledger agrees with the processor's own balance.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct BooksAgree {
 }
 
 impl BooksAgree {
-    /// Joins them.
+    /// Joins the rows of both sides.
     pub fn of(ledger: Vec<Standing>, balance: Vec<Standing>) -> Self {
         let by_payment = |rows: Vec<Standing>| {
             let row = |row: Standing| {
@@ -22,7 +22,7 @@ impl BooksAgree {
         Self { ours: by_payment(ledger), theirs: by_payment(balance) }
     }
 
-    /// What does not agree, in sentences.
+    /// The differences, in sentences.
     pub fn violations(&self) -> Vec<String> {
         let mut places: Vec<_> = self.ours.keys().chain(self.theirs.keys()).collect();
         places.sort_unstable();

@@ -1,4 +1,4 @@
-//! Everything that a database holds, short enough to be compared.
+//! The contents of a database as row counts and digests, so that two moments can be compared.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,13 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{QueryResult, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 
-/// For each table of any database a query that counts its rows and makes a digest of what they hold, but for the relay's
-/// lease and cursor.
+/// Writes for each table a query that counts its rows and computes a digest. Leases and cursors are left out.
 const TABLES: &str = include_str!("../facts/tables.sql");
 
 /// Rows and digest of each table, by its name.
 pub type Contents = BTreeMap<String, (i64, Option<String>)>;
 
-/// What this database holds, but for the relay's lease and cursor.
+/// Reads the contents of a database, without leases and cursors.
 pub async fn contents(connection: &mut AsyncPgConnection) -> QueryResult<Contents> {
     #[derive(QueryableByName)]
     struct Table {

@@ -1,4 +1,4 @@
-//! What is joined where a promise spans databases: rows of `facts/*.sql`, for whoever has a connection to load them.
+//! Rows of `facts/*.sql`, which are joined where a promise spans databases.
 #![expect(missing_docs, reason = "columns, by the names that the statements give them")]
 
 use diesel::QueryableByName;
@@ -23,11 +23,11 @@ pub struct Order {
 }
 
 impl Order {
-    /// Loads them.
+    /// The query for these rows.
     pub const QUERY: &str = include_str!("../facts/orders.sql");
 }
 
-/// What an order was promised.
+/// The stock that is reserved for an order.
 #[derive(Debug, QueryableByName)]
 pub struct Reservation {
     #[diesel(sql_type = SqlUuid)]
@@ -39,11 +39,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Loads them.
+    /// The query for these rows.
     pub const QUERY: &str = include_str!("../facts/reservations.sql");
 }
 
-/// A payment, as payments believes it to be.
+/// A payment in our books.
 #[derive(Debug, QueryableByName)]
 pub struct Payment {
     #[diesel(sql_type = SqlUuid)]
@@ -61,16 +61,16 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Loads them.
+    /// The query for these rows.
     pub const QUERY: &str = include_str!("../facts/payments.sql");
 }
 
-/// A card was asked for money.
+/// A charge in the processor's books, or a declined one.
 #[derive(Debug, QueryableByName)]
 pub struct Charge {
     #[diesel(sql_type = Text)]
     pub id: String,
-    /// As payments named it to the processor.
+    /// The reference that payments sent to the processor.
     #[diesel(sql_type = Nullable<Text>)]
     pub payment: Option<String>,
     #[diesel(sql_type = BigInt)]
@@ -84,38 +84,38 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Loads them.
+    /// The query for these rows.
     pub const QUERY: &str = include_str!("../facts/charges.sql");
 
-    /// Which payment it was for.
+    /// The payment of the charge.
     pub fn payment(&self) -> Option<Uuid> {
         self.payment.as_deref().and_then(|text| text.parse().ok())
     }
 }
 
-/// What the processor owes us for a payment, by our ledger or by its own balance.
+/// What the processor owes us for a payment, in our ledger or in its own balance.
 #[derive(Debug, Clone, QueryableByName)]
 pub struct Standing {
     #[diesel(sql_type = Nullable<Text>)]
     pub payment: Option<String>,
     #[diesel(sql_type = Text)]
     pub currency: String,
-    /// Less what it has kept.
+    /// The amount less the fees.
     #[diesel(sql_type = BigInt)]
     pub owed: i64,
-    /// What it has kept.
+    /// The fees.
     #[diesel(sql_type = BigInt)]
     pub fees: i64,
 }
 
 impl Standing {
-    /// Loads them from payments.
+    /// The query to payments.
     pub const LEDGER: &str = include_str!("../facts/ledger.sql");
-    /// Loads them from the processor.
+    /// The query to the processor.
     pub const BALANCE: &str = include_str!("../facts/balance.sql");
 }
 
-/// An event that was committed.
+/// A committed event.
 #[derive(Debug, QueryableByName)]
 pub struct Row {
     #[diesel(sql_type = SqlUuid)]
@@ -135,7 +135,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Loads them; bind the tenant.
+    /// The query for these rows; its parameter is the tenant.
     pub const QUERY: &str = include_str!("../facts/outbox.sql");
 }
 
@@ -148,6 +148,6 @@ pub struct Entered {
 }
 
 impl Entered {
-    /// Loads them.
+    /// The query for these rows.
     pub const QUERY: &str = include_str!("../facts/inbox.sql");
 }

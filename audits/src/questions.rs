@@ -1,29 +1,29 @@
-//! What is asked of one database at a time.
+//! The questions to one database at a time.
 
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 
-/// Whose database.
+/// A database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Database {
-    /// The orders.
+    /// Orders.
     Orders,
-    /// The stock.
+    /// Items and stock.
     Inventory,
-    /// The money, as we believe it to be.
+    /// Money in our books.
     Payments,
-    /// The money, by the processor's own books.
+    /// Money in the processor's own books.
     Provider,
 }
 
 impl Database {
-    /// All there are.
+    /// All databases.
     pub const ALL: [Self; 4] = [Self::Orders, Self::Inventory, Self::Payments, Self::Provider];
-    /// Those of services, with an outbox and an inbox.
+    /// The databases of services, with an outbox and an inbox.
     pub const SERVICES: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
 
-    /// Its name, which is the program's.
+    /// The name of the database and of its part.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Orders => "orders",
@@ -34,11 +34,11 @@ impl Database {
     }
 }
 
-/// One question.
+/// A question to a database.
 pub struct Question {
     /// Its file, below `audits/`.
     pub file: &'static str,
-    /// The databases that it is asked of.
+    /// The databases that get the question.
     pub of: &'static [Database],
     query: &'static str,
 }
@@ -49,7 +49,7 @@ macro_rules! questions {
     };
 }
 
-/// All of them.
+/// All questions.
 pub const ALL: &[Question] = questions! {
     &Database::SERVICES => [
         "reliability/an_answer_is_kept.sql",
@@ -93,14 +93,14 @@ pub const ALL: &[Question] = questions! {
 };
 
 impl Question {
-    /// What is wrong, in sentences; empty if the promise holds.
+    /// The violations, in sentences; empty if the promise holds.
     ///
     /// # Errors
-    /// The database cannot be asked.
+    /// The query fails.
     pub async fn ask(&self, connection: &mut AsyncPgConnection) -> diesel::QueryResult<Vec<String>> {
         #[derive(QueryableByName)]
         struct Found {
-            // A sentence with a NULL in it would be NULL, and its violation silent.
+            // Not nullable: format() with a NULL would otherwise hide a violation.
             #[diesel(sql_type = Text)]
             violation: String,
         }
@@ -108,18 +108,18 @@ impl Question {
         Ok(found.into_iter().map(|row| row.violation).collect())
     }
 
-    /// Its text.
+    /// The SQL text.
     pub const fn query(&self) -> &'static str {
         self.query
     }
 
-    /// The command that asks it.
+    /// The command that asks the question.
     pub fn command(&self, database: Database) -> String {
         format!("./dev psql {} <audits/{}", database.name(), self.file)
     }
 }
 
-/// All questions as text, each after the commands that ask it.
+/// All questions as text, each behind its commands.
 pub fn as_commands() -> String {
     let mut text = String::new();
     for question in ALL {

@@ -1,5 +1,5 @@
-//! Promises 6 and 7 across databases and topics, for one tenant: what was committed is on its topic, nothing else is,
-//! the first occurrences are in order, and each consumer has entered each message once.
+//! Promises 6 and 7 across databases and topics, for one tenant: each committed event is on its topic, no other message is,
+//! first occurrences are in order, and each consumer has entered each message once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::Database;
 use crate::facts::Row;
 
-/// Which consumer reads whose topic.
+/// Each consumer, and a stream that it reads.
 pub const READERS: [(Database, Stream); 4] = [
     (Database::Orders, Stream::Inventory),
     (Database::Orders, Stream::Payments),
@@ -18,28 +18,28 @@ pub const READERS: [(Database, Stream); 4] = [
     (Database::Payments, Stream::Orders),
 ];
 
-/// A message, with what its headers say.
+/// A message with its envelope.
 #[derive(Debug, Clone)]
 pub struct Said {
-    /// Whose topic it stands on.
+    /// The stream of its topic.
     pub stream: Stream,
-    /// Its headers.
+    /// The envelope from its headers.
     pub envelope: Envelope,
     /// Its key, if that is a UUID.
     pub key: Option<Uuid>,
-    /// Its bytes.
+    /// Its payload.
     pub payload: Vec<u8>,
-    /// Where it stands.
+    /// Its partition.
     pub partition: i32,
-    /// The same.
+    /// Its offset.
     pub offset: i64,
 }
 
 impl Said {
-    /// Reads what was received from a service's topic.
+    /// Reads a message of a service's topic.
     ///
     /// # Errors
-    /// Its headers cannot be read: the sentence says where it stands.
+    /// The headers cannot be read; the sentence names topic, partition and offset.
     pub fn read(stream: Stream, received: Received) -> Result<Self, String> {
         let envelope = Envelope::from_headers(|name| received.header(name)).map_err(|error| {
             format!("{}/{}/{}: {error}", received.topic, received.partition, received.offset)
@@ -51,7 +51,7 @@ impl Said {
     }
 }
 
-/// What a tenant's services have committed, said and heard.
+/// What the services have committed, published and consumed for a tenant.
 pub struct Delivery {
     rows: Vec<Row>,
     said: Vec<Said>,
@@ -59,27 +59,27 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Joins them: the rows and messages of one tenant, and all ids that each consumer has entered.
+    /// Joins the rows and messages of one tenant with the ids that each consumer has entered.
     pub fn of(rows: Vec<Row>, said: Vec<Said>, entered: BTreeMap<Database, Vec<Uuid>>) -> Self {
         Self { rows, said, entered }
     }
 
-    /// Events that were committed.
+    /// How many events were committed.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// Messages on the topics, repeats included.
+    /// How many messages are on the topics, repeats included.
     pub fn messages(&self) -> usize {
         self.said.len()
     }
 
-    /// Messages that stand on a topic more than once.
+    /// How many messages repeat an earlier one.
     pub fn repeats(&self) -> usize {
         self.messages() - self.said.iter().map(|said| said.envelope.id).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many messages consumers have entered, each counted for each of its readers.
+    /// How many messages consumers have entered, counted for each consumer.
     pub fn entered(&self) -> usize {
         READERS
             .iter()
@@ -87,7 +87,7 @@ impl Delivery {
             .sum()
     }
 
-    /// Rows that are not on their topic as they were committed, and messages that nobody committed.
+    /// Committed events that are missing or changed on their topic, and messages without a committed event.
     pub fn unpublished(&self) -> Vec<String> {
         let said: BTreeMap<Uuid, &Said> =
             self.said.iter().map(|said| (said.envelope.id.uuid(), said)).collect();
@@ -105,7 +105,7 @@ impl Delivery {
         lost.chain(invented).collect()
     }
 
-    /// Aggregates whose messages did not first appear as 1, 2, 3 and so on in one partition.
+    /// Aggregates whose first occurrences are not 1, 2, 3 and so on in one partition.
     pub fn disordered(&self) -> Vec<String> {
         let mut histories: BTreeMap<(Stream, Uuid), (BTreeSet<i32>, Vec<i64>)> = BTreeMap::new();
         let mut by_place: Vec<&Said> = self.said.iter().collect();
@@ -132,7 +132,7 @@ impl Delivery {
             .collect()
     }
 
-    /// Messages that a consumer has not entered although it reads them.
+    /// Messages that a consumer of their stream has not entered.
     pub fn unheard(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (reader, stream) in READERS {
@@ -154,7 +154,7 @@ impl Delivery {
     }
 }
 
-/// Whether the message is the row: same topic, key, type, place in its history, and bytes.
+/// Whether message and row agree in topic, key, type, aggregate, sequence and payload.
 fn is_same(row: &Row, said: &Said) -> bool {
     let (envelope, topic) = (&said.envelope, said.stream.topic());
     row.topic == topic

@@ -1,5 +1,5 @@
-//! Promises 4 and 5 across four databases: a confirmed order was paid once, in full, and has shipped; a cancelled one
-//! has kept neither money nor stock. The processor's books say what was taken, nobody else's.
+//! Promises 4 and 5 across four databases: a confirmed order was paid once, in full, and has shipped; a cancelled order keeps
+//! neither money nor stock. The processor's own books show the money taken.
 
 use std::collections::BTreeMap;
 
@@ -15,29 +15,29 @@ pub struct Settlement {
     charges: Vec<Charge>,
 }
 
-/// What one tenant's orders came to.
+/// The figures of one tenant's orders.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// All of them.
+    /// All orders.
     pub orders: usize,
-    /// Those that ended well.
+    /// Confirmed orders.
     pub confirmed: usize,
-    /// Those that ended otherwise.
+    /// Cancelled orders.
     pub cancelled: usize,
     /// Captures of confirmed orders.
     pub captures: usize,
-    /// Captures of cancelled ones.
+    /// Captures of cancelled orders.
     pub late_captures: usize,
-    /// Captured, in minor units, like the two that follow.
+    /// Captured minor units.
     pub taken: i64,
-    /// Given back.
+    /// Refunded minor units.
     pub refunded: i64,
-    /// What the confirmed orders cost.
+    /// The price of the confirmed orders, in minor units.
     pub owed: i64,
 }
 
 impl Settlement {
-    /// Joins them.
+    /// Joins the rows of all four databases.
     pub fn of(
         orders: Vec<Order>,
         reservations: Vec<Reservation>,
@@ -49,16 +49,16 @@ impl Settlement {
         Self { orders, reservations, payments, charges }
     }
 
-    /// What is wrong, in sentences.
+    /// The violations, in sentences.
     pub fn violations(&self) -> Vec<String> {
         let captures = self.captures();
         let orders = self.orders.iter();
-        let mut found: Vec<String> = orders.filter_map(|order| self.fault_of(order, &captures)).collect();
-        found.extend(self.charges.iter().filter_map(|charge| self.fault_of_charge(charge)));
+        let mut found: Vec<String> = orders.filter_map(|order| self.violation_of(order, &captures)).collect();
+        found.extend(self.charges.iter().filter_map(|charge| self.violation_of_charge(charge)));
         found
     }
 
-    /// A tenant's figures.
+    /// The figures of a tenant.
     pub fn sum(&self, tenant: &str) -> Sum {
         let captures = self.captures();
         let mut sum = Sum::default();
@@ -94,7 +94,7 @@ impl Settlement {
         captures
     }
 
-    fn fault_of(&self, order: &Order, captures: &BTreeMap<Uuid, Vec<&Charge>>) -> Option<String> {
+    fn violation_of(&self, order: &Order, captures: &BTreeMap<Uuid, Vec<&Charge>>) -> Option<String> {
         let own = captures_of(order, captures);
         let kept: Vec<(i64, &str)> = own
             .iter()
@@ -111,7 +111,7 @@ impl Settlement {
                 paid && stock == "shipped" && money == "captured"
             }
             "cancelled" => own.len() <= 1 && kept.is_empty() && matches!(stock, "none" | "released"),
-            // Still under way: another question watches its time.
+            // Still open: another question checks its time.
             _ => own.len() <= 1,
         };
         let belongs = payment.is_none_or(|row| {
@@ -127,8 +127,8 @@ impl Settlement {
         })
     }
 
-    /// Money that was taken for nothing that we know.
-    fn fault_of_charge(&self, charge: &Charge) -> Option<String> {
+    /// A capture without a payment and order of ours.
+    fn violation_of_charge(&self, charge: &Charge) -> Option<String> {
         let payment = charge.payment().and_then(|id| self.payments.get(&id));
         let known = payment.is_some_and(|payment| {
             payment.order_id.is_none_or(|order| self.orders.iter().any(|row| row.id == order))

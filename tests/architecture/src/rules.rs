@@ -120,7 +120,7 @@ mod tests {
             ),
             ("shared", vec!["inbox", "edge", "runtime", "testkit"]),
             ("services", vec!["orders", "inventory", "payments"]),
-            ("tests", vec!["e2e"]),
+            ("tests", vec!["e2e", "harness"]),
             ("tools", vec!["stripe-sim"]),
         ] {
             for name in names {
@@ -151,6 +151,7 @@ mod tests {
         for (from, to) in [
             ("orders", "payments"),
             ("e2e", "orders"),
+            ("harness", "orders"),
             ("database", "outbox"),
             ("outbox", "inbox"),
             ("idempotency", "edge"),

@@ -1,11 +1,10 @@
 #![doc = include_str!("../README.md")]
 
-mod effort;
-mod ground;
+mod environment;
 mod load;
-mod parts;
 mod report;
-mod trouble;
+mod subjects;
+mod workload;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,10 +12,10 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
-use effort::Effort;
-use ground::{Ground, Places};
+use environment::{Environment, Servers};
+use harness::{Context, Error, Result};
 use report::{Report, document};
-use trouble::{Doing, Trouble};
+use workload::Workload;
 
 /// Measures what the guarantees cost, beside the bare statement and the bare producer.
 ///
@@ -27,9 +26,9 @@ struct Arguments {
     /// Fewer and shorter rounds: a minute or two, for a first look; the figures scatter
     #[arg(long)]
     quick: bool,
-    /// Only these parts
+    /// Only these subjects
     #[arg(long, value_enum, num_args = 1.., value_name = "NAME")]
-    only: Vec<Part>,
+    only: Vec<Subject>,
     /// Connections at the same time, for `place`
     #[arg(long, num_args = 1.., value_name = "NUMBER", default_values_t = [1, 16, 64])]
     connections: Vec<usize>,
@@ -40,12 +39,12 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     #[command(flatten)]
-    places: Places,
+    servers: Servers,
 }
 
-/// What can be measured on its own.
+/// What can be measured alone.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum Subject {
     /// POST /v1/orders, first executions and replays, beside the bare statement
     Place,
     /// The relay's drain, beside a bare producer
@@ -56,13 +55,13 @@ enum Part {
     Journey,
 }
 
-impl Part {
-    async fn measure(self, ground: &Ground, effort: &Effort) -> Result<report::Part, Trouble> {
+impl Subject {
+    async fn measure(self, environment: &Environment, workload: &Workload) -> Result<report::Section> {
         match self {
-            Self::Place => parts::place::measure(ground, effort).await,
-            Self::Relay => parts::relay::measure(ground, effort).await,
-            Self::Inbox => parts::inbox::measure(ground, effort).await,
-            Self::Journey => parts::journey::measure(ground, effort).await,
+            Self::Place => subjects::place::measure(environment, workload).await,
+            Self::Relay => subjects::relay::measure(environment, workload).await,
+            Self::Inbox => subjects::inbox::measure(environment, workload).await,
+            Self::Journey => subjects::journey::measure(environment, workload).await,
         }
     }
 }
@@ -72,27 +71,27 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(&arguments).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => {
-            eprintln!("bench: {trouble}");
+        Err(error) => {
+            eprintln!("bench: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-async fn run(arguments: &Arguments) -> Result<(), Trouble> {
-    let ground = Ground::prepare(&arguments.places).await?;
+async fn run(arguments: &Arguments) -> Result<()> {
+    let environment = Environment::prepare(&arguments.servers).await?;
     let measured = tokio::select! {
-        measured = measure(arguments, &ground) => measured,
-        () = told_to_stop() => Err(Trouble::Interrupted),
+        measured = measure(arguments, &environment) => measured,
+        () = stop_requested() => Err(Error::Refused("interrupted".to_owned())),
     };
-    // Programs have ended with what was dropped; databases and topics go in either case.
-    let cleaned = ground.clean().await;
+    // The programs were killed when they were dropped. Databases and topics are removed in either case.
+    let cleaned = environment.clean().await;
     let report = measured?;
     cleaned?;
     print!("\n{}", report.as_text());
     if let Some(file) = &arguments.json {
-        let json = serde_json::to_string_pretty(&report).doing("write the figures as JSON")?;
-        std::fs::write(file, json).doing(format!("write {}", file.display()))?;
+        let json = serde_json::to_string_pretty(&report).context("write the figures as JSON")?;
+        std::fs::write(file, json).context(format!("write {}", file.display()))?;
     }
     if let Some(file) = &arguments.write {
         document::replace_table(file, &report.as_markdown())?;
@@ -100,19 +99,19 @@ async fn run(arguments: &Arguments) -> Result<(), Trouble> {
     Ok(())
 }
 
-async fn measure(arguments: &Arguments, ground: &Ground) -> Result<Report, Trouble> {
-    let effort = if arguments.quick { Effort::quick() } else { Effort::full() };
-    let effort = Effort { connections: arguments.connections.clone(), ..effort };
-    let mut report = Report::new(ground.facts(), command_line(arguments));
-    for part in Part::value_variants() {
-        if arguments.only.is_empty() || arguments.only.contains(part) {
-            report.add(part.measure(ground, &effort).await?);
+async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Report> {
+    let workload = if arguments.quick { Workload::quick() } else { Workload::full() };
+    let workload = Workload { connections: arguments.connections.clone(), ..workload };
+    let mut report = Report::new(environment.facts(), command_line(arguments));
+    for subject in Subject::value_variants() {
+        if arguments.only.is_empty() || arguments.only.contains(subject) {
+            report.add(subject.measure(environment, &workload).await?);
         }
     }
     Ok(report)
 }
 
-/// How to measure the same again.
+/// The command that repeats this measurement.
 fn command_line(arguments: &Arguments) -> String {
     let mut line = "./dev bench".to_owned();
     if arguments.quick {
@@ -127,7 +126,7 @@ fn command_line(arguments: &Arguments) -> String {
     if names.is_empty() { line } else { format!("{line} --only {}", names.join(" ")) }
 }
 
-async fn told_to_stop() {
+async fn stop_requested() {
     let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     match (interrupt, terminate) {
         (Ok(mut interrupt), Ok(mut terminate)) => {

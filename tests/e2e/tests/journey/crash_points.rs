@@ -21,14 +21,14 @@ fn marked(part: Part) -> BTreeSet<String> {
 
 #[test]
 fn the_programs_under_test_have_every_crash_point_and_the_provider_none() {
-    let marked: BTreeSet<String> = Part::SERVICES.into_iter().flat_map(self::marked).collect();
-    let missing = |name: &&&str| !marked.iter().any(|text| text.starts_with(**name));
+    let found: BTreeSet<String> = Part::SERVICES.into_iter().flat_map(marked).collect();
+    let missing = |name: &&&str| !found.iter().any(|text| text.starts_with(**name));
     let names = crash_points();
     let missing: Vec<_> = names.iter().filter(missing).collect();
     assert!(missing.is_empty(), "were the programs built with crash points? {missing:?} are missing");
     let unknown = |text: &&String| !names.iter().any(|name| text.starts_with(name));
-    assert_eq!(marked.iter().filter(unknown).collect::<Vec<_>>(), Vec::<&String>::new());
-    assert_eq!(self::marked(Part::Provider), BTreeSet::new(), "the processor is another system");
+    assert_eq!(found.iter().filter(unknown).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(marked(Part::Provider), BTreeSet::new(), "the processor is another system");
 }
 
 #[tokio::test(flavor = "multi_thread")]

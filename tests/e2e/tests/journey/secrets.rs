@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use contracts::{Currency, Money};
 use diesel::sql_query;
-use diesel_async::RunQueryDsl;
 use e2e::{Customer, Options, Part, Request, SECRET_KEY, Stack, TEA, Trace, WEBHOOK_SECRET};
 use harness::api::{charge, refund, webhook};
 use serde_json::{Value, json};
@@ -144,7 +143,8 @@ const PLANTED: &str = "payments.planted.bytes";
 
 async fn plant(stack: &Stack) {
     let planted = format!("CREATE TABLE planted AS SELECT convert_to('{{{SECRET_KEY}}}', 'UTF8') AS bytes");
-    sql_query(planted).execute(&mut stack.database(Part::Payments).owner().await).await.unwrap();
+    let mut owner = stack.database(Part::Payments).owner().await;
+    diesel_async::RunQueryDsl::execute(sql_query(planted), &mut owner).await.unwrap();
 }
 
 async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[String]) {

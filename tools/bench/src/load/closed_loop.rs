@@ -1,23 +1,20 @@
-//! A closed loop: so many workers, each with one request under way, the next as soon as the answer is there.
+//! A closed loop: each worker sends its next request when it has the response to the last one.
 
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
 use super::Load;
-use crate::trouble::{Doing, Trouble};
+use harness::{Context, Error, Result};
 
-/// Does one thing after the other.
+/// Repeats one action.
 pub(crate) trait Worker: Send + 'static {
-    /// Does it once. An answer that is not the expected one is an error: there is no rate of failures.
-    fn once(&mut self) -> impl Future<Output = Result<(), Trouble>> + Send;
+    /// Does it once. An unexpected response is an error, because failures would distort the rate.
+    fn once(&mut self) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// Lets the workers work for this long; returns what it took, and the workers.
-pub(crate) async fn closed_loop<W: Worker>(
-    workers: Vec<W>,
-    length: Duration,
-) -> Result<(Load, Vec<W>), Trouble> {
+/// Runs the workers for this long; returns the load and the workers.
+pub(crate) async fn closed_loop<W: Worker>(workers: Vec<W>, length: Duration) -> Result<(Load, Vec<W>)> {
     let start = Instant::now();
     let mut running = JoinSet::new();
     for mut worker in workers {
@@ -28,12 +25,12 @@ pub(crate) async fn closed_loop<W: Worker>(
                 worker.once().await?;
                 took.push(began.elapsed());
             }
-            Ok((worker, took))
+            Ok::<_, Error>((worker, took))
         });
     }
     let (mut workers, mut took) = (Vec::new(), Vec::new());
     while let Some(done) = running.join_next().await {
-        let (worker, its) = done.doing("run a worker")??;
+        let (worker, its) = done.context("run a worker")??;
         workers.push(worker);
         took.extend(its);
     }

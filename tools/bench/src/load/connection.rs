@@ -1,83 +1,64 @@
-//! One HTTP connection in the hand: no pool, no retry, so that what is measured is what was sent.
+//! One HTTP connection, without pool, redirect or retry, so that each request is sent exactly once.
 
+use std::time::Instant;
+
+use harness::{Context, Endpoint, Request, Response, Result};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap};
-use hyper::{Method, Request};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::trouble::{Doing, Trouble};
-
-/// A keep-alive connection to a service.
+/// A keep-alive connection to a service, with a bearer token.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    address: String,
+    endpoint: Endpoint,
+    authorization: String,
     _driver: JoinSet<()>,
 }
 
-/// What came back.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
-
-impl Answer {
-    /// A header as text; empty if it is missing.
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-    }
-
-    /// What is wrong with it.
-    pub(crate) fn unexpected(&self, request: &str) -> Trouble {
-        let body = String::from_utf8_lossy(&self.body);
-        Trouble::Refused(format!("{request} was answered with {}: {body}", self.status))
-    }
-}
-
 impl Connection {
-    pub(crate) async fn open(address: &str) -> Result<Self, Trouble> {
-        let stream = TcpStream::connect(address).await.doing(format!("connect to {address}"))?;
-        stream.set_nodelay(true).doing("set TCP_NODELAY")?;
+    pub(crate) async fn open(endpoint: Endpoint, token: &str) -> Result<Self> {
+        let address = &endpoint.address;
+        let stream = TcpStream::connect(address).await.context(format!("connect to {address}"))?;
+        stream.set_nodelay(true).context("set TCP_NODELAY")?;
         let (sender, connection) =
-            handshake(TokioIo::new(stream)).await.doing(format!("speak HTTP with {address}"))?;
+            handshake(TokioIo::new(stream)).await.context(format!("speak HTTP with {address}"))?;
         let mut driver = JoinSet::new();
         driver.spawn(async move { drop(connection.await) });
-        Ok(Self { sender, address: address.to_owned(), _driver: driver })
+        Ok(Self { sender, endpoint, authorization: format!("Bearer {token}"), _driver: driver })
     }
 
-    pub(crate) async fn get(&mut self, path: &str, authorization: Option<&str>) -> Result<Answer, Trouble> {
-        self.send(Method::GET, path, authorization, None, Bytes::new()).await
-    }
-
-    /// Sends JSON and reads the answer to its end.
-    pub(crate) async fn send(
-        &mut self,
-        method: Method,
-        path: &str,
-        authorization: Option<&str>,
-        key: Option<&str>,
-        body: Bytes,
-    ) -> Result<Answer, Trouble> {
-        let mut request = Request::builder().method(method).uri(path).header(HOST, &self.address);
-        if let Some(authorization) = authorization {
-            request = request.header(AUTHORIZATION, authorization);
+    /// Sends a request and reads the response to its end.
+    pub(crate) async fn send(&mut self, request: &Request) -> Result<Response> {
+        let mut sent = hyper::Request::builder()
+            .method(request.method.clone())
+            .uri(&request.path)
+            .header(HOST, &self.endpoint.address)
+            .header(AUTHORIZATION, &self.authorization);
+        if let Some(key) = &request.key {
+            sent = sent.header("Idempotency-Key", key);
         }
-        if let Some(key) = key {
-            request = request.header("Idempotency-Key", key);
+        if request.body.is_some() {
+            sent = sent.header(CONTENT_TYPE, "application/json");
         }
-        if !body.is_empty() {
-            request = request.header(CONTENT_TYPE, "application/json");
-        }
-        let request = request.body(Full::new(body)).doing(format!("make a request of {path}"))?;
-        // The driver notices a moment later than we that an answer has ended.
-        self.sender.ready().await.doing(format!("send again to {}", self.address))?;
-        let answer = self.sender.send_request(request).await.doing(format!("ask for {path}"))?;
-        let (head, body) = answer.into_parts();
-        let body = body.collect().await.doing(format!("read the answer to {path}"))?.to_bytes();
-        Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
+        let body = Bytes::from(request.body.clone().unwrap_or_default());
+        let sent = sent.body(Full::new(body)).context("make a request")?;
+        // The driver notices the end of a response a moment later than the reader.
+        self.sender.ready().await.context("send again on a connection")?;
+        let start = Instant::now();
+        let response = self.sender.send_request(sent).await.context("send a request")?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.context("read a response")?.to_bytes().to_vec();
+        Ok(Response {
+            request: request.name(),
+            instance: self.endpoint.instance,
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body,
+            took: start.elapsed(),
+        })
     }
 }

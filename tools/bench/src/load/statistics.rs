@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What one measurement found.
+/// The result of one measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) count: f64,
@@ -27,13 +27,13 @@ impl Load {
     }
 }
 
-/// In milliseconds, of times in ascending order: the smallest that this share of them does not exceed.
+/// A percentile of ascending times, in milliseconds: the smallest time that this share does not exceed.
 fn percentile(sorted: &[Duration], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
 }
 
-/// The one in the middle, or between the two in the middle.
+/// The middle value, or the mean of the two middle values.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_unstable_by(f64::total_cmp);

@@ -1,19 +1,19 @@
-//! The table's place in a document: between two markers, so that everything around it is written by people.
+//! Replaces the table between two markers of a document.
 
 use std::path::Path;
 
-use crate::trouble::{Doing, Trouble};
+use harness::{Context, Error, Result};
 
 const BEGIN: &str = "<!-- ./dev bench --write: what stands from here on is replaced -->\n";
 const END: &str = "<!-- ./dev bench --write: up to here -->\n";
 
-/// Puts the new table in the old one's place.
-pub(crate) fn replace_table(file: &Path, table: &str) -> Result<(), Trouble> {
+/// Replaces the old table by the new one.
+pub(crate) fn replace_table(file: &Path, table: &str) -> Result<()> {
     let doing = || format!("update {}", file.display());
-    let text = std::fs::read_to_string(file).doing(doing())?;
+    let text = std::fs::read_to_string(file).context(doing())?;
     let replaced = replaced(&text, table)
-        .ok_or_else(|| Trouble::Refused(format!("{} has no place for the table: {BEGIN}", file.display())))?;
-    std::fs::write(file, replaced).doing(doing())
+        .ok_or_else(|| Error::Refused(format!("{} has no markers for the table: {BEGIN}", file.display())))?;
+    std::fs::write(file, replaced).context(doing())
 }
 
 fn replaced(text: &str, table: &str) -> Option<String> {

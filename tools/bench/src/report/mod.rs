@@ -1,4 +1,4 @@
-//! What was found: ratios first, because only those hold on another machine.
+//! The report: ratios first, because only ratios are comparable between machines.
 
 pub(crate) mod document;
 mod table;
@@ -8,20 +8,20 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::ground::Facts;
+use crate::environment::MachineInfo;
 
 pub(crate) use table::Table;
 
-/// What one part found.
+/// The results of one subject.
 #[derive(Default)]
-pub(crate) struct Part {
+pub(crate) struct Section {
     pub(crate) ratios: Vec<Ratio>,
     pub(crate) tables: Vec<Table>,
     figures: BTreeMap<String, f64>,
 }
 
-impl Part {
-    /// A number for programs to read.
+impl Section {
+    /// A figure of the JSON report.
     pub(crate) fn figure(&mut self, name: impl Into<String>, value: f64) {
         if value.is_finite() {
             self.figures.insert(name.into(), value);
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// A figure beside its floor or ceiling, and what was aimed at.
+/// A ratio to a floor or ceiling, and its target.
 #[derive(Debug, Serialize)]
 pub(crate) struct Ratio {
     name: String,
@@ -44,7 +44,7 @@ impl Ratio {
         Self { name: name.into(), value, target, less_is_better: false }
     }
 
-    /// Not a ratio, but held against a target all the same: at most this much.
+    /// A figure with an upper limit.
     pub(crate) fn at_most(name: impl Into<String>, value: f64, target: f64) -> Self {
         Self { name: name.into(), value, target, less_is_better: true }
     }
@@ -66,27 +66,28 @@ impl Ratio {
 #[derive(Serialize)]
 pub(crate) struct Report {
     command: String,
-    facts: Facts,
+    #[serde(rename = "facts")]
+    machine: MachineInfo,
     ratios: Vec<Ratio>,
     tables: Vec<Table>,
     figures: BTreeMap<String, f64>,
 }
 
 impl Report {
-    pub(crate) fn new(facts: Facts, command: String) -> Self {
-        Self { command, facts, ratios: Vec::new(), tables: Vec::new(), figures: BTreeMap::new() }
+    pub(crate) fn new(machine: MachineInfo, command: String) -> Self {
+        Self { command, machine, ratios: Vec::new(), tables: Vec::new(), figures: BTreeMap::new() }
     }
 
-    pub(crate) fn add(&mut self, part: Part) {
-        self.ratios.extend(part.ratios);
-        self.tables.extend(part.tables);
-        self.figures.extend(part.figures);
+    pub(crate) fn add(&mut self, section: Section) {
+        self.ratios.extend(section.ratios);
+        self.tables.extend(section.tables);
+        self.figures.extend(section.figures);
     }
 
     /// For the terminal.
     pub(crate) fn as_text(&self) -> String {
         let mut text =
-            format!("{}\n{}\n\n{}", self.command, self.facts.sentence(), self.ratio_table().as_text());
+            format!("{}\n{}\n\n{}", self.command, self.machine.sentence(), self.ratio_table().as_text());
         for table in &self.tables {
             let _ = write!(text, "\n{}", table.as_text());
         }
@@ -95,8 +96,12 @@ impl Report {
 
     /// For the document.
     pub(crate) fn as_markdown(&self) -> String {
-        let mut text =
-            format!("`{}`: {}.\n\n{}", self.command, self.facts.sentence(), self.ratio_table().as_markdown());
+        let mut text = format!(
+            "`{}`: {}.\n\n{}",
+            self.command,
+            self.machine.sentence(),
+            self.ratio_table().as_markdown()
+        );
         for table in &self.tables {
             let _ = write!(text, "\n{}", table.as_markdown());
         }
@@ -112,7 +117,7 @@ impl Report {
     }
 }
 
-/// A number for people: so many digits behind the point; nothing if there is none.
+/// A number with so many decimals; empty if there is none.
 pub(crate) fn number(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:.digits$}") } else { String::new() }
 }

@@ -1,11 +1,12 @@
-//! Databases of this run alone, with the two roles that every service has.
+//! The databases of this run, with the two roles of every service.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls, Row};
 
-use crate::trouble::{Doing, Trouble};
+use harness::process::cpu_time;
+use harness::{Context, Result, host_of};
 
 /// A connection, and the task that drives it.
 pub(crate) struct Session {
@@ -14,29 +15,29 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) async fn open(url: &str) -> Result<Self, Trouble> {
+    pub(crate) async fn open(url: &str) -> Result<Self> {
         let (client, connection) =
-            tokio_postgres::connect(url, NoTls).await.doing("connect to PostgreSQL")?;
+            tokio_postgres::connect(url, NoTls).await.context("connect to PostgreSQL")?;
         let mut driver = JoinSet::new();
         driver.spawn(async move { drop(connection.await) });
         Ok(Self { client, _driver: driver })
     }
 
-    /// One row of a fixed query.
-    pub(crate) async fn one(&self, query: &str) -> Result<Row, Trouble> {
-        self.client.query_one(query, &[]).await.doing(format!("ask `{query}`"))
+    /// The row of a constant query.
+    pub(crate) async fn one(&self, query: &str) -> Result<Row> {
+        self.client.query_one(query, &[]).await.context(format!("ask `{query}`"))
     }
 
-    /// Runs fixed text.
-    pub(crate) async fn run(&self, text: &str) -> Result<(), Trouble> {
-        self.client.batch_execute(text).await.doing(format!("run `{text}`"))
+    /// Runs constant SQL.
+    pub(crate) async fn run(&self, text: &str) -> Result<()> {
+        self.client.batch_execute(text).await.context(format!("run `{text}`"))
     }
 
-    /// Runs a statement about roles and databases: those take no parameters, so PostgreSQL itself puts the names in.
-    async fn run_for(&self, template: &str, names: &[&str]) -> Result<(), Trouble> {
+    /// Runs a statement about roles and databases. It takes no parameters, so PostgreSQL itself quotes the names.
+    async fn run_for(&self, template: &str, names: &[&str]) -> Result<()> {
         let question = "SELECT format($1::text, VARIADIC $2::text[])";
         let row = self.client.query_one(question, &[&template, &names]).await;
-        let statement: String = row.doing(format!("quote the names in `{template}`"))?.get(0);
+        let statement: String = row.context(format!("quote the names in `{template}`"))?.get(0);
         self.run(&statement).await
     }
 }
@@ -48,7 +49,7 @@ impl std::ops::Deref for Session {
     }
 }
 
-/// The server, and what was made on it.
+/// The server, and the databases of the run.
 pub(crate) struct Postgres {
     admin: Session,
     server: String,
@@ -58,8 +59,8 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Makes this run's roles.
-    pub(crate) async fn prepare(admin: Session, url: &str, run: &str) -> Result<Self, Trouble> {
+    /// Creates the roles of this run.
+    pub(crate) async fn prepare(admin: Session, url: &str, run: &str) -> Result<Self> {
         let group: bool =
             admin.one("SELECT to_regrole('idem_service') IS NULL").await.map(|row| row.get(0))?;
         if group {
@@ -69,11 +70,11 @@ impl Postgres {
         admin.run_for("CREATE ROLE %I LOGIN PASSWORD %L", &[&owner, &owner]).await?;
         admin.run_for("CREATE ROLE %I LOGIN PASSWORD %L IN ROLE idem_service", &[&service, &service]).await?;
         let made = Mutex::new(Vec::new());
-        Ok(Self { admin, server: server_of(url), run: run.to_owned(), made, group_is_ours: group })
+        Ok(Self { admin, server: host_of(url).to_owned(), run: run.to_owned(), made, group_is_ours: group })
     }
 
     /// An empty database of this run.
-    pub(crate) async fn database(&self, name: &str) -> Result<TestBed, Trouble> {
+    pub(crate) async fn database(&self, name: &str) -> Result<TestBed> {
         let name = format!("bench_{}_{name}", self.run);
         let (owner, service) = (format!("bench_{}_owner", self.run), format!("bench_{}_service", self.run));
         self.admin.run_for("CREATE DATABASE %I OWNER %I", &[&name, &owner]).await?;
@@ -82,24 +83,25 @@ impl Postgres {
         Ok(TestBed { service_url: url(&service), owner_url: url(&owner) })
     }
 
-    /// CPU seconds of the server's processes so far; `None` if it runs elsewhere.
-    pub(crate) async fn cpu_seconds(&self) -> Result<Option<f64>, Trouble> {
+    /// CPU seconds of the server's processes so far; `None` if it runs on another machine.
+    pub(crate) async fn cpu_seconds(&self) -> Result<Option<f64>> {
         let rows = self.admin.query("SELECT pid FROM pg_stat_activity", &[]).await;
-        let rows = rows.doing("list the server's processes")?;
-        let seconds: Option<Vec<f64>> =
-            rows.iter().map(|row| super::cpu_seconds(u32::try_from(row.get::<_, i32>(0)).ok()?)).collect();
+        let rows = rows.context("list the server's processes")?;
+        let used =
+            |row: &Row| cpu_time(u32::try_from(row.get::<_, i32>(0)).ok()?).map(|time| time.as_secs_f64());
+        let seconds: Option<Vec<f64>> = rows.iter().map(used).collect();
         Ok(seconds.map(|seconds| seconds.iter().sum()))
     }
 
     /// Bytes of WAL written so far.
-    pub(crate) async fn wal_bytes(&self) -> Result<f64, Trouble> {
+    pub(crate) async fn wal_bytes(&self) -> Result<f64> {
         let row =
             self.admin.one("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8").await?;
         Ok(row.get(0))
     }
 
-    /// Drops what was made.
-    pub(crate) async fn clean(&self) -> Result<(), Trouble> {
+    /// Drops databases and roles.
+    pub(crate) async fn clean(&self) -> Result<()> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).split_off(0);
         for name in made {
             self.admin.run_for("DROP DATABASE %I WITH (FORCE)", &[&name]).await?;
@@ -114,14 +116,7 @@ impl Postgres {
     }
 }
 
-/// `host:port` of a URL.
-fn server_of(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    host.split(['/', '?']).next().unwrap_or(host).to_owned()
-}
-
-/// One database, reached by either role.
+/// The URLs of one database, for either role.
 #[derive(Clone)]
 pub(crate) struct TestBed {
     pub(crate) service_url: String,
@@ -129,19 +124,8 @@ pub(crate) struct TestBed {
 }
 
 impl TestBed {
-    /// A session of the owner, who may do what no service may.
-    pub(crate) async fn owner(&self) -> Result<Session, Trouble> {
+    /// A session of the owner.
+    pub(crate) async fn owner(&self) -> Result<Session> {
         Session::open(&self.owner_url).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_server_is_what_stands_between_user_and_database() {
-        assert_eq!(server_of("postgres://postgres@127.0.0.1:9111/postgres?a=b"), "127.0.0.1:9111");
-        assert_eq!(server_of("postgresql://u:p@db.example:5432/x"), "db.example:5432");
     }
 }

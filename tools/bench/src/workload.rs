@@ -1,30 +1,30 @@
-//! How long and how often is measured.
+//! How long and how often each subject is measured.
 
 use std::time::Duration;
 
 /// Sizes of one run.
-pub(crate) struct Effort {
-    /// Each kind of load is measured so often, the kinds in turn.
+pub(crate) struct Workload {
+    /// How often each kind of load is measured, the kinds in turn.
     pub(crate) rounds: usize,
     /// The length of one measurement.
     pub(crate) length: Duration,
-    /// Before the first round.
+    /// The load before the first round, which is not measured.
     pub(crate) warm_up: Duration,
     /// Connections at the same time.
     pub(crate) connections: Vec<usize>,
     /// Rows that the relay drains.
     pub(crate) rows: usize,
-    /// Drains of them.
+    /// How often the relay drains them.
     pub(crate) drains: usize,
     /// Messages that the inbox takes.
     pub(crate) messages: usize,
-    /// Orders that are watched, one after the other.
+    /// Orders that are followed to their end, one after the other.
     pub(crate) journeys: usize,
-    /// Orders that are placed at once.
+    /// Orders that are placed by many connections.
     pub(crate) crowd: usize,
 }
 
-impl Effort {
+impl Workload {
     pub(crate) fn full() -> Self {
         Self {
             rounds: 5,

@@ -1,9 +1,9 @@
-//! What is measured, one subject a folder or a file.
+//! What is measured: each subject has a file or a folder.
 
 pub(crate) mod inbox;
 pub(crate) mod journey;
 pub(crate) mod place;
 pub(crate) mod relay;
 
-mod bare;
+mod bare_producer;
 mod orders;

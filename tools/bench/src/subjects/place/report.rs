@@ -1,9 +1,9 @@
 //! The rounds as medians. Ratios are taken within a round, because the machine's speed drifts between them.
 
 use super::{Round, Sample};
-use crate::effort::Effort;
 use crate::load::{Load, median};
-use crate::report::{Part, Ratio, Table, number};
+use crate::report::{Ratio, Section, Table, number};
+use crate::workload::Workload;
 
 /// One kind of load in all rounds.
 type Kind = (&'static str, &'static str, fn(&Round) -> Option<Load>);
@@ -18,18 +18,18 @@ const KINDS: [Kind; 4] = [
     ("bare statement, pgbench", "pgbench", |round| round.pgbench),
 ];
 
-pub(super) fn report(effort: &Effort, found: &[(usize, Vec<Round>)], memory: Option<f64>) -> Part {
-    let mut part = Part::default();
-    ratios(&mut part, found);
-    loads(&mut part, effort, found);
+pub(super) fn report(workload: &Workload, found: &[(usize, Vec<Round>)], memory: Option<f64>) -> Section {
+    let mut section = Section::default();
+    ratios(&mut section, found);
+    loads(&mut section, workload, found);
     if let Some((connections, rounds)) = found.last() {
-        costs(&mut part, *connections, rounds);
+        costs(&mut section, *connections, rounds);
     }
     if let Some(memory) = memory {
-        part.ratios.push(Ratio::at_most("resident memory of orders after that load, MiB", memory, 60.0));
-        part.figure("place.orders_resident_mib", memory);
+        section.ratios.push(Ratio::at_most("resident memory of orders after that load, MiB", memory, 60.0));
+        section.figure("place.orders_resident_mib", memory);
     }
-    part
+    section
 }
 
 /// Half of the statement, and four fifths where there is a crowd that can share a commit.
@@ -37,33 +37,37 @@ fn target(connections: usize) -> f64 {
     if connections < 64 { 0.5 } else { 0.8 }
 }
 
-fn ratios(part: &mut Part, found: &[(usize, Vec<Round>)]) {
+fn ratios(section: &mut Section, found: &[(usize, Vec<Round>)]) {
     for (connections, rounds) in found {
         let beside = |of: fn(&Round) -> Option<f64>| median(rounds.iter().filter_map(of));
         let statement = beside(|round| Some(round.executed.load.rate / round.statement.load.rate));
         let pgbench = beside(|round| Some(round.executed.load.rate / round.pgbench?.rate));
         let replays = beside(|round| Some(round.replayed.load.rate / round.executed.load.rate));
         let at = format!("at {connections} connections");
-        part.ratios.push(Ratio::new(format!("POST ÷ bare statement {at}"), statement, target(*connections)));
+        section.ratios.push(Ratio::new(
+            format!("POST ÷ bare statement {at}"),
+            statement,
+            target(*connections),
+        ));
         if pgbench.is_finite() {
-            part.ratios.push(Ratio::new(
+            section.ratios.push(Ratio::new(
                 format!("POST ÷ bare statement by pgbench {at}"),
                 pgbench,
                 target(*connections),
             ));
         }
-        part.ratios.push(Ratio::new(format!("replays ÷ first executions {at}"), replays, 5.0));
-        part.figure(format!("place.{connections}.to_statement"), statement);
-        part.figure(format!("place.{connections}.to_pgbench"), pgbench);
-        part.figure(format!("place.{connections}.replays_to_executions"), replays);
+        section.ratios.push(Ratio::new(format!("replays ÷ first executions {at}"), replays, 5.0));
+        section.figure(format!("place.{connections}.to_statement"), statement);
+        section.figure(format!("place.{connections}.to_pgbench"), pgbench);
+        section.figure(format!("place.{connections}.replays_to_executions"), replays);
     }
 }
 
-fn loads(part: &mut Part, effort: &Effort, found: &[(usize, Vec<Round>)]) {
+fn loads(section: &mut Section, workload: &Workload, found: &[(usize, Vec<Round>)]) {
     let title = format!(
         "POST /v1/orders, orders and its relay alone: medians of {} rounds of {} s",
-        effort.rounds,
-        effort.length.as_secs_f64()
+        workload.rounds,
+        workload.length.as_secs_f64()
     );
     let mut table = Table::new(title, ["what", "connections", "requests/s", "p50 ms", "p99 ms"]);
     for (connections, rounds) in found {
@@ -80,15 +84,15 @@ fn loads(part: &mut Part, effort: &Effort, found: &[(usize, Vec<Round>)]) {
                     number(p99, 2),
                 ]);
             }
-            part.figure(format!("place.{connections}.{short}_per_second"), rate);
-            part.figure(format!("place.{connections}.{short}_p50_ms"), p50);
-            part.figure(format!("place.{connections}.{short}_p99_ms"), p99);
+            section.figure(format!("place.{connections}.{short}_per_second"), rate);
+            section.figure(format!("place.{connections}.{short}_p50_ms"), p50);
+            section.figure(format!("place.{connections}.{short}_p99_ms"), p99);
         }
     }
-    part.tables.push(table);
+    section.tables.push(table);
 }
 
-fn costs(part: &mut Part, connections: usize, rounds: &[Round]) {
+fn costs(section: &mut Section, connections: usize, rounds: &[Round]) {
     let title = format!("What one request costs at {connections} connections: µs of CPU, bytes of WAL");
     let mut table = Table::new(title, ["what", "service", "PostgreSQL", "load generator", "WAL"]);
     let kinds: [Costly; 3] = [
@@ -108,10 +112,10 @@ fn costs(part: &mut Part, connections: usize, rounds: &[Round]) {
             number(generator, 0),
             number(wal, 0),
         ]);
-        part.figure(format!("place.{connections}.{short}_service_cpu_us"), service);
-        part.figure(format!("place.{connections}.{short}_postgres_cpu_us"), postgres);
-        part.figure(format!("place.{connections}.{short}_generator_cpu_us"), generator);
-        part.figure(format!("place.{connections}.{short}_wal_bytes"), wal);
+        section.figure(format!("place.{connections}.{short}_service_cpu_us"), service);
+        section.figure(format!("place.{connections}.{short}_postgres_cpu_us"), postgres);
+        section.figure(format!("place.{connections}.{short}_generator_cpu_us"), generator);
+        section.figure(format!("place.{connections}.{short}_wal_bytes"), wal);
     }
-    part.tables.push(table);
+    section.tables.push(table);
 }

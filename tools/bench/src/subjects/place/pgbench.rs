@@ -1,5 +1,4 @@
-//! The same statement through pgbench, where it is installed: PostgreSQL's own load generator, which costs next to
-//! nothing itself.
+//! The same statement through pgbench, where it is installed: PostgreSQL's own load generator costs little itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,10 +7,10 @@ use std::time::{Duration, SystemTime};
 use tokio::process::Command;
 use uuid::Uuid;
 
-use super::statement::{PLACE, Specimen};
-use crate::ground::TestBed;
+use super::bare_statement::{PLACE, SampleOrder};
+use crate::environment::TestBed;
 use crate::load::Load;
-use crate::trouble::{Doing, Trouble};
+use harness::{Context, Error, Result};
 
 /// pgbench, with its script.
 pub(crate) struct Pgbench {
@@ -22,7 +21,7 @@ pub(crate) struct Pgbench {
 
 impl Pgbench {
     /// `None` if it is not in PATH.
-    pub(crate) fn find(specimen: &Specimen) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn find(sample: &SampleOrder) -> Result<Option<Self>> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(program) =
             std::env::split_paths(&path).map(|folder| folder.join("pgbench")).find(|p| p.is_file())
@@ -30,9 +29,9 @@ impl Pgbench {
             return Ok(None);
         };
         let folder = std::env::temp_dir().join(format!("idem-bench-{}", Uuid::new_v4().simple()));
-        std::fs::create_dir(&folder).doing("make a folder for pgbench")?;
-        let pgbench = Self { program, folder, constants: constants(specimen)? };
-        std::fs::write(pgbench.script(), script()).doing("write pgbench's script")?;
+        std::fs::create_dir(&folder).context("make a folder for pgbench")?;
+        let pgbench = Self { program, folder, constants: constants(sample)? };
+        std::fs::write(pgbench.script(), script()).context("write pgbench's script")?;
         Ok(Some(pgbench))
     }
 
@@ -41,12 +40,7 @@ impl Pgbench {
     }
 
     /// Runs it for this long with so many connections.
-    pub(crate) async fn run(
-        &self,
-        database: &TestBed,
-        connections: usize,
-        length: Duration,
-    ) -> Result<Load, Trouble> {
+    pub(crate) async fn run(&self, database: &TestBed, connections: usize, length: Duration) -> Result<Load> {
         let log = self.folder.join("log");
         let mut command = Command::new(&self.program);
         command
@@ -60,28 +54,28 @@ impl Pgbench {
             .arg(&database.service_url)
             .stdin(Stdio::null())
             .kill_on_drop(true);
-        let output = command.output().await.doing("run pgbench")?;
+        let output = command.output().await.context("run pgbench")?;
         let said = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() || !said.contains("number of failed transactions: 0 ") {
             let complaint = String::from_utf8_lossy(&output.stderr);
-            return Err(Trouble::Refused(format!("pgbench failed: {said}{complaint}")));
+            return Err(Error::Refused(format!("pgbench failed: {said}{complaint}")));
         }
         let mut load = Load::of(self.times()?, length);
-        // Its own rate: it knows when its connections were there.
+        // pgbench's own rate does not count the time to connect.
         let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
         let rate = line.and_then(|line| line.split(' ').next()?.parse().ok());
-        load.rate = rate.ok_or_else(|| Trouble::Refused(format!("pgbench tells no rate: {said}")))?;
+        load.rate = rate.ok_or_else(|| Error::Refused(format!("pgbench reports no rate: {said}")))?;
         Ok(load)
     }
 
-    /// How long each transaction took, from the logs; which are removed.
-    fn times(&self) -> Result<Vec<Duration>, Trouble> {
+    /// The time of each transaction, from the logs, which are removed.
+    fn times(&self) -> Result<Vec<Duration>> {
         let mut times = Vec::new();
-        for entry in std::fs::read_dir(&self.folder).doing("look for pgbench's logs")? {
-            let path = entry.doing("look for pgbench's logs")?.path();
+        for entry in std::fs::read_dir(&self.folder).context("look for pgbench's logs")? {
+            let path = entry.context("look for pgbench's logs")?.path();
             if path != self.script() {
                 times.extend(times_in(&path)?);
-                std::fs::remove_file(&path).doing("remove pgbench's log")?;
+                std::fs::remove_file(&path).context("remove pgbench's log")?;
             }
         }
         Ok(times)
@@ -95,14 +89,14 @@ impl Drop for Pgbench {
 }
 
 /// The third column, in microseconds.
-fn times_in(log: &Path) -> Result<Vec<Duration>, Trouble> {
-    let text = std::fs::read_to_string(log).doing("read pgbench's log")?;
+fn times_in(log: &Path) -> Result<Vec<Duration>> {
+    let text = std::fs::read_to_string(log).context("read pgbench's log")?;
     let column = text.lines().filter_map(|line| line.split(' ').nth(2)?.parse().ok());
     Ok(column.map(Duration::from_micros).collect())
 }
 
-/// The statement with pgbench's variables in the places of its parameters. UUIDs begin with the same 64 bits and end
-/// with random ones, so that an index takes them, as it takes UUIDv7, at its right end.
+/// The statement with variables of pgbench instead of its parameters. The UUIDs share their first 64 bits, so that an index
+/// inserts them at its right end, like UUIDv7.
 fn script() -> String {
     let mut text: String =
         PLACE.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
@@ -120,23 +114,23 @@ fn script() -> String {
     format!("{}{text};\n", random.concat())
 }
 
-fn constants(specimen: &Specimen) -> Result<Vec<String>, Trouble> {
+fn constants(sample: &SampleOrder) -> Result<Vec<String>> {
     let bytes = |bytes: &[u8]| {
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         format!("\\x{}", hex.concat())
     };
-    #[expect(clippy::disallowed_methods, reason = "it only makes ids that no other run has")]
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).doing("read the clock")?;
+    #[expect(clippy::disallowed_methods, reason = "the ids only have to differ from those of other runs")]
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).context("read the clock")?;
     Ok(vec![
         format!("prefix={:016x}", now.as_millis() << 16),
-        format!("tenant={}", specimen.tenant),
-        format!("client={}", specimen.client),
-        format!("lines={}", specimen.lines),
-        format!("payload={}", bytes(&specimen.payload)),
-        format!("headers={}", specimen.headers),
-        format!("body={}", bytes(&specimen.body)),
-        format!("fingerprint={}", bytes(&specimen.fingerprint)),
-        format!("traceparent={}", specimen.traceparent.as_deref().unwrap_or_default()),
+        format!("tenant={}", sample.tenant),
+        format!("client={}", sample.client),
+        format!("lines={}", sample.lines),
+        format!("payload={}", bytes(&sample.payload)),
+        format!("headers={}", sample.headers),
+        format!("body={}", bytes(&sample.body)),
+        format!("fingerprint={}", bytes(&sample.fingerprint)),
+        format!("traceparent={}", sample.traceparent.as_deref().unwrap_or_default()),
     ])
 }
 

@@ -1,15 +1,15 @@
-//! What a figure means nothing without: the machine, the commit, and whether commits last.
+//! The context of every figure: the machine, the commit, and the durability of the servers.
 
 use std::fs;
 
 use serde::Serialize;
 
 use super::Session;
-use crate::trouble::{Doing, Trouble};
+use harness::{Context, Error, Result};
 
 /// Machine, code and servers.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Facts {
+pub(crate) struct MachineInfo {
     pub(crate) cores: usize,
     pub(crate) memory_gib: Option<u64>,
     pub(crate) processor: Option<String>,
@@ -21,26 +21,26 @@ pub(crate) struct Facts {
     pub(crate) experiment: Vec<String>,
 }
 
-/// With any of these off, a commit is not what the services promise.
+/// With any of these off, a commit is not durable.
 const MUST_BE_ON: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
-impl Facts {
+impl MachineInfo {
     pub(super) async fn gather(
         admin: &Session,
         commit: &str,
         experiment: &[(String, String)],
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self> {
         let version: String = admin.one("SHOW server_version").await?.get(0);
         let names = [&MUST_BE_ON[..], &["wal_level", "shared_buffers", "max_wal_size"]].concat();
         let question = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY($1)";
-        let rows = admin.query(question, &[&names]).await.doing("read the server's settings")?;
+        let rows = admin.query(question, &[&names]).await.context("read the server's settings")?;
         let mut durability = Vec::new();
         for row in rows {
             let (name, value): (String, String) = (row.get(0), row.get(1));
             if MUST_BE_ON.contains(&name.as_str()) && value != "on" {
-                return Err(Trouble::Refused(format!(
-                    "PostgreSQL runs with {name}={value}: its commits do not last, so no figure would mean anything; \
-                     set {name}=on, or unset IDEM_POSTGRES_URL to measure with a server of this checkout's own"
+                return Err(Error::Refused(format!(
+                    "PostgreSQL runs with {name}={value}: its commits are not durable, and the figures would be meaningless; \
+                     set {name}=on, or unset IDEM_POSTGRES_URL to measure with this checkout's own server"
                 )));
             }
             durability.push(format!("{name}={value}"));
@@ -56,14 +56,14 @@ impl Facts {
         })
     }
 
-    /// One paragraph.
+    /// One paragraph for the head of the report.
     pub(crate) fn sentence(&self) -> String {
         let processor = self.processor.as_deref().map_or(String::new(), |name| format!(" ({name})"));
         let memory = self.memory_gib.map_or(String::new(), |gib| format!(", {gib} GiB of memory"));
         let experiment = if self.experiment.is_empty() {
             String::new()
         } else {
-            format!("; an experiment: orders with {}", self.experiment.join(", "))
+            format!("; experiment: orders with {}", self.experiment.join(", "))
         };
         format!(
             "commit {}; {} cores{processor}{memory}; PostgreSQL {}: {}; load generator, services and servers share \

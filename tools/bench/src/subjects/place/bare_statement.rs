@@ -1,4 +1,4 @@
-//! The bare statement: the rows of one order, written without any of the guarantees around them.
+//! The bare statement: writes the rows of one order, without the guarantees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use crate::ground::{Session, TestBed};
+use crate::environment::{Session, TestBed};
 use crate::load::Worker;
-use crate::trouble::{Doing, Trouble};
+use harness::{Context, Error, Result};
 
-/// The statement's text. `$1` order, `$2` key, `$3` operation, `$4` event, `$5` fact; `$6` to `$13` are the specimen's.
+/// The statement's text. `$1` order, `$2` key, `$3` operation, `$4` event, `$5` fact; `$6` to `$13` are the sample's.
 pub(crate) const PLACE: &str = include_str!("place.sql");
 
-/// What the rows of a real order hold beside new ids: so that the statement's rows are of the same size.
+/// The contents of a real order's rows except ids, so that the statement's rows have the same size.
 #[derive(Debug)]
-pub(crate) struct Specimen {
+pub(crate) struct SampleOrder {
     pub(crate) tenant: String,
     pub(crate) client: String,
     pub(crate) lines: Value,
@@ -28,9 +28,9 @@ pub(crate) struct Specimen {
     pub(crate) traceparent: Option<String>,
 }
 
-impl Specimen {
-    /// Takes the order that stands alone in a service's database.
-    pub(crate) async fn of(orders: &Session) -> Result<Self, Trouble> {
+impl SampleOrder {
+    /// Reads the only order in a service's database.
+    pub(crate) async fn of(orders: &Session) -> Result<Self> {
         let row = orders
             .one(
                 "SELECT o.tenant_id, o.client_id, o.lines, e.payload, s.headers, s.body, r.fingerprint, e.traceparent \
@@ -51,27 +51,27 @@ impl Specimen {
     }
 }
 
-/// One connection that places orders by the statement.
+/// One connection that places orders with the statement.
 pub(crate) struct BarePlacer {
     session: Session,
     prepared: Statement,
-    specimen: Arc<Specimen>,
+    sample: Arc<SampleOrder>,
 }
 
 impl BarePlacer {
-    pub(crate) async fn open(database: &TestBed, specimen: &Arc<Specimen>) -> Result<Self, Trouble> {
+    pub(crate) async fn open(database: &TestBed, sample: &Arc<SampleOrder>) -> Result<Self> {
         let session = Session::open(&database.service_url).await?;
-        let prepared = session.prepare(PLACE).await.doing("prepare the bare statement")?;
-        Ok(Self { session, prepared, specimen: Arc::clone(specimen) })
+        let prepared = session.prepare(PLACE).await.context("prepare the bare statement")?;
+        Ok(Self { session, prepared, sample: Arc::clone(sample) })
     }
 }
 
 impl Worker for BarePlacer {
-    async fn once(&mut self) -> Result<(), Trouble> {
+    async fn once(&mut self) -> Result<()> {
         let order = Uuid::now_v7();
         let key = Uuid::new_v4().to_string();
         let (operation, event, fact) = (Uuid::now_v7(), Uuid::now_v7(), Uuid::now_v7());
-        let like = &self.specimen;
+        let like = &self.sample;
         let values: [&(dyn ToSql + Sync); 13] = [
             &order,
             &key,
@@ -88,20 +88,20 @@ impl Worker for BarePlacer {
             &like.traceparent,
         ];
         let written = self.session.execute(&self.prepared, &values).await;
-        let written = written.doing("write an order by the bare statement")?;
+        let written = written.context("write an order by the bare statement")?;
         if written == 1 {
             Ok(())
         } else {
-            Err(Trouble::Refused(format!("the statement wrote {written} records")))
+            Err(Error::Refused(format!("the statement wrote {written} records")))
         }
     }
 }
 
-/// Rows and their bytes, table by table.
+/// Rows and bytes of each table.
 pub(crate) type Sizes = BTreeMap<String, (i64, i64)>;
 
-/// How much every table holds. A partitioned table counts as one.
-pub(crate) async fn sizes(owner: &Session) -> Result<Sizes, Trouble> {
+/// Counts rows and bytes of each table. A partitioned table counts as one.
+pub(crate) async fn sizes(owner: &Session) -> Result<Sizes> {
     let question = owner
         .one(
             "SELECT string_agg(format('SELECT %L::text, count(*), coalesce(sum(pg_column_size(t)), 0)::bigint FROM %I t', \
@@ -110,13 +110,13 @@ pub(crate) async fn sizes(owner: &Session) -> Result<Sizes, Trouble> {
         )
         .await?;
     let question: String = question.get(0);
-    let rows = owner.query(&question, &[]).await.doing("count the rows of every table")?;
+    let rows = owner.query(&question, &[]).await.context("count the rows of every table")?;
     Ok(rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect())
 }
 
-/// Says where the rows that a POST has written differ from those that the statement has written.
+/// Describes the tables in which the rows of a POST and of the statement differ.
 pub(crate) fn differences(post: [&Sizes; 2], statement: [&Sizes; 2]) -> Vec<String> {
-    /// A time's fractional seconds may be shorter in one of two JSON texts.
+    /// The fractional seconds of a time may be shorter in one of two JSON texts.
     const TOLERANCE: i64 = 8;
     let grown = |[before, after]: [&Sizes; 2], table: &str| {
         let of = |sizes: &Sizes| sizes.get(table).copied().unwrap_or_default();

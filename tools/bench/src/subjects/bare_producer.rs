@@ -1,4 +1,4 @@
-//! The bare producer: librdkafka and nothing else, with the records made beforehand.
+//! The bare producer: librdkafka alone, with records that were made before.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -11,18 +11,18 @@ use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, DeliveryResult, ProducerContext};
 use uuid::Uuid;
 
-use crate::ground::Ground;
-use crate::trouble::{Doing, Trouble};
+use crate::environment::Environment;
+use harness::{Context, Error, Result};
 
-/// What the relay makes of a row.
-pub(crate) struct Letter {
+/// A record as the relay sends it for a row.
+pub(crate) struct OutgoingRecord {
     pub(crate) key: String,
     pub(crate) payload: Vec<u8>,
     pub(crate) headers: Vec<(&'static str, String)>,
 }
 
-impl Letter {
-    /// A message about an order, as `orders` would publish it.
+impl OutgoingRecord {
+    /// A record about an order, as the relay of orders sends it.
     pub(crate) fn about(
         order: Uuid,
         id: Uuid,
@@ -45,7 +45,7 @@ impl Letter {
     }
 }
 
-/// Counts what is acknowledged.
+/// Counts acknowledgements.
 #[derive(Default)]
 struct Reports {
     delivered: AtomicUsize,
@@ -63,10 +63,10 @@ impl ProducerContext for Reports {
     }
 }
 
-/// The settings of the relay's producer (`PublisherSettings::default()` of messaging, which shows them to nobody).
-fn producer(ground: &Ground) -> Result<BaseProducer<Reports>, Trouble> {
+/// The settings of the relay's producer: `PublisherSettings::default()` of messaging, which are private there.
+fn producer(environment: &Environment) -> Result<BaseProducer<Reports>> {
     ClientConfig::new()
-        .set("bootstrap.servers", ground.brokers.bootstrap())
+        .set("bootstrap.servers", environment.brokers.bootstrap())
         .set("enable.idempotence", "true")
         .set("acks", "all")
         .set("message.timeout.ms", "0")
@@ -76,22 +76,26 @@ fn producer(ground: &Ground) -> Result<BaseProducer<Reports>, Trouble> {
         .set("queue.buffering.max.messages", "20000")
         .set("queue.buffering.max.kbytes", "32768")
         .create_with_context(Reports::default())
-        .doing("make the bare producer")
+        .context("make the bare producer")
 }
 
-/// Publishes everything; returns how long it took until the last acknowledgement, connecting included.
-pub(crate) fn publish(ground: &Ground, topic: &str, letters: &[Letter]) -> Result<Duration, Trouble> {
+/// Publishes all records; returns the time until the last acknowledgement, connecting included.
+pub(crate) fn publish(
+    environment: &Environment,
+    topic: &str,
+    records: &[OutgoingRecord],
+) -> Result<Duration> {
     let start = Instant::now();
-    let producer = producer(ground)?;
-    for letter in letters {
-        let headers = letter
+    let producer = producer(environment)?;
+    for record in records {
+        let headers = record
             .headers
             .iter()
-            .fold(OwnedHeaders::new_with_capacity(letter.headers.len()), |headers, (key, value)| {
+            .fold(OwnedHeaders::new_with_capacity(record.headers.len()), |headers, (key, value)| {
                 headers.insert(Header { key, value: Some(value.as_bytes()) })
             });
         let mut record =
-            BaseRecord::to(topic).key(letter.key.as_bytes()).payload(&letter.payload).headers(headers);
+            BaseRecord::to(topic).key(record.key.as_bytes()).payload(&record.payload).headers(headers);
         loop {
             match producer.send(record) {
                 Ok(()) => break,
@@ -99,16 +103,16 @@ pub(crate) fn publish(ground: &Ground, topic: &str, letters: &[Letter]) -> Resul
                     producer.poll(Duration::from_millis(5));
                     record = again;
                 }
-                Err((error, _)) => return Err(error).doing("publish"),
+                Err((error, _)) => return Err(error).context("publish"),
             }
         }
         producer.poll(Duration::ZERO);
     }
     let reports = rdkafka::producer::Producer::context(&producer);
-    while reports.delivered.load(Ordering::Relaxed) < letters.len() {
+    while reports.delivered.load(Ordering::Relaxed) < records.len() {
         producer.poll(Duration::from_millis(5));
         if reports.failed.load(Ordering::Relaxed) > 0 {
-            return Err(Trouble::Refused("a record of the bare producer was not delivered".to_owned()));
+            return Err(Error::Refused("a record of the bare producer was not delivered".to_owned()));
         }
     }
     Ok(start.elapsed())

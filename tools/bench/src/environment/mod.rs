@@ -1,0 +1,196 @@
+//! The environment of a run: durable servers, and databases, roles and topics of the run's own.
+
+mod machine;
+mod postgres;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use contracts::{Stream, Topics};
+use harness::{Context, Error, Instance, Kafka, Launch, Part, Program, Result, process};
+use messaging::topics::{TopicSpec, ensure};
+use messaging::{Brokers, admin};
+use uuid::Uuid;
+
+pub(crate) use machine::MachineInfo;
+pub(crate) use postgres::{Postgres, Session, TestBed};
+
+/// The servers and programs; `./dev bench` sets these variables.
+#[derive(clap::Args)]
+pub(crate) struct Servers {
+    /// URL of a superuser
+    #[arg(long, env = "IDEM_POSTGRES_URL", hide = true, hide_env_values = true)]
+    postgres_url: String,
+    #[arg(long, env = "IDEM_KAFKA_BROKERS", hide = true)]
+    kafka_brokers: String,
+    /// The folder of the programs to measure
+    #[arg(long, env = "IDEM_BIN_DIR", hide = true)]
+    bin_dir: PathBuf,
+    #[arg(long, env = "IDEM_BENCH_JWKS", hide = true)]
+    jwks: PathBuf,
+    /// A token for the tenant `bench`, valid for as long as the run takes
+    #[arg(long, env = "IDEM_BENCH_TOKEN", hide = true, hide_env_values = true)]
+    token: String,
+    /// What was checked out
+    #[arg(long, env = "IDEM_BENCH_COMMIT", hide = true, default_value = "unknown")]
+    commit: String,
+    /// Another setting of orders, as an experiment, such as `IDEM_DATABASE__POOL_SIZE=32`. Its log must still name the
+    /// address: `IDEM_LOG__LEVEL=warn,runtime=info`
+    #[arg(long, num_args = 1.., value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+}
+
+fn setting(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Processor time of a program so far.
+pub(crate) fn cpu_seconds(program: &Program) -> Option<f64> {
+    Some(process::cpu_time(program.pid()?)?.as_secs_f64())
+}
+
+/// The tenant of the token.
+pub(crate) const TENANT: &str = "bench";
+
+/// The servers of a run, and what the run has made on them.
+pub(crate) struct Environment {
+    pub(crate) postgres: Postgres,
+    pub(crate) brokers: Brokers,
+    pub(crate) bin_dir: PathBuf,
+    pub(crate) jwks: PathBuf,
+    pub(crate) token: String,
+    /// Settings of orders that the command line changes.
+    pub(crate) experiment: Vec<(String, String)>,
+    facts: MachineInfo,
+    prefix: String,
+    topics: Mutex<Vec<Topics>>,
+}
+
+impl Environment {
+    /// Connects to the servers. Refuses a PostgreSQL whose commits are not durable.
+    pub(crate) async fn prepare(places: &Servers) -> Result<Self> {
+        let run = Uuid::new_v4().simple().to_string().split_off(24);
+        let brokers: Brokers = places.kafka_brokers.parse().context("read the brokers' addresses")?;
+        messaging::health(&brokers, Duration::from_secs(5)).await.context("reach Kafka")?;
+        let admin = Session::open(&places.postgres_url).await?;
+        let facts = MachineInfo::gather(&admin, &places.commit, &places.set).await?;
+        let postgres = Postgres::prepare(admin, &places.postgres_url, &run).await?;
+        Ok(Self {
+            postgres,
+            brokers,
+            bin_dir: places.bin_dir.clone(),
+            jwks: places.jwks.clone(),
+            token: places.token.clone(),
+            experiment: places.set.clone(),
+            facts,
+            prefix: format!("bench-{run}."),
+            topics: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Machine and servers, for the head of the report.
+    pub(crate) fn facts(&self) -> MachineInfo {
+        self.facts.clone()
+    }
+
+    /// Topics of one installation; removed at the end.
+    pub(crate) fn topics(&self, name: &str) -> Topics {
+        let topics = Topics::with_prefix(format!("{}{name}.", self.prefix));
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner).push(topics.clone());
+        topics
+    }
+
+    /// Creates the topic of the events of orders, as the service would.
+    pub(crate) async fn make_topic(&self, topics: &Topics) -> Result<String> {
+        let name = topics.events(Stream::Orders);
+        let spec = TopicSpec::new(name.clone(), Topics::PARTITIONS);
+        ensure(&self.brokers, &[spec]).await.context("make a topic")?;
+        Ok(name)
+    }
+
+    /// Starts a process of `instance.part`, such as `orders relay`, with exactly these settings.
+    pub(crate) fn start(&self, instance: Instance, settings: &[(String, String)]) -> Result<Program> {
+        Program::start(&self.launch(
+            instance,
+            &[instance.role.command()],
+            &self.with_experiment(instance, settings),
+        ))
+    }
+
+    /// Makes the tables of orders in a database.
+    pub(crate) async fn migrate_orders(&self, database: &TestBed, topics: &Topics) -> Result<()> {
+        let (instance, settings) = (Part::Orders.instance(1), self.service_settings(database, topics));
+        let settings = self.with_experiment(instance, &settings);
+        let output = self.launch(instance, &["migrate"], &settings).run().await?;
+        output.expect_success("orders migrate").map(drop)
+    }
+
+    fn launch<'a>(
+        &'a self,
+        instance: Instance,
+        command: &'a [&'a str],
+        settings: &'a [(String, String)],
+    ) -> Launch<'a> {
+        Launch { instance, command, folder: &self.bin_dir, settings, log_limit: 64 * 1024 }
+    }
+
+    /// Adds the settings of the experiment to orders alone, because the other programs would refuse them.
+    fn with_experiment(&self, instance: Instance, settings: &[(String, String)]) -> Vec<(String, String)> {
+        let experiment = self.experiment.iter().filter(|_| instance.part == Part::Orders);
+        settings.iter().chain(experiment).cloned().collect()
+    }
+
+    /// The settings that a service needs; all others keep their defaults.
+    pub(crate) fn service_settings(&self, database: &TestBed, topics: &Topics) -> Vec<(String, String)> {
+        let settings = [
+            ("IDEM_HTTP__PORT", "0".to_owned()),
+            ("IDEM_ADMIN__PORT", "0".to_owned()),
+            ("IDEM_DATABASE__URL", database.service_url.clone()),
+            ("IDEM_DATABASE__MIGRATION_URL", database.owner_url.clone()),
+            ("IDEM_KAFKA__BROKERS", self.brokers.to_string()),
+            ("IDEM_KAFKA__TOPIC_PREFIX", topics.prefixed("")),
+            ("IDEM_AUTH__JWKS", self.jwks.display().to_string()),
+        ];
+        settings.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    /// How many messages of orders these topics hold.
+    pub(crate) async fn messages(&self, topics: &Topics) -> Result<usize> {
+        let kafka = Kafka { brokers: self.brokers.clone(), topics: topics.clone() };
+        kafka.count(Stream::Orders).await
+    }
+
+    /// Removes what this run has made.
+    pub(crate) async fn clean(&self) -> Result<()> {
+        self.postgres.clean().await?;
+        let installations = self.topics.lock().unwrap_or_else(PoisonError::into_inner).split_off(0);
+        let mut names = Vec::new();
+        let mut groups = Vec::new();
+        for topics in installations {
+            for stream in Stream::ALL {
+                names.extend([topics.events(stream), topics.dead_letters(stream.name())]);
+                groups.push(topics.group(stream.name()));
+            }
+            groups.push(topics.group(crate::subjects::inbox::CONSUMER));
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        admin::delete_topics(&self.brokers, &names).await.context("delete the topics")?;
+        self.delete_groups(&groups).await
+    }
+
+    /// Deletes the groups once the sessions of killed members have ended.
+    async fn delete_groups(&self, groups: &[String]) -> Result<()> {
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        for _ in 0..200 {
+            match admin::delete_groups(&self.brokers, &groups).await {
+                Err(messaging::Error::GroupActive { .. }) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                deleted => return deleted.context("delete the consumer groups"),
+            }
+        }
+        Err(Error::Refused(format!("one of the groups {groups:?} still has members, and remains")))
+    }
+}

@@ -1,0 +1,121 @@
+//! Effects of an inbox: the simplest handler writes one row for each message.
+
+use std::time::Duration;
+
+use contracts::events::OrderConfirmed;
+use contracts::{Event, Message, OrderId, PaymentId, TenantId};
+use database::{Database, Settings, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::bare_producer::{self, OutgoingRecord};
+use crate::environment::{Environment, Session, TENANT};
+use crate::report::{Ratio, Section, Table, number};
+use crate::workload::Workload;
+use harness::{Context, Result, until};
+
+/// The name of the consumer.
+pub(crate) const CONSUMER: &str = "bench";
+
+/// The longest that all messages may take.
+const LIMIT: Duration = Duration::from_mins(3);
+
+diesel::table! {
+    bench_effect (message_id) {
+        message_id -> Uuid,
+    }
+}
+
+const TABLE: &str = "\
+    CREATE TABLE bench_effect (message_id uuid PRIMARY KEY, done_at timestamptz NOT NULL DEFAULT clock_timestamp()); \
+    GRANT INSERT ON bench_effect TO idem_service";
+
+/// Measures how fast the rows appear.
+pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
+    eprintln!("inbox: {} messages", workload.messages);
+    let database = environment.postgres.database("inbox").await?;
+    let topics = environment.topics("inbox");
+    environment.migrate_orders(&database, &topics).await?;
+    let owner = database.owner().await?;
+    owner.run(TABLE).await?;
+    let topic = environment.make_topic(&topics).await?;
+    let records = records(workload.messages)?;
+    tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
+
+    let pool = Database::new(&Settings::new(database.service_url.clone()), Handle::current())
+        .context("make a pool")?;
+    let runner =
+        Runner::new(pool, environment.brokers.clone(), topics, consumer(), RunnerSettings::default());
+    let stop = CancellationToken::new();
+    let mut running = JoinSet::new();
+    running.spawn(runner.run(stop.clone()));
+    let took = wait_for_all(&owner, workload.messages).await?;
+    stop.cancel();
+    while let Some(ended) = running.join_next().await {
+        ended.context("run the inbox")?.context("run the inbox")?;
+    }
+    Ok(report(workload, took))
+}
+
+fn consumer() -> Consumer {
+    Consumer::of(CONSUMER)
+        .on(no_locks, async |tx: &mut Tx, message: &Message<OrderConfirmed>| effect(tx, message).await)
+}
+
+async fn effect(tx: &mut Tx, message: &Message<OrderConfirmed>) -> std::result::Result<(), HandlerError> {
+    let row = bench_effect::message_id.eq(message.envelope.id.uuid());
+    diesel::insert_into(bench_effect::table).values(row).execute(tx).await?;
+    Ok(())
+}
+
+/// Messages of different orders: the first message of an aggregate costs more than the next ones.
+fn records(messages: usize) -> Result<Vec<OutgoingRecord>> {
+    let tenant: TenantId = TENANT.parse().context("name the tenant")?;
+    let mut records = Vec::with_capacity(messages);
+    for _ in 0..messages {
+        let event = OrderConfirmed { order: OrderId::generate(), payment: PaymentId::generate() };
+        let payload = serde_json::to_vec(&event).context("write a message")?;
+        let time = "2026-01-01T00:00:00.000000Z";
+        records.push(OutgoingRecord::about(
+            event.order.uuid(),
+            Uuid::now_v7(),
+            OrderConfirmed::TYPE,
+            payload,
+            &tenant,
+            time,
+        ));
+    }
+    Ok(records)
+}
+
+/// Waits for all rows; returns the seconds from the first to the last row, by the database's clock. Joining the consumer
+/// group does not count.
+async fn wait_for_all(owner: &Session, messages: usize) -> Result<f64> {
+    let query = "SELECT count(*), extract(epoch FROM max(done_at) - min(done_at))::float8 FROM bench_effect";
+    let messages = i64::try_from(messages).unwrap_or(i64::MAX);
+    until(format!("{messages} messages have taken effect"), LIMIT, "the log of the broker", async || {
+        let row = owner.one(query).await?;
+        let (done, seconds): (i64, Option<f64>) = (row.get(0), row.get(1));
+        Ok(seconds.filter(|_| done >= messages).ok_or_else(|| format!("{done} rows")))
+    })
+    .await
+}
+
+fn report(workload: &Workload, seconds: f64) -> Section {
+    let rate = f64::from(u32::try_from(workload.messages).unwrap_or(u32::MAX)) / seconds;
+    let mut section = Section::default();
+    section.ratios.push(Ratio::new("inbox effects per second", rate, 10_000.0));
+    let mut table = Table::new(
+        "Inbox: the simplest handler, a row for each message",
+        ["messages", "seconds", "effects/s"],
+    );
+    table.row([workload.messages.to_string(), number(seconds, 2), number(rate, 0)]);
+    section.tables.push(table);
+    section.figure("inbox.effects_per_second", rate);
+    section
+}
