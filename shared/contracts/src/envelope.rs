@@ -1,5 +1,4 @@
-//! What every message carries beside its data: CloudEvents attributes in binary mode.
-//! Source of the idea: the CloudEvents 1.0 Kafka binding.
+//! The headers of every message: CloudEvents 1.0 attributes in the binary mode of its Kafka binding.
 
 use std::fmt;
 
@@ -12,32 +11,32 @@ use crate::{EventId, TenantId, Timestamp};
 
 /// Names of the record headers.
 pub mod header {
-    /// The event's id: the key of deduplication.
+    /// The event's id; consumers use it for deduplication.
     pub const ID: &str = "ce_id";
-    /// `orders.OrderPlaced.v1`.
+    /// Type and version, for instance `orders.OrderPlaced.v1`.
     pub const TYPE: &str = "ce_type";
-    /// The service that says it.
+    /// The service that publishes it.
     pub const SOURCE: &str = "ce_source";
     /// The aggregate's id.
     pub const SUBJECT: &str = "ce_subject";
-    /// The event's place in the aggregate's history, from 1 without gaps.
+    /// The event's number in the aggregate's history, from 1 without gaps.
     pub const SEQUENCE: &str = "ce_sequence";
     /// When it was written, RFC 3339.
     pub const TIME: &str = "ce_time";
-    /// Whose data it is.
+    /// The tenant whose data it is.
     pub const TENANT: &str = "ce_tenant";
     /// W3C trace context of the request or message that caused it.
     pub const TRACEPARENT: &str = "traceparent";
 }
 
-/// A service's stream of events: one topic, one source.
+/// The events of one service: one topic, one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
-    /// Said by `orders`.
+    /// Published by `orders`.
     Orders,
-    /// Said by `inventory`.
+    /// Published by `inventory`.
     Inventory,
-    /// Said by `payments`.
+    /// Published by `payments`.
     Payments,
 }
 
@@ -60,33 +59,33 @@ impl Stream {
     }
 }
 
-/// Something that happened, worth telling.
+/// A type of event: its names on the wire, its aggregate and its key.
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Type and version on the wire, for instance `orders.OrderPlaced.v1`.
     const TYPE: &'static str;
-    /// Whose topic it goes to.
+    /// The stream that it is published on.
     const STREAM: Stream;
-    /// What kind of thing has this history: `order`, `reservation`, `item`, `payment`.
+    /// The type of aggregate that has this history: `order`, `reservation`, `item`, `payment`.
     const AGGREGATE: &'static str;
 
-    /// Whose history it belongs to. Unique over tenants.
+    /// The id of the aggregate; unique over all tenants.
     fn aggregate(&self) -> Uuid;
 
-    /// Messages of one key stay in order: the order's id wherever there is an order.
+    /// The partition key. Messages with the same key stay in order: the order's id if there is an order.
     fn key(&self) -> Uuid;
 }
 
-/// An event as a reaction sees it: the data, and where it came from.
+/// An event as a handler receives it: data and envelope.
 #[derive(Debug, Clone)]
 pub struct Message<E> {
-    /// The envelope it came in.
+    /// The attributes of the message.
     pub envelope: Envelope,
-    /// What happened.
+    /// The event.
     pub data: E,
 }
 
 impl<E> Message<E> {
-    /// Whose data it is.
+    /// The tenant whose data it is.
     pub fn tenant(&self) -> &TenantId {
         &self.envelope.tenant
     }
@@ -106,11 +105,11 @@ pub struct Envelope {
     pub id: EventId,
     /// Type and version.
     pub kind: String,
-    /// The service that says it.
+    /// The service that publishes it.
     pub source: String,
     /// The aggregate's id.
     pub aggregate: Uuid,
-    /// Its place in the aggregate's history, from 1.
+    /// Its number in the aggregate's history, from 1.
     pub sequence: i64,
     /// When it was written.
     pub time: Timestamp,
@@ -120,24 +119,24 @@ pub struct Envelope {
     pub traceparent: Option<String>,
 }
 
-/// A record's headers do not make an envelope.
+/// A record's headers are not a valid envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvelopeError {
     header: &'static str,
-    fault: &'static str,
+    problem: &'static str,
 }
 
 impl fmt::Display for EnvelopeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "header {} {}", self.header, self.fault)
+        write!(f, "header {} {}", self.header, self.problem)
     }
 }
 
 impl std::error::Error for EnvelopeError {}
 
-/// Sources are names: databases index them.
+/// A source must be a name, because databases index it.
 const NOT_A_SOURCE: EnvelopeError =
-    EnvelopeError { header: header::SOURCE, fault: "is not a service's name" };
+    EnvelopeError { header: header::SOURCE, problem: "is not a service's name" };
 
 /// W3C trace context, version 00: four groups of lower-case hexadecimal digits.
 fn is_traceparent(text: &str) -> bool {
@@ -148,7 +147,7 @@ fn is_traceparent(text: &str) -> bool {
 }
 
 impl Envelope {
-    /// Whether this can be a source: a service's name.
+    /// Whether the text is a valid source, which is a service's name.
     pub fn is_source(text: &str) -> bool {
         is_name(text)
     }
@@ -168,14 +167,14 @@ impl Envelope {
         headers
     }
 
-    /// Reads an envelope through a look-up of headers by name.
+    /// Decodes an envelope; `get` finds a header by name.
     pub fn from_headers<'h>(get: impl Fn(&str) -> Option<&'h [u8]>) -> Result<Self, EnvelopeError> {
         let text = |name: &'static str| {
-            let bytes = get(name).ok_or(EnvelopeError { header: name, fault: "is missing" })?;
-            std::str::from_utf8(bytes).map_err(|_| EnvelopeError { header: name, fault: "is not text" })
+            let bytes = get(name).ok_or(EnvelopeError { header: name, problem: "is missing" })?;
+            std::str::from_utf8(bytes).map_err(|_| EnvelopeError { header: name, problem: "is not text" })
         };
         let uuid = |name: &'static str| {
-            Uuid::parse_str(text(name)?).map_err(|_| EnvelopeError { header: name, fault: "is not a UUID" })
+            Uuid::parse_str(text(name)?).map_err(|_| EnvelopeError { header: name, problem: "is not a UUID" })
         };
         let sequence = text(header::SEQUENCE)?.parse::<i64>().ok().filter(|n| *n >= 1);
         Ok(Self {
@@ -186,12 +185,12 @@ impl Envelope {
                 .to_owned(),
             aggregate: uuid(header::SUBJECT)?,
             sequence: sequence
-                .ok_or(EnvelopeError { header: header::SEQUENCE, fault: "is not a number from 1" })?,
+                .ok_or(EnvelopeError { header: header::SEQUENCE, problem: "is not a number from 1" })?,
             time: Timestamp::from_rfc3339(text(header::TIME)?),
             tenant: text(header::TENANT)?
                 .parse()
-                .map_err(|_| EnvelopeError { header: header::TENANT, fault: "is not a tenant's name" })?,
-            // Whatever is told because of this message carries it on: nothing else may travel in its name.
+                .map_err(|_| EnvelopeError { header: header::TENANT, problem: "is not a tenant's name" })?,
+            // Follow-up events carry it on, so only a valid value is kept.
             traceparent: get(header::TRACEPARENT)
                 .and_then(|b| std::str::from_utf8(b).ok())
                 .filter(|text| is_traceparent(text))

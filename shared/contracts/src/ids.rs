@@ -1,4 +1,4 @@
-//! Ids that cannot be mistaken for one another: an order's id does not fit where a payment's is wanted.
+//! Typed ids, so that the compiler refuses an order's id where a payment's is expected.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A new id, ordered by the time of its making (UUIDv7).
+            /// A new id (UUIDv7), ordered by its creation time.
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
             }
@@ -66,13 +66,13 @@ id! {
     ItemId
 }
 
-/// Names the space of item ids; any fixed value serves, as long as it never changes.
+/// The UUIDv5 namespace of item ids. It must never change.
 const ITEMS: Uuid = Uuid::from_u128(0x6964_656d_2d69_7465_6d73_0000_0000_0001);
 
 impl ItemId {
-    /// The id of a tenant's SKU (UUIDv5): the same everywhere, without asking anybody.
+    /// The id of a tenant's SKU (UUIDv5). Each service computes the same id without a request.
     pub fn of(tenant: &TenantId, sku: &Sku) -> Self {
-        // '/' is in neither name, so two different pairs never join to the same text.
+        // Neither name can contain '/', so two different pairs never give the same text.
         Self(Uuid::new_v5(&ITEMS, format!("{tenant}/{sku}").as_bytes()))
     }
 }

@@ -1,4 +1,4 @@
-//! Money in minor units of one currency; arithmetic that refuses instead of wrapping.
+//! Money in minor units of one currency. Arithmetic returns `None` instead of wrapping or mixing currencies.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl Money {
         Some(Self::new(self.amount.checked_add(other.amount)?, self.currency))
     }
 
-    /// The amount `times` over; `None` if the number would overflow.
+    /// The amount times a number; `None` if the number would overflow.
     #[must_use]
     pub fn checked_mul(self, times: i64) -> Option<Self> {
         Some(Self::new(self.amount.checked_mul(times)?, self.currency))

@@ -1,4 +1,4 @@
-//! Names given from outside, checked once, where they come in.
+//! Names from outside (tenant, client, SKU). A value of these types is valid, because parsing checks it.
 
 use std::fmt;
 
@@ -81,25 +81,25 @@ name! {
 }
 
 impl TenantId {
-    /// Stands where nobody can tell whose data it is: on the copy of a message that says no tenant.
+    /// The tenant on the copy of a message whose headers name none.
     pub fn unknown() -> Self {
         Self("unknown".to_owned())
     }
 }
 
 impl ClientId {
-    /// What the system does by itself. No token can name it: `@` is not a character of a name.
+    /// The client of actions that the system starts itself. No token can name it, because a name cannot contain `@`.
     pub fn system() -> Self {
         Self("@system".to_owned())
     }
 }
 
-/// Who asks: a client of a tenant.
+/// The author of a request: a client of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Caller {
-    /// Whose data it is about.
+    /// The tenant whose data the request concerns.
     pub tenant: TenantId,
-    /// Who acts.
+    /// The client that sent it.
     pub client: ClientId,
 }
 

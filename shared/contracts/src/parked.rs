@@ -1,34 +1,35 @@
-//! What a consumer says about a message that it could not apply.
+//! The copy of a parked message on the dead-letter topic.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A copy of a message that was put aside, on the consumer's topic of dead letters. It is for people and their tools:
-/// no service reacts to it. Type `orders.MessageParked.v1`, said by the consumer `orders`; its subject is the message,
-/// and it is the only one of its history.
+/// A copy of a message that a consumer parked, for people and tools; no service reads it.
+///
+/// The consumer `orders` publishes it with type `orders.MessageParked.v1`. Its aggregate is the parked message, and its
+/// sequence is 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageParked {
-    /// Who could not apply it.
+    /// The consumer that parked it.
     pub consumer: String,
-    /// Where it was read.
+    /// The topic that the consumer read it from.
     pub topic: String,
-    /// In which partition.
+    /// The partition.
     pub partition: i32,
-    /// At which place.
+    /// The offset.
     pub offset: i64,
-    /// Its id; made of its place if it has none that can be read.
+    /// Its id; derived from topic, partition and offset if its headers name none.
     pub message_id: Uuid,
-    /// Who said it; its topic if it does not say.
+    /// The service that published it; the topic if its headers name none.
     pub source: String,
-    /// Whose history it belongs to; the message's own id if nobody can tell.
+    /// Its aggregate; derived like the id if neither headers nor key name one.
     pub aggregate_id: Uuid,
-    /// Its place in that history; 0 if nobody can tell.
+    /// Its sequence in the aggregate's history; 0 if its headers name none.
     pub sequence: i64,
     /// Why it could not be applied. Long texts are cut.
     pub error: String,
     /// Its headers in their order, as text. Long ones are cut, and too many are left out.
     pub headers: Vec<(String, String)>,
-    /// How many bytes its payload has.
+    /// The size of its payload.
     pub payload_bytes: u64,
     /// The payload, unless it is too large to be copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +40,7 @@ pub struct MessageParked {
 }
 
 impl MessageParked {
-    /// What kind of thing it tells about.
+    /// The aggregate type in the envelope.
     pub const AGGREGATE: &'static str = "message";
 
     /// Type and version on the wire, for this consumer.
@@ -47,7 +48,7 @@ impl MessageParked {
         format!("{consumer}.MessageParked.v1")
     }
 
-    /// The topic it goes to, before an installation's prefix.
+    /// The topic, before an installation's prefix.
     pub fn topic(consumer: &str) -> String {
         format!("{consumer}.dlq")
     }

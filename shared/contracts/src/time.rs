@@ -1,4 +1,4 @@
-//! Times on the wire are text, so that this crate needs no calendar; who computes with one parses it.
+//! Times on the wire. They stay text here, so that this crate needs no calendar library.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The names of the topics, in one place.
+//! The names of topics and consumer groups.
 
 use crate::{MessageParked, Stream};
 
@@ -9,7 +9,8 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// Partitions of an events topic: the bound of a consumer's parallelism. Never change it while keys are live.
+    /// The partitions of an events topic; they limit a consumer's parallelism. Do not change the number while messages of
+    /// earlier keys are unread: a key would move to another partition.
     pub const PARTITIONS: i32 = 6;
 
     /// Names with this prefix (may be empty).
@@ -27,7 +28,7 @@ impl Topics {
         format!("{}{topic}", self.prefix)
     }
 
-    /// Copies of what a consumer could not apply.
+    /// The topic for copies of the messages that a consumer parked.
     pub fn dead_letters(&self, consumer: &str) -> String {
         self.prefixed(&MessageParked::topic(consumer))
     }

@@ -99,7 +99,7 @@ fn the_copy_of_a_parked_message_has_the_wire_form_of_its_golden_file() {
         source: "inventory".to_owned(),
         aggregate_id: id(10),
         sequence: 2,
-        error: "no reaction to messages of type inventory.StockFried.v1".to_owned(),
+        error: "no handler for messages of type inventory.StockFried.v1".to_owned(),
         headers: vec![pair("ce_type", "inventory.StockFried.v1"), pair("ce_tenant", "demo")],
         payload_bytes: 2,
         payload_base64: Some("e30=".to_owned()),

@@ -1,107 +1,107 @@
-//! One transaction: enter the messages, react to those that are new, commit. Nothing in between is visible to anybody.
+//! Applies messages in one transaction: insert the ids, lock the aggregates, decide the order, lock the handlers' rows,
+//! run the handlers, commit. Either all messages of a batch take effect or none.
 
 use database::Database;
 use messaging::Received;
 
 use crate::consumer::Consumer;
-use crate::failure::Stopped;
-use crate::incoming::{Entry, Incoming, Origin, UNKNOWN};
-use crate::sequence::{Place, Sequences};
-use crate::waiting::Waiting;
-use crate::{HandlerError, ledger, park};
+use crate::error::BatchError;
+use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of};
+use crate::parking::held::HeldMessages;
+use crate::sequence::{SequencePosition, Sequences};
+use crate::{HandlerError, deduplication, parking};
 
-/// Applies the messages, all or none.
+/// Applies a batch.
 pub(crate) async fn apply(
     database: &Database,
     consumer: &Consumer,
-    batch: &[Incoming],
-) -> Result<(), Stopped> {
+    batch: &[IncomingMessage],
+) -> Result<(), BatchError> {
     let name = consumer.name();
     let mut tx = database.begin().await?;
-    let entries: Vec<Entry> = batch.iter().map(Incoming::entry).collect();
-    let mut new = ledger::enter(&mut tx, name, &entries).await?;
+    let entries: Vec<InboxEntry> = batch.iter().map(IncomingMessage::entry).collect();
+    let mut new = deduplication::insert_new(&mut tx, name, &entries).await?;
     crashpoint::reach!("consume.ids_entered");
-    let mut fresh: Vec<Incoming> = Vec::with_capacity(new.len());
-    for incoming in batch {
-        let id = incoming.envelope.id;
-        // Removed, because the same id may be twice in one batch: it is entered once and counts once.
+    let mut fresh: Vec<IncomingMessage> = Vec::with_capacity(new.len());
+    for message in batch {
+        let id = message.envelope.id;
+        // Removed, because the same id may be twice in one batch and counts once.
         if new.remove(&id.uuid()) {
-            fresh.push(incoming.clone());
+            fresh.push(message.clone());
         } else {
-            tracing::info!(consumer = name, message_id = %id, kind = %incoming.envelope.kind, "DuplicateIgnored");
+            tracing::info!(consumer = name, message_id = %id, kind = %message.envelope.kind, "DuplicateIgnored");
         }
     }
     if fresh.is_empty() {
-        // Nothing to write: the transaction that entered these ids has committed.
+        // Nothing to write: the transaction that inserted these ids has committed.
         tx.rollback().await?;
         return Ok(());
     }
-    let lines = fresh.iter().map(|incoming| incoming.entry().line);
-    let mut sequences = Sequences::lock(&mut tx, name, lines).await?;
-    let mut waiting = Waiting::behind(&mut tx, name, &fresh).await?;
-    let ready = plan(consumer, fresh, &mut sequences, &mut waiting);
+    let aggregates = fresh.iter().map(|message| message.entry().aggregate);
+    let mut sequences = Sequences::lock(&mut tx, name, aggregates).await?;
+    let mut held = HeldMessages::following(&mut tx, name, &fresh).await?;
+    let ready = plan(consumer, fresh, &mut sequences, &mut held);
     let mut prepared = Vec::with_capacity(ready.len());
-    for message in &ready {
-        prepared.push(consumer.prepare(&message.incoming).map_err(|failure| message.stopped(failure))?);
+    for ready in &ready {
+        prepared.push(consumer.prepare(&ready.message).map_err(|error| ready.batch_error(error))?);
     }
     consumer.lock(&mut tx, &mut prepared).await?;
-    for (message, prepared) in ready.iter().zip(prepared) {
-        prepared.run(&mut tx, name).await.map_err(|failure| message.stopped(failure))?;
+    for (ready, prepared) in ready.iter().zip(prepared) {
+        prepared.run(&mut tx, name).await.map_err(|error| ready.batch_error(error))?;
     }
     sequences.store(&mut tx).await?;
-    waiting.store(&mut tx, name).await?;
+    held.store(&mut tx, name).await?;
     tx.flush().await?;
     crashpoint::reach!("consume.before_commit");
     tx.commit().await?;
     Ok(())
 }
 
-/// A message whose turn it is.
-struct Ready {
-    incoming: Incoming,
+/// A message to apply now.
+struct ReadyMessage {
+    message: IncomingMessage,
     /// Whether the message had been held until now.
     was_held: bool,
 }
 
-impl Ready {
-    /// Ends the transaction because of this message.
-    fn stopped(&self, failure: HandlerError) -> Stopped {
-        Stopped { failure, held: self.was_held.then(|| self.incoming.entry()) }
+impl ReadyMessage {
+    fn batch_error(&self, error: HandlerError) -> BatchError {
+        BatchError { error, held: self.was_held.then(|| self.message.entry()) }
     }
 }
 
-/// Decides which messages are applied and in which order, and which are held. Moves the sequences past the messages to
-/// apply: if one of them fails, the transaction is rolled back.
+/// Decides which messages are applied, in which order, and which are held. Advances the sequences past the messages to
+/// apply, because a handler that fails rolls the whole transaction back.
 fn plan(
     consumer: &Consumer,
-    fresh: Vec<Incoming>,
+    fresh: Vec<IncomingMessage>,
     sequences: &mut Sequences,
-    waiting: &mut Waiting,
-) -> Vec<Ready> {
+    held: &mut HeldMessages,
+) -> Vec<ReadyMessage> {
     let name = consumer.name();
     let mut ready = Vec::with_capacity(fresh.len());
-    for incoming in fresh {
-        let Entry { line, sequence, .. } = incoming.entry();
-        let last = sequences.last(&line);
-        match sequences.place(&line, sequence) {
-            Place::Duplicate => {
-                tracing::info!(consumer = name, message_id = %incoming.envelope.id, sequence, "DuplicateIgnored");
+    for message in fresh {
+        let InboxEntry { aggregate, sequence, .. } = message.entry();
+        let last = sequences.last(&aggregate);
+        match sequences.position(&aggregate, sequence) {
+            SequencePosition::Duplicate => {
+                tracing::info!(consumer = name, message_id = %message.envelope.id, sequence, "DuplicateIgnored");
             }
-            Place::Later if consumer.takes_newest(&incoming.envelope.kind) => {
-                tracing::warn!(consumer = name, aggregate = %line.aggregate, sequence, last, "a gap in a projection: the newest is taken");
-                sequences.advance(&line, sequence);
-                ready.push(Ready { incoming, was_held: false });
+            SequencePosition::Later if consumer.takes_newest(&message.envelope.kind) => {
+                tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "a projection skips a gap and takes the newest message");
+                sequences.advance(&aggregate, sequence);
+                ready.push(ReadyMessage { message, was_held: false });
             }
-            Place::Later => {
-                tracing::warn!(consumer = name, aggregate = %line.aggregate, sequence, last, "MessageHeld");
-                waiting.put(incoming);
+            SequencePosition::Later => {
+                tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "MessageHeld");
+                held.add(message);
             }
-            Place::Next => {
-                sequences.advance(&line, sequence);
-                ready.push(Ready { incoming, was_held: false });
-                while let Some(incoming) = waiting.take(&line, sequences.last(&line) + 1) {
-                    sequences.advance(&line, incoming.envelope.sequence);
-                    ready.push(Ready { incoming, was_held: true });
+            SequencePosition::Next => {
+                sequences.advance(&aggregate, sequence);
+                ready.push(ReadyMessage { message, was_held: false });
+                while let Some(message) = held.release(&aggregate, sequences.last(&aggregate) + 1) {
+                    sequences.advance(&aggregate, message.envelope.sequence);
+                    ready.push(ReadyMessage { message, was_held: true });
                 }
             }
         }
@@ -109,53 +109,56 @@ fn plan(
     ready
 }
 
-/// Puts a message aside that cannot be applied. Later ones of its aggregate are held behind it.
-pub(crate) async fn put_aside(
+/// Parks a received message that cannot be applied. Later messages of its aggregate are held behind it.
+pub(crate) async fn park_received(
     database: &Database,
-    reactions: &Consumer,
+    consumer: &Consumer,
     received: &Received,
-    failure: &HandlerError,
+    error: &HandlerError,
 ) -> Result<(), HandlerError> {
-    let consumer = reactions.name();
-    let entry = Incoming::read_envelope(received)
-        .map_or_else(|_| Entry::of_unreadable(received), |incoming| incoming.entry());
+    let name = consumer.name();
+    let entry = IncomingMessage::decode_headers(received)
+        .map_or_else(|_| InboxEntry::of_unreadable(received), |message| message.entry());
     let mut tx = database.begin().await?;
-    let new = ledger::enter(&mut tx, consumer, std::slice::from_ref(&entry)).await?;
+    let new = deduplication::insert_new(&mut tx, name, std::slice::from_ref(&entry)).await?;
     if new.is_empty() {
         tx.rollback().await?;
         return Ok(());
     }
-    let sequences = Sequences::lock(&mut tx, consumer, [entry.line.clone()]).await?;
-    if entry.sequence != UNKNOWN && sequences.place(&entry.line, entry.sequence) == Place::Duplicate {
-        // It was dealt with before its id was trimmed: parked once is enough.
+    let sequences = Sequences::lock(&mut tx, name, [entry.aggregate.clone()]).await?;
+    let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
+        && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
+    if is_duplicate {
+        // The message was applied or discarded before its id was deleted. It must not be parked again.
         tx.commit().await?;
-        tracing::warn!(consumer, message_id = %entry.id, %failure, "DuplicateIgnored");
+        tracing::warn!(consumer = name, message_id = %entry.id, failure = %error, "DuplicateIgnored");
         return Ok(());
     }
-    let payload = received.payload.as_deref().unwrap_or_default();
-    park::park(&mut tx, consumer, &entry, &Origin::of(received), payload, failure).await?;
+    let origin = RecordOrigin::of(received);
+    parking::park(&mut tx, name, &entry, &origin, payload_of(received), error).await?;
     tx.commit().await?;
-    let (topic, partition, offset) = (&received.topic, received.partition, received.offset);
-    tracing::error!(consumer, %topic, partition, offset, aggregate = %entry.line.aggregate, %failure, "MessageParked");
+    let RecordOrigin { topic, partition, offset, .. } = origin;
+    tracing::error!(consumer = name, %topic, partition, offset, aggregate = %entry.aggregate.id, failure = %error, "MessageParked");
     Ok(())
 }
 
-/// Parks a held message, whose turn has come and which cannot be applied: the one that came before it is not to blame.
+/// Parks a held message whose turn has come and which cannot be applied. The received message that released it is not
+/// parked.
 pub(crate) async fn park_held(
     database: &Database,
-    reactions: &Consumer,
-    held: &Entry,
-    failure: &HandlerError,
+    consumer: &Consumer,
+    held: &InboxEntry,
+    error: &HandlerError,
 ) -> Result<(), HandlerError> {
-    let consumer = reactions.name();
+    let name = consumer.name();
     let mut tx = database.begin().await?;
-    Sequences::lock(&mut tx, consumer, [held.line.clone()]).await?;
-    if !park::park_held(&mut tx, consumer, held, failure).await? {
-        // Somebody else has dealt with it since.
+    Sequences::lock(&mut tx, name, [held.aggregate.clone()]).await?;
+    if !parking::park_held(&mut tx, name, held, error).await? {
+        // Another instance or an operator has applied, parked or discarded it.
         tx.rollback().await?;
         return Ok(());
     }
     tx.commit().await?;
-    tracing::error!(consumer, message_id = %held.id, aggregate = %held.line.aggregate, %failure, "MessageParked");
+    tracing::error!(consumer = name, message_id = %held.id, aggregate = %held.aggregate.id, failure = %error, "MessageParked");
     Ok(())
 }

@@ -11,12 +11,12 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::HandlerError;
-use crate::failure::caught;
-use crate::incoming::{Incoming, Line};
-use crate::locks::LockKeys;
-use crate::stored::About;
+use crate::error::catch_panic;
+use crate::locks::{LockKeys, Locks};
+use crate::message::{AggregateRef, IncomingMessage};
+use crate::parking::WaitingRow;
 
-type Prepare = Arc<dyn Fn(&Incoming) -> Result<Prepared, HandlerError> + Send + Sync>;
+type Prepare = Arc<dyn Fn(&IncomingMessage) -> Result<Prepared, HandlerError> + Send + Sync>;
 type Run = Box<dyn for<'a> FnOnce(&'a mut Tx) -> BoxFuture<'a, Result<(), HandlerError>> + Send>;
 type Lock = Arc<
     dyn for<'a> Fn(&'a mut Tx, &'a mut LockKeys) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync,
@@ -56,7 +56,7 @@ impl Prepared {
         let Envelope { id, kind, traceparent, .. } = self.envelope;
         tx.set_traceparent(traceparent);
         if let Some(run) = self.run {
-            caught(run(tx)).await?;
+            catch_panic(run(tx)).await?;
             tracing::info!(consumer, message_id = %id, %kind, "MessageConsumed");
         }
         Ok(())
@@ -74,23 +74,23 @@ pub struct Consumer {
     warn: Option<Warn>,
 }
 
-/// A message that somebody has decided to give up. It may be one that nobody can read.
+/// A message that an operator discards. Its payload may be unreadable.
 #[derive(Debug, Clone)]
 pub struct DiscardedMessage {
-    /// Who said it.
+    /// The service that published it.
     pub source: String,
-    /// Whose history it belongs to.
+    /// The id of its aggregate.
     pub aggregate: Uuid,
     kind: Option<String>,
 }
 
 impl DiscardedMessage {
-    pub(crate) fn of(about: &About) -> Self {
-        let Line { source, aggregate } = about.line();
-        Self { source, aggregate, kind: about.kind() }
+    pub(crate) fn of(row: &WaitingRow) -> Self {
+        let AggregateRef { source, id } = row.aggregate();
+        Self { source, aggregate: id, kind: row.kind() }
     }
 
-    /// Whether it says that it is of this type.
+    /// Whether its headers name this type.
     pub fn is<E: Event>(&self) -> bool {
         self.kind.as_deref() == Some(E::TYPE)
     }
@@ -148,8 +148,8 @@ impl Consumer {
         self
     }
 
-    /// Says what stays open once a message is discarded, and what was held behind it has taken effect: a line for each
-    /// thing that will not end by itself.
+    /// Reports what stays open when a message is discarded: one warning for each order, reservation or payment that
+    /// does not end by itself. Called after the messages held behind it were applied.
     #[must_use]
     pub fn warning(
         mut self,
@@ -172,7 +172,7 @@ impl Consumer {
         self.consumer
     }
 
-    /// Whose events it listens to.
+    /// The streams that it reads.
     pub fn streams(&self) -> &[Stream] {
         &self.streams
     }
@@ -183,7 +183,7 @@ impl Consumer {
     }
 
     /// Decodes a message for its handler.
-    pub(crate) fn prepare(&self, incoming: &Incoming) -> Result<Prepared, HandlerError> {
+    pub(crate) fn prepare(&self, incoming: &IncomingMessage) -> Result<Prepared, HandlerError> {
         let Envelope { kind, .. } = &incoming.envelope;
         match self.handlers.get(kind.as_str()) {
             None => Err(HandlerError::UnknownType(kind.clone())),
@@ -204,7 +204,7 @@ impl Consumer {
             return Ok(());
         }
         if let Some(lock) = &self.lock {
-            caught(lock(tx, &mut keys)).await?;
+            catch_panic(lock(tx, &mut keys)).await?;
         }
         if keys.is_empty() {
             return Ok(());
@@ -225,17 +225,12 @@ impl Consumer {
     }
 }
 
-/// Names the rows to lock for a message of type `E`. Every such function or closure implements it.
-pub trait Locks<E>: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static {}
-
-impl<E, F: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static> Locks<E> for F {}
-
 fn preparing<E: Event>(
     locks: impl Locks<E>,
     handler: impl Handler<Tx, Message<E>, Result<(), HandlerError>>,
 ) -> Prepare {
     Arc::new(move |incoming| {
-        let (message, handler) = (incoming.message::<E>()?, handler.clone());
+        let (message, handler) = (incoming.decode::<E>()?, handler.clone());
         let (envelope, keys) = (message.envelope.clone(), locks(&message));
         let run: Run = Box::new(move |tx| async move { handler.run(tx, &message).await }.boxed());
         Ok(Prepared { envelope, keys, run: Some(run) })

@@ -1,24 +1,21 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(all(any(feature = "mutant-no-inbox", feature = "mutant-no-sequence-guard"), not(debug_assertions)))]
-compile_error!("a mutant must not leave the workshop: build without the features mutant-…");
+compile_error!("the features mutant-… are for tests; a release build must not have them");
 
 mod apply;
-mod bytes;
 mod consumer;
-mod dead_letter;
-mod failure;
-mod incoming;
-mod ledger;
+mod deduplication;
+mod error;
 mod locks;
+mod message;
 pub mod operator;
-mod park;
+mod parking;
 mod runner;
 mod sequence;
-mod stored;
-mod waiting;
+mod statement;
 
-pub use consumer::{Consumer, DiscardedMessage, Locks};
-pub use failure::HandlerError;
-pub use locks::{LockKeys, no_locks};
+pub use consumer::{Consumer, DiscardedMessage};
+pub use error::HandlerError;
+pub use locks::{LockKeys, Locks, no_locks};
 pub use runner::{Runner, RunnerSettings};

@@ -43,6 +43,11 @@ impl LockKeys {
     }
 }
 
+/// Names the rows to lock for a message of type `E`. It is implemented for every such function and closure.
+pub trait Locks<E>: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static {}
+
+impl<E, F: Fn(&Message<E>) -> LockKeys + Send + Sync + 'static> Locks<E> for F {}
+
 /// Says that a handler needs no row locked before it runs.
 pub fn no_locks<E>(_: &Message<E>) -> LockKeys {
     LockKeys::default()

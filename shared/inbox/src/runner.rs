@@ -1,4 +1,7 @@
-//! From Kafka to the reactions: whole batches first, then message by message, and never past what is not dealt with.
+//! Runs a consumer: reads batches from Kafka, applies each as a whole, and after an error message by message.
+//!
+//! The offset of a batch is stored only after all of its messages are applied, held or parked. A database outage parks
+//! no message; the partition waits.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -10,17 +13,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::HandlerError;
-use crate::apply::{apply, park_held, put_aside};
+use crate::apply::{apply, park_held, park_received};
 use crate::consumer::Consumer;
-use crate::failure::Stopped;
-use crate::incoming::Incoming;
+use crate::error::BatchError;
+use crate::message::IncomingMessage;
 
-/// How the runner behaves.
+/// Attempts and backoff.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
-    /// How often a message that fails by its own fault is tried before it is parked.
+    /// How often a message is tried whose errors are its own, before it is parked.
     pub attempts: u32,
-    /// The pause after the first failure; it doubles up to `longest_pause`.
+    /// The pause after the first error. It doubles with each further one.
     pub first_pause: Duration,
     /// The longest pause between two attempts.
     pub longest_pause: Duration,
@@ -32,44 +35,39 @@ impl Default for RunnerSettings {
     }
 }
 
-/// Feeds one consumer's reactions.
+/// Feeds one consumer with the messages of its topics.
 pub struct Runner {
-    database: Database,
     brokers: Brokers,
     topics: Topics,
-    reactions: Consumer,
-    settings: RunnerSettings,
+    worker: Worker,
 }
 
 impl Runner {
-    /// A runner of these reactions.
+    /// A runner that has not started.
     pub fn new(
         database: Database,
         brokers: Brokers,
         topics: Topics,
-        reactions: Consumer,
+        consumer: Consumer,
         settings: RunnerSettings,
     ) -> Self {
-        Self { database, brokers, topics, reactions, settings }
+        Self { brokers, topics, worker: Worker { database, consumer, settings } }
     }
 
-    /// Works until it is told to stop; then finishes the batches that are out. Partitions go on at the same time,
-    /// each with one batch at most, so one that waits stops no other.
+    /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
+    /// one batch at a time; a partition that waits does not stop the others.
     pub async fn run(self, stop: CancellationToken) -> Result<(), messaging::Error> {
+        let consumer = &self.worker.consumer;
         let topics: Vec<String> =
-            self.reactions.streams().iter().map(|stream| self.topics.events(*stream)).collect();
-        let group = self.topics.group(self.reactions.name());
+            consumer.streams().iter().map(|stream| self.topics.events(*stream)).collect();
+        let group = self.topics.group(consumer.name());
         let mut subscription = Subscription::start(&self.brokers, SubscriptionSettings::new(group, topics))?;
         let batches = TaskTracker::new();
         while let Some(Some(batch)) = stop.run_until_cancelled(subscription.next()).await {
             crashpoint::reach!("consume.batch_received");
-            let worker = Worker {
-                database: self.database.clone(),
-                reactions: self.reactions.clone(),
-                settings: self.settings.clone(),
-                stop: stop.clone(),
-            };
-            self.database.spawn(batches.track_future(async move { worker.deal_with(batch).await }));
+            let (worker, stop) = (self.worker.clone(), stop.clone());
+            let task = batches.track_future(async move { worker.process(batch, &stop).await });
+            self.worker.database.spawn(task);
         }
         batches.close();
         batches.wait().await;
@@ -78,88 +76,86 @@ impl Runner {
     }
 }
 
+#[derive(Clone)]
 struct Worker {
     database: Database,
-    reactions: Consumer,
+    consumer: Consumer,
     settings: RunnerSettings,
-    stop: CancellationToken,
 }
 
 impl Worker {
-    /// Deals with every message of the batch, however long it takes, or gives it back when told to stop.
-    async fn deal_with(&self, batch: Batch) {
-        if self.all_of(&batch).await.is_break() {
-            return; // Dropped undone: the next owner of the partition gets it again.
+    /// Applies, holds or parks every message of the batch and then stores its offset. If `stop` is cancelled before,
+    /// the batch is dropped, and the next owner of the partition receives it again.
+    async fn process(&self, batch: Batch, stop: &CancellationToken) {
+        if self.apply_all(&batch, stop).await.is_break() {
+            return;
         }
         crashpoint::reach!("consume.after_commit");
         batch.done();
         crashpoint::reach!("consume.offset_stored");
     }
 
-    async fn all_of(&self, batch: &Batch) -> ControlFlow<()> {
-        let readable: Result<Vec<Incoming>, HandlerError> =
-            batch.messages().iter().map(Incoming::read_envelope).collect();
-        if let Ok(messages) = readable {
-            match apply(&self.database, &self.reactions, &messages).await {
+    async fn apply_all(&self, batch: &Batch, stop: &CancellationToken) -> ControlFlow<()> {
+        let decoded: Result<Vec<IncomingMessage>, HandlerError> =
+            batch.messages().iter().map(IncomingMessage::decode_headers).collect();
+        if let Ok(messages) = decoded {
+            match apply(&self.database, &self.consumer, &messages).await {
                 Ok(()) => return ControlFlow::Continue(()),
-                Err(Stopped { failure, .. }) => {
-                    let consumer = self.reactions.name();
-                    tracing::warn!(consumer, %failure, "a batch was rolled back; its messages go one by one");
+                Err(BatchError { error, .. }) => {
+                    let consumer = self.consumer.name();
+                    tracing::warn!(consumer, failure = %error, "a batch was rolled back; its messages are applied one by one");
                 }
             }
         }
         for received in batch.messages() {
-            // A batch may be long, and whoever ends the process does not wait for ever.
-            if self.stop.is_cancelled() {
+            // Between two messages, because a batch may be long and the process is given a limited time to end.
+            if stop.is_cancelled() {
                 return ControlFlow::Break(());
             }
-            self.one(received).await?;
+            self.apply_one(received, stop).await?;
         }
         ControlFlow::Continue(())
     }
 
-    /// Applies or parks one message. Infrastructure failures cost no attempts: the partition waits.
-    async fn one(&self, received: &Received) -> ControlFlow<()> {
+    /// Applies or parks one message, with backoff. Transient errors cost no attempts.
+    async fn apply_one(&self, received: &Received, stop: &CancellationToken) -> ControlFlow<()> {
         let mut pause = self.settings.first_pause;
         let mut attempts = 0;
         loop {
-            let Err(stopped) = self.attempt(received).await else { return ControlFlow::Continue(()) };
-            let failure = &stopped.failure;
-            if !failure.is_passing() {
+            let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
+            let error = &failed.error;
+            if !error.is_transient() {
                 attempts += 1;
             }
-            if failure.is_final() || attempts >= self.settings.attempts {
-                match self.put_aside(received, &stopped).await {
-                    Ok(()) if stopped.held.is_none() => return ControlFlow::Continue(()),
-                    // What had waited for it is out of the way: its own attempts begin.
+            if error.is_final() || attempts >= self.settings.attempts {
+                match self.park(received, &failed).await {
+                    Ok(()) if failed.held.is_none() => return ControlFlow::Continue(()),
+                    // The held message is parked. The received one now has all of its attempts.
                     Ok(()) => attempts = 0,
                     Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
                 }
             } else {
-                let consumer = self.reactions.name();
+                let consumer = self.consumer.name();
                 let (partition, offset) = (received.partition, received.offset);
-                tracing::warn!(consumer, partition, offset, attempts, %failure, "a message was not applied; trying again");
+                tracing::warn!(consumer, partition, offset, attempts, failure = %error, "a message was not applied; trying again");
             }
-            if self.stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 return ControlFlow::Break(());
             }
             pause = (pause * 2).min(self.settings.longest_pause);
         }
     }
 
-    async fn attempt(&self, received: &Received) -> Result<(), Stopped> {
-        let incoming = Incoming::read_envelope(received)?;
-        apply(&self.database, &self.reactions, std::slice::from_ref(&incoming)).await
+    async fn attempt(&self, received: &Received) -> Result<(), BatchError> {
+        let message = IncomingMessage::decode_headers(received)?;
+        apply(&self.database, &self.consumer, std::slice::from_ref(&message)).await
     }
 
-    async fn put_aside(
-        &self,
-        received: &Received,
-        Stopped { failure, held }: &Stopped,
-    ) -> Result<(), HandlerError> {
+    async fn park(&self, received: &Received, failed: &BatchError) -> Result<(), HandlerError> {
+        let BatchError { error, held } = failed;
         match held {
-            Some(held) => park_held(&self.database, &self.reactions, held, failure).await,
-            None => put_aside(&self.database, &self.reactions, received, failure).await,
+            Some(held) => park_held(&self.database, &self.consumer, held, error).await,
+            None => park_received(&self.database, &self.consumer, received, error).await,
         }
     }
 }

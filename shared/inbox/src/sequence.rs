@@ -1,102 +1,17 @@
-//! How far each aggregate's history was applied: the guard that keeps order where ids cannot.
+//! The last applied sequence of each aggregate. It keeps messages in order, and finds duplicates whose ids were deleted.
+//!
+//! Every transaction that applies, parks, redrives or discards locks these rows first, in one sorted order.
 
 use std::collections::BTreeMap;
 
-use database::{Connection, Tx};
-use diesel::pg::Pg;
+use database::{Connection, Rows, Tx};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::incoming::Line;
-
-/// What a message is to its aggregate's history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// It was applied before, even if its id is no longer known.
-    Duplicate,
-    /// Exactly what was missing.
-    Next,
-    /// Something before it has not come yet.
-    Later,
-}
-
-/// The last sequences of a batch's aggregates, locked until the transaction ends.
-pub(crate) struct Sequences {
-    consumer: String,
-    last: BTreeMap<Line, i64>,
-    moved: BTreeMap<Line, i64>,
-}
-
-impl Sequences {
-    /// Locks the aggregates' rows, in one order for everybody. A statement after the inbox insert: it must see what
-    /// the one who held the lock has committed.
-    pub(crate) async fn lock(
-        tx: &mut Tx,
-        consumer: &str,
-        lines: impl IntoIterator<Item = Line>,
-    ) -> database::Result<Self> {
-        let last: BTreeMap<Line, i64> = lines.into_iter().map(|line| (line, 0)).collect();
-        let mut sequences = Self { consumer: consumer.to_owned(), last, moved: BTreeMap::new() };
-        if sequences.last.is_empty() {
-            return Ok(sequences);
-        }
-        let rows = sequences.rows(&sequences.last);
-        Ensure(rows.clone()).execute(tx).await?;
-        let found: Vec<(String, Uuid, i64)> = LockRows(rows).get_results(tx).await?;
-        for (source, aggregate, last) in found {
-            sequences.last.insert(Line { source, aggregate }, last);
-        }
-        Ok(sequences)
-    }
-
-    pub(crate) fn last(&self, line: &Line) -> i64 {
-        self.last.get(line).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn place(&self, line: &Line, sequence: i64) -> Place {
-        if cfg!(feature = "mutant-no-sequence-guard") {
-            return Place::Next; // whatever comes is what was missing
-        }
-        match sequence - self.last(line) {
-            ..=0 => Place::Duplicate,
-            1 => Place::Next,
-            _ => Place::Later,
-        }
-    }
-
-    pub(crate) fn advance(&mut self, line: &Line, sequence: i64) {
-        self.last.insert(line.clone(), sequence);
-        self.moved.insert(line.clone(), sequence);
-    }
-
-    /// Writes what has moved.
-    pub(crate) async fn store(self, tx: &mut Tx) -> database::Result<()> {
-        if !self.moved.is_empty() {
-            Move(self.rows(&self.moved)).execute(tx).await?;
-        }
-        Ok(())
-    }
-
-    fn rows(&self, of: &BTreeMap<Line, i64>) -> Rows {
-        let mut rows = Rows { consumer: self.consumer.clone(), ..Rows::default() };
-        for (line, last) in of {
-            rows.source.push(line.source.clone());
-            rows.aggregate_id.push(line.aggregate);
-            rows.last_sequence.push(*last);
-        }
-        rows
-    }
-}
-
-/// How far a history is, for who only looks.
-pub(crate) async fn last(connection: &mut Connection, consumer: &str, line: &Line) -> database::Result<i64> {
-    let row = inbox_sequence::table.find((consumer, &line.source, line.aggregate));
-    let found = row.select(inbox_sequence::last_sequence).first(connection).await.optional()?;
-    Ok(found.unwrap_or(0))
-}
+use crate::message::AggregateRef;
+use crate::statement::WithRows;
 
 diesel::table! {
     inbox_sequence (consumer, source, aggregate_id) {
@@ -107,73 +22,113 @@ diesel::table! {
     }
 }
 
-#[derive(Clone, Default)]
-struct Rows {
+/// Where a message is in the history of its aggregate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SequencePosition {
+    /// It was applied before, even if its id is no longer stored.
+    Duplicate,
+    /// It follows the last applied message.
+    Next,
+    /// A message before it is missing.
+    Later,
+}
+
+/// The last sequences of some aggregates. Their rows are locked until the transaction ends.
+pub(crate) struct Sequences {
     consumer: String,
-    source: Vec<String>,
-    aggregate_id: Vec<Uuid>,
-    last_sequence: Vec<i64>,
+    last: BTreeMap<AggregateRef, i64>,
+    moved: BTreeMap<AggregateRef, i64>,
 }
 
-impl Rows {
-    /// `unnest($1, $2, $3) AS u (source, aggregate_id, last_sequence)`
-    fn unnest<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("unnest(");
-        out.push_bind_param::<Array<Text>, _>(&self.source)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<SqlUuid>, _>(&self.aggregate_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.last_sequence)?;
-        out.push_sql(") AS u (source, aggregate_id, last_sequence)");
-        Ok(())
-    }
-}
-
-/// Makes the rows that do not exist yet, so that there is something to lock.
-#[derive(QueryId)]
-struct Ensure(Rows);
-
-impl QueryFragment<Pg> for Ensure {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence) SELECT ");
-        out.push_bind_param::<Text, _>(&self.0.consumer)?;
-        out.push_sql(", u.* FROM ");
-        self.0.unnest(&mut out)?;
-        out.push_sql(" ON CONFLICT DO NOTHING");
-        Ok(())
-    }
-}
-
-#[derive(QueryId)]
-struct LockRows(Rows);
-
-impl Query for LockRows {
-    type SqlType = (Text, SqlUuid, BigInt);
-}
-
-impl QueryFragment<Pg> for LockRows {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "SELECT s.source, s.aggregate_id, s.last_sequence FROM inbox_sequence s WHERE s.consumer = ",
+impl Sequences {
+    /// Locks the rows of these aggregates and inserts missing ones.
+    ///
+    /// Call it after the statement that inserts the message ids. Otherwise it does not see what the previous holder of
+    /// the lock has committed.
+    pub(crate) async fn lock(
+        tx: &mut Tx,
+        consumer: &str,
+        aggregates: impl IntoIterator<Item = AggregateRef>,
+    ) -> database::Result<Self> {
+        let last: BTreeMap<AggregateRef, i64> =
+            aggregates.into_iter().map(|aggregate| (aggregate, 0)).collect();
+        let mut sequences = Self { consumer: consumer.to_owned(), last, moved: BTreeMap::new() };
+        if sequences.last.is_empty() {
+            return Ok(sequences);
+        }
+        let insert = WithRows::<()>::new(
+            "INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence) SELECT given.* FROM ",
+            sequences.rows(&sequences.last),
+            " ON CONFLICT DO NOTHING",
         );
-        out.push_bind_param::<Text, _>(&self.0.consumer)?;
-        out.push_sql(" AND (s.source, s.aggregate_id) IN (SELECT u.source, u.aggregate_id FROM ");
-        self.0.unnest(&mut out)?;
-        out.push_sql(") ORDER BY s.source, s.aggregate_id FOR UPDATE OF s");
+        insert.execute(tx).await?;
+        let lock = WithRows::<(Text, SqlUuid, BigInt)>::new(
+            "SELECT s.source, s.aggregate_id, s.last_sequence FROM inbox_sequence s \
+             WHERE (s.consumer, s.source, s.aggregate_id) IN \
+             (SELECT given.consumer, given.source, given.aggregate_id FROM ",
+            sequences.rows(&sequences.last),
+            ") ORDER BY s.source, s.aggregate_id FOR UPDATE OF s",
+        );
+        let locked: Vec<(String, Uuid, i64)> = lock.get_results(tx).await?;
+        for (source, id, last) in locked {
+            sequences.last.insert(AggregateRef { source, id }, last);
+        }
+        Ok(sequences)
+    }
+
+    /// The last applied sequence of a locked aggregate; 0 if no message was applied.
+    pub(crate) fn last(&self, aggregate: &AggregateRef) -> i64 {
+        self.last.get(aggregate).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn position(&self, aggregate: &AggregateRef, sequence: i64) -> SequencePosition {
+        if cfg!(feature = "mutant-no-sequence-guard") {
+            return SequencePosition::Next; // every message counts as the next
+        }
+        match sequence - self.last(aggregate) {
+            ..=0 => SequencePosition::Duplicate,
+            1 => SequencePosition::Next,
+            _ => SequencePosition::Later,
+        }
+    }
+
+    pub(crate) fn advance(&mut self, aggregate: &AggregateRef, sequence: i64) {
+        self.last.insert(aggregate.clone(), sequence);
+        self.moved.insert(aggregate.clone(), sequence);
+    }
+
+    /// Writes the sequences that have advanced.
+    pub(crate) async fn store(self, tx: &mut Tx) -> database::Result<()> {
+        if self.moved.is_empty() {
+            return Ok(());
+        }
+        let update = WithRows::<()>::new(
+            "UPDATE inbox_sequence s SET last_sequence = given.last_sequence FROM ",
+            self.rows(&self.moved),
+            " WHERE s.consumer = given.consumer AND s.source = given.source \
+             AND s.aggregate_id = given.aggregate_id",
+        );
+        update.execute(tx).await?;
         Ok(())
+    }
+
+    fn rows(&self, sequences: &BTreeMap<AggregateRef, i64>) -> Rows {
+        let consumers = sequences.keys().map(|_| self.consumer.clone());
+        Rows::default()
+            .column::<Text, _>("consumer", consumers)
+            .column::<Text, _>("source", sequences.keys().map(|aggregate| aggregate.source.clone()))
+            .column::<SqlUuid, _>("aggregate_id", sequences.keys().map(|aggregate| aggregate.id))
+            .column::<BigInt, _>("last_sequence", sequences.values().copied())
     }
 }
 
-#[derive(QueryId)]
-struct Move(Rows);
-
-impl QueryFragment<Pg> for Move {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("UPDATE inbox_sequence s SET last_sequence = u.last_sequence FROM ");
-        self.0.unnest(&mut out)?;
-        out.push_sql(" WHERE s.consumer = ");
-        out.push_bind_param::<Text, _>(&self.0.consumer)?;
-        out.push_sql(" AND s.source = u.source AND s.aggregate_id = u.aggregate_id");
-        Ok(())
-    }
+/// Reads the last sequence of an aggregate without a lock; 0 if no message was applied.
+pub(crate) async fn last(
+    connection: &mut Connection,
+    consumer: &str,
+    aggregate: &AggregateRef,
+) -> database::Result<i64> {
+    let row = inbox_sequence::table.find((consumer, &aggregate.source, aggregate.id));
+    let last = row.select(inbox_sequence::last_sequence).first(connection).await.optional()?;
+    Ok(last.unwrap_or(0))
 }

@@ -12,8 +12,8 @@ mod common;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use common::{
-    CONSUMER, Letter, audited, cancelled, confirmed, database, effects, letter, note, parked, post, run,
-    wait_until_done,
+    CONSUMER, TestRecord, audited, cancelled, confirmed, database, effects, parked, publish, record,
+    record_effect, run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed};
 use contracts::{Envelope, Message, MessageParked, OrderId, header};
@@ -35,7 +35,7 @@ const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 /// Confirmed orders take effect; cancelled ones are refused with as many words as there are.
 fn wordy() -> Consumer {
     Consumer::of(CONSUMER)
-        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
         .on(no_locks, async |_: &mut Tx, _: &Message<OrderCancelled>| {
             Err(HandlerError::Refused("no\0 \u{1} é ".repeat(200_000)))
         })
@@ -52,11 +52,11 @@ async fn relay(database: &TestDatabase, topics: &TestTopics) -> Background {
 async fn dead_letters(topics: &TestTopics, number: usize) -> Vec<(Received, MessageParked)> {
     let topic = topics.dead_letters(CONSUMER);
     let read = async || {
-        let letters = admin::read_all(&topics.brokers(), &topic).await.ok()?;
-        (letters.len() >= number).then_some(letters)
+        let records = admin::read_all(&topics.brokers(), &topic).await.ok()?;
+        (records.len() >= number).then_some(records)
     };
-    let letters = eventually(&format!("{number} dead letters"), read).await.into_iter();
-    letters
+    let records = eventually(&format!("{number} dead letters"), read).await.into_iter();
+    records
         .map(|received| {
             let copy = serde_json::from_slice(received.payload.as_ref().unwrap()).unwrap();
             (received, copy)
@@ -69,16 +69,16 @@ async fn what_is_parked_is_copied_to_the_dead_letters() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let relay = relay(&database, &topics).await;
     let (order, bystander) = (OrderId::generate(), OrderId::generate());
-    let garbled = letter(&topics, 1, &confirmed(order)).saying("{\"order\":");
+    let garbled = record(&topics, 1, &confirmed(order)).saying("{\"order\":");
     let garbled = garbled.with(header::TRACEPARENT, TRACE.as_bytes()).keyed(SAME);
     let runner = run(&database, &topics, wordy());
-    post(&topics, &[garbled, letter(&topics, 1, &confirmed(bystander)).keyed(SAME)]).await;
+    publish(&topics, &[garbled, record(&topics, 1, &confirmed(bystander)).keyed(SAME)]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
-    let letters = dead_letters(&topics, 1).await;
+    let records = dead_letters(&topics, 1).await;
     relay.stop().await;
 
-    let [(received, copy)] = &letters[..] else { panic!("{letters:#?}") };
+    let [(received, copy)] = &records[..] else { panic!("{records:#?}") };
     let envelope = Envelope::from_headers(|name| received.header(name)).unwrap();
     let stored = &parked(&database).await[0];
     assert_eq!((envelope.kind.as_str(), envelope.source.as_str()), ("inventory.MessageParked.v1", CONSUMER));
@@ -114,13 +114,13 @@ fn random(bytes: usize) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_message_can_prevent_its_parking_or_its_copy() {
     let (database, topics) = (database().await, TestTopics::create().await);
-    let new = || letter(&topics, 1, &confirmed(OrderId::generate())).keyed(SAME);
+    let new = || record(&topics, 1, &confirmed(OrderId::generate())).keyed(SAME);
     let large = random(990_000);
     let mut many = new().saying("x");
     many.headers.extend((0..5_000).map(|n| (format!("header-{n}"), b"\x01\x02\x03".to_vec())));
     let poison = [
         new().saying(&large),
-        Letter { payload: vec![0xff; 990_000], ..new() },
+        TestRecord { payload: vec![0xff; 990_000], ..new() },
         new().with("binary", b"\0\xff\xfe").saying("\0"),
         new().with("long", large.as_bytes()).saying("x"),
         many,
@@ -128,14 +128,14 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
         new().with(header::TYPE, random(10_000).as_bytes()),
         new().with(header::TRACEPARENT, random(10_000).as_bytes()).saying("x"),
         new().with(header::TENANT, b"\xff\xff"),
-        letter(&topics, 1, &cancelled(OrderId::generate())).keyed(SAME),
-        Letter { headers: Vec::new(), ..new() },
+        record(&topics, 1, &cancelled(OrderId::generate())).keyed(SAME),
+        TestRecord { headers: Vec::new(), ..new() },
     ];
     let bystander = OrderId::generate();
-    let mut letters = poison.to_vec();
-    letters.push(letter(&topics, 1, &confirmed(bystander)).keyed(SAME));
+    let mut records = poison.to_vec();
+    records.push(record(&topics, 1, &confirmed(bystander)).keyed(SAME));
     let runner = run(&database, &topics, wordy());
-    post(&topics, &letters).await;
+    publish(&topics, &records).await;
     wait_until_done(&topics).await;
     runner.stop().await;
 

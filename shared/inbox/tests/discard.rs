@@ -10,8 +10,8 @@
 mod common;
 
 use common::{
-    CONSUMER, Letter, Operator, audited, cancelled, confirmed, count, database, effects, facts, letter, note,
-    noting, parked, post, run, wait_until_done,
+    CONSUMER, Operator, TestRecord, audited, cancelled, confirmed, count, database, effects, facts, parked,
+    publish, record, record_effect, recording, run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed};
 use contracts::{Message, OrderId, header};
@@ -24,9 +24,9 @@ use uuid::Uuid;
 /// Confirmed orders take effect, cancelled ones are refused for ever; and each discard is warned of.
 fn picky() -> Consumer {
     Consumer::of(CONSUMER)
-        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderCancelled>| {
-            note(tx, "one", m).await?;
+            record_effect(tx, "one", m).await?;
             Err(HandlerError::Refused("not with me".to_owned()))
         })
         .warning(async |tx: &mut Tx, discarded: &DiscardedMessage| {
@@ -36,24 +36,26 @@ fn picky() -> Consumer {
         })
 }
 
-async fn consume(database: &Database, topics: &TestTopics, letters: &[Letter]) {
+async fn consume(database: &Database, topics: &TestTopics, records: &[TestRecord]) {
     let runner = run(database, topics, picky());
-    post(topics, letters).await;
+    publish(topics, records).await;
     wait_until_done(topics).await;
     runner.stop().await;
 }
 
 /// An order of which the second message was parked, and two more are held behind it.
-async fn stuck(third: impl FnOnce(&TestTopics, OrderId) -> Letter) -> (TestDatabase, TestTopics, OrderId) {
+async fn stuck(
+    third: impl FnOnce(&TestTopics, OrderId) -> TestRecord,
+) -> (TestDatabase, TestTopics, OrderId) {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    let letters = [
-        letter(&topics, 1, &confirmed(order)),
-        letter(&topics, 2, &cancelled(order)),
+    let records = [
+        record(&topics, 1, &confirmed(order)),
+        record(&topics, 2, &cancelled(order)),
         third(&topics, order),
-        letter(&topics, 4, &confirmed(order)),
+        record(&topics, 4, &confirmed(order)),
     ];
-    consume(&database, &topics, &letters).await;
+    consume(&database, &topics, &records).await;
     assert_eq!(effects(&database).await, [(order.uuid(), 1)]);
     (database, topics, order)
 }
@@ -68,21 +70,21 @@ fn numbers(steps: &Value) -> Vec<i64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discard_lets_what_was_held_take_effect_and_the_aggregate_go_on() {
-    let (database, topics, order) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let (database, topics, order) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
     let id = id_of(&database, 2).await;
     let operator = Operator::new(&database, &topics, picky());
     let (done, report) = operator.does(&format!("discard {id}")).await;
     assert!(done && report["discarded"] == true, "{report:#}");
     assert_eq!(numbers(&report["applied"]), [3, 4]);
     assert!(parked(&database).await.is_empty());
-    consume(&database, &topics, &[letter(&topics, 5, &confirmed(order))]).await;
+    consume(&database, &topics, &[record(&topics, 5, &confirmed(order))]).await;
     assert_eq!(effects(&database).await, [1, 3, 4, 5].map(|sequence| (order.uuid(), sequence)));
     audited(&database).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discard_leaves_one_fact_with_the_payloads_hash_and_its_repetition_none() {
-    let (database, topics, _) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let (database, topics, _) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
     let id = id_of(&database, 2).await;
     let operator = Operator::new(&database, &topics, picky());
     let (_, shown) = operator.asks(&format!("show {id}")).await;
@@ -104,7 +106,7 @@ async fn a_discard_leaves_one_fact_with_the_payloads_hash_and_its_repetition_non
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_behind_a_discarded_message_is_parked_itself() {
-    let (database, topics, order) = stuck(|topics, order| letter(topics, 3, &cancelled(order))).await;
+    let (database, topics, order) = stuck(|topics, order| record(topics, 3, &cancelled(order))).await;
     let operator = Operator::new(&database, &topics, picky());
     let (done, report) = operator.does(&format!("discard {}", id_of(&database, 2).await)).await;
     assert!(done, "{report:#}");
@@ -120,7 +122,7 @@ async fn what_fails_behind_a_discarded_message_is_parked_itself() {
 
     let text =
         operator.types(&format!("discard {} --by kim --reason x", id_of(&database, 3).await)).await.text;
-    assert!(text.contains("applied what was held behind it") && text.contains("number 4"), "{text}");
+    assert!(text.contains("applied, held behind it") && text.contains("number 4"), "{text}");
     assert_eq!(effects(&database).await, [1, 4].map(|sequence| (order.uuid(), sequence)));
     audited(&database).await;
 }
@@ -128,7 +130,7 @@ async fn what_fails_behind_a_discarded_message_is_parked_itself() {
 /// Warned is of what is so in the end: after the messages behind it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discard_warns_of_what_stays_open_and_a_dry_run_does_no_more() {
-    let (database, topics, order) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let (database, topics, order) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
     let id = id_of(&database, 2).await;
     let operator = Operator::new(&database, &topics, picky());
     let warning = format!("{order} stays open, cancelled: true, effects: 3");
@@ -147,7 +149,7 @@ async fn a_discard_warns_of_what_stays_open_and_a_dry_run_does_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_is_only_held_is_not_discarded() {
-    let (database, topics, _) = stuck(|topics, order| letter(topics, 3, &confirmed(order))).await;
+    let (database, topics, _) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
     let operator = Operator::new(&database, &topics, picky());
     let (done, report) = operator.does(&format!("discard {}", id_of(&database, 3).await)).await;
     assert!(!done && report["discarded"] == false, "{report:#}");
@@ -160,13 +162,13 @@ async fn a_message_that_is_only_held_is_not_discarded() {
 async fn a_message_that_tells_no_number_is_discarded_under_the_one_that_is_missing() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    let letters = [
-        letter(&topics, 1, &confirmed(order)),
-        letter(&topics, 2, &confirmed(order)).without(header::SEQUENCE),
-        letter(&topics, 3, &confirmed(order)),
+    let records = [
+        record(&topics, 1, &confirmed(order)),
+        record(&topics, 2, &confirmed(order)).without(header::SEQUENCE),
+        record(&topics, 3, &confirmed(order)),
     ];
-    consume(&database, &topics, &letters).await;
-    let operator = Operator::new(&database, &topics, noting("one"));
+    consume(&database, &topics, &records).await;
+    let operator = Operator::new(&database, &topics, recording("one"));
     let id = id_of(&database, 0).await;
     assert!(!operator.does("redrive --all").await.0, "nobody knows where it belongs");
     let (_, report) = operator.does(&format!("discard {id} --dry-run")).await;

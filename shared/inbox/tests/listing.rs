@@ -10,7 +10,8 @@
 mod common;
 
 use common::{
-    CONSUMER, Letter, Operator, confirmed, database, letter, noting, parked, post, run, wait_until_done,
+    CONSUMER, Operator, TestRecord, confirmed, database, parked, publish, record, recording, run,
+    wait_until_done,
 };
 use contracts::{OrderId, header};
 use serde_json::json;
@@ -20,15 +21,15 @@ use testkit::{TestDatabase, TestTopics};
 async fn waiting() -> (TestDatabase, TestTopics, OrderId) {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    let other = letter(&topics, 1, &confirmed(OrderId::generate()));
-    let letters = [
-        letter(&topics, 1, &confirmed(order)).saying("{\"order\": \"\u{1b}[2J\"}"),
-        letter(&topics, 2, &confirmed(order)),
-        letter(&topics, 3, &confirmed(order)),
-        Letter { payload: vec![0xff, 0xfe], ..other }.with(header::TYPE, b"orders.\x1b[2J.v1"),
+    let other = record(&topics, 1, &confirmed(OrderId::generate()));
+    let records = [
+        record(&topics, 1, &confirmed(order)).saying("{\"order\": \"\u{1b}[2J\"}"),
+        record(&topics, 2, &confirmed(order)),
+        record(&topics, 3, &confirmed(order)),
+        TestRecord { payload: vec![0xff, 0xfe], ..other }.with(header::TYPE, b"orders.\x1b[2J.v1"),
     ];
-    let runner = run(&database, &topics, noting("one"));
-    post(&topics, &letters).await;
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &records).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     (database, topics, order)
@@ -37,7 +38,7 @@ async fn waiting() -> (TestDatabase, TestTopics, OrderId) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_says_who_waits_and_how_many_behind_whom() {
     let (database, topics, order) = waiting().await;
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     let (done, all) = operator.asks("parked").await;
     assert_eq!((done, all["messages"].as_array().map(Vec::len)), (true, Some(4)));
     let (_, report) = operator.asks(&format!("parked --aggregate {order}")).await;
@@ -60,7 +61,7 @@ async fn the_list_says_who_waits_and_how_many_behind_whom() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_message_is_shown_with_its_headers_and_its_bytes() {
     let (database, topics, order) = waiting().await;
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     let rows = parked(&database).await;
     let text = rows.iter().find(|row| row.aggregate_id == order.uuid() && row.sequence == 1).unwrap();
     let (done, shown) = operator.asks(&format!("show {}", text.message_id)).await;
@@ -81,7 +82,7 @@ async fn one_message_is_shown_with_its_headers_and_its_bytes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_a_message_holds_moves_the_readers_cursor() {
     let (database, topics, _) = waiting().await;
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     let mut texts = vec![operator.types("parked").await.text];
     for row in parked(&database).await {
         texts.push(operator.types(&format!("show {}", row.message_id)).await.text);
@@ -95,7 +96,7 @@ async fn nothing_that_a_message_holds_moves_the_readers_cursor() {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_waits_the_list_says_so() {
     let (database, topics) = (database().await, TestTopics::names());
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     assert_eq!(operator.types("parked").await.text, "no message waits\n");
     assert_eq!(operator.asks("parked").await, (true, json!({ "messages": [] })));
 }

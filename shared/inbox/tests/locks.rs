@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{
-    CONSUMER, Operator, cancelled, confirmed, count, database, effects, letter, note, parked, patient, post,
-    run, wait_until_done,
+    CONSUMER, Operator, cancelled, confirmed, count, database, effects, parked, publish, record,
+    record_effect, run, slow_pool, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed};
 use contracts::{Message, OrderId};
@@ -96,8 +96,8 @@ async fn two_orders_apart(topics: &TestTopics) -> [OrderId; 2] {
     loop {
         let orders = [OrderId::generate(), OrderId::generate()];
         // These are ignored: all they do is to show where an order's messages go.
-        let letters = orders.map(|order| letter(topics, 1, &cancelled(order)));
-        if let [one, other] = post(topics, &letters).await[..]
+        let records = orders.map(|order| record(topics, 1, &cancelled(order)));
+        if let [one, other] = publish(topics, &records).await[..]
             && one != other
         {
             return orders;
@@ -118,10 +118,10 @@ async fn two_batches_that_want_the_same_rows_in_opposite_order_do_not_deadlock()
         .unwrap();
     let orders = two_orders_apart(&topics).await;
     let both =
-        orders.iter().flat_map(|order| [2, 3].map(|sequence| letter(&topics, sequence, &confirmed(*order))));
-    post(&topics, &both.collect::<Vec<_>>()).await;
+        orders.iter().flat_map(|order| [2, 3].map(|sequence| record(&topics, sequence, &confirmed(*order))));
+    publish(&topics, &both.collect::<Vec<_>>()).await;
     let meeting = Arc::new(Meeting { database: database.clone(), taken: Mutex::new(0) });
-    let runner = run(&patient(&database), &topics, taking(&meeting, orders[1]));
+    let runner = run(&slow_pool(&database), &topics, taking(&meeting, orders[1]));
     wait_until_done(&topics).await;
     runner.stop().await;
 
@@ -138,7 +138,7 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let [order, other] = two_orders_apart(&topics).await;
     let aggregate = OrderId::generate();
     let third_is_there = database.clone();
-    let reactions = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
+    let consumer = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
         no_locks,
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             let patience = Instant::now() + Duration::from_secs(30);
@@ -149,15 +149,15 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
                 assert!(Instant::now() < patience, "the third message never came");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
-            note(tx, "one", m).await
+            record_effect(tx, "one", m).await
         },
     );
-    let runner = run(&patient(&database), &topics, reactions);
-    post(&topics, &[letter(&topics, 1, &confirmed(aggregate))]).await;
+    let runner = run(&slow_pool(&database), &topics, consumer);
+    publish(&topics, &[record(&topics, 1, &confirmed(aggregate))]).await;
     wait_until_done(&topics).await;
     let apart = [(2, order), (3, other)]
-        .map(|(sequence, at)| letter(&topics, sequence, &confirmed(aggregate)).keyed(&at.to_string()));
-    post(&topics, &apart).await;
+        .map(|(sequence, at)| record(&topics, sequence, &confirmed(aggregate)).keyed(&at.to_string()));
+    publish(&topics, &apart).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [1, 2, 3].map(|sequence| (aggregate.uuid(), sequence)));
@@ -169,18 +169,18 @@ async fn the_rows_of_held_messages_are_locked_with_the_batch_that_frees_them() {
     let order = OrderId::generate();
     let asked: Arc<Mutex<Vec<Vec<i64>>>> = Arc::default();
     let noted = Arc::clone(&asked);
-    let reactions = Consumer::of(CONSUMER)
+    let consumer = Consumer::of(CONSUMER)
         .on(
             |m: &Message<OrderConfirmed>| one_shelf(m.envelope.sequence),
-            async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await,
+            async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await,
         )
         .locking(async move |_: &mut Tx, keys: &mut LockKeys| {
             noted.lock().unwrap().push(keys.take(SHELF).into_iter().map(number_of).collect());
             Ok(())
         });
-    let runner = run(&database, &topics, reactions);
+    let runner = run(&database, &topics, consumer);
     for sequence in [2, 3, 5, 1] {
-        post(&topics, &[letter(&topics, sequence, &confirmed(order))]).await;
+        publish(&topics, &[record(&topics, sequence, &confirmed(order))]).await;
         wait_until_done(&topics).await;
     }
     runner.stop().await;
@@ -191,18 +191,18 @@ async fn the_rows_of_held_messages_are_locked_with_the_batch_that_frees_them() {
 async fn a_message_whose_locks_cannot_be_taken_is_parked() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let [odd, fine] = [OrderId::generate(), OrderId::generate()];
-    let reactions = Consumer::of(CONSUMER)
+    let consumer = Consumer::of(CONSUMER)
         .on(
             |m: &Message<OrderConfirmed>| LockKeys::of("order", [m.order.uuid()]),
-            async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await,
+            async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await,
         )
         .locking(async move |_: &mut Tx, keys: &mut LockKeys| {
             assert!(!keys.take("order").contains(&odd.uuid()), "a bug in the service");
             Ok(())
         });
-    post(&topics, &[odd, fine].map(|order| letter(&topics, 1, &confirmed(order)).keyed("one partition")))
+    publish(&topics, &[odd, fine].map(|order| record(&topics, 1, &confirmed(order)).keyed("one partition")))
         .await;
-    let runner = run(&database, &topics, reactions);
+    let runner = run(&database, &topics, consumer);
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [(fine.uuid(), 1)]);
@@ -222,7 +222,7 @@ fn careful(database: &Database) -> Consumer {
             if count(&database, FREE).await > 0 {
                 return Err(HandlerError::Refused("its shelf is not locked".to_owned()));
             }
-            note(tx, "one", m).await
+            record_effect(tx, "one", m).await
         },
     )
 }
@@ -247,7 +247,7 @@ async fn the_rows_that_a_handler_names_are_locked_before_it_runs() {
     let order = OrderId::generate();
     // Without a lock function nothing runs that names a row; a redrive locks the rows as the consumer does.
     let runner = run(&database, &topics, careful(&database));
-    post(&topics, &[letter(&topics, 1, &confirmed(order)), letter(&topics, 2, &confirmed(order))]).await;
+    publish(&topics, &[record(&topics, 1, &confirmed(order)), record(&topics, 2, &confirmed(order))]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     let errors: Vec<_> = parked(&database).await.into_iter().filter_map(|row| row.error).collect();
@@ -257,7 +257,7 @@ async fn the_rows_that_a_handler_names_are_locked_before_it_runs() {
     let (done, report) = Operator::new(&database, &topics, consumer.clone()).does("redrive --all").await;
     assert!(done, "{report:#}");
     let runner = run(&database, &topics, consumer);
-    post(&topics, &[letter(&topics, 3, &confirmed(order))]).await;
+    publish(&topics, &[record(&topics, 3, &confirmed(order))]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [1, 2, 3].map(|sequence| (order.uuid(), sequence)));

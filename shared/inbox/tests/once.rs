@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{
-    CONSUMER, cancelled, confirmed, count, database, effects, letter, note, noting, parked, post, rewind,
-    run, wait_for_effects, wait_until_done,
+    CONSUMER, cancelled, confirmed, count, database, effects, parked, publish, record, record_effect,
+    recording, rewind, run, wait_for_effects, wait_until_done,
 };
 use contracts::events::{OrderConfirmed, StockReserved};
 use contracts::{Message, OrderId, header};
@@ -27,17 +27,17 @@ use testkit::TestTopics;
 async fn a_redelivered_message_takes_effect_once() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    let [first, second, third] = [1, 2, 3].map(|sequence| letter(&topics, sequence, &confirmed(order)));
+    let [first, second, third] = [1, 2, 3].map(|sequence| record(&topics, sequence, &confirmed(order)));
     // A relay that was replaced repeats what is already there, after later messages.
-    post(&topics, &[first.clone(), first.clone(), second.clone(), first, third, second]).await;
-    let runner = run(&database, &topics, noting("one"));
+    publish(&topics, &[first.clone(), first.clone(), second.clone(), first, third, second]).await;
+    let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
     let once = [1, 2, 3].map(|sequence| (order.uuid(), sequence));
     assert_eq!(effects(&database).await, once);
 
     rewind(&topics).await;
-    let runner = run(&database, &topics, noting("another"));
+    let runner = run(&database, &topics, recording("another"));
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, once);
@@ -47,12 +47,12 @@ async fn a_redelivered_message_takes_effect_once() {
 async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let orders = [OrderId::generate(), OrderId::generate()];
-    let letters: Vec<_> = orders
+    let records: Vec<_> = orders
         .iter()
-        .flat_map(|order| [letter(&topics, 1, &cancelled(*order)), letter(&topics, 2, &confirmed(*order))])
+        .flat_map(|order| [record(&topics, 1, &cancelled(*order)), record(&topics, 2, &confirmed(*order))])
         .collect();
-    post(&topics, &letters).await;
-    let runner = run(&database, &topics, noting("one"));
+    publish(&topics, &records).await;
+    let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
     let once = effects(&database).await;
@@ -61,7 +61,7 @@ async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
     let mut owner = database.owner().await;
     owner.batch_execute("DELETE FROM inbox_message").await.unwrap();
     rewind(&topics).await;
-    let runner = run(&database, &topics, noting("another"));
+    let runner = run(&database, &topics, recording("another"));
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, once);
@@ -71,11 +71,11 @@ async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
 /// Notes the effect, tells an event, and fails as long as `fails` says so.
 fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Consumer {
     Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-        note(tx, "one", m).await?;
+        record_effect(tx, "one", m).await?;
         let event = StockReserved { order: m.order };
         outbox::append(tx, m.tenant(), 1, &event)
             .map_err(|error| HandlerError::Refused(error.to_string()))?;
-        tx.flush().await?; // so that the row is there when the reaction fails
+        tx.flush().await?; // so that the row is there when the handler fails
         if fails() { Err(HandlerError::Refused("not yet".to_owned())) } else { Ok(()) }
     })
 }
@@ -90,7 +90,7 @@ async fn effects_events_and_ids_commit_together() {
     let counted = Arc::clone(&tries);
     // Whole batch, first attempt alone, second attempt alone.
     let runner = run(&database, &topics, reserving(move || counted.fetch_add(1, Ordering::SeqCst) < 2));
-    post(&topics, &[letter(&topics, 1, &confirmed(OrderId::generate()))]).await;
+    publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
     wait_for_effects(&database, 1).await;
     runner.stop().await;
     assert_eq!(tries.load(Ordering::SeqCst), 3);
@@ -101,7 +101,7 @@ async fn effects_events_and_ids_commit_together() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reaction_that_fails_leaves_neither_effect_nor_event() {
     let (database, topics) = (database().await, TestTopics::create().await);
-    post(&topics, &[letter(&topics, 1, &confirmed(OrderId::generate()))]).await;
+    publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
     let runner = run(&database, &topics, reserving(|| true));
     wait_until_done(&topics).await;
     runner.stop().await;
@@ -115,8 +115,8 @@ async fn a_follow_up_event_carries_the_trace_of_its_message() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let [traced, untraced] =
-        [(); 2].map(|()| letter(&topics, 1, &confirmed(OrderId::generate())).keyed("same batch"));
-    post(&topics, &[traced.with(header::TRACEPARENT, trace.as_bytes()), untraced]).await;
+        [(); 2].map(|()| record(&topics, 1, &confirmed(OrderId::generate())).keyed("same batch"));
+    publish(&topics, &[traced.with(header::TRACEPARENT, trace.as_bytes()), untraced]).await;
     let runner = run(&database, &topics, reserving(|| false));
     wait_until_done(&topics).await;
     runner.stop().await;

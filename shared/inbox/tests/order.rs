@@ -10,8 +10,8 @@
 mod common;
 
 use common::{
-    cancelled, changed, confirmed, database, effects, letter, noting, parked, post, run, wait_for_effects,
-    wait_until_done,
+    cancelled, changed, confirmed, database, effects, parked, publish, record, recording, run,
+    wait_for_effects, wait_until_done,
 };
 use contracts::{ItemId, OrderId};
 use testkit::{TestTopics, eventually};
@@ -20,10 +20,10 @@ use testkit::{TestTopics, eventually};
 async fn swapped_messages_of_an_aggregate_are_applied_in_order() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let [order, other] = [OrderId::generate(), OrderId::generate()];
-    let swapped = [2, 1].map(|sequence| letter(&topics, sequence, &confirmed(order)));
-    let backwards = [5, 4, 3, 2, 1].map(|sequence| letter(&topics, sequence, &confirmed(other)));
-    post(&topics, &[&swapped[..], &backwards[..]].concat()).await;
-    let runner = run(&database, &topics, noting("one"));
+    let swapped = [2, 1].map(|sequence| record(&topics, sequence, &confirmed(order)));
+    let backwards = [5, 4, 3, 2, 1].map(|sequence| record(&topics, sequence, &confirmed(other)));
+    publish(&topics, &[&swapped[..], &backwards[..]].concat()).await;
+    let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
     let effects = effects(&database).await;
@@ -38,20 +38,20 @@ async fn swapped_messages_of_an_aggregate_are_applied_in_order() {
 async fn a_message_that_comes_too_early_is_held_until_the_missing_one_has_come() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let (order, other) = (OrderId::generate(), OrderId::generate());
-    let runner = run(&database, &topics, noting("one"));
-    post(&topics, &[3, 4, 6].map(|sequence| letter(&topics, sequence, &confirmed(order)))).await;
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &[3, 4, 6].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
     eventually("three held messages", async || (parked(&database).await.len() == 3).then_some(())).await;
-    post(&topics, &[letter(&topics, 1, &confirmed(other)).keyed(&order.to_string())]).await;
+    publish(&topics, &[record(&topics, 1, &confirmed(other)).keyed(&order.to_string())]).await;
     wait_for_effects(&database, 1).await; // nobody else waits
 
-    post(&topics, &[1, 2].map(|sequence| letter(&topics, sequence, &confirmed(order)))).await;
+    publish(&topics, &[1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
     wait_for_effects(&database, 5).await;
     let held = parked(&database).await;
     assert_eq!(
         held.iter().map(|held| (held.sequence, held.state.as_str())).collect::<Vec<_>>(),
         [(6, "held")]
     );
-    post(&topics, &[letter(&topics, 5, &confirmed(order))]).await;
+    publish(&topics, &[record(&topics, 5, &confirmed(order))]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     let sequences: Vec<(bool, i64)> =
@@ -64,16 +64,16 @@ async fn a_message_that_comes_too_early_is_held_until_the_missing_one_has_come()
 async fn an_ignored_message_counts_in_its_aggregates_history() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    post(
+    publish(
         &topics,
         &[
-            letter(&topics, 3, &confirmed(order)),
-            letter(&topics, 1, &confirmed(order)),
-            letter(&topics, 2, &cancelled(order)),
+            record(&topics, 3, &confirmed(order)),
+            record(&topics, 1, &confirmed(order)),
+            record(&topics, 2, &cancelled(order)),
         ],
     )
     .await;
-    let runner = run(&database, &topics, noting("one"));
+    let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [(order.uuid(), 1), (order.uuid(), 3)]);
@@ -83,8 +83,8 @@ async fn an_ignored_message_counts_in_its_aggregates_history() {
 async fn a_projection_takes_the_newest_and_ignores_the_stale() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let item = ItemId::from(OrderId::generate().uuid());
-    post(&topics, &[1, 3, 2, 4, 7].map(|sequence| letter(&topics, sequence, &changed(item)))).await;
-    let runner = run(&database, &topics, noting("one"));
+    publish(&topics, &[1, 3, 2, 4, 7].map(|sequence| record(&topics, sequence, &changed(item)))).await;
+    let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [1, 3, 4, 7].map(|sequence| (item.uuid(), sequence)));
@@ -95,17 +95,17 @@ async fn a_projection_takes_the_newest_and_ignores_the_stale() {
 async fn a_held_message_that_comes_again_is_held_once() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    let [first, second] = [1, 2].map(|sequence| letter(&topics, sequence, &confirmed(order)));
-    let runner = run(&database, &topics, noting("one"));
+    let [first, second] = [1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)));
+    let runner = run(&database, &topics, recording("one"));
     for _ in 0..2 {
-        post(&topics, std::slice::from_ref(&second)).await;
+        publish(&topics, std::slice::from_ref(&second)).await;
         wait_until_done(&topics).await;
         assert_eq!(
             parked(&database).await.iter().map(|row| row.state.as_str()).collect::<Vec<_>>(),
             ["held"]
         );
     }
-    post(&topics, &[first, second]).await;
+    publish(&topics, &[first, second]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [(order.uuid(), 1), (order.uuid(), 2)]);

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{
-    CONSUMER, confirmed, database, effects, letter, note, noting, parked, post, run, settings,
+    CONSUMER, confirmed, database, effects, parked, publish, record, record_effect, recording, run, settings,
     wait_for_effects, wait_until_done,
 };
 use contracts::events::OrderConfirmed;
@@ -31,10 +31,10 @@ fn through(proxy: &Proxy, database: &TestDatabase) -> Database {
 
 /// Messages of as many aggregates, over all partitions.
 async fn post_some(topics: &TestTopics, messages: usize) {
-    let letters: Vec<_> = std::iter::repeat_with(|| letter(topics, 1, &confirmed(OrderId::generate())))
+    let records: Vec<_> = std::iter::repeat_with(|| record(topics, 1, &confirmed(OrderId::generate())))
         .take(messages)
         .collect();
-    post(topics, &letters).await;
+    publish(topics, &records).await;
 }
 
 /// Long enough that each waiting message has failed more often than a message of its own fault may.
@@ -47,7 +47,7 @@ async fn outlast_the_attempts(proxy: &Proxy) {
 async fn a_database_outage_parks_nothing() {
     let (database, topics, proxy) =
         (database().await, TestTopics::create().await, Proxy::to_postgres().await);
-    let runner = run(&through(&proxy, &database), &topics, noting("one"));
+    let runner = run(&through(&proxy, &database), &topics, recording("one"));
     post_some(&topics, 20).await;
     wait_for_effects(&database, 20).await;
 
@@ -70,14 +70,14 @@ async fn an_outage_costs_no_attempts() {
         outages.iter().cycle().take(15).map(|outage| outage("away".to_owned())).collect();
     let failures = Arc::new(Mutex::new(failures));
     let left = Arc::clone(&failures);
-    let reactions =
+    let consumer =
         Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-            note(tx, "one", m).await?;
+            record_effect(tx, "one", m).await?;
             let failure = failures.lock().unwrap().pop();
             failure.map_or(Ok(()), |error| Err(error.into()))
         });
     post_some(&topics, 1).await;
-    let runner = run(&database, &topics, reactions);
+    let runner = run(&database, &topics, consumer);
     wait_until_done(&topics).await;
     runner.stop().await;
     assert!(left.lock().unwrap().is_empty());
@@ -89,31 +89,31 @@ async fn an_outage_costs_no_attempts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
     let (database, topics) = (database().await, TestTopics::create().await);
-    let letters: Vec<_> = std::iter::repeat_with(OrderId::generate)
+    let records: Vec<_> = std::iter::repeat_with(OrderId::generate)
         .take(10)
-        .map(|order| letter(&topics, 1, &confirmed(order)).keyed("all in one partition"))
+        .map(|order| record(&topics, 1, &confirmed(order)).keyed("all in one partition"))
         .collect();
-    post(&topics, &letters).await;
+    publish(&topics, &records).await;
     let (tables, names) = (database.clone(), (*topics).clone());
     let brokers = topics.brokers();
     let runner = Background::run(|stop| {
         let (told, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
-        let reactions =
+        let consumer =
             Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
                 if AtomicUsize::fetch_add(&calls, 1, Ordering::SeqCst) == 0 {
                     return Err(Error::Contention("away".to_owned()).into());
                 }
                 told.cancel();
-                note(tx, "one", m).await
+                record_effect(tx, "one", m).await
             });
-        let runner = Runner::new(tables, brokers, names, reactions, settings());
+        let runner = Runner::new(tables, brokers, names, consumer, settings());
         async move { runner.run(stop).await.unwrap() }
     });
     wait_for_effects(&database, 1).await;
     runner.stop().await;
     assert_eq!(effects(&database).await.len(), 1);
 
-    let successor = run(&database, &topics, noting("another"));
+    let successor = run(&database, &topics, recording("another"));
     wait_until_done(&topics).await;
     successor.stop().await;
     assert_eq!(effects(&database).await.len(), 10);
@@ -124,13 +124,13 @@ async fn what_was_not_committed_is_delivered_to_the_next_member() {
     let (database, topics, proxy) =
         (database().await, TestTopics::create().await, Proxy::to_postgres().await);
     proxy.cut().await;
-    let runner = run(&through(&proxy, &database), &topics, noting("one"));
+    let runner = run(&through(&proxy, &database), &topics, recording("one"));
     post_some(&topics, 20).await;
     outlast_the_attempts(&proxy).await;
     runner.stop().await; // it leaves the group with what it has committed: nothing
     assert!(effects(&database).await.is_empty());
 
-    let successor = run(&database, &topics, noting("another"));
+    let successor = run(&database, &topics, recording("another"));
     wait_until_done(&topics).await;
     successor.stop().await;
     assert_eq!(effects(&database).await.len(), 20);
@@ -142,7 +142,7 @@ async fn what_was_not_committed_is_delivered_to_the_next_member() {
 async fn connections_that_break_again_and_again_lose_and_double_nothing() {
     let (database, topics, proxy) =
         (database().await, TestTopics::create().await, Proxy::to_postgres().await);
-    let runner = run(&through(&proxy, &database), &topics, noting("one"));
+    let runner = run(&through(&proxy, &database), &topics, recording("one"));
     let mut posted = 0;
     for _ in 0..10 {
         post_some(&topics, 20).await;

@@ -12,8 +12,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{
-    CONSUMER, Letter, cancelled, confirmed, count, database, effects, letter, note, noting, parked, placed,
-    post, rewind, run, wait_until_done,
+    CONSUMER, TestRecord, cancelled, confirmed, count, database, effects, parked, placed, publish, record,
+    record_effect, recording, rewind, run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
@@ -25,22 +25,22 @@ use uuid::Uuid;
 /// One partition, and so one batch.
 const SAME: &str = "the same partition";
 
-/// Confirmed orders take effect, cancelled ones are refused, and a placed one makes the reaction panic.
+/// Confirmed orders take effect, cancelled ones are refused, and a placed one makes the handler panic.
 fn picky() -> Consumer {
     Consumer::of(CONSUMER)
-        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, "one", m).await)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderCancelled>| {
-            note(tx, "one", m).await?;
+            record_effect(tx, "one", m).await?;
             Err(HandlerError::Refused("not with me".to_owned()))
         })
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| {
-            note(tx, "one", m).await?;
-            panic!("a reaction's bug")
+            record_effect(tx, "one", m).await?;
+            panic!("a handler's bug")
         })
 }
 
-fn fine(topics: &TestTopics, sequence: i64, order: OrderId) -> Letter {
-    letter(topics, sequence, &confirmed(order)).keyed(SAME)
+fn fine(topics: &TestTopics, sequence: i64, order: OrderId) -> TestRecord {
+    record(topics, sequence, &confirmed(order)).keyed(SAME)
 }
 
 /// State and error of each waiting message, by aggregate and sequence.
@@ -53,10 +53,10 @@ async fn waiting(database: &Database) -> BTreeMap<(Uuid, i64), (String, String)>
 async fn a_failing_message_does_not_take_its_batch_with_it() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(20).collect();
-    let mut letters: Vec<Letter> = orders.iter().map(|order| fine(&topics, 1, *order)).collect();
+    let mut records: Vec<TestRecord> = orders.iter().map(|order| fine(&topics, 1, *order)).collect();
     let refused = OrderId::generate();
-    letters.insert(10, letter(&topics, 1, &cancelled(refused)).keyed(SAME));
-    post(&topics, &letters).await;
+    records.insert(10, record(&topics, 1, &cancelled(refused)).keyed(SAME));
+    publish(&topics, &records).await;
     let runner = run(&database, &topics, picky());
     wait_until_done(&topics).await;
     runner.stop().await;
@@ -76,33 +76,33 @@ async fn a_poison_message_is_parked_and_others_flow_on() {
     let orders: [OrderId; 8] = std::array::from_fn(|_| OrderId::generate());
     let [garbled, unknown, newer, large, headless, panicking, refused, odd] = orders;
     let poison = [
-        (letter(&topics, 1, &confirmed(garbled)).saying("{\"order\":"), "cannot be read"),
+        (record(&topics, 1, &confirmed(garbled)).saying("{\"order\":"), "cannot be read"),
         (
-            letter(&topics, 1, &confirmed(unknown)).with(header::TYPE, b"orders.OrderFried.v1"),
+            record(&topics, 1, &confirmed(unknown)).with(header::TYPE, b"orders.OrderFried.v1"),
             "orders.OrderFried.v1",
         ),
         (
-            letter(&topics, 1, &confirmed(newer)).with(header::TYPE, b"orders.OrderConfirmed.v2"),
+            record(&topics, 1, &confirmed(newer)).with(header::TYPE, b"orders.OrderConfirmed.v2"),
             "orders.OrderConfirmed.v2",
         ),
         // As large as a producer sends it.
-        (letter(&topics, 1, &confirmed(large)).saying(&"x".repeat(999_000)), "cannot be read"),
-        (letter(&topics, 1, &confirmed(headless)).without(header::TENANT), "header ce_tenant is missing"),
-        (letter(&topics, 1, &placed(panicking)), "panicked"),
-        (letter(&topics, 1, &cancelled(refused)), "not with me"),
+        (record(&topics, 1, &confirmed(large)).saying(&"x".repeat(999_000)), "cannot be read"),
+        (record(&topics, 1, &confirmed(headless)).without(header::TENANT), "header ce_tenant is missing"),
+        (record(&topics, 1, &placed(panicking)), "panicked"),
+        (record(&topics, 1, &cancelled(refused)), "not with me"),
         // PostgreSQL's text cannot hold this one.
         (
-            letter(&topics, 1, &confirmed(odd)).with(header::TYPE, b"a\0b").with("binary", b"\0\xff"),
-            "no reaction",
+            record(&topics, 1, &confirmed(odd)).with(header::TYPE, b"a\0b").with("binary", b"\0\xff"),
+            "no handler",
         ),
     ];
-    let mut letters = Vec::new();
-    for (sequence, (letter, _)) in (1..).zip(&poison) {
-        letters.push(letter.clone().keyed(SAME));
-        letters.push(fine(&topics, sequence, bystander));
+    let mut records = Vec::new();
+    for (sequence, (record, _)) in (1..).zip(&poison) {
+        records.push(record.clone().keyed(SAME));
+        records.push(fine(&topics, sequence, bystander));
     }
-    letters.extend(orders.iter().map(|order| fine(&topics, 2, *order)));
-    post(&topics, &letters).await;
+    records.extend(orders.iter().map(|order| fine(&topics, 2, *order)));
+    publish(&topics, &records).await;
     let runner = run(&database, &topics, picky());
     wait_until_done(&topics).await;
     runner.stop().await;
@@ -126,10 +126,10 @@ async fn a_poison_message_is_parked_and_others_flow_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_without_any_header_is_parked_once() {
     let (database, topics) = (database().await, TestTopics::create().await);
-    let bare = Letter { headers: Vec::new(), ..fine(&topics, 1, OrderId::generate()) };
-    post(&topics, &[bare, fine(&topics, 1, OrderId::generate())]).await;
+    let bare = TestRecord { headers: Vec::new(), ..fine(&topics, 1, OrderId::generate()) };
+    publish(&topics, &[bare, fine(&topics, 1, OrderId::generate())]).await;
     for _ in 0..2 {
-        let runner = run(&database, &topics, noting("one"));
+        let runner = run(&database, &topics, recording("one"));
         wait_until_done(&topics).await;
         runner.stop().await;
         assert_eq!(effects(&database).await.len(), 1);
@@ -144,14 +144,14 @@ async fn a_held_message_that_fails_is_parked_itself() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
     let held = [
-        letter(&topics, 4, &confirmed(order)).keyed(SAME),
-        letter(&topics, 3, &cancelled(order)).keyed(SAME),
-        letter(&topics, 2, &confirmed(order)).keyed(SAME),
+        record(&topics, 4, &confirmed(order)).keyed(SAME),
+        record(&topics, 3, &cancelled(order)).keyed(SAME),
+        record(&topics, 2, &confirmed(order)).keyed(SAME),
     ];
     let runner = run(&database, &topics, picky());
-    post(&topics, &held).await;
+    publish(&topics, &held).await;
     wait_until_done(&topics).await;
-    post(&topics, &[fine(&topics, 1, order)]).await;
+    publish(&topics, &[fine(&topics, 1, order)]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [1, 2].map(|sequence| (order.uuid(), sequence)));

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use common::{
-    CONSUMER, confirmed, count, database, effects, letter, note, noting, parked, patient, post, run,
-    wait_for_effects, wait_until_done,
+    CONSUMER, confirmed, count, database, effects, parked, publish, record, record_effect, recording, run,
+    slow_pool, wait_for_effects, wait_until_done,
 };
 use contracts::events::OrderConfirmed;
 use contracts::{Message, OrderId};
@@ -26,10 +26,10 @@ use uuid::Uuid;
 
 /// A few events of many orders, over all partitions.
 async fn post_histories(topics: &TestTopics, orders: &[OrderId], sequences: std::ops::RangeInclusive<i64>) {
-    let letters: Vec<_> = sequences
-        .flat_map(|sequence| orders.iter().map(move |order| letter(topics, sequence, &confirmed(*order))))
+    let records: Vec<_> = sequences
+        .flat_map(|sequence| orders.iter().map(move |order| record(topics, sequence, &confirmed(*order))))
         .collect();
-    post(topics, &letters).await;
+    publish(topics, &records).await;
 }
 
 async fn by(database: &Database, instance: &str) -> i64 {
@@ -40,10 +40,10 @@ async fn by(database: &Database, instance: &str) -> i64 {
 async fn a_second_member_doubles_nothing() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(30).collect();
-    let first = run(&database, &topics, noting("first"));
+    let first = run(&database, &topics, recording("first"));
     post_histories(&topics, &orders, 1..=5).await;
     wait_for_effects(&database, 1).await;
-    let second = run(&database.second_instance(), &topics, noting("second"));
+    let second = run(&database.second_instance(), &topics, recording("second"));
     let mut told = 5;
     while by(&database, "second").await == 0 {
         post_histories(&topics, &orders, told + 1..=told + 1).await;
@@ -74,16 +74,16 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     let go_on = Arc::new(Semaphore::new(0));
     let gate = Arc::clone(&go_on);
     let slow = Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-        note(tx, "slow", m).await?;
+        record_effect(tx, "slow", m).await?;
         let _ = gate.acquire().await;
         Ok(())
     });
-    let first = run(&patient(&database), &topics, slow);
+    let first = run(&slow_pool(&database), &topics, slow);
     let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
          WHERE datname = current_database() AND state = 'idle in transaction'";
     eventually("a batch in the middle", async || (count(&database, waiting).await > 0).then_some(())).await;
 
-    let second = run(&database.second_instance(), &topics, noting("second"));
+    let second = run(&database.second_instance(), &topics, recording("second"));
     let blocked = "SELECT count(*) AS count FROM pg_stat_activity \
          WHERE datname = current_database() AND wait_event_type = 'Lock'";
     eventually("the second member at the same messages", async || {

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{
-    CONSUMER, Fix, Operator, audited, cancelled, confirmed, count, database, effects, facts, letter, note,
-    noting, parked, post, run, wait_until_done,
+    CONSUMER, Fix, Operator, audited, cancelled, confirmed, count, database, effects, facts, parked, publish,
+    record, record_effect, recording, run, wait_until_done,
 };
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
@@ -31,8 +31,8 @@ const WAITING: &str = "SELECT count(*) AS count FROM pg_stat_activity \
 async fn stuck(sequences: std::ops::RangeInclusive<i64>) -> (TestDatabase, TestTopics, OrderId, Fix) {
     let (database, topics) = (database().await, TestTopics::create().await);
     let (order, fix) = (OrderId::generate(), Fix::default());
-    let letters: Vec<_> = sequences.map(|sequence| letter(&topics, sequence, &confirmed(order))).collect();
-    post(&topics, &letters).await;
+    let records: Vec<_> = sequences.map(|sequence| record(&topics, sequence, &confirmed(order))).collect();
+    publish(&topics, &records).await;
     let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
@@ -69,7 +69,7 @@ async fn a_redrive_applies_a_parked_message_and_all_that_waits_behind_it_in_orde
 
     // The aggregate goes on as if nothing had been.
     let runner = run(&database, &topics, fix.consumer());
-    post(&topics, &[letter(&topics, 5, &confirmed(order))]).await;
+    publish(&topics, &[record(&topics, 5, &confirmed(order))]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await.len(), 5);
@@ -104,12 +104,12 @@ async fn a_redrive_that_fails_changes_nothing_and_names_the_message() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
     let fix = Fix::default();
-    let mut letters: Vec<_> = [1, 2].map(|n| letter(&topics, n, &confirmed(order))).into();
-    letters.push(letter(&topics, 3, &cancelled(order)));
-    post(&topics, &letters).await;
+    let mut records: Vec<_> = [1, 2].map(|n| record(&topics, n, &confirmed(order))).into();
+    records.push(record(&topics, 3, &cancelled(order)));
+    publish(&topics, &records).await;
     let refusing = || {
         fix.consumer().on(no_locks, async |tx: &mut Tx, m: &Message<OrderCancelled>| {
-            note(tx, "one", m).await?;
+            record_effect(tx, "one", m).await?;
             Err(HandlerError::Refused("too late".to_owned()))
         })
     };
@@ -134,9 +134,9 @@ async fn a_redrive_that_fails_changes_nothing_and_names_the_message() {
 async fn one_aggregate_that_fails_does_not_stop_the_others() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let (fine, hopeless, fix) = (OrderId::generate(), OrderId::generate(), Fix::default());
-    post(
+    publish(
         &topics,
-        &[letter(&topics, 1, &confirmed(fine)), letter(&topics, 1, &confirmed(hopeless)).saying("not JSON")],
+        &[record(&topics, 1, &confirmed(fine)), record(&topics, 1, &confirmed(hopeless)).saying("not JSON")],
     )
     .await;
     let runner = run(&database, &topics, fix.consumer());
@@ -155,16 +155,16 @@ async fn one_aggregate_that_fails_does_not_stop_the_others() {
 async fn a_type_that_is_known_by_now_is_redriven() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
-    let placed = letter(&topics, 1, &common::placed(order));
-    post(&topics, &[placed, letter(&topics, 2, &confirmed(order))]).await;
-    let runner = run(&database, &topics, noting("old"));
+    let placed = record(&topics, 1, &common::placed(order));
+    publish(&topics, &[placed, record(&topics, 2, &confirmed(order))]).await;
+    let runner = run(&database, &topics, recording("old"));
     wait_until_done(&topics).await;
     runner.stop().await;
-    let (done, _) = Operator::new(&database, &topics, noting("old")).does("redrive --all").await;
+    let (done, _) = Operator::new(&database, &topics, recording("old")).does("redrive --all").await;
     assert!(!done, "nobody reacts to it yet");
 
-    let new =
-        noting("new").on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| note(tx, "new", m).await);
+    let new = recording("new")
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| record_effect(tx, "new", m).await);
     let (done, report) =
         Operator::new(&database, &topics, new).does(&format!("redrive --aggregate {order}")).await;
     assert!(done, "{report:#}");
@@ -177,12 +177,12 @@ async fn a_type_that_is_known_by_now_is_redriven() {
 async fn parked_messages_of_one_aggregate_are_redriven_in_turn() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let (order, fix) = (OrderId::generate(), Fix::default());
-    let letters = [
-        letter(&topics, 1, &confirmed(order)),
-        letter(&topics, 2, &confirmed(order)).without(header::TENANT),
-        letter(&topics, 3, &confirmed(order)),
+    let records = [
+        record(&topics, 1, &confirmed(order)),
+        record(&topics, 2, &confirmed(order)).without(header::TENANT),
+        record(&topics, 3, &confirmed(order)),
     ];
-    post(&topics, &letters).await;
+    publish(&topics, &records).await;
     let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
@@ -222,16 +222,16 @@ fn meeting(database: &Database) -> Consumer {
             assert!(Instant::now() < patience, "the other redrive never came");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        note(tx, "one", m).await
+        record_effect(tx, "one", m).await
     })
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_redrives_at_the_same_moment_apply_everything_once() {
     let (database, topics, order, _) = stuck(1..=1).await;
-    let instances = [common::patient(&database), common::patient(&database)];
-    let reactions = meeting(&database);
-    let operators = instances.each_ref().map(|i| Operator::new(i, &topics, reactions.clone()));
+    let instances = [common::slow_pool(&database), common::slow_pool(&database)];
+    let consumer = meeting(&database);
+    let operators = instances.each_ref().map(|i| Operator::new(i, &topics, consumer.clone()));
     let (one, other) = tokio::join!(operators[0].does("redrive --all"), operators[1].does("redrive --all"));
     assert!(one.0 && other.0, "{one:#?} {other:#?}");
     assert_eq!(effects(&database).await, [(order.uuid(), 1)]);
@@ -247,7 +247,7 @@ async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
     let posting = async {
         let mut sequence = 4;
         while !stop.load(Ordering::SeqCst) || sequence < 40 {
-            post(&topics, &[letter(&topics, sequence, &confirmed(order))]).await;
+            publish(&topics, &[record(&topics, sequence, &confirmed(order))]).await;
             sequence += 1;
         }
         sequence - 1

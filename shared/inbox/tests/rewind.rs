@@ -10,7 +10,7 @@
 mod common;
 
 use common::{
-    CONSUMER, Operator, confirmed, database, effects, facts, letter, noting, parked, post, run,
+    CONSUMER, Operator, confirmed, database, effects, facts, parked, publish, record, recording, run,
     wait_until_done,
 };
 use contracts::{OrderId, Stream};
@@ -22,10 +22,10 @@ use testkit::{TestDatabase, TestTopics, eventually};
 /// Twenty messages, all of them consumed.
 async fn consumed() -> (TestDatabase, TestTopics) {
     let (database, topics) = (database().await, TestTopics::create().await);
-    let runner = run(&database, &topics, noting("one"));
-    let letters: Vec<_> =
-        std::iter::repeat_with(|| letter(&topics, 1, &confirmed(OrderId::generate()))).take(20).collect();
-    post(&topics, &letters).await;
+    let runner = run(&database, &topics, recording("one"));
+    let records: Vec<_> =
+        std::iter::repeat_with(|| record(&topics, 1, &confirmed(OrderId::generate()))).take(20).collect();
+    publish(&topics, &records).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     (database, topics)
@@ -40,7 +40,7 @@ async fn places(topics: &TestTopics) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rewound_consumer_reads_everything_again_and_nothing_happens_twice() {
     let (database, topics) = consumed().await;
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     let once = effects(&database).await;
     let (done, report) = operator.does("rewind --to-beginning --dry-run").await;
     assert!(done && report["rewound"] == false, "{report:#}");
@@ -57,7 +57,7 @@ async fn a_rewound_consumer_reads_everything_again_and_nothing_happens_twice() {
     assert!(done && report["rewound"] == false, "{report:#}");
     assert_eq!(facts(&database).await.len(), 1, "there was nothing to rewind");
 
-    let runner = run(&database, &topics, noting("another"));
+    let runner = run(&database, &topics, recording("another"));
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, once);
@@ -67,7 +67,7 @@ async fn a_rewound_consumer_reads_everything_again_and_nothing_happens_twice() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_consumer_is_rewound_to_a_moment_and_never_forward() {
     let (database, topics) = consumed().await;
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     let (done, report) = operator.does("rewind --since 2999-01-01T00:00:00Z").await;
     assert_eq!((done, &report["places"]), (true, &json!([])), "forward would skip messages");
     let (done, report) = operator.does("rewind --since 2000-01-01T00:00:00Z").await;
@@ -78,8 +78,8 @@ async fn a_consumer_is_rewound_to_a_moment_and_never_forward() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_consumer_that_runs_is_not_rewound() {
     let (database, topics) = consumed().await;
-    let operator = Operator::new(&database, &topics, noting("one"));
-    let runner = run(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
+    let runner = run(&database, &topics, recording("one"));
     let group = topics.group(CONSUMER);
     eventually("a member", async || {
         let members = admin::members(&topics.brokers(), &group).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_rewind_whose_fact_cannot_be_kept_moves_nothing() {
         )
         .await
         .unwrap();
-    let operator = Operator::new(&database, &topics, noting("one"));
+    let operator = Operator::new(&database, &topics, recording("one"));
     let refused = operator.tries("rewind --to-beginning --by kim --reason x").await.unwrap_err();
     assert!(refused.to_string().contains("no facts today"), "{refused}");
     assert_eq!((places(&topics).await, facts(&database).await.len()), (20, 0));

@@ -1,4 +1,4 @@
-//! The command line, the same for every service.
+//! The command line. It is the same for every service.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Builder;
 
-use crate::config::{Config, Faults, Purpose, defaults, environment};
-use crate::{RunError, Service, ask, document, operator, schema, serve, telemetry};
+use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
+use crate::{RunError, Service, document, health_client, operator, schema, serve, telemetry};
 
-/// The configuration is wrong; clap uses it for a wrong command line, too.
+/// The exit code of a wrong configuration; clap uses it for a wrong command line, too.
 const MISCONFIGURED: u8 = 2;
 
 #[derive(Parser)]
@@ -21,30 +21,30 @@ struct CommandLine<Own: Subcommand> {
 
 #[derive(Subcommand)]
 enum Command<Own: Subcommand> {
-    /// Serve HTTP, react to messages, and publish events
+    /// Serve HTTP, consume messages, and publish events
     Serve,
-    /// Publish events and nothing else, for instances that run without a relay of their own
+    /// Publish events only, for instances that serve without a relay
     Relay,
-    /// Bring the tables up to date as the database's owner, and end
+    /// Apply pending migrations as the owner of the database
     Migrate,
-    /// See messages that wait, and decide what becomes of them
+    /// List waiting messages, redrive or discard them, or rewind the consumer
     #[command(subcommand)]
     Inbox(inbox::operator::Command),
-    /// See how far the relay is, and publish again what was published before
+    /// Report the state of the relay, or publish events again
     #[command(subcommand)]
     Outbox(outbox::operator::Command),
     #[command(flatten)]
     Own(Own),
-    /// Ask the running instance whether it is ready; the exit code is 0 if it is, else 1
+    /// Ask the running instance whether it is ready: exit code 0 or 1
     Health,
     /// Print the OpenAPI document
     Openapi,
-    /// Print every setting, with its default and what it means
+    /// Print every setting with its default and its meaning
     Defaults,
 }
 
-/// Runs what the command line says, and returns the process's exit code: 0 if that was done, 1 if it failed, 2 if it
-/// was not understood. A wrong configuration is not understood either: all its faults are listed on stderr.
+/// Runs the command on the command line and returns the exit code: 0 if it is done, 1 if it failed, 2 if the command line
+/// or the configuration is wrong. All configuration errors are printed to stderr.
 pub fn main<S: Service>() -> ExitCode {
     let command = CommandLine::<S::Command>::command();
     let command = command.name(S::NAME).bin_name(S::NAME).about(S::api().info.title);
@@ -57,36 +57,36 @@ pub fn main<S: Service>() -> ExitCode {
         return ExitCode::from(MISCONFIGURED);
     }
     let done = match command {
-        Command::Serve => with_log::<S>(Purpose::Serve, serve::serve),
-        Command::Relay => with_log::<S>(Purpose::Relay, serve::relay),
-        Command::Migrate => with_log::<S>(Purpose::Migrate, migrate),
+        Command::Serve => with_log::<S>(Needs::Serve, serve::serve),
+        Command::Relay => with_log::<S>(Needs::Relay, serve::relay),
+        Command::Migrate => with_log::<S>(Needs::Migrate, migrate),
         Command::Inbox(command) => operator::inbox::<S>(command),
         Command::Outbox(command) => operator::outbox::<S>(command),
-        Command::Own(command) => operator::own::<S>(command),
+        Command::Own(command) => operator::service::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),
         Command::Defaults => Ok(print(&defaults::<S>())),
     };
-    done.unwrap_or_else(|faults| {
-        // Printed and not logged: how to log is among the settings.
-        eprintln!("{faults}");
+    done.unwrap_or_else(|errors| {
+        // Printed and not logged, because the log is configured by settings, too.
+        eprintln!("{errors}");
         ExitCode::from(MISCONFIGURED)
     })
 }
 
 fn with_log<S: Service>(
-    purpose: Purpose,
+    needs: Needs,
     run: impl FnOnce(Config<S>) -> Result<(), RunError>,
-) -> Result<ExitCode, Faults> {
-    let mut config = Config::<S>::read(purpose, environment())?;
+) -> Result<ExitCode, ConfigErrors> {
+    let mut config = Config::<S>::read(needs, environment())?;
     telemetry::start(std::mem::take(&mut config.log));
     match run(config) {
         Ok(()) => {
-            tracing::info!("{} ended as it was told to", S::NAME);
+            tracing::info!("{} has stopped", S::NAME);
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            tracing::error!("{} ended: {error}", S::NAME);
+            tracing::error!("{} failed: {error}", S::NAME);
             Ok(ExitCode::FAILURE)
         }
     }
@@ -98,9 +98,9 @@ fn migrate<S: Service>(config: Config<S>) -> Result<(), RunError> {
     Ok(runtime.block_on(database::migrate(&url, schema::migrations::<S>()))?)
 }
 
-fn health<S: Service>() -> Result<ExitCode, Faults> {
-    let address = Config::<S>::read(Purpose::Ask, environment())?.http.address;
-    let code = match ask::readiness(address) {
+fn health<S: Service>() -> Result<ExitCode, ConfigErrors> {
+    let address = Config::<S>::read(Needs::Nothing, environment())?.http.address;
+    let code = match health_client::readiness(address) {
         Ok((true, words)) => {
             print(&format!("{words}\n"));
             ExitCode::SUCCESS
@@ -110,21 +110,21 @@ fn health<S: Service>() -> Result<ExitCode, Faults> {
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("{}: nothing answers at {address}: {error}", S::NAME);
+            eprintln!("{}: no instance answers at {address}: {error}", S::NAME);
             ExitCode::FAILURE
         }
     };
     Ok(code)
 }
 
-/// The document as it is checked in: members in alphabetical order, so that it changes only when the API does.
+/// The OpenAPI document with its members sorted, so that the file in the repository changes only with the API.
 fn openapi<S: Service>() -> String {
     let mut document = serde_json::json!(document::<S>());
     document.sort_all_objects();
     format!("{document:#}\n")
 }
 
-/// A reader that has gone away, as with `| head`, is no fault of ours.
+/// Prints to stdout. A closed pipe, as with `| head`, is not an error.
 pub(crate) fn print(text: &str) -> ExitCode {
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS

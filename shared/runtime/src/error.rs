@@ -1,13 +1,13 @@
-//! Why a process did not end as it was told to.
+//! The errors of the long-running commands and of `migrate`.
 
 use std::io;
 
 use thiserror::Error;
 
 use crate::http::ListenError;
-use crate::tasks::Death;
+use crate::tasks::TaskError;
 
-/// What `main` turns into exit code 1 and one clear line.
+/// An error that ends the process with exit code 1 and one log line.
 #[derive(Debug, Error)]
 pub(crate) enum RunError {
     #[error(transparent)]
@@ -17,15 +17,15 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Migrate(#[from] database::MigrateError),
     #[error(transparent)]
-    Died(#[from] Death),
+    Task(#[from] TaskError),
     #[error("the operating system refused a thread, a signal or a socket: {0}")]
     System(#[from] io::Error),
     #[error("{0} is not configured")]
     NotConfigured(&'static str),
-    #[error("the HTTP server ended although nobody told it to")]
+    #[error("the HTTP server ended before it was stopped")]
     HttpEnded,
-    #[error("did not end in time: {}; the database undoes what they had begun", .0.join(", "))]
-    Left(Vec<&'static str>),
-    #[error("a second signal came; the database undoes what had begun")]
-    Impatient,
+    #[error("did not end in time: {}; the database rolls their transactions back", .0.join(", "))]
+    Unfinished(Vec<&'static str>),
+    #[error("a second signal was received; the database rolls open transactions back")]
+    SecondSignal,
 }

@@ -1,4 +1,4 @@
-//! Whether this instance can do its work: what load balancers, containers and scripts ask.
+//! The health of this instance, for load balancers, containers and scripts: `/health/live` and `/health/ready`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,20 +8,20 @@ use database::Database;
 use edge::{Problem, problem_types};
 use serde::Serialize;
 
-/// What is known about this instance and the servers that it needs.
+/// The state of this instance and of the servers that it needs.
 pub(crate) struct Health {
     database: Database,
     /// All migrations are applied.
     migrated: AtomicBool,
-    /// There are keys that tokens can be checked with.
+    /// The keys that check tokens have been read.
     keyed: AtomicBool,
-    /// The broker has been reached once, and topics are there: from then on, its absence stops nobody.
+    /// The broker has answered once and has the topics. After that, an outage of the broker does not change readiness.
     connected: AtomicBool,
     broker: AtomicBool,
     stopping: AtomicBool,
 }
 
-/// The answer of `/health/ready`. Short words only: it is public.
+/// The body of `/health/ready`. It is public, so it names states only and no addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Report {
     pub(crate) status: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether requests should come here.
+    /// Whether a load balancer should send requests to this instance.
     pub(crate) fn is_ready(&self) -> bool {
         self.status == READY
     }
@@ -45,28 +45,28 @@ impl Health {
         Self { database, migrated, keyed, connected, broker, stopping }
     }
 
-    /// The tables are as this program expects them.
+    /// Records that all migrations are applied.
     pub(crate) fn migrated(&self) {
         self.migrated.store(true, Ordering::Relaxed);
     }
 
-    /// Tokens can be checked.
+    /// Records that the keys have been read.
     pub(crate) fn keyed(&self) {
         self.keyed.store(true, Ordering::Relaxed);
     }
 
-    /// The broker answers, and the topics are there.
+    /// Records that the broker answers and has the topics.
     pub(crate) fn connected(&self) {
         self.connected.store(true, Ordering::Relaxed);
         self.broker_answers(true);
     }
 
-    /// What the latest look at the broker showed.
+    /// Records the result of the latest check of the broker.
     pub(crate) fn broker_answers(&self, answers: bool) {
         self.broker.store(answers, Ordering::Relaxed);
     }
 
-    /// The end was asked for.
+    /// Records that the shutdown has begun.
     pub(crate) fn stopping(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
@@ -75,12 +75,12 @@ impl Health {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Whether requests can be carried out, as far as tables and keys are concerned.
+    /// Whether tables and keys are there, so that the API can process requests.
     pub(crate) fn is_open(&self) -> bool {
         self.migrated.load(Ordering::Relaxed) && self.keyed.load(Ordering::Relaxed)
     }
 
-    /// Asks the database, and tells what is known about the rest.
+    /// Checks the database and reports the recorded state of broker and keys.
     pub(crate) async fn report(&self) -> Report {
         let answers = self.database.ping().await.is_ok();
         let database = match (answers, self.migrated.load(Ordering::Relaxed)) {
@@ -95,7 +95,7 @@ impl Health {
             (true, ..) => "stopping",
             (false, false, _) => "starting",
             (false, true, false) => "unavailable",
-            // Without the broker, orders are still taken: the outbox keeps what there is to tell.
+            // An outage of the broker does not count, because events wait in the outbox.
             (false, true, true) => READY,
         };
         Report { status, database, broker, keys }
@@ -104,11 +104,11 @@ impl Health {
 
 /// Mounts `/health/live` and `/health/ready`; they find [`Health`] in `web::Data`.
 pub(crate) fn routes(app: &mut web::ServiceConfig) {
-    app.service(asked("/health/live", || web::to(live))).service(asked("/health/ready", || web::to(ready)));
+    app.service(probe("/health/live", || web::to(live))).service(probe("/health/ready", || web::to(ready)));
 }
 
-/// What load balancers may ask, with GET or HEAD.
-fn asked(path: &str, answer: fn() -> Route) -> Resource {
+/// What load balancers may health_client, with GET or HEAD.
+fn probe(path: &str, answer: fn() -> Route) -> Resource {
     let other = || async {
         let detail = "Only GET and HEAD are methods of this path.";
         Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail)
@@ -121,7 +121,7 @@ fn asked(path: &str, answer: fn() -> Route) -> Resource {
         .default_service(web::to(other))
 }
 
-/// Touches nothing: an instance whose database is away must not be restarted for it.
+/// Checks no server. Otherwise an outage of the database would restart every instance.
 async fn live() -> HttpResponse {
     HttpResponse::Ok().json(serde_json::json!({ "status": "live" }))
 }

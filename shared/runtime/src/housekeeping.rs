@@ -1,4 +1,4 @@
-//! What every service does by itself, beside its own jobs.
+//! Background tasks of every service: it creates outbox partitions and checks the broker for readiness.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use tokio_util::sync::CancellationToken;
 
 use crate::health::Health;
 
-/// Between two rounds; partitions are made a week ahead, so a missed round costs nothing.
+/// The pause between two rounds. Partitions are created a week ahead, so a missed round does no harm.
 const ROUND: Duration = Duration::from_hours(1);
-/// After a round that failed.
-const AGAIN: Duration = Duration::from_mins(1);
+/// The pause after a failed round.
+const RETRY: Duration = Duration::from_mins(1);
 
-/// Makes the outbox's partitions, now and hourly.
+/// Creates the partitions of the outbox, now and every hour.
 pub(crate) async fn run(database: Database, stop: CancellationToken) -> Result<(), String> {
     while !stop.is_cancelled() {
         let pause = match outbox::make_partitions(&database).await {
             Ok(0) => ROUND,
             Ok(made) => {
-                tracing::info!(made, "outbox partitions made");
+                tracing::info!(made, "outbox partitions created");
                 ROUND
             }
             Err(error) => {
-                tracing::warn!(%error, "outbox partitions were not made; new rows go to the default partition until they are");
-                AGAIN
+                tracing::warn!(%error, "outbox partitions were not created; until they are, new rows go to the default partition");
+                RETRY
             }
         };
         let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
@@ -33,19 +33,19 @@ pub(crate) async fn run(database: Database, stop: CancellationToken) -> Result<(
     Ok(())
 }
 
-/// Between two looks at the broker.
-const LOOK: Duration = Duration::from_secs(5);
+/// The pause between two checks of the broker, and the time limit of one.
+const CHECK: Duration = Duration::from_secs(5);
 
-/// Keeps readiness informed about the broker. Its clients log for themselves when it goes and comes.
+/// Reports to `health` whether the broker answers. The Kafka clients log its outages themselves.
 pub(crate) async fn watch_broker(
     brokers: Brokers,
     health: Arc<Health>,
     stop: CancellationToken,
 ) -> Result<(), String> {
-    while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
-        let looked = stop.run_until_cancelled(messaging::health(&brokers, LOOK)).await;
-        if let Some(looked) = looked {
-            health.broker_answers(looked.is_ok());
+    while stop.run_until_cancelled(tokio::time::sleep(CHECK)).await.is_some() {
+        let checked = stop.run_until_cancelled(messaging::health(&brokers, CHECK)).await;
+        if let Some(checked) = checked {
+            health.broker_answers(checked.is_ok());
         }
     }
     Ok(())

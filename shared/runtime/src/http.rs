@@ -1,4 +1,4 @@
-//! The two listeners: one for clients, one for operators.
+//! The two HTTP listeners: the public one for clients, the admin one for operators.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::config::Http;
 use crate::health::Health;
 use crate::{Context, Service, health, metrics};
 
-/// A port could not be had.
+/// A port cannot be opened.
 #[derive(Debug, ThisError)]
 #[error("cannot listen on {address}: {source}. Is another instance running? {variable} chooses another port")]
 pub(crate) struct ListenError {
@@ -27,8 +27,8 @@ pub(crate) struct ListenError {
     source: io::Error,
 }
 
-/// A service's routes with everything that belongs to them: its data, its documentation, and an answer for paths that
-/// are not there. Tests mount it in an application of their own.
+/// A service's routes with their data, their documentation and the response for unknown paths. Tests mount them in an
+/// application of their own.
 pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
     move |app| {
         let document = document::<S>();
@@ -40,24 +40,24 @@ pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut w
     }
 }
 
-/// The service's OpenAPI document: of exactly what it mounts.
+/// The OpenAPI document of the mounted routes.
 pub fn document<S: Service>() -> OpenApi {
     App::new().into_utoipa_app().openapi(S::api()).configure(mounted::<S>).split_for_parts().1
 }
 
-/// A service's own routes, and those that every service has.
+/// The service's own routes, and the routes of every service.
 fn mounted<S: Service>(app: &mut ServiceConfig<'_>) {
     S::routes(app);
     edge::idempotency_keys(app);
 }
 
-/// A listener that has its port, and serves once it is polled.
+/// A listener with an open port. It serves while its future is polled.
 pub(crate) struct Listener {
     pub(crate) server: Server,
     pub(crate) address: SocketAddr,
 }
 
-/// Takes the clients' port.
+/// Opens the public port.
 pub(crate) fn public<S: Service>(
     settings: &Http,
     drain: Duration,
@@ -82,7 +82,7 @@ pub(crate) fn public<S: Service>(
     .client_request_timeout(settings.client_timeout)
     .client_disconnect_timeout(Duration::from_secs(1))
     .keep_alive(settings.keep_alive)
-    // A client that has sent its request and closed its half still wants the answer.
+    // A client that closes its sending half after the request still gets the response.
     .h1_allow_half_closed(true)
     .shutdown_timeout(drain.as_secs())
     .disable_signals();
@@ -90,7 +90,7 @@ pub(crate) fn public<S: Service>(
     listen(server.bind(address), address, "IDEM_HTTP__PORT", |server| (server.addrs(), server.run()))
 }
 
-/// Takes the operators' port. It stays open until the very end.
+/// Opens the admin port. It stays open until the process ends.
 pub(crate) fn admin(
     settings: &Http,
     health: &web::Data<Health>,
@@ -117,11 +117,11 @@ fn listen<H>(
     run: impl FnOnce(H) -> (Vec<SocketAddr>, Server),
 ) -> Result<Listener, ListenError> {
     let (addresses, server) = run(bound.map_err(|source| ListenError { address, variable, source })?);
-    // The system has chosen the port if ours was 0.
+    // The system chooses the port if the setting is 0.
     Ok(Listener { server, address: addresses.first().copied().unwrap_or(address) })
 }
 
-/// Middleware: the API answers 503 until tables and keys are there. What needs neither is served from the start.
+/// Middleware: `/v1/…` is 503 until tables and keys are there. Other paths are served from the start.
 async fn once_open(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -130,6 +130,6 @@ async fn once_open(
     if open || !request.path().starts_with("/v1/") {
         return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
     }
-    let detail = "The service is starting; nothing was done. /health/ready says what it waits for.";
+    let detail = "The service is starting and did not process the request. /health/ready names the server that it waits for.";
     Ok(request.error_response(Problem::new(&problem_types::UNAVAILABLE, detail)))
 }

@@ -1,4 +1,4 @@
-//! What a service does by itself, beside answering requests and messages.
+//! Background jobs of a service.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// A background job. It runs on the database runtime from the moment the database is open, in every instance of the
-/// service, until it is told to stop; if it ends before, the process ends.
+/// A background job. Every instance runs it on the database runtime, from the moment the migrations are applied until
+/// shutdown. A job that ends earlier ends the process.
 pub struct Job {
     pub(crate) name: &'static str,
     pub(crate) run: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>,
 }
 
 impl Job {
-    /// A job with a loop of its own: it ends soon after its token is cancelled, and not before.
+    /// A job with a loop of its own. It must end soon after its token is cancelled, and not earlier.
     pub fn new<F, Run>(name: &'static str, run: F) -> Self
     where
         F: FnOnce(CancellationToken) -> Run + Send + 'static,
@@ -24,8 +24,7 @@ impl Job {
         Self { name, run: Box::new(move |stop| run(stop).boxed()) }
     }
 
-    /// A job that works at once and then again, `pause` after it has ended. A failure is logged and costs nothing but
-    /// the time until the next attempt.
+    /// A job that runs at once, and again `pause` after each run. An error is logged.
     pub fn every<F, Work, E>(name: &'static str, pause: Duration, mut work: F) -> Self
     where
         F: FnMut() -> Work + Send + 'static,
@@ -35,7 +34,7 @@ impl Job {
         Self::new(name, move |stop| async move {
             while !stop.is_cancelled() {
                 if let Err(error) = work().await {
-                    tracing::warn!(job = name, %error, "a job failed; it will run again");
+                    tracing::warn!(job = name, %error, "a job failed; it runs again after its pause");
                 }
                 let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
             }

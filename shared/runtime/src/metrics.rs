@@ -1,4 +1,4 @@
-//! What Prometheus reads on the admin listener: which build this is, and whether it can work.
+//! `/metrics` for Prometheus, on the admin listener: build, uptime, readiness, and the state of the servers.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! What every long-running command is made of, and how it ends.
+//! The parts of a running process and its shutdown: requests first, then consumers and jobs, then transactions, and the
+//! relay last.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,36 +16,36 @@ use tokio::time::Instant;
 use crate::config::Config;
 use crate::health::Health;
 use crate::signals::Signals;
-use crate::tasks::{Death, Tasks};
+use crate::tasks::{TaskError, Tasks};
 use crate::{RunError, Service};
 
-/// How long consumers and jobs, transactions, and the relay may each take to end.
+/// The time limit for each of three stages of the shutdown: consumers and jobs, transactions, relay.
 const STAGE: Duration = Duration::from_secs(6);
 
-/// The parts that start-up fills with life. Cheap to clone.
+/// The parts that the start-up uses. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Process {
     pub(crate) database: Database,
     pub(crate) migration_url: Option<SecretString>,
     pub(crate) brokers: Brokers,
     pub(crate) topics: Topics,
-    /// How long requests that are under way may take to end.
+    /// The time limit for requests to end after a signal.
     pub(crate) drain: Duration,
     pub(crate) health: Arc<Health>,
     /// Consumers and jobs.
     pub(crate) work: Tasks,
-    /// The relay: it stops after them, to carry away what they have said.
+    /// The relay. It stops after the others, so that it publishes their last events.
     pub(crate) relay: Tasks,
 }
 
 impl Process {
-    /// The parts, and where the deaths of background tasks are reported.
+    /// The parts, and the channel on which background tasks report their errors.
     pub(crate) fn new<S: Service>(
         config: &Config<S>,
         runtime: &Handle,
-    ) -> Result<(Self, UnboundedReceiver<Death>), RunError> {
+    ) -> Result<(Self, UnboundedReceiver<TaskError>), RunError> {
         let database = Database::new(&config.database, runtime.clone())?;
-        let (reports, deaths) = unbounded_channel();
+        let (reports, task_errors) = unbounded_channel();
         let process = Self {
             health: Arc::new(Health::new(database.clone())),
             database,
@@ -55,57 +56,56 @@ impl Process {
             work: Tasks::new(runtime.clone(), reports.clone()),
             relay: Tasks::new(runtime.clone(), reports),
         };
-        Ok((process, deaths))
+        Ok((process, task_errors))
     }
 
-    /// Lives until a signal asks for the end or a background task dies, and then ends in good order.
-    pub(crate) async fn live(
+    /// Waits for a signal or the error of a background task, and then shuts down. A second signal ends it at once.
+    pub(crate) async fn run(
         &self,
-        mut deaths: UnboundedReceiver<Death>,
+        mut task_errors: UnboundedReceiver<TaskError>,
         mut signals: Signals,
         clients: Option<ServerHandle>,
     ) -> Result<(), RunError> {
-        let why = tokio::select! {
+        let outcome = tokio::select! {
             () = signals.next() => {
-                tracing::info!("stopping, as a signal asks");
+                tracing::info!("stopping: a signal was received");
                 Ok(())
             }
-            Some(death) = deaths.recv() => {
-                tracing::error!("stopping: {death}");
-                Err(RunError::Died(death))
+            Some(error) = task_errors.recv() => {
+                tracing::error!("stopping: {error}");
+                Err(RunError::Task(error))
             }
         };
-        let left = tokio::select! {
-            left = self.stop(clients) => left,
-            () = signals.next() => return Err(RunError::Impatient),
+        let unfinished = tokio::select! {
+            unfinished = self.stop(clients) => unfinished,
+            () = signals.next() => return Err(RunError::SecondSignal),
         };
-        why?;
-        if left.is_empty() { Ok(()) } else { Err(RunError::Left(left)) }
+        outcome?;
+        if unfinished.is_empty() { Ok(()) } else { Err(RunError::Unfinished(unfinished)) }
     }
 
-    /// Requests first, then those who work by themselves, the relay last: so nothing is lost. Returns the names of
-    /// what did not end in time.
+    /// Stops everything in order. Returns the names of the parts that did not end in time.
     async fn stop(&self, clients: Option<ServerHandle>) -> Vec<&'static str> {
         self.health.stopping();
-        let mut left = Vec::new();
+        let mut unfinished = Vec::new();
         if let Some(clients) = clients {
             let start = Instant::now();
             let drained = clients.stop(true);
             crashpoint::reach!("shutdown.draining");
             drained.await;
-            // The server drops what has not ended by then, and does not say so.
+            // The server drops requests that have not ended by then, and does not report them.
             if start.elapsed() >= self.drain {
-                left.push("requests");
+                unfinished.push("requests");
             }
             tracing::info!("requests have ended");
         }
-        left.extend(self.work.stop(STAGE).await);
-        // Units of work whose clients went away, and batches of the inbox.
+        unfinished.extend(self.work.stop(STAGE).await);
+        // Transactions of clients that disconnected, and batches of the inbox.
         if tokio::time::timeout(STAGE, self.database.drained()).await.is_err() {
-            left.push("transactions");
+            unfinished.push("transactions");
         }
         tracing::info!("consumers, jobs and transactions have ended");
-        left.extend(self.relay.stop(STAGE).await);
-        left
+        unfinished.extend(self.relay.stop(STAGE).await);
+        unfinished
     }
 }

@@ -1,6 +1,6 @@
-//! Whether the tables are as this program expects them, seen with the eyes of the role that serves.
+//! The migrations of a service, and whether they are applied. The serving role can check this; the owner applies them.
 
-use database::{Database, Result};
+use database::Database;
 use diesel::migration::MigrationSource;
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -10,24 +10,29 @@ use diesel_migrations::EmbeddedMigrations;
 use crate::Service;
 
 diesel::table! {
-    /// Kept by diesel. The role that serves may read it.
+    /// Diesel maintains this table. The serving role may read it.
     __diesel_schema_migrations (version) {
         version -> Text,
     }
 }
 
-/// All tables of a service, in the order in which they are made.
+/// All migrations of a service, in the order in which they are applied.
 pub(crate) fn migrations<S: Service>() -> Vec<EmbeddedMigrations> {
     vec![database::RELIABILITY, S::migrations()]
 }
 
-/// How many migrations this program has that the database has not.
-pub(crate) async fn pending(database: &Database, sets: Vec<EmbeddedMigrations>) -> Result<usize> {
-    let mut expected: Vec<String> = Vec::new();
+/// The versions of these migrations. Fails if an embedded migration cannot be read.
+pub(crate) fn versions(sets: Vec<EmbeddedMigrations>) -> Result<Vec<String>, String> {
+    let mut versions = Vec::new();
     for set in sets {
-        let migrations = MigrationSource::<Pg>::migrations(&set).unwrap_or_default();
-        expected.extend(migrations.iter().map(|migration| migration.name().version().to_string()));
+        let migrations = MigrationSource::<Pg>::migrations(&set).map_err(|error| error.to_string())?;
+        versions.extend(migrations.iter().map(|migration| migration.name().version().to_string()));
     }
+    Ok(versions)
+}
+
+/// How many of these versions are not applied.
+pub(crate) async fn pending(database: &Database, mut expected: Vec<String>) -> database::Result<usize> {
     let mut connection = database.connection().await?;
     let applied: Vec<String> = __diesel_schema_migrations::table
         .select(__diesel_schema_migrations::version)

@@ -1,4 +1,4 @@
-//! The two commands that keep running: `serve`, and `relay` alone.
+//! The two long-running commands: `serve` and `relay`.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::process::Process;
 use crate::signals::Signals;
 use crate::{Context, RunError, Service};
 
-/// Serves HTTP, and works in the background.
+/// Serves HTTP and runs the background tasks.
 pub(crate) fn serve<S: Service>(config: Config<S>) -> Result<(), RunError> {
     let runtime = database_runtime()?;
     let served = actix_web::rt::System::new().block_on(run_service(config, runtime.handle().clone()));
@@ -21,7 +21,7 @@ pub(crate) fn serve<S: Service>(config: Config<S>) -> Result<(), RunError> {
     served
 }
 
-/// Relays, and nothing else. It opens no port.
+/// Runs the relay only. It opens no port.
 pub(crate) fn relay<S: Service>(config: Config<S>) -> Result<(), RunError> {
     let runtime = database_runtime()?;
     let relayed = runtime.block_on(run_relay(config, runtime.handle().clone()));
@@ -29,15 +29,15 @@ pub(crate) fn relay<S: Service>(config: Config<S>) -> Result<(), RunError> {
     relayed
 }
 
-/// Drives every connection to PostgreSQL, and all that works in the background. HTTP has threads of its own, so that
-/// neither makes the other wait.
+/// The runtime of all PostgreSQL connections and background tasks. HTTP has threads of its own, because a connection
+/// whose driver shares a thread with a busy endpoint stalls.
 fn database_runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().thread_name("database").build()
 }
 
 async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Result<(), RunError> {
     let signals = Signals::listen()?;
-    let (process, deaths) = Process::new(&config, &runtime)?;
+    let (process, task_errors) = Process::new(&config, &runtime)?;
     let context = Context::<S> {
         database: process.database.clone(),
         topics: process.topics.clone(),
@@ -52,7 +52,7 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
     let admin = http::admin(&config.http, &health, S::NAME)?;
     tracing::info!(service = S::NAME, address = %public.address, admin = %admin.address, "listening");
 
-    // Apart from the rest: what works in the background needs no tokens.
+    // Beside the start-up, because background tasks need no tokens.
     process.start_keys(authenticator, config.auth.refresh);
     let (parts, stop) = (process.clone(), process.work.stop_token());
     process.work.finish("start-up", async move {
@@ -60,7 +60,7 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
     });
     let clients = public.server.handle();
     tokio::select! {
-        ended = process.live(deaths, signals, Some(clients)) => ended,
+        ended = process.run(task_errors, signals, Some(clients)) => ended,
         ended = listen(public, admin, &process) => ended,
     }
 }
@@ -73,12 +73,12 @@ async fn start_service<S: Service>(
 ) -> Result<(), String> {
     process.open_database::<S>().await?;
     process.open_edge(&edge).await?;
-    // Jobs need no broker: what they have to tell waits in the outbox.
+    // Before Kafka answers, because the events of jobs wait in the outbox.
     process.start_jobs(S::jobs(&context));
-    let reactions = S::consumer(&context);
-    process.open_topics::<S>(reactions.as_ref()).await?;
-    if let Some(reactions) = reactions {
-        process.start_inbox(reactions, config.inbox);
+    let consumer = S::consumer(&context);
+    process.open_topics::<S>(consumer.as_ref()).await?;
+    if let Some(consumer) = consumer {
+        process.start_inbox(consumer, config.inbox);
     }
     if config.relay.in_process {
         process.start_relay(config.relay.settings);
@@ -87,7 +87,7 @@ async fn start_service<S: Service>(
     Ok(())
 }
 
-/// Polls both listeners. The clients' ends when it is stopped; the operators' goes on to the very end.
+/// Runs both listeners. The public one ends when it is stopped; the admin one runs until the process ends.
 async fn listen(public: Listener, admin: Listener, process: &Process) -> Result<(), RunError> {
     let clients = async {
         public.server.await?;
@@ -102,7 +102,7 @@ async fn listen(public: Listener, admin: Listener, process: &Process) -> Result<
 
 async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(), RunError> {
     let signals = Signals::listen()?;
-    let (process, deaths) = Process::new(&config, &runtime)?;
+    let (process, task_errors) = Process::new(&config, &runtime)?;
     let (parts, stop) = (process.clone(), process.work.stop_token());
     let start = async move {
         parts.open_database::<S>().await?;
@@ -112,5 +112,5 @@ async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(),
         Ok(())
     };
     process.work.finish("start-up", async move { stop.run_until_cancelled(start).await.unwrap_or(Ok(())) });
-    process.live(deaths, signals, None).await
+    process.run(task_errors, signals, None).await
 }

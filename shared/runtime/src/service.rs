@@ -1,4 +1,4 @@
-//! What makes a service: everything that is its own, and nothing that is the same in all of them.
+//! The trait that a service implements. It holds only what differs between services.
 
 use contracts::{Stream, Topics};
 use database::Database;
@@ -7,55 +7,55 @@ use inbox::Consumer;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{Fields, Job, ServiceCommand};
+use crate::{Job, ServiceCommand, SettingsReader};
 
 /// A service, as [`main`](crate::main) turns it into a process.
 pub trait Service: Sized + Send + Sync + 'static {
-    /// What it is called: on the command line, in the log, in faults.
+    /// The name on the command line, in the log and in configuration errors.
     const NAME: &'static str;
-    /// What it says goes to the topic of this stream.
+    /// The stream that its events are published on.
     const STREAM: Stream;
-    /// Its settings with their defaults, as commented TOML; at least `port` of `[http]`.
+    /// Its settings with their defaults, as commented TOML. `[http] port` is required.
     const DEFAULTS: &'static str;
 
-    /// Its own settings, parsed.
+    /// Its own settings, decoded.
     type Settings: Clone + Send + Sync + 'static;
 
-    /// Its own operators' commands: they stand on the command line beside those that every service has, get the same
-    /// configuration, and end with the same exit codes. [`NoCommand`](crate::NoCommand) if it has none.
+    /// Its own operators' commands, with the same configuration and exit codes as the commands of every service.
+    /// [`NoCommand`](crate::NoCommand) if it has none.
     type Command: ServiceCommand<Self>;
 
-    /// Reads its own settings, each through one of [`Fields`]' methods, which collect what is wrong.
-    fn settings(fields: &mut Fields) -> Self::Settings;
+    /// Reads its own settings. The reader collects all errors, so that they are reported together.
+    fn settings(reader: &mut SettingsReader) -> Self::Settings;
 
-    /// Its tables. Those of idempotency, outbox, inbox and audit come before them by themselves.
+    /// The migrations of its own tables. The runtime applies those of idempotency, outbox, inbox and audit before them.
     fn migrations() -> EmbeddedMigrations;
 
-    /// The document's base: title, version, tags. Paths and schemas are added from what [`routes`](Self::routes)
-    /// mounts, so that the document cannot forget one.
+    /// Title, version and tags of the OpenAPI document. The runtime adds paths and schemas of the mounted
+    /// [`routes`](Self::routes).
     fn api() -> OpenApi;
 
-    /// Mounts its handlers. They find [`edge::Edge`] and [`Context`] in `web::Data`.
+    /// Mounts its endpoints. They find [`edge::Edge`] and [`Context`] in `web::Data`.
     fn routes(app: &mut ServiceConfig<'_>);
 
-    /// What it does about which message; `None` if it listens to nobody.
+    /// Its consumer of events; `None` if it reads no topic.
     fn consumer(context: &Context<Self>) -> Option<Consumer> {
         let _ = context;
         None
     }
 
-    /// What it does by itself.
+    /// Its background jobs.
     fn jobs(context: &Context<Self>) -> Vec<Job> {
         let _ = context;
         Vec::new()
     }
 }
 
-/// What a service's handlers, reactions and jobs share. Cheap to clone.
+/// What the endpoints, handlers, jobs and commands of a service share. Cheap to clone.
 pub struct Context<S: Service> {
     /// Its database.
     pub database: Database,
-    /// How topics are called here.
+    /// The names of topics and consumer groups.
     pub topics: Topics,
     /// Its own settings.
     pub settings: S::Settings,

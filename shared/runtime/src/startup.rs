@@ -1,4 +1,6 @@
-//! From "listening" to "ready": PostgreSQL, tables, Kafka, topics, and then whoever works in the background.
+//! The start-up, from "listening" to "ready": PostgreSQL, migrations, jobs, Kafka and its topics, consumer, relay.
+//!
+//! A server that is not reachable is waited for without limit. A wrong configuration ends the start-up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +13,28 @@ use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
 use secrecy::SecretString;
 
-use crate::patience::{Obstacle, until_done};
 use crate::process::Process;
-use crate::schema::{migrations, pending};
+use crate::schema::{migrations, pending, versions};
+use crate::wait::{WaitError, wait_for};
 use crate::{Job, Service, housekeeping};
 
-/// How long a broker may take to say that it is there.
-const SOON: Duration = Duration::from_secs(2);
+/// The time limit for the first question to a broker.
+const BROKER_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Process {
-    /// Waits until the database answers and has its tables; makes them if it may.
+    /// Waits until the database answers and all migrations are applied. Applies them if `migration_url` is set.
     pub(crate) async fn open_database<S: Service>(&self) -> Result<(), String> {
-        until_done("PostgreSQL", || async {
+        wait_for("PostgreSQL", || async {
             self.database.ping().await.map_err(|error| {
-                Obstacle::Passing(format!("{error}; is it running, and does IDEM_DATABASE__URL lead to it?"))
+                WaitError::Transient(format!(
+                    "{error}; is it running, and does IDEM_DATABASE__URL lead to it?"
+                ))
             })
         })
         .await?;
         match &self.migration_url {
-            Some(url) => until_done("the migrations", || migrate::<S>(url)).await?,
-            None => until_done("the migrations", || self.migrated::<S>()).await?,
+            Some(url) => wait_for("the migrations", || migrate::<S>(url)).await?,
+            None => wait_for("the migrations", || self.migrated::<S>()).await?,
         }
         self.health.migrated();
         tracing::info!("the database is open");
@@ -38,32 +42,33 @@ impl Process {
         Ok(())
     }
 
-    /// Somebody else migrates; we see whether it is done.
-    async fn migrated<S: Service>(&self) -> Result<(), Obstacle> {
-        match pending(&self.database, migrations::<S>()).await {
+    /// Checks whether another process has applied the migrations.
+    async fn migrated<S: Service>(&self) -> Result<(), WaitError> {
+        let expected = versions(migrations::<S>()).map_err(WaitError::Permanent)?;
+        match pending(&self.database, expected).await {
             Ok(0) => Ok(()),
-            Ok(number) => Err(Obstacle::Passing(format!(
+            Ok(number) => Err(WaitError::Transient(format!(
                 "{number} pending; run `{} migrate`, or set IDEM_DATABASE__MIGRATION_URL",
                 S::NAME
             ))),
             Err(error) => {
-                Err(Obstacle::Passing(format!("{error}; run `{} migrate` if it was never run", S::NAME)))
+                Err(WaitError::Transient(format!("{error}; run `{} migrate` if it was never run", S::NAME)))
             }
         }
     }
 
-    /// What requests need of the database beside their own rows.
+    /// Reads what the HTTP edge keeps in the database: the secret of list cursors.
     pub(crate) async fn open_edge(&self, edge: &Edge) -> Result<(), String> {
-        let open = || async { edge.open().await.map_err(|error| Obstacle::Passing(error.to_string())) };
-        until_done("the secret of cursors", open).await
+        let open = || async { edge.open().await.map_err(|error| WaitError::Transient(error.to_string())) };
+        wait_for("the secret of cursors", open).await
     }
 
-    /// Waits until there are keys to check tokens with, and keeps them fresh from then on.
+    /// Waits for the keys that check tokens, and then refreshes them periodically.
     pub(crate) fn start_keys(&self, authenticator: Arc<Authenticator>, every: Duration) {
         let (health, stop) = (Arc::clone(&self.health), self.work.stop_token());
         let keys = async move {
             if !authenticator.has_keys() {
-                until_done("the key set", || first_keys(&authenticator)).await?;
+                wait_for("the key set", || first_keys(&authenticator)).await?;
             }
             health.keyed();
             authenticator.keep_fresh(every).await;
@@ -83,19 +88,19 @@ impl Process {
     }
 
     /// Waits until the broker answers and has the topics that this service writes and reads.
-    pub(crate) async fn open_topics<S: Service>(&self, reactions: Option<&Consumer>) -> Result<(), String> {
-        let topics = needed_topics(&self.topics, S::STREAM, reactions);
-        until_done("Kafka", || async {
-            // First the short question: who waits for an answer that never comes should hear of it soon.
+    pub(crate) async fn open_topics<S: Service>(&self, consumer: Option<&Consumer>) -> Result<(), String> {
+        let topics = needed_topics(&self.topics, S::STREAM, consumer);
+        wait_for("Kafka", || async {
+            // The short question first, so that an unreachable broker is reported soon.
             let open = async {
-                messaging::health(&self.brokers, SOON).await?;
+                messaging::health(&self.brokers, BROKER_TIMEOUT).await?;
                 ensure(&self.brokers, &topics).await
             };
             open.await.map_err(|error| match error {
                 messaging::Error::Configuration { .. } | messaging::Error::PartitionCount { .. } => {
-                    Obstacle::Lasting(error.to_string())
+                    WaitError::Permanent(error.to_string())
                 }
-                error => Obstacle::Passing(error.to_string()),
+                error => WaitError::Transient(error.to_string()),
             })
         })
         .await?;
@@ -110,9 +115,9 @@ impl Process {
         Ok(())
     }
 
-    pub(crate) fn start_inbox(&self, reactions: Consumer, settings: RunnerSettings) {
+    pub(crate) fn start_inbox(&self, consumer: Consumer, settings: RunnerSettings) {
         let (database, brokers) = (self.database.clone(), self.brokers.clone());
-        let runner = Runner::new(database, brokers, self.topics.clone(), reactions, settings);
+        let runner = Runner::new(database, brokers, self.topics.clone(), consumer, settings);
         let stop = self.work.stop_token();
         self.work.keep("inbox", async move { runner.run(stop).await.map_err(|error| error.to_string()) });
     }
@@ -128,35 +133,35 @@ impl Process {
     }
 }
 
-async fn migrate<S: Service>(url: &SecretString) -> Result<(), Obstacle> {
+async fn migrate<S: Service>(url: &SecretString) -> Result<(), WaitError> {
     database::migrate(url, migrations::<S>()).await.map_err(|error| match error {
         MigrateError::Connect(_) => {
-            Obstacle::Passing(format!("{error}; does IDEM_DATABASE__MIGRATION_URL lead to it?"))
+            WaitError::Transient(format!("{error}; does IDEM_DATABASE__MIGRATION_URL lead to it?"))
         }
-        MigrateError::Lock(_) => Obstacle::Passing(error.to_string()),
-        MigrateError::Migration(_) => Obstacle::Lasting(error.to_string()),
+        MigrateError::Lock(_) => WaitError::Transient(error.to_string()),
+        MigrateError::Migration(_) => WaitError::Permanent(error.to_string()),
     })
 }
 
-/// A key set that is there and of no use is a fault of the configuration: waiting does not mend it.
-async fn first_keys(authenticator: &Authenticator) -> Result<(), Obstacle> {
+/// Reads the first key set. An unusable key set is a configuration error, because waiting does not change it.
+async fn first_keys(authenticator: &Authenticator) -> Result<(), WaitError> {
     authenticator.refresh().await.map_err(|error| match error {
-        JwksError::Read { .. } => Obstacle::Passing(format!("{error}; does IDEM_AUTH__JWKS lead to it?")),
+        JwksError::Read { .. } => WaitError::Transient(format!("{error}; does IDEM_AUTH__JWKS lead to it?")),
         JwksError::Unusable { .. } | JwksError::Location(_) => {
-            Obstacle::Lasting(format!("IDEM_AUTH__JWKS must be the path or URL of a key set: {error}"))
+            WaitError::Permanent(format!("IDEM_AUTH__JWKS must be the path or URL of a key set: {error}"))
         }
     })
 }
 
-/// What the service says, whom it listens to, and where it puts copies of what it cannot apply.
-fn needed_topics(topics: &Topics, own: Stream, reactions: Option<&Consumer>) -> Vec<TopicSpec> {
+/// The topics of the service: its own events, the events that it reads, and its dead letters.
+fn needed_topics(topics: &Topics, own: Stream, consumer: Option<&Consumer>) -> Vec<TopicSpec> {
     let mut streams = vec![own];
-    streams.extend(reactions.into_iter().flat_map(Consumer::streams));
+    streams.extend(consumer.into_iter().flat_map(Consumer::streams));
     streams.sort_unstable();
     streams.dedup();
     let mut needed: Vec<TopicSpec> =
         streams.into_iter().map(|stream| TopicSpec::new(topics.events(stream), Topics::PARTITIONS)).collect();
-    needed.extend(reactions.map(|reactions| TopicSpec::new(topics.dead_letters(reactions.name()), 1)));
+    needed.extend(consumer.map(|consumer| TopicSpec::new(topics.dead_letters(consumer.name()), 1)));
     needed
 }
 
@@ -173,8 +178,8 @@ mod tests {
             |needed: Vec<TopicSpec>| needed.into_iter().map(|t| (t.name, t.partitions)).collect::<Vec<_>>();
         let silent = needed_topics(&topics, Stream::Payments, None);
         assert_eq!(names(silent), [("t.payments.events".to_owned(), Topics::PARTITIONS)]);
-        let reactions = Consumer::of("orders").ignoring::<StockReserved>();
-        let listening = names(needed_topics(&topics, Stream::Orders, Some(&reactions)));
+        let consumer = Consumer::of("orders").ignoring::<StockReserved>();
+        let listening = names(needed_topics(&topics, Stream::Orders, Some(&consumer)));
         assert_eq!(
             listening,
             [

@@ -1,4 +1,4 @@
-//! Background tasks that are known by name: told to stop, waited for, and never dead unseen.
+//! Background tasks with names. A task that panics, fails or ends early is reported and ends the process.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -12,12 +12,12 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A task ended that nobody had told to: the process cannot do its work any more.
+/// A task ended before it was stopped. The process cannot do its work any more.
 #[derive(Debug, Error)]
-pub(crate) enum Death {
+pub(crate) enum TaskError {
     #[error("the background task \"{0}\" panicked")]
     Panicked(&'static str),
-    #[error("the background task \"{0}\" ended although nobody told it to")]
+    #[error("the background task \"{0}\" ended before it was stopped")]
     Ended(&'static str),
     #[error("the background task \"{0}\" failed: {1}")]
     Failed(&'static str, String),
@@ -29,33 +29,33 @@ pub(crate) struct Tasks {
     runtime: Handle,
     tracker: TaskTracker,
     stop: CancellationToken,
-    deaths: UnboundedSender<Death>,
+    task_errors: UnboundedSender<TaskError>,
     running: Arc<Mutex<BTreeSet<&'static str>>>,
 }
 
 impl Tasks {
-    /// Tasks on this runtime; their deaths are reported to `deaths`.
-    pub(crate) fn new(runtime: Handle, deaths: UnboundedSender<Death>) -> Self {
+    /// Tasks on this runtime. They report their errors on `errors`.
+    pub(crate) fn new(runtime: Handle, task_errors: UnboundedSender<TaskError>) -> Self {
         let (tracker, stop, running) = (TaskTracker::new(), CancellationToken::new(), Arc::default());
-        Self { runtime, tracker, stop, deaths, running }
+        Self { runtime, tracker, stop, task_errors, running }
     }
 
-    /// Cancelled once the tasks are to stop.
+    /// Is cancelled when the tasks must stop.
     pub(crate) fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
     }
 
-    /// Runs a task that is to go on until it is told to stop.
+    /// Runs a task that must run until it is stopped.
     pub(crate) fn keep(
         &self,
         name: &'static str,
         task: impl Future<Output = Result<(), String>> + Send + 'static,
     ) {
         let stop = self.stop.clone();
-        self.spawn(name, task, move || (!stop.is_cancelled()).then_some(Death::Ended(name)));
+        self.spawn(name, task, move || (!stop.is_cancelled()).then_some(TaskError::Ended(name)));
     }
 
-    /// Runs a task that has an end of its own, and must reach it without an error.
+    /// Runs a task that must end without an error.
     pub(crate) fn finish(
         &self,
         name: &'static str,
@@ -68,32 +68,32 @@ impl Tasks {
         &self,
         name: &'static str,
         task: impl Future<Output = Result<(), String>> + Send + 'static,
-        ended: impl FnOnce() -> Option<Death> + Send + 'static,
+        ended: impl FnOnce() -> Option<TaskError> + Send + 'static,
     ) {
         let tasks = self.clone();
         tasks.running().insert(name);
         self.tracker.spawn_on(
             async move {
-                let death = match AssertUnwindSafe(task).catch_unwind().await {
+                let error = match AssertUnwindSafe(task).catch_unwind().await {
                     Ok(Ok(())) => ended(),
-                    Ok(Err(error)) => Some(Death::Failed(name, error)),
-                    Err(_) => Some(Death::Panicked(name)),
+                    Ok(Err(error)) => Some(TaskError::Failed(name, error)),
+                    Err(_) => Some(TaskError::Panicked(name)),
                 };
                 tasks.running().remove(name);
-                if let Some(death) = death {
-                    // Nobody listens any more only once the process ends anyway.
-                    let _ = tasks.deaths.send(death);
+                if let Some(error) = error {
+                    // The receiver is gone only while the process ends.
+                    let _ = tasks.task_errors.send(error);
                 }
             },
             &self.runtime,
         );
     }
 
-    /// Tells the tasks to stop and waits for them; returns the names of those that did not within `patience`.
-    pub(crate) async fn stop(&self, patience: Duration) -> Vec<&'static str> {
+    /// Stops the tasks and waits for them. Returns the names of the tasks that did not end within `limit`.
+    pub(crate) async fn stop(&self, limit: Duration) -> Vec<&'static str> {
         self.stop.cancel();
         self.tracker.close();
-        let _ = tokio::time::timeout(patience, self.tracker.wait()).await;
+        let _ = tokio::time::timeout(limit, self.tracker.wait()).await;
         self.running().iter().copied().collect()
     }
 
@@ -112,20 +112,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_that_ends_untold_is_reported_by_name() {
-        let (sender, mut deaths) = mpsc::unbounded_channel();
+        let (sender, mut task_errors) = mpsc::unbounded_channel();
         let tasks = Tasks::new(Handle::current(), sender);
         tasks.keep("sleepy", async { Ok(()) });
-        assert!(matches!(deaths.recv().await, Some(Death::Ended("sleepy"))));
+        assert!(matches!(task_errors.recv().await, Some(TaskError::Ended("sleepy"))));
         tasks.keep("clumsy", async { panic!("this test's own") });
-        assert!(matches!(deaths.recv().await, Some(Death::Panicked("clumsy"))));
+        assert!(matches!(task_errors.recv().await, Some(TaskError::Panicked("clumsy"))));
         tasks.finish("short", async { Err("no luck".to_owned()) });
-        let Some(death) = deaths.recv().await else { panic!("the failure was not reported") };
-        assert_eq!(death.to_string(), "the background task \"short\" failed: no luck");
+        let Some(error) = task_errors.recv().await else { panic!("the failure was not reported") };
+        assert_eq!(error.to_string(), "the background task \"short\" failed: no luck");
     }
 
     #[tokio::test]
     async fn a_task_that_was_told_to_stop_is_waited_for_and_not_reported() {
-        let (sender, mut deaths) = mpsc::unbounded_channel();
+        let (sender, mut task_errors) = mpsc::unbounded_channel();
         let tasks = Tasks::new(Handle::current(), sender);
         tasks.finish("short", async { Ok(()) });
         let stop = tasks.stop_token();
@@ -135,7 +135,7 @@ mod tests {
         });
         assert_eq!(tasks.stop(PATIENCE).await, Vec::<&str>::new());
         drop(tasks);
-        assert!(deaths.recv().await.is_none());
+        assert!(task_errors.recv().await.is_none());
     }
 
     #[tokio::test]

@@ -1,10 +1,10 @@
-//! Log lines: to stderr, because stdout belongs to what commands print.
+//! Starts the log. It goes to stderr, because stdout is for the output of commands.
 
 use std::io::{self, IsTerminal};
 
 use crate::config::{Log, LogFormat};
 
-/// Starts logging, for the rest of the process.
+/// Starts the log for the rest of the process. Panics are logged, too.
 pub(crate) fn start(log: Log) {
     let lines = tracing_subscriber::fmt().with_env_filter(log.filter).with_writer(io::stderr);
     match log.format {
@@ -12,7 +12,7 @@ pub(crate) fn start(log: Log) {
         LogFormat::Json => lines.json().flatten_event(true).init(),
     }
     std::panic::set_hook(Box::new(|panic| {
-        // The default hook writes lines that no machine reads, and that a log pipeline tears apart.
+        // Because the default hook prints plain lines, a JSON log would break.
         let at = panic.location().map(ToString::to_string);
         tracing::error!(at, "panicked: {}", panic.payload_as_str().unwrap_or("without a message"));
     }));

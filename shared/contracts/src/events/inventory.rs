@@ -1,4 +1,4 @@
-//! What `inventory` says.
+//! The events that `inventory` publishes.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -12,41 +12,41 @@ pub struct StockReserved {
     pub order: OrderId,
 }
 
-/// There is not enough of something; nothing is held.
+/// At least one item has too little stock. No stock is held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StockRejected {
     /// The order.
     pub order: OrderId,
-    /// What there is too little of.
+    /// The items with too little stock.
     pub missing: Vec<Sku>,
 }
 
-/// The order's stock has left the building.
+/// The order's stock was shipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StockShipped {
     /// The order.
     pub order: OrderId,
 }
 
-/// The order's stock is free again.
+/// The order's stock is available again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StockReleased {
     /// The order.
     pub order: OrderId,
 }
 
-/// An item's description or price changed. Carries the whole item: the newest says it all.
+/// An item's name or price changed. The event carries the whole item, so that a reader needs the newest event only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemChanged {
     /// The item.
     pub item: ItemId,
     /// Its name within the tenant.
     pub sku: Sku,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// The price of one.
+    /// The price of one piece.
     pub unit_price: Money,
-    /// Raised by every change of the catalogue entry; movements of stock do not raise it.
+    /// Raised by every change of the catalogue entry. Stock movements do not change it.
     pub version: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that the services tell each other, one file a speaker.
+//! All events, one file for each publishing service.
 
 mod inventory;
 mod orders;

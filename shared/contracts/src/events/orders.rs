@@ -1,4 +1,4 @@
-//! What `orders` says. The other two services listen to this stream alone.
+//! The events that `orders` publishes. `inventory` and `payments` read this stream alone.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -32,33 +32,33 @@ pub enum CancelReason {
     Customer,
 }
 
-/// An order was accepted: reserve its stock.
+/// An order was accepted. `inventory` reserves its stock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderPlaced {
     /// The order.
     pub order: OrderId,
-    /// What was ordered; each SKU once.
+    /// The ordered items; each SKU once.
     pub lines: Vec<OrderLine>,
-    /// What it costs.
+    /// The price of the whole order.
     pub total: Money,
 }
 
-/// The stock is held: charge the customer.
+/// The stock is held. `payments` charges the customer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentRequested {
     /// The order to be paid.
     pub order: OrderId,
-    /// The payment's id, made by `orders`: asking twice names the same payment.
+    /// The payment's id. `orders` makes it, so that a repeated request names the same payment.
     pub payment: PaymentId,
-    /// How much.
+    /// The amount to charge.
     pub amount: Money,
     /// The processor's token of the customer's card.
     pub payment_method: String,
-    /// No first attempt starts after this.
+    /// The first attempt must start before this time.
     pub expires_at: Timestamp,
 }
 
-/// The order is paid: ship its stock.
+/// The order is paid. `inventory` ships its stock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderConfirmed {
     /// The order.
@@ -67,12 +67,12 @@ pub struct OrderConfirmed {
     pub payment: PaymentId,
 }
 
-/// The order will not be fulfilled: release its stock, give back its money.
+/// The order will not be fulfilled. `inventory` releases its stock, and `payments` refunds a captured payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderCancelled {
     /// The order.
     pub order: OrderId,
-    /// Why.
+    /// The reason.
     pub reason: CancelReason,
 }
 

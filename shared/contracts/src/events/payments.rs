@@ -1,22 +1,22 @@
-//! What `payments` says. `order` is null for a payment that has none; `orders` skips those.
+//! The events that `payments` publishes. `order` is null for a payment without an order; `orders` skips it.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{Event, Money, OrderId, PaymentId, RefundId, Stream};
 
-/// The customer's money was taken, once.
+/// The processor captured the payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentCaptured {
     /// The payment.
     pub payment: PaymentId,
     /// The order it pays, if any.
     pub order: Option<OrderId>,
-    /// How much was taken.
+    /// The captured amount.
     pub amount: Money,
 }
 
-/// The processor refused the card; nothing was taken.
+/// The processor declined the card. No amount was captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentDeclined {
     /// The payment.
@@ -27,7 +27,7 @@ pub struct PaymentDeclined {
     pub code: String,
 }
 
-/// The payment was called off before any attempt was made; nothing was taken.
+/// The payment was cancelled before its first attempt. No amount was captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentCancelled {
     /// The payment.
@@ -36,7 +36,7 @@ pub struct PaymentCancelled {
     pub order: Option<OrderId>,
 }
 
-/// Money was given back.
+/// A captured amount was refunded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentRefunded {
     /// The payment.
@@ -45,7 +45,7 @@ pub struct PaymentRefunded {
     pub order: Option<OrderId>,
     /// The refund.
     pub refund: RefundId,
-    /// How much was given back.
+    /// The refunded amount.
     pub amount: Money,
 }
 

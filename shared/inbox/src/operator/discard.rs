@@ -1,5 +1,6 @@
-//! `discard`: the message will never take effect. Its aggregate goes on without it, and whoever decides this hears what
-//! stays open because of it.
+//! `discard`: removes a parked message without effect, and applies the messages held behind it.
+//!
+//! The output warns of orders, reservations and payments that stay open because of it.
 
 use audit::{Fact, Operator};
 use clap::Args;
@@ -12,28 +13,27 @@ use uuid::Uuid;
 
 use super::history::History;
 use super::redrive::missing;
-use super::report::{Failed, Step};
+use super::report::{MessageError, MessageSummary};
 use super::table::shown;
-use super::{CommandOutput, OperatorContext, OperatorError, patient};
-use crate::bytes::sha256;
+use super::{CommandOutput, OperatorContext, OperatorError, retry_on_contention};
 use crate::consumer::DiscardedMessage;
-use crate::incoming::{Entry, Line, UNKNOWN};
-use crate::park::inbox_parked;
-use crate::sequence::Place;
-use crate::stored::{About, Stored};
-use crate::{ledger, park};
+use crate::message::{AggregateRef, InboxEntry, UNKNOWN_SEQUENCE};
+use crate::parking::text::sha256;
+use crate::parking::{WaitingMessage, WaitingRow, inbox_parked};
+use crate::sequence::SequencePosition;
+use crate::{deduplication, parking};
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct Discard {
     /// The parked message
     message_id: Uuid,
-    /// Its place in its aggregate's history, if the message itself does not tell
+    /// Its sequence in the aggregate's history, if its headers name none
     #[arg(long, value_name = "NUMBER")]
     sequence: Option<i64>,
     #[command(flatten)]
     operator: Operator,
-    /// Try it, print what would happen, and undo it
+    /// Try it, print the result, and undo it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -41,54 +41,59 @@ pub struct Discard {
     json: bool,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Serialize)]
 struct Report {
     dry_run: bool,
     message_id: Uuid,
     /// Whether the message is discarded.
     discarded: bool,
-    /// Why not.
+    /// Why the message is not discarded.
     refused: Option<String>,
-    /// What was held behind it, and has taken effect.
-    applied: Vec<Step>,
-    /// What was held behind it, and is parked now.
-    parked: Option<Failed>,
-    /// What stays open.
+    /// The messages held behind it that took effect.
+    applied: Vec<MessageSummary>,
+    /// The message held behind it that failed and is parked now.
+    parked: Option<MessageError>,
+    /// What stays open, in sentences.
     warnings: Vec<String>,
 }
 
 impl Discard {
     pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
-        let report = match self.line(context).await? {
-            Some(line) => {
-                let discarded = patient(async || self.discard(context, &line).await).await;
-                discarded.unwrap_or_else(|failed| self.refused(failed.failure.to_string()))
+        let report = match self.aggregate(context).await? {
+            Some(aggregate) => {
+                let discarded = retry_on_contention(async || self.discard(context, &aggregate).await).await;
+                discarded.unwrap_or_else(|failed| self.refused(failed.error.to_string()))
             }
             None => self.report(),
         };
         Ok(CommandOutput::new(self.json, report.refused.is_none(), &report, Report::text))
     }
 
-    async fn line(&self, context: &OperatorContext) -> Result<Option<Line>, OperatorError> {
+    /// The aggregate of the message, if the message waits.
+    async fn aggregate(&self, context: &OperatorContext) -> Result<Option<AggregateRef>, OperatorError> {
         let row = inbox_parked::table.find((context.consumer.name(), self.message_id));
-        let found: Option<About> = row
-            .select(About::as_select())
+        let found: Option<WaitingRow> = row
+            .select(WaitingRow::as_select())
             .first(&mut context.database.connection().await?)
             .await
             .optional()?;
-        Ok(found.map(|about| about.line()))
+        Ok(found.map(|row| row.aggregate()))
     }
 
-    async fn discard(&self, context: &OperatorContext, line: &Line) -> Result<Report, Failed> {
+    async fn discard(
+        &self,
+        context: &OperatorContext,
+        aggregate: &AggregateRef,
+    ) -> Result<Report, MessageError> {
         let mut tx = context.database.begin().await?;
-        let mut history = History::open(&mut tx, &context.consumer, line.clone()).await?;
-        let found = history.waiting.iter().find(|stored| stored.about.message_id == self.message_id).cloned();
+        let mut history = History::open(&mut tx, &context.consumer, aggregate.clone()).await?;
+        let found = history.waiting.iter().find(|message| message.row.message_id == self.message_id).cloned();
         let Some(discarded) = found else {
             tx.rollback().await?;
             return Ok(self.report());
         };
-        let mut report = match self.skip(&mut tx, &mut history, &discarded.about).await? {
+        let mut report = match self.skip(&mut tx, &mut history, &discarded.row).await? {
             Ok(warning) => {
                 Report { discarded: true, warnings: warning.into_iter().collect(), ..self.report() }
             }
@@ -97,10 +102,10 @@ impl Discard {
                 return Ok(self.refused(refused));
             }
         };
-        go_on(&mut tx, &mut history, context.consumer.name(), &mut report).await?;
+        apply_held(&mut tx, &mut history, context.consumer.name(), &mut report).await?;
         history.store(&mut tx).await?;
-        let given_up = DiscardedMessage::of(&discarded.about);
-        report.warnings.extend(context.consumer.warnings(&mut tx, &given_up).await?);
+        let warnings = context.consumer.warnings(&mut tx, &DiscardedMessage::of(&discarded.row)).await?;
+        report.warnings.extend(warnings);
         self.record(&mut tx, context, &discarded, &report);
         if self.dry_run {
             tx.flush().await?;
@@ -111,59 +116,61 @@ impl Discard {
         Ok(report)
     }
 
-    /// Moves the history past the message; or says why not. There may be something to warn of.
+    /// Advances the history past the message and returns a warning, if there is one; or the reason why it refuses to.
     async fn skip(
         &self,
         tx: &mut Tx,
         history: &mut History<'_>,
-        about: &About,
-    ) -> Result<Result<Option<String>, String>, Failed> {
-        if !about.is_parked() {
+        row: &WaitingRow,
+    ) -> Result<Result<Option<String>, String>, MessageError> {
+        if !row.is_parked() {
             return Ok(Err(format!("it is held, not parked: {}", missing(history))));
         }
-        let place = history.place(about);
+        let position = history.position(row);
         let mut warning = None;
-        match (about.sequence, self.sequence) {
-            (UNKNOWN, None) => {
+        match (row.sequence, self.sequence) {
+            (UNKNOWN_SEQUENCE, None) => {
                 warning = Some(format!(
-                    "the message does not tell its place in its aggregate's history, so the history does not move: \
-                     if it was number {next}, whatever follows is held for ever; discard it with --sequence {next}",
+                    "the headers of the message name no sequence, so the history does not advance: if it was number {next}, \
+                     later messages are held for ever; then discard it with --sequence {next}",
                     next = history.next()
                 ));
             }
-            (UNKNOWN, Some(sequence)) if sequence == history.next() => {
-                let entry = Entry { sequence, ..about.entry() };
-                ledger::enter_again(tx, history.consumer(), &entry).await?;
+            (UNKNOWN_SEQUENCE, Some(sequence)) if sequence == history.next() => {
+                let entry = InboxEntry { sequence, ..row.entry() };
+                deduplication::replace(tx, history.consumer(), &entry).await?;
                 history.skip_to(sequence);
             }
-            (UNKNOWN, Some(_)) => {
+            (UNKNOWN_SEQUENCE, Some(_)) => {
                 return Ok(Err(format!("the next number of its aggregate is {}", history.next())));
             }
-            (sequence, Some(_)) => return Ok(Err(format!("the message says that it is number {sequence}"))),
-            (_, None) if place == Place::Later => return Ok(Err(missing(history))),
-            (sequence, None) if place == Place::Next => history.skip_to(sequence),
-            // Another message has had its place.
+            (sequence, Some(_)) => {
+                return Ok(Err(format!("the headers of the message name number {sequence}")));
+            }
+            (_, None) if position == SequencePosition::Later => return Ok(Err(missing(history))),
+            (sequence, None) if position == SequencePosition::Next => history.skip_to(sequence),
+            // Another message with this sequence was applied.
             (_, None) => {}
         }
-        history.remove(about);
+        history.remove(row);
         Ok(Ok(warning))
     }
 
-    fn record(&self, tx: &mut Tx, context: &OperatorContext, discarded: &Stored, report: &Report) {
-        let Stored { about, payload } = discarded;
-        let (line, origin, tenant) = (about.line(), about.origin(), about.tenant());
+    fn record(&self, tx: &mut Tx, context: &OperatorContext, discarded: &WaitingMessage, report: &Report) {
+        let WaitingMessage { row, payload } = discarded;
+        let (aggregate, origin, tenant) = (row.aggregate(), row.origin(), row.tenant());
         let fact =
             Fact::by_operator(&self.operator, tenant.as_ref(), "inbox.discard", "message", self.message_id);
         let details = json!({
             "consumer": context.consumer.name(),
-            "source": line.source,
-            "aggregate_id": line.aggregate,
-            "sequence": about.sequence,
-            "type": about.kind(),
+            "source": aggregate.source,
+            "aggregate_id": aggregate.id,
+            "sequence": row.sequence,
+            "type": row.kind(),
             "topic": origin.topic,
             "partition": origin.partition,
             "offset": origin.offset,
-            "error": about.error,
+            "error": row.error,
             "payload_sha256": sha256(payload),
             "payload_bytes": payload.len(),
             "applied": report.applied,
@@ -184,32 +191,32 @@ impl Discard {
         }
     }
 
-    fn refused(&self, why: String) -> Report {
-        Report { refused: Some(why), ..self.report() }
+    fn refused(&self, reason: String) -> Report {
+        Report { refused: Some(reason), ..self.report() }
     }
 }
 
-/// Applies what was held behind the message, as far as it goes. What fails is parked itself, as it would be in its turn.
-async fn go_on(
+/// Applies the messages held behind the discarded one, up to the first that fails. That one is parked.
+async fn apply_held(
     tx: &mut Tx,
     history: &mut History<'_>,
     consumer: &'static str,
     report: &mut Report,
-) -> Result<(), Failed> {
-    let held: Vec<Stored> =
-        history.waiting.iter().filter(|stored| !stored.about.is_parked()).cloned().collect();
-    for stored in held {
-        if history.place(&stored.about) != Place::Next {
+) -> Result<(), MessageError> {
+    let held: Vec<WaitingMessage> =
+        history.waiting.iter().filter(|message| !message.row.is_parked()).cloned().collect();
+    for message in held {
+        if history.position(&message.row) != SequencePosition::Next {
             continue;
         }
-        let entry = stored.about.entry();
-        let step = Step::of(&entry, stored.about.kind().as_deref());
-        match history.try_apply(tx, &stored).await {
-            Ok(()) => report.applied.push(step),
-            Err(failure) if failure.is_passing() => return Err(failure.into()),
-            Err(failure) => {
-                park::park_held(tx, consumer, &entry, &failure).await?;
-                report.parked = Some(Failed { message: Some(step), failure });
+        let entry = message.row.entry();
+        let summary = MessageSummary::of(&message.row);
+        match history.try_apply(tx, &message).await {
+            Ok(()) => report.applied.push(summary),
+            Err(error) if error.is_transient() => return Err(error.into()),
+            Err(error) => {
+                parking::park_held(tx, consumer, &entry, &error).await?;
+                report.parked = Some(summary.with(error));
                 return Ok(());
             }
         }
@@ -228,9 +235,9 @@ impl Report {
         }
         let mut lines = vec![format!("discarded: {id}")];
         lines.extend(
-            self.applied.iter().map(|step| format!("  applied what was held behind it: {}", step.text())),
+            self.applied.iter().map(|message| format!("  applied, held behind it: {}", message.text())),
         );
-        lines.extend(self.parked.iter().map(|failed| format!("  now parked instead: {}", failed.text())));
+        lines.extend(self.parked.iter().map(|failed| format!("  failed, and parked now: {}", failed.text())));
         lines.extend(self.warnings.iter().map(|warning| format!("  warning: {}", shown(warning))));
         if self.dry_run {
             lines.push("this was a dry run: nothing was changed".to_owned());

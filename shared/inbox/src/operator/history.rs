@@ -1,4 +1,4 @@
-//! What waits in one aggregate's history, under its lock.
+//! The waiting messages of one aggregate, under the lock of its sequence.
 
 use database::Tx;
 use diesel::prelude::*;
@@ -6,76 +6,82 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::consumer::Prepared;
-use crate::incoming::Line;
-use crate::park::inbox_parked;
-use crate::sequence::{Place, Sequences};
-use crate::stored::{About, Stored};
-use crate::{Consumer, HandlerError, park};
+use crate::message::AggregateRef;
+use crate::parking::{WaitingMessage, WaitingRow, inbox_parked};
+use crate::sequence::{SequencePosition, Sequences};
+use crate::{Consumer, HandlerError, parking};
 
-/// The waiting messages of one aggregate, as one source tells its history. Whoever has it open, has it alone.
-pub(super) struct History<'d> {
-    reactions: &'d Consumer,
-    pub(super) line: Line,
+/// The waiting messages of one aggregate. The transaction that opened it excludes consumers and other operators.
+pub(super) struct History<'c> {
+    consumer: &'c Consumer,
+    pub(super) aggregate: AggregateRef,
     sequences: Sequences,
-    /// In order.
-    pub(super) waiting: Vec<Stored>,
-    over: Vec<Uuid>,
+    /// Sorted by sequence, then by offset.
+    pub(super) waiting: Vec<WaitingMessage>,
+    removed: Vec<Uuid>,
 }
 
-impl<'d> History<'d> {
-    /// Locks the aggregate's sequence, as a consumer does, and then reads what waits: in this order, because it must
-    /// see what the one who held the lock has committed.
-    pub(super) async fn open(tx: &mut Tx, reactions: &'d Consumer, line: Line) -> database::Result<Self> {
-        let consumer = reactions.name();
-        let sequences = Sequences::lock(tx, consumer, [line.clone()]).await?;
+impl<'c> History<'c> {
+    /// Locks the aggregate's sequence as a consumer does, and then reads the waiting messages. In this order, because
+    /// the read must see what the previous holder of the lock has committed.
+    pub(super) async fn open(
+        tx: &mut Tx,
+        consumer: &'c Consumer,
+        aggregate: AggregateRef,
+    ) -> database::Result<Self> {
+        let sequences = Sequences::lock(tx, consumer.name(), [aggregate.clone()]).await?;
         let waiting = inbox_parked::table
-            .filter(inbox_parked::consumer.eq(consumer))
-            .filter(inbox_parked::source.eq(&line.source))
-            .filter(inbox_parked::aggregate_id.eq(line.aggregate))
+            .filter(inbox_parked::consumer.eq(consumer.name()))
+            .filter(inbox_parked::source.eq(&aggregate.source))
+            .filter(inbox_parked::aggregate_id.eq(aggregate.id))
             .order((inbox_parked::sequence, inbox_parked::record_offset))
-            .select(Stored::as_select())
+            .select(WaitingMessage::as_select())
             .load(tx)
             .await?;
-        Ok(Self { reactions, line, sequences, waiting, over: Vec::new() })
+        Ok(Self { consumer, aggregate, sequences, waiting, removed: Vec::new() })
     }
 
     pub(super) fn consumer(&self) -> &'static str {
-        self.reactions.name()
+        self.consumer.name()
     }
 
-    /// The number that the aggregate's next message has.
+    /// The sequence of the aggregate's next message.
     pub(super) fn next(&self) -> i64 {
-        self.sequences.last(&self.line) + 1
+        self.sequences.last(&self.aggregate) + 1
     }
 
-    /// What this message is to the history. A gap in a projection is no reason to wait.
-    pub(super) fn place(&self, about: &About) -> Place {
-        match self.sequences.place(&self.line, about.sequence) {
-            Place::Later if about.kind().is_some_and(|kind| self.reactions.takes_newest(&kind)) => {
-                Place::Next
+    /// Where this message is in the history. A projection that takes the newest message does not wait for a gap.
+    pub(super) fn position(&self, row: &WaitingRow) -> SequencePosition {
+        match self.sequences.position(&self.aggregate, row.sequence) {
+            SequencePosition::Later if row.kind().is_some_and(|kind| self.consumer.takes_newest(&kind)) => {
+                SequencePosition::Next
             }
-            place => place,
+            position => position,
         }
     }
 
     /// Decodes a waiting message for its handler.
-    pub(super) fn prepare(&self, stored: &Stored) -> Result<Prepared, HandlerError> {
-        self.reactions.prepare(&stored.incoming()?)
+    pub(super) fn prepare(&self, message: &WaitingMessage) -> Result<Prepared, HandlerError> {
+        self.consumer.prepare(&message.decode_headers()?)
     }
 
     /// Locks the rows that the handlers of these messages name, as a consumer does before it applies them.
     pub(super) async fn lock(&self, tx: &mut Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
-        self.reactions.lock(tx, prepared).await
+        self.consumer.lock(tx, prepared).await
     }
 
     /// Runs the handler of a message.
     pub(super) async fn run(&self, tx: &mut Tx, prepared: Prepared) -> Result<(), HandlerError> {
-        prepared.run(tx, self.reactions.name()).await
+        prepared.run(tx, self.consumer.name()).await
     }
 
-    /// Applies a message whose turn it is. If it fails, nothing else is undone.
-    pub(super) async fn try_apply(&mut self, tx: &mut Tx, stored: &Stored) -> Result<(), HandlerError> {
-        let mut prepared = [self.prepare(stored)?];
+    /// Applies the next message. If it fails, only its own effects are undone.
+    pub(super) async fn try_apply(
+        &mut self,
+        tx: &mut Tx,
+        message: &WaitingMessage,
+    ) -> Result<(), HandlerError> {
+        let mut prepared = [self.prepare(message)?];
         tx.savepoint(async |tx| {
             self.lock(tx, &mut prepared).await?;
             let [prepared] = prepared;
@@ -84,30 +90,30 @@ impl<'d> History<'d> {
             Ok::<(), HandlerError>(tx.flush().await?)
         })
         .await?;
-        self.count(&stored.about);
+        self.mark_applied(&message.row);
         Ok(())
     }
 
-    /// Moves the history to this message, which waits no longer.
-    pub(super) fn count(&mut self, about: &About) {
-        self.skip_to(about.sequence);
-        self.remove(about);
+    /// Advances the history to this message and removes the message from the waiting ones.
+    pub(super) fn mark_applied(&mut self, row: &WaitingRow) {
+        self.skip_to(row.sequence);
+        self.remove(row);
     }
 
-    /// Counts everything up to this number as dealt with.
+    /// Advances the history to this sequence.
     pub(super) fn skip_to(&mut self, sequence: i64) {
-        self.sequences.advance(&self.line, sequence);
+        self.sequences.advance(&self.aggregate, sequence);
     }
 
-    /// The message waits no longer.
-    pub(super) fn remove(&mut self, about: &About) {
-        self.over.push(about.message_id);
+    /// Removes the message from the waiting ones.
+    pub(super) fn remove(&mut self, row: &WaitingRow) {
+        self.removed.push(row.message_id);
     }
 
-    /// Writes down how far the history is, who waits no longer, and everything that its messages have told.
+    /// Writes the sequence, deletes the removed messages, and writes the events of the handlers.
     pub(super) async fn store(self, tx: &mut Tx) -> database::Result<()> {
         self.sequences.store(tx).await?;
-        park::remove(tx, self.reactions.name(), &self.over).await?;
+        parking::remove(tx, self.consumer.name(), &self.removed).await?;
         tx.flush().await
     }
 }

@@ -1,4 +1,6 @@
-//! What operators see of messages that wait, and what they can do about them: one command a file.
+//! The operators' commands below `SERVICE inbox`: list, show, redrive, discard and rewind. One file a command.
+//!
+//! Each command that changes data takes a name and a reason, and leaves one fact in the audit.
 
 mod discard;
 mod history;
@@ -17,25 +19,25 @@ pub use outbox::operator::CommandOutput;
 use thiserror::Error;
 
 use crate::{Consumer, HandlerError};
-use report::Failed;
+use report::MessageError;
 
 /// The commands below `SERVICE inbox`.
 #[derive(Debug, Parser)]
 pub enum Command {
-    /// List the messages that wait: parked until somebody decides, or held behind one that is missing
+    /// List the waiting messages: parked ones wait for an operator, held ones for a missing message
     Parked(parked::Parked),
-    /// Show everything about one of them
+    /// Show one waiting message with its headers and payload
     Show(show::Show),
-    /// Apply what is parked, and in order what waits behind it
+    /// Apply parked messages, and the messages held behind them, in order
     Redrive(redrive::Redrive),
-    /// Give a parked message up, and let its aggregate go on without it
+    /// Discard a parked message without effect, and apply the messages held behind it
     Discard(discard::Discard),
     /// Let the consumer read messages again, while no instance runs
     Rewind(rewind::Rewind),
 }
 
 impl Command {
-    /// Whether the command asks Kafka, and not the database alone.
+    /// Whether the command needs Kafka as well as the database.
     pub fn needs_kafka(&self) -> bool {
         match self {
             Self::Parked(_) | Self::Show(_) | Self::Redrive(_) | Self::Discard(_) => false,
@@ -48,15 +50,15 @@ impl Command {
 pub struct OperatorContext {
     /// The service's database.
     pub database: Database,
-    /// How topics are called here.
+    /// The names of topics and consumer groups.
     pub topics: Topics,
-    /// The service's own reactions: a redrive applies messages with them.
+    /// The service's consumer: a redrive runs its handlers.
     pub consumer: Consumer,
-    /// Where Kafka is, if the command needs it.
+    /// The brokers, for commands that need Kafka.
     pub brokers: Option<Brokers>,
 }
 
-/// The command could not do its work at all. Nothing was changed.
+/// The command failed and changed nothing.
 #[derive(Debug, Error)]
 pub enum OperatorError {
     /// The database did not answer, or refused.
@@ -65,8 +67,8 @@ pub enum OperatorError {
     /// Kafka did not answer, or refused.
     #[error(transparent)]
     Kafka(#[from] messaging::Error),
-    /// The command asks Kafka, and nobody said where it is.
-    #[error("the command asks Kafka: set kafka.brokers")]
+    /// The command needs Kafka, and the context has no brokers.
+    #[error("the command needs Kafka: set kafka.brokers")]
     NoBrokers,
 }
 
@@ -76,7 +78,7 @@ impl From<diesel::result::Error> for OperatorError {
     }
 }
 
-/// Does what the command says.
+/// Runs a command.
 pub async fn run(command: Command, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
     match command {
         Command::Parked(parked) => parked.run(context).await,
@@ -87,18 +89,20 @@ pub async fn run(command: Command, context: &OperatorContext) -> Result<CommandO
     }
 }
 
-/// How often a command stands back for a consumer that holds the same rows.
-const TRIES: usize = 5;
+/// How often a command tries a transaction that collides with a consumer's.
+const ATTEMPTS: usize = 5;
 
-/// Runs a transaction again if others were in its way.
-async fn patient<T>(mut work: impl AsyncFnMut() -> Result<T, Failed>) -> Result<T, Failed> {
-    let mut done = work().await;
-    for _ in 1..TRIES {
-        let Err(Failed { failure: HandlerError::Database(database::Error::Contention(_)), .. }) = &done
+/// Runs a transaction again as long as it ends in a deadlock or a lock timeout.
+async fn retry_on_contention<T>(
+    mut work: impl AsyncFnMut() -> Result<T, MessageError>,
+) -> Result<T, MessageError> {
+    let mut result = work().await;
+    for _ in 1..ATTEMPTS {
+        let Err(MessageError { error: HandlerError::Database(database::Error::Contention(_)), .. }) = &result
         else {
             break;
         };
-        done = work().await;
+        result = work().await;
     }
-    done
+    result
 }

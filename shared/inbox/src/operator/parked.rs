@@ -1,4 +1,4 @@
-//! `parked`: which messages wait, since when, why, and what waits behind them.
+//! `parked`: lists the waiting messages with their errors, and how many are held behind each.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,13 @@ use uuid::Uuid;
 
 use super::table::{shown, table};
 use super::{CommandOutput, OperatorContext, OperatorError};
-use crate::incoming::{Line, Origin, UNKNOWN};
-use crate::park::inbox_parked;
-use crate::stored::About;
+use crate::message::{AggregateRef, RecordOrigin, UNKNOWN_SEQUENCE};
+use crate::parking::{WaitingRow, inbox_parked};
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct Parked {
-    /// Only those of this aggregate
+    /// Only messages of this aggregate
     #[arg(long, value_name = "UUID")]
     aggregate: Option<Uuid>,
     /// Print JSON
@@ -28,12 +27,12 @@ pub struct Parked {
 
 #[derive(Serialize)]
 struct Report {
-    messages: Vec<Message>,
+    messages: Vec<ListedMessage>,
 }
 
-/// One message that waits, as machines read it.
+/// One waiting message.
 #[derive(Serialize)]
-pub(super) struct Message {
+pub(super) struct ListedMessage {
     #[serde(rename = "message_id")]
     pub(super) id: Uuid,
     state: &'static str,
@@ -47,32 +46,32 @@ pub(super) struct Message {
     offset: i64,
     error: Option<String>,
     since: String,
-    /// How many of its aggregate are held behind it.
+    /// How many messages of its aggregate are held behind it.
     held_behind: usize,
 }
 
-impl Message {
-    pub(super) fn of(about: About, held_behind: usize) -> Self {
-        let (Line { source, aggregate }, Origin { topic, partition, offset, .. }) =
-            (about.line(), about.origin());
+impl ListedMessage {
+    pub(super) fn of(row: WaitingRow, held_behind: usize) -> Self {
+        let AggregateRef { source, id: aggregate_id } = row.aggregate();
+        let RecordOrigin { topic, partition, offset, .. } = row.origin();
         Self {
-            id: about.message_id,
-            state: about.state(),
-            kind: about.kind(),
+            id: row.message_id,
+            state: row.state(),
+            kind: row.kind(),
             source,
-            aggregate_id: aggregate,
-            sequence: about.sequence,
+            aggregate_id,
+            sequence: row.sequence,
             topic,
             partition,
             offset,
-            error: about.error,
-            since: to_rfc3339(about.parked_at),
+            error: row.error,
+            since: to_rfc3339(row.parked_at),
             held_behind,
         }
     }
 
-    /// As people read it: name and value.
-    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+    /// Labels and values, for people.
+    pub(super) fn labelled(&self) -> Vec<(&'static str, String)> {
         let Self { topic, partition, offset, .. } = self;
         vec![
             ("message", self.id.to_string()),
@@ -80,7 +79,10 @@ impl Message {
             ("type", shown(self.kind.as_deref().unwrap_or("-"))),
             ("source", shown(&self.source)),
             ("aggregate", self.aggregate_id.to_string()),
-            ("number", if self.sequence == UNKNOWN { "?".to_owned() } else { self.sequence.to_string() }),
+            (
+                "number",
+                if self.sequence == UNKNOWN_SEQUENCE { "?".to_owned() } else { self.sequence.to_string() },
+            ),
             ("topic/partition/offset", format!("{topic}/{partition}/{offset}")),
             ("since", self.since.clone()),
             ("held behind", self.held_behind.to_string()),
@@ -94,34 +96,34 @@ impl Parked {
         let mut waiting = inbox_parked::table
             .filter(inbox_parked::consumer.eq(context.consumer.name()))
             .order((inbox_parked::source, inbox_parked::aggregate_id, inbox_parked::sequence))
-            .select(About::as_select())
+            .select(WaitingRow::as_select())
             .into_boxed();
         if let Some(aggregate) = self.aggregate {
             waiting = waiting.filter(inbox_parked::aggregate_id.eq(aggregate));
         }
-        let rows: Vec<About> = waiting.load(&mut context.database.connection().await?).await?;
+        let rows: Vec<WaitingRow> = waiting.load(&mut context.database.connection().await?).await?;
         let report = Report { messages: with_followers(rows) };
         Ok(CommandOutput::new(self.json, true, &report, |report| {
             if report.messages.is_empty() {
                 return "no message waits\n".to_owned();
             }
-            let facts: Vec<_> = report.messages.iter().map(Message::facts).collect();
-            let heading: Vec<&str> = facts.iter().take(1).flatten().map(|(name, _)| *name).collect();
-            let rows = facts.into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect());
+            let messages: Vec<_> = report.messages.iter().map(ListedMessage::labelled).collect();
+            let heading: Vec<&str> = messages.iter().take(1).flatten().map(|(name, _)| *name).collect();
+            let rows = messages.into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect());
             table(&heading, &rows.collect::<Vec<Vec<String>>>())
         }))
     }
 }
 
-/// Counts, for each message, those of its aggregate that are held behind it. The rows are in order.
-pub(super) fn with_followers(rows: Vec<About>) -> Vec<Message> {
-    let mut held: BTreeMap<Line, usize> = BTreeMap::new();
-    let mut messages: Vec<Message> = Vec::with_capacity(rows.len());
-    for about in rows.into_iter().rev() {
-        let behind = held.entry(about.line()).or_default();
+/// Counts the messages held behind each message. The rows are sorted by aggregate and sequence.
+pub(super) fn with_followers(rows: Vec<WaitingRow>) -> Vec<ListedMessage> {
+    let mut held: BTreeMap<AggregateRef, usize> = BTreeMap::new();
+    let mut messages: Vec<ListedMessage> = Vec::with_capacity(rows.len());
+    for row in rows.into_iter().rev() {
+        let behind = held.entry(row.aggregate()).or_default();
         let followers = *behind;
-        *behind += usize::from(!about.is_parked());
-        messages.push(Message::of(about, followers));
+        *behind += usize::from(!row.is_parked());
+        messages.push(ListedMessage::of(row, followers));
     }
     messages.reverse();
     messages

@@ -1,5 +1,7 @@
-//! `redrive`: applies what was parked, and everything that waits behind it, in order and in one transaction for each
-//! aggregate. So a message that asks for money never takes effect ahead of the one that calls it off.
+//! `redrive`: applies parked messages, and the messages held behind them, in order.
+//!
+//! Each aggregate is one transaction. So a message that asks for a charge never takes effect before the message that
+//! cancels it.
 
 use audit::{Fact, Operator};
 use clap::Args;
@@ -10,22 +12,21 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::history::History;
-use super::report::{Failed, Redriven, Report, Step};
-use super::{CommandOutput, OperatorContext, OperatorError, patient};
+use super::report::{MessageError, MessageSummary, RedriveReport, RedrivenAggregate};
+use super::{CommandOutput, OperatorContext, OperatorError, retry_on_contention};
 use crate::HandlerError;
-use crate::incoming::{Line, UNKNOWN};
-use crate::park::{PARKED, inbox_parked};
-use crate::sequence::Place;
-use crate::stored::About;
+use crate::message::{AggregateRef, UNKNOWN_SEQUENCE};
+use crate::parking::{PARKED, WaitingRow, inbox_parked};
+use crate::sequence::SequencePosition;
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct Redrive {
     #[command(flatten)]
-    which: Which,
+    selection: Selection,
     #[command(flatten)]
     operator: Operator,
-    /// Try it, print what would happen, and undo it
+    /// Try it, print the result, and undo it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -35,20 +36,20 @@ pub struct Redrive {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct Which {
-    /// The aggregate of this message
+struct Selection {
+    /// The aggregate of this parked message
     message_id: Option<Uuid>,
     /// This aggregate
     #[arg(long, value_name = "UUID")]
     aggregate: Option<Uuid>,
-    /// Every aggregate of which a message is parked
+    /// Every aggregate with a parked message
     #[arg(long)]
     all: bool,
 }
 
-impl Which {
-    /// The histories that are meant, in one order for everybody.
-    async fn lines(&self, context: &OperatorContext) -> Result<Vec<Line>, OperatorError> {
+impl Selection {
+    /// The selected aggregates, sorted.
+    async fn aggregates(&self, context: &OperatorContext) -> Result<Vec<AggregateRef>, OperatorError> {
         let mut parked = inbox_parked::table
             .filter(inbox_parked::consumer.eq(context.consumer.name()))
             .filter(inbox_parked::state.eq(PARKED))
@@ -62,45 +63,50 @@ impl Which {
         if let Some(aggregate) = self.aggregate {
             parked = parked.filter(inbox_parked::aggregate_id.eq(aggregate));
         }
-        let lines: Vec<(String, Uuid)> = parked.load(&mut context.database.connection().await?).await?;
-        Ok(lines.into_iter().map(|(source, aggregate)| Line { source, aggregate }).collect())
+        let found: Vec<(String, Uuid)> = parked.load(&mut context.database.connection().await?).await?;
+        Ok(found.into_iter().map(|(source, id)| AggregateRef { source, id }).collect())
     }
 }
 
 impl Redrive {
     pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
-        let mut report = Report { dry_run: self.dry_run, aggregates: Vec::new() };
-        for line in self.which.lines(context).await? {
-            let redriven = patient(async || self.aggregate(context, &line).await).await;
-            report.aggregates.push(redriven.unwrap_or_else(|failed| Redriven::failed(&line, failed)));
+        let mut report = RedriveReport { dry_run: self.dry_run, aggregates: Vec::new() };
+        for aggregate in self.selection.aggregates(context).await? {
+            let redriven = retry_on_contention(async || self.redrive(context, &aggregate).await).await;
+            let redriven = redriven.unwrap_or_else(|error| RedrivenAggregate::failed(&aggregate, error));
+            report.aggregates.push(redriven);
         }
-        Ok(CommandOutput::new(self.json, report.is_done(), &report, Report::text))
+        Ok(CommandOutput::new(self.json, report.is_done(), &report, RedriveReport::text))
     }
 
-    /// All of one aggregate that can be applied, or nothing.
-    async fn aggregate(&self, context: &OperatorContext, line: &Line) -> Result<Redriven, Failed> {
+    /// Applies every message of the aggregate that can be applied; after an error, none.
+    async fn redrive(
+        &self,
+        context: &OperatorContext,
+        aggregate: &AggregateRef,
+    ) -> Result<RedrivenAggregate, MessageError> {
         let mut tx = context.database.begin().await?;
-        let mut history = History::open(&mut tx, &context.consumer, line.clone()).await?;
+        let mut history = History::open(&mut tx, &context.consumer, aggregate.clone()).await?;
         let redriven = apply_all(&mut tx, &mut history).await?;
         if redriven.changed_nothing() {
             tx.rollback().await?;
             return Ok(redriven);
         }
-        let tenant = history.waiting.iter().find_map(|stored| stored.about.tenant());
+        let tenant = history.waiting.iter().find_map(|message| message.row.tenant());
         history.store(&mut tx).await?;
-        let subject = ("aggregate", line.aggregate);
-        let fact = Fact::by_operator(&self.operator, tenant.as_ref(), "inbox.redrive", subject.0, subject.1);
+        let fact =
+            Fact::by_operator(&self.operator, tenant.as_ref(), "inbox.redrive", "aggregate", aggregate.id);
         audit::record(
             &mut tx,
             fact.with(json!({
                 "consumer": context.consumer.name(),
-                "source": line.source,
+                "source": aggregate.source,
                 "applied": redriven.applied,
                 "superseded": redriven.superseded,
             })),
         );
         if self.dry_run {
-            // Written before it is undone: a constraint may still refuse it.
+            // Written before it is undone, because a constraint may refuse it.
             tx.flush().await?;
             tx.rollback().await?;
         } else {
@@ -110,51 +116,48 @@ impl Redrive {
     }
 }
 
-async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<Redriven, Failed> {
-    let mut redriven = Redriven::of(&history.line);
+async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<RedrivenAggregate, MessageError> {
+    let mut redriven = RedrivenAggregate::of(&history.aggregate);
     let mut prepared = Vec::new();
-    for stored in history.waiting.clone() {
-        let about = &stored.about;
-        let step = Step::of(&about.entry(), about.kind().as_deref());
-        if about.sequence == UNKNOWN {
-            redriven.leave(about, "nobody can read its place in its aggregate's history; discard it");
+    for message in history.waiting.clone() {
+        let row = &message.row;
+        let summary = MessageSummary::of(row);
+        if row.sequence == UNKNOWN_SEQUENCE {
+            redriven.leave(row, "its headers name no sequence; discard it");
             continue;
         }
-        match history.place(about) {
-            Place::Next => {
-                let failed = |failure| Failed { message: Some(step.clone()), failure };
-                prepared.push(history.prepare(&stored).map_err(failed)?);
-                history.count(about);
-                redriven.applied.push(step);
+        match history.position(row) {
+            SequencePosition::Next => {
+                prepared.push(history.prepare(&message).map_err(|error| summary.clone().with(error))?);
+                history.mark_applied(row);
+                redriven.applied.push(summary);
             }
-            Place::Duplicate => {
-                history.remove(about);
-                redriven.superseded.push(step);
+            SequencePosition::Duplicate => {
+                history.remove(row);
+                redriven.superseded.push(summary);
             }
-            Place::Later => redriven.leave(about, &missing(history)),
+            SequencePosition::Later => redriven.leave(row, &missing(history)),
         }
     }
     let locked = history.lock(tx, &mut prepared).await;
-    locked.map_err(|failure| Failed { message: redriven.applied.as_slice().first().cloned(), failure })?;
-    for (step, prepared) in redriven.applied.iter().zip(prepared) {
-        let failed = |failure| Failed { message: Some(step.clone()), failure };
-        history.run(tx, prepared).await.map_err(failed)?;
+    let first = redriven.applied.as_slice().first();
+    locked.map_err(|error| MessageError { message: first.cloned(), error })?;
+    for (summary, prepared) in redriven.applied.iter().zip(prepared) {
+        history.run(tx, prepared).await.map_err(|error| summary.clone().with(error))?;
     }
     Ok(redriven)
 }
 
-/// What keeps the messages behind a gap from being applied.
+/// Names the message that is missing before the waiting ones.
 pub(super) fn missing(history: &History<'_>) -> String {
-    format!("number {} of its aggregate has not come", history.next())
+    format!("number {} of its aggregate has not arrived", history.next())
 }
 
-impl Redriven {
-    /// Only what is parked waits for somebody to do something.
-    fn leave(&mut self, about: &About, why: &str) {
-        if about.is_parked() {
-            let failure = HandlerError::Refused(why.to_owned());
-            let message = Some(Step::of(&about.entry(), about.kind().as_deref()));
-            self.left.push(Failed { message, failure });
+impl RedrivenAggregate {
+    /// Reports a parked message that stays parked. A held message needs no report: it waits for the missing one.
+    fn leave(&mut self, row: &WaitingRow, reason: &str) {
+        if row.is_parked() {
+            self.left.push(MessageSummary::of(row).with(HandlerError::Refused(reason.to_owned())));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a redrive has done, aggregate by aggregate: for people and for machines.
+//! What a redrive has done, aggregate by aggregate, as JSON and as text.
 
 use std::fmt::Write;
 
@@ -8,84 +8,90 @@ use uuid::Uuid;
 
 use super::table::shown;
 use crate::HandlerError;
-use crate::incoming::{Entry, Line};
+use crate::message::AggregateRef;
+use crate::parking::WaitingRow;
 
-/// All that one command did.
+/// The report of one command.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct RedriveReport {
     pub(super) dry_run: bool,
-    pub(super) aggregates: Vec<Redriven>,
+    pub(super) aggregates: Vec<RedrivenAggregate>,
 }
 
-/// What became of one aggregate's waiting messages.
+/// What became of the waiting messages of one aggregate.
 #[derive(Serialize)]
-pub(super) struct Redriven {
+pub(super) struct RedrivenAggregate {
     source: String,
     aggregate_id: Uuid,
-    /// In the order of their effects.
-    pub(super) applied: Vec<Step>,
-    /// Removed without effect: another message has had their place.
-    pub(super) superseded: Vec<Step>,
-    /// Parked as before, and why.
-    pub(super) left: Vec<Failed>,
+    /// In the order in which they took effect.
+    pub(super) applied: Vec<MessageSummary>,
+    /// Removed without effect, because another message with the same sequence was applied.
+    pub(super) superseded: Vec<MessageSummary>,
+    /// Still parked, with the reason.
+    pub(super) left: Vec<MessageError>,
     /// Why nothing of this aggregate was changed.
-    failed: Option<Failed>,
+    failed: Option<MessageError>,
 }
 
-/// One message.
+/// One message, as reports name it.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Step {
-    pub(super) message_id: Uuid,
-    pub(super) sequence: i64,
+pub(super) struct MessageSummary {
+    message_id: Uuid,
+    sequence: i64,
     #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
+    kind: Option<String>,
 }
 
-/// A message, if it was one, and what was wrong.
+/// An error, and the message that caused it, if one did.
 #[derive(Debug)]
-pub(super) struct Failed {
-    pub(super) message: Option<Step>,
-    pub(super) failure: HandlerError,
+pub(super) struct MessageError {
+    pub(super) message: Option<MessageSummary>,
+    pub(super) error: HandlerError,
 }
 
-impl Serialize for Failed {
+impl Serialize for MessageError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_struct("Failed", 2)?;
+        let mut members = serializer.serialize_struct("MessageError", 2)?;
         members.serialize_field("message", &self.message)?;
-        members.serialize_field("error", &self.failure.to_string())?;
+        members.serialize_field("error", &self.error.to_string())?;
         members.end()
     }
 }
 
-impl<F: Into<HandlerError>> From<F> for Failed {
-    fn from(failure: F) -> Self {
-        Self { message: None, failure: failure.into() }
+impl<E: Into<HandlerError>> From<E> for MessageError {
+    fn from(error: E) -> Self {
+        Self { message: None, error: error.into() }
     }
 }
 
-impl Step {
-    pub(super) fn of(entry: &Entry, kind: Option<&str>) -> Self {
-        Self { message_id: entry.id, sequence: entry.sequence, kind: kind.map(str::to_owned) }
+impl MessageSummary {
+    pub(super) fn of(row: &WaitingRow) -> Self {
+        Self { message_id: row.message_id, sequence: row.sequence, kind: row.kind() }
+    }
+
+    pub(super) fn with(self, error: HandlerError) -> MessageError {
+        MessageError { message: Some(self), error }
     }
 
     pub(super) fn text(&self) -> String {
         let Self { message_id, sequence, kind } = self;
-        format!("{message_id}, number {sequence}, {}", shown(kind.as_deref().unwrap_or("of unknown type")))
+        let kind = shown(kind.as_deref().unwrap_or("of unknown type"));
+        format!("{message_id}, number {sequence}, {kind}")
     }
 }
 
-impl Failed {
+impl MessageError {
     pub(super) fn text(&self) -> String {
-        let error = shown(&self.failure.to_string());
+        let error = shown(&self.error.to_string());
         self.message.as_ref().map_or(error.clone(), |message| format!("{}: {error}", message.text()))
     }
 }
 
-impl Redriven {
-    pub(super) fn of(line: &Line) -> Self {
+impl RedrivenAggregate {
+    pub(super) fn of(aggregate: &AggregateRef) -> Self {
         Self {
-            source: line.source.clone(),
-            aggregate_id: line.aggregate,
+            source: aggregate.source.clone(),
+            aggregate_id: aggregate.id,
             applied: Vec::new(),
             superseded: Vec::new(),
             left: Vec::new(),
@@ -93,8 +99,8 @@ impl Redriven {
         }
     }
 
-    pub(super) fn failed(line: &Line, failed: Failed) -> Self {
-        Self { failed: Some(failed), ..Self::of(line) }
+    pub(super) fn failed(aggregate: &AggregateRef, error: MessageError) -> Self {
+        Self { failed: Some(error), ..Self::of(aggregate) }
     }
 
     pub(super) fn changed_nothing(&self) -> bool {
@@ -107,28 +113,29 @@ impl Redriven {
             let _ = writeln!(text, "  failed: {}", failed.text());
             let _ = writeln!(text, "  nothing of this aggregate was changed");
         }
-        let (applies, removes) =
+        let (applied, removed) =
             if dry_run { ("would apply", "would remove") } else { ("applied", "removed") };
-        for step in &self.applied {
-            let _ = writeln!(text, "  {applies}: {}", step.text());
+        for message in &self.applied {
+            let _ = writeln!(text, "  {applied}: {}", message.text());
         }
-        for step in &self.superseded {
-            let _ = writeln!(text, "  {removes}: {}: another message has had its place", step.text());
+        for message in &self.superseded {
+            let reason = "another message with this number was applied";
+            let _ = writeln!(text, "  {removed}: {}: {reason}", message.text());
         }
-        for failed in &self.left {
-            let _ = writeln!(text, "  still parked: {}", failed.text());
+        for left in &self.left {
+            let _ = writeln!(text, "  still parked: {}", left.text());
         }
     }
 }
 
-impl Report {
+impl RedriveReport {
     pub(super) fn is_done(&self) -> bool {
         self.aggregates.iter().all(|aggregate| aggregate.failed.is_none() && aggregate.left.is_empty())
     }
 
     pub(super) fn text(&self) -> String {
         if self.aggregates.is_empty() {
-            return "nothing is parked there: nothing to redrive\n".to_owned();
+            return "no such message is parked: nothing to redrive\n".to_owned();
         }
         let mut text = String::new();
         for aggregate in &self.aggregates {

@@ -1,5 +1,6 @@
-//! `rewind`: the consumer reads messages again that it has read. The inbox knows those that took effect, so nothing
-//! happens twice; what was missed happens.
+//! `rewind`: sets the committed offsets of the consumer group back, so that the consumer reads messages again.
+//!
+//! The inbox ignores messages that took effect before. Offsets are never set forward: that would skip messages.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +19,13 @@ use super::{CommandOutput, OperatorContext, OperatorError};
 #[derive(Debug, Args)]
 pub struct Rewind {
     #[command(flatten)]
-    to: To,
+    target: Target,
     /// Only this topic, with or without its prefix
     #[arg(long)]
     topic: Option<String>,
     #[command(flatten)]
     operator: Operator,
-    /// Print what would happen, and do nothing
+    /// Print the new offsets, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -34,11 +35,11 @@ pub struct Rewind {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct To {
-    /// Read from the first message that is there
+struct Target {
+    /// Read from the first message of each partition
     #[arg(long)]
     to_beginning: bool,
-    /// Read from the first message that was published at this moment (RFC 3339) or later
+    /// Read from the first message that was published at this time (RFC 3339) or later
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     since: Option<i64>,
 }
@@ -48,24 +49,24 @@ fn milliseconds(text: &str) -> Result<i64, &'static str> {
     Ok(time.timestamp_millis())
 }
 
-/// What became of the group's places.
+/// The result.
 #[derive(Serialize)]
 struct Report {
     dry_run: bool,
     group: String,
-    /// Whether the places were set.
+    /// Whether the offsets were set.
     rewound: bool,
-    /// Why not, if they should have been.
+    /// Why the offsets were not set.
     refused: Option<String>,
-    /// Who keeps the places.
+    /// The members that the group still has.
     members: Vec<String>,
-    /// Those that go back.
-    places: Vec<Place>,
+    /// The partitions whose offset is set back.
+    places: Vec<PartitionRewind>,
 }
 
-/// The place of one partition. It only ever goes back: forward would skip messages.
+/// The committed offset of one partition, before and after.
 #[derive(Serialize)]
-struct Place {
+struct PartitionRewind {
     topic: String,
     partition: i32,
     from: i64,
@@ -85,7 +86,7 @@ impl Rewind {
             group,
         };
         match self.topics(context) {
-            Ok(topics) => report.places = self.places(brokers, &report.group, topics).await?,
+            Ok(topics) => report.places = self.partitions(brokers, &report.group, topics).await?,
             Err(refused) => report.refused = Some(refused),
         }
         if report.refused.is_none() && !report.members.is_empty() {
@@ -105,13 +106,13 @@ impl Rewind {
     fn topics(&self, context: &OperatorContext) -> Result<Vec<String>, String> {
         let streams = context.consumer.streams().iter();
         let all: Vec<String> = streams.clone().map(|stream| context.topics.events(*stream)).collect();
-        let Some(wanted) = &self.topic else { return Ok(all) };
+        let Some(topic) = &self.topic else { return Ok(all) };
         let plain = streams.map(|stream| Stream::topic(*stream)).zip(&all);
-        let found = plain.filter(|(plain, full)| plain == wanted || *full == wanted);
+        let found = plain.filter(|(plain, full)| plain == topic || *full == topic);
         let found: Vec<String> = found.map(|(_, full)| full.clone()).collect();
         if found.is_empty() {
             return Err(format!(
-                "{} does not read {wanted}; it reads {}",
+                "{} does not read {topic}; it reads {}",
                 context.consumer.name(),
                 all.join(", ")
             ));
@@ -119,30 +120,32 @@ impl Rewind {
         Ok(found)
     }
 
-    async fn places(
+    /// Compares the committed offsets with the target.
+    async fn partitions(
         &self,
         brokers: &Brokers,
         group: &str,
         topics: Vec<String>,
-    ) -> Result<Vec<Place>, messaging::Error> {
-        let mut places = Vec::new();
+    ) -> Result<Vec<PartitionRewind>, messaging::Error> {
+        let mut partitions = Vec::new();
         for topic in topics {
             let committed = admin::committed_offsets(brokers, group, &topic).await?;
-            let targets: BTreeMap<i32, i64> = admin::offsets_since(brokers, &topic, self.to.since).await?;
+            let targets: BTreeMap<i32, i64> =
+                admin::offsets_since(brokers, &topic, self.target.since).await?;
             for (partition, to) in targets {
-                // Where nothing is committed, the group begins at the first message anyway.
+                // Without a committed offset, the group starts at the first message anyway.
                 if let Some(from) = committed.get(&partition).copied().flatten()
                     && to < from
                 {
-                    places.push(Place { topic: topic.clone(), partition, from, to });
+                    partitions.push(PartitionRewind { topic: topic.clone(), partition, from, to });
                 }
             }
         }
-        Ok(places)
+        Ok(partitions)
     }
 
-    /// The fact stands before the first place is set: a rewind that is killed half-way is known, and may be repeated. No
-    /// transaction is held while Kafka is asked.
+    /// Commits the fact before it sets the first offset, so that an interrupted rewind is known and can be repeated. No
+    /// transaction is open during the requests to Kafka.
     async fn rewind(
         &self,
         context: &OperatorContext,
@@ -153,8 +156,8 @@ impl Rewind {
         let fact = Fact::by_operator(&self.operator, None, "inbox.rewind", "consumer", &report.group);
         audit::record(&mut tx, fact.with(json!({ "places": report.places })));
         tx.commit().await?;
-        let places = report.places.iter().map(|place| ((place.topic.clone(), place.partition), place.to));
-        Ok(admin::set_group_offsets(brokers, &report.group, &places.collect()).await?)
+        let offsets = report.places.iter().map(|place| ((place.topic.clone(), place.partition), place.to));
+        Ok(admin::set_group_offsets(brokers, &report.group, &offsets.collect()).await?)
     }
 }
 
@@ -166,7 +169,7 @@ impl Report {
             return format!("not rewound: {refused}\n{}", members.collect::<String>());
         }
         if self.places.is_empty() {
-            return format!("the group {group} is there already: nothing to rewind\n");
+            return format!("no committed offset of the group {group} is later: nothing to rewind\n");
         }
         let rows: Vec<Vec<String>> = self
             .places

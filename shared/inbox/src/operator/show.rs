@@ -1,4 +1,4 @@
-//! `show`: everything that is known of one waiting message, its bytes included.
+//! `show`: prints one waiting message with its headers and payload.
 
 use std::fmt::Write;
 
@@ -8,18 +8,17 @@ use diesel_async::RunQueryDsl;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::parked::{Message, with_followers};
+use super::parked::{ListedMessage, with_followers};
 use super::table::{shown, table};
 use super::{CommandOutput, OperatorContext, OperatorError};
-use crate::bytes::{base64, sha256};
-use crate::park::inbox_parked;
+use crate::parking::text::{base64, sha256};
+use crate::parking::{WaitingMessage, WaitingRow, inbox_parked};
 use crate::sequence;
-use crate::stored::{About, Stored};
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// The message
+    /// The id of the waiting message
     message_id: Uuid,
     /// Print JSON
     #[arg(long)]
@@ -29,15 +28,15 @@ pub struct Show {
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
-    message: Message,
-    /// The number that its aggregate's next message has.
+    message: ListedMessage,
+    /// The sequence of the aggregate's next message.
     next_sequence: i64,
     headers: Vec<(String, String)>,
     payload_bytes: usize,
     payload_sha256: String,
-    /// If it is UTF-8.
+    /// The payload, if it is UTF-8.
     payload_text: Option<String>,
-    /// If it is not.
+    /// The payload, if it is not UTF-8.
     payload_base64: Option<String>,
 }
 
@@ -46,26 +45,26 @@ impl Show {
         let mut connection = context.database.connection().await?;
         let consumer = context.consumer.name();
         let row = inbox_parked::table.find((consumer, self.message_id));
-        let found = row.select(Stored::as_select()).first(&mut connection).await.optional()?;
-        let Some(Stored { about, payload }) = found else {
+        let found = row.select(WaitingMessage::as_select()).first(&mut connection).await.optional()?;
+        let Some(WaitingMessage { row: found, payload }) = found else {
             let text = format!("message {} does not wait\n", self.message_id);
             return Ok(CommandOutput { text, done: false });
         };
-        let line = about.line();
-        let history: Vec<About> = inbox_parked::table
+        let aggregate = found.aggregate();
+        let history: Vec<WaitingRow> = inbox_parked::table
             .filter(inbox_parked::consumer.eq(consumer))
-            .filter(inbox_parked::source.eq(&line.source))
-            .filter(inbox_parked::aggregate_id.eq(line.aggregate))
+            .filter(inbox_parked::source.eq(&aggregate.source))
+            .filter(inbox_parked::aggregate_id.eq(aggregate.id))
             .order((inbox_parked::sequence, inbox_parked::record_offset))
-            .select(About::as_select())
+            .select(WaitingRow::as_select())
             .load(&mut connection)
             .await?;
-        let last = sequence::last(&mut connection, consumer, &line).await?;
-        let headers = about.origin().headers;
+        let last = sequence::last(&mut connection, consumer, &aggregate).await?;
+        let headers = found.origin().headers;
         let mut messages = with_followers(history).into_iter();
         let message = messages.find(|message| message.id == self.message_id);
         let report = Report {
-            message: message.unwrap_or_else(|| Message::of(about, 0)),
+            message: message.unwrap_or_else(|| ListedMessage::of(found, 0)),
             next_sequence: last + 1,
             headers,
             payload_bytes: payload.len(),
@@ -79,7 +78,7 @@ impl Show {
 
 impl Report {
     fn text(&self) -> String {
-        let mut rows = self.message.facts();
+        let mut rows = self.message.labelled();
         rows.push(("next number", self.next_sequence.to_string()));
         rows.push(("payload", format!("{} bytes, SHA-256 {}", self.payload_bytes, self.payload_sha256)));
         let rows: Vec<Vec<String>> =

@@ -1,8 +1,8 @@
-//! Columns for people to read.
+//! Formats operators' output as aligned columns.
 
 use std::fmt::Write;
 
-/// Rows under a heading (none if it is empty), each column as wide as its widest cell.
+/// Aligns rows under a heading; an empty heading is left out. Each column is as wide as its widest cell.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let heading: Vec<String> = heading.iter().map(ToString::to_string).collect();
     let all = || std::iter::once(&heading).filter(|heading| !heading.is_empty()).chain(rows);
@@ -22,7 +22,7 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Text that came from outside: nothing in it moves the cursor of whoever reads it.
+/// Replaces control characters. Otherwise text from a message could control the operator's terminal.
 pub fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,8 +1,8 @@
 //! A consumer whose effects can be counted, and the inbox as an operator sees it.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
-mod letter;
 mod operator;
+mod record;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,14 +21,14 @@ use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
-pub(crate) use letter::{Letter, letter, post};
 pub(crate) use operator::{Operator, audited, facts};
+pub(crate) use record::{TestRecord, publish, record};
 
 /// The consumer of all these tests.
 pub(crate) const CONSUMER: &str = "inventory";
 
 diesel::table! {
-    /// One row for each time that a reaction took effect. Nothing keeps it from being written twice.
+    /// One row for each time that a handler took effect. Nothing keeps it from being written twice.
     effect (n) {
         n -> BigInt,
         instance -> Text,
@@ -66,7 +66,7 @@ pub(crate) async fn database() -> TestDatabase {
 }
 
 /// A pool whose transactions may be slow.
-pub(crate) fn patient(database: &TestDatabase) -> Database {
+pub(crate) fn slow_pool(database: &TestDatabase) -> Database {
     let settings = Settings {
         idle_in_transaction_timeout: Duration::from_mins(1),
         ..Settings::new(database.service_url(None))
@@ -83,16 +83,20 @@ pub(crate) fn settings() -> RunnerSettings {
     }
 }
 
-pub(crate) fn run(database: &Database, topics: &TestTopics, reactions: Consumer) -> Background {
-    let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), reactions, settings());
+pub(crate) fn run(database: &Database, topics: &TestTopics, consumer: Consumer) -> Background {
+    let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), consumer, settings());
     Background::run(|stop| async move { runner.run(stop).await.unwrap() })
 }
 
 /// Notes the effect of each confirmed order, and the newest of each item; nothing follows from a cancelled order.
-pub(crate) fn noting(instance: &'static str) -> Consumer {
+pub(crate) fn recording(instance: &'static str) -> Consumer {
     Consumer::of(CONSUMER)
-        .on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| note(tx, instance, m).await)
-        .newest(no_locks, async move |tx: &mut Tx, m: &Message<ItemChanged>| note(tx, instance, m).await)
+        .on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            record_effect(tx, instance, m).await
+        })
+        .newest(no_locks, async move |tx: &mut Tx, m: &Message<ItemChanged>| {
+            record_effect(tx, instance, m).await
+        })
         .ignoring::<OrderCancelled>()
 }
 
@@ -109,7 +113,7 @@ impl Fix {
     pub(crate) fn consumer(&self) -> Consumer {
         let fixed = Arc::clone(&self.0);
         Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-            note(tx, "one", m).await?;
+            record_effect(tx, "one", m).await?;
             if AtomicBool::load(&fixed, Ordering::SeqCst) {
                 return Ok(());
             }
@@ -119,7 +123,7 @@ impl Fix {
 }
 
 /// Lets a message take effect.
-pub(crate) async fn note<E: Event>(
+pub(crate) async fn record_effect<E: Event>(
     tx: &mut Tx,
     instance: &str,
     message: &Message<E>,

@@ -16,7 +16,7 @@ struct CommandLine {
     command: Command,
 }
 
-/// A service's command line, with these reactions.
+/// A service's command line, with these consumer.
 pub(crate) struct Operator {
     context: OperatorContext,
 }

@@ -15,7 +15,7 @@ use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Problem;
 use inbox::{Consumer, HandlerError, no_locks};
-use runtime::{Context, Fields, Job, NoCommand, Service};
+use runtime::{Context, Job, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -57,11 +57,11 @@ impl Service for Greeter {
     type Settings = Settings;
     type Command = NoCommand;
 
-    fn settings(fields: &mut Fields) -> Settings {
+    fn settings(reader: &mut SettingsReader) -> Settings {
         Settings {
-            pause: fields.milliseconds("greeter.pause_milliseconds", 0..=60_000),
-            shy: fields.switch("greeter.shy"),
-            tired: fields.switch("greeter.tired"),
+            pause: reader.milliseconds("greeter.pause_milliseconds", 0..=60_000),
+            shy: reader.switch("greeter.shy"),
+            tired: reader.switch("greeter.tired"),
         }
     }
 

@@ -1,7 +1,7 @@
-//! Configuration: defaults in commented files, overrides from the environment, and every fault in one list.
+//! The configuration: defaults from commented TOML files, overrides from the environment, all errors in one list.
 
-mod faults;
-mod fields;
+mod errors;
+mod reader;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -15,41 +15,40 @@ use secrecy::SecretString;
 
 use crate::Service;
 
-pub use faults::Faults;
-pub use fields::Fields;
+pub use errors::ConfigErrors;
+pub use reader::SettingsReader;
 pub(crate) use sections::{Auth, Http, Kafka, Log, LogFormat, Relay};
 
 /// The settings that every service has; a service's own file may override them.
 const DEFAULTS: &str = include_str!("defaults.toml");
 
-/// What a command needs. A setting that is missing is a fault only for who needs it; a wrong one always is.
+/// The settings that a command needs. A missing setting is an error only if the command needs it; a wrong one always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum Needs {
     Serve,
     Relay,
     Migrate,
-    /// An operators' command.
-    Operate {
-        /// The settings that it needs beside the database's.
-        beside: &'static [&'static str],
+    /// An operators' command: `database.url` and these settings.
+    Database {
+        and: &'static [&'static str],
     },
-    /// Asking a running instance.
-    Ask,
+    /// The client of a running instance.
+    Nothing,
 }
 
-impl Purpose {
-    fn needs(self, path: &str) -> bool {
+impl Needs {
+    fn includes(self, path: &str) -> bool {
         match self {
             Self::Serve => path != "database.migration_url",
             Self::Relay => ["database.url", "kafka.brokers"].contains(&path),
             Self::Migrate => path == "database.migration_url",
-            Self::Operate { beside } => path == "database.url" || beside.contains(&path),
-            Self::Ask => false,
+            Self::Database { and } => path == "database.url" || and.contains(&path),
+            Self::Nothing => false,
         }
     }
 }
 
-/// Everything that a process needs to know. What its purpose does not need may be a placeholder.
+/// All settings of a process. A setting that the command does not need may be a placeholder.
 pub(crate) struct Config<S: Service> {
     pub(crate) http: Http,
     pub(crate) edge: EdgeSettings,
@@ -65,36 +64,37 @@ pub(crate) struct Config<S: Service> {
 }
 
 impl<S: Service> Config<S> {
-    /// Reads the defaults and these variables, and lists everything that is wrong with them.
+    /// Reads the defaults and these environment variables. Returns all errors together.
     pub(crate) fn read(
-        purpose: Purpose,
+        needs: Needs,
         variables: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, Faults> {
-        let mut fields = Fields::new(S::NAME, &[DEFAULTS, S::DEFAULTS], variables);
+    ) -> Result<Self, ConfigErrors> {
+        let mut reader = SettingsReader::new(S::NAME, &[DEFAULTS, S::DEFAULTS], variables);
         let config = Self {
-            http: sections::http(&mut fields),
-            edge: sections::edge(&mut fields),
-            auth: sections::auth(&mut fields, purpose == Purpose::Serve),
-            database: sections::database(&mut fields),
-            migration_url: sections::migration_url(&mut fields),
-            kafka: sections::kafka(&mut fields),
-            inbox: sections::inbox(&mut fields),
-            relay: sections::relay(&mut fields),
-            log: sections::log(&mut fields),
-            drain: sections::drain(&mut fields),
-            service: S::settings(&mut fields),
+            http: sections::http(&mut reader),
+            edge: sections::edge(&mut reader),
+            auth: sections::auth(&mut reader, needs == Needs::Serve),
+            database: sections::database(&mut reader),
+            migration_url: sections::migration_url(&mut reader),
+            kafka: sections::kafka(&mut reader),
+            inbox: sections::inbox(&mut reader),
+            relay: sections::relay(&mut reader),
+            log: sections::log(&mut reader),
+            drain: sections::drain(&mut reader),
+            service: S::settings(&mut reader),
         };
-        fields.finish(|path| purpose.needs(path)).map(|()| config)
+        reader.finish(|path| needs.includes(path)).map(|()| config)
     }
 }
 
-/// The variables of this process. One that is not Unicode cannot be a setting of ours.
+/// The environment variables of this process. Bytes that are not Unicode become U+FFFD. Otherwise a broken setting would
+/// be ignored.
 pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
 }
 
-/// Every setting with its default and what it means.
+/// Every setting with its default and its meaning.
 pub(crate) fn defaults<S: Service>() -> String {
     format!("{DEFAULTS}\n{}", S::DEFAULTS)
 }

@@ -22,8 +22,8 @@ impl Service for Shop {
     type Settings = (Duration, SecretString);
     type Command = NoCommand;
 
-    fn settings(fields: &mut Fields) -> Self::Settings {
-        (fields.seconds("shop.closing_seconds", 1..=10), fields.secret("shop.till", "the key of the till"))
+    fn settings(reader: &mut SettingsReader) -> Self::Settings {
+        (reader.seconds("shop.closing_seconds", 1..=10), reader.secret("shop.till", "the key of the till"))
     }
 
     fn migrations() -> EmbeddedMigrations {
@@ -43,21 +43,21 @@ const COMPLETE: &[(&str, &str)] = &[
     ("IDEM_SHOP__TILL", "hunter2"),
 ];
 
-fn read(purpose: Purpose, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, Faults> {
+fn read(needs: Needs, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, ConfigErrors> {
     let variables = variables.concat();
-    Config::read(purpose, variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
+    Config::read(needs, variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
 }
 
-/// The variables that faults are told of, in order.
-fn faulty(purpose: Purpose, variables: &[&[(&str, &str)]]) -> Vec<String> {
-    let Err(faults) = read(purpose, variables) else { return Vec::new() };
-    let names = faults.faults.iter().map(|fault| fault.text.split(' ').next().unwrap_or_default().to_owned());
+/// The variables that errors are told of, in order.
+fn faulty(needs: Needs, variables: &[&[(&str, &str)]]) -> Vec<String> {
+    let Err(errors) = read(needs, variables) else { return Vec::new() };
+    let names = errors.errors.iter().map(|error| error.text.split(' ').next().unwrap_or_default().to_owned());
     names.collect()
 }
 
 #[test]
 fn the_defaults_alone_name_what_is_missing() {
-    let missing = faulty(Purpose::Serve, &[]);
+    let missing = faulty(Needs::Serve, &[]);
     let expected = ["IDEM_AUTH__JWKS", "IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS", "IDEM_SHOP__TILL"];
     assert_eq!(missing, expected);
 }
@@ -84,22 +84,22 @@ fn every_fault_is_in_one_list() {
         ("IDEM_LIMITS__REQUESTS_PER_SECOND", "-1"),
         ("IDEM_LIMITS__BURST", "0"),
     ];
-    let faults = read(Purpose::Serve, &[variables]).err().expect("a list of faults");
-    let text = faults.to_string();
+    let errors = read(Needs::Serve, &[variables]).err().expect("a list of errors");
+    let text = errors.to_string();
     for (variable, _) in variables {
         assert!(text.contains(&format!("- {variable} ")), "{variable} is not told of in {text}");
     }
     assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
-    assert!(text.starts_with("shop: 19 faults in the configuration"), "{text}");
+    assert!(text.starts_with("shop: 19 errors in the configuration"), "{text}");
     assert!(!text.contains("hunter2"), "a value is repeated, and it may be a secret: {text}");
 }
 
 #[test]
 fn a_variable_that_nothing_reads_is_a_fault() {
     for typo in ["IDEM_HTTP__PROT", "IDEM_HTPP__PORT", "IDEM_HTTP__PORT__X", "IDEM_HTTP__", "IDEM___PORT"] {
-        let faults =
-            read(Purpose::Ask, &[&[(typo, "1")]]).err().unwrap_or_else(|| panic!("{typo} was accepted"));
-        let text = faults.to_string();
+        let errors =
+            read(Needs::Nothing, &[&[(typo, "1")]]).err().unwrap_or_else(|| panic!("{typo} was accepted"));
+        let text = errors.to_string();
         assert!(text.contains(&format!("{typo} is not a setting of shop")), "{text}");
     }
 }
@@ -108,18 +108,18 @@ fn a_variable_that_nothing_reads_is_a_fault() {
 fn variables_of_scripts_are_none_of_ours() {
     let foreign: &[(&str, &str)] =
         &[("IDEM_PORT_BASE", "x"), ("IDEM_CRASH", "execute.after_commit:1"), ("PATH__X", "y")];
-    assert_eq!(faulty(Purpose::Ask, &[foreign]), Vec::<String>::new());
+    assert_eq!(faulty(Needs::Nothing, &[foreign]), Vec::<String>::new());
 }
 
 #[test]
 fn an_empty_variable_is_an_absent_one() {
-    let config = read(Purpose::Ask, &[&[("IDEM_HTTP__PORT", ""), ("IDEM_ADMIN__PORT", "")]]).ok().unwrap();
+    let config = read(Needs::Nothing, &[&[("IDEM_HTTP__PORT", ""), ("IDEM_ADMIN__PORT", "")]]).ok().unwrap();
     assert_eq!((config.http.address.port(), config.http.admin.port()), (8090, 9090));
 }
 
 #[test]
 fn the_environment_overrides_the_service_and_the_service_overrides_all_services() {
-    let config = read(Purpose::Relay, &[COMPLETE, &[("IDEM_SHOP__CLOSING_SECONDS", "4")]]).ok().unwrap();
+    let config = read(Needs::Relay, &[COMPLETE, &[("IDEM_SHOP__CLOSING_SECONDS", "4")]]).ok().unwrap();
     assert_eq!(config.service.0, Duration::from_secs(4));
     assert_eq!(config.log.filter.to_string(), "debug");
     assert_eq!(config.database.pool_size, 16);
@@ -129,17 +129,17 @@ fn the_environment_overrides_the_service_and_the_service_overrides_all_services(
 
 #[test]
 fn a_command_asks_only_for_what_it_needs() {
-    assert_eq!(faulty(Purpose::Ask, &[]), Vec::<String>::new());
-    assert_eq!(faulty(Purpose::Migrate, &[]), ["IDEM_DATABASE__MIGRATION_URL"]);
-    assert_eq!(faulty(Purpose::Relay, &[]), ["IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS"]);
-    assert_eq!(faulty(Purpose::Migrate, &[&[("IDEM_HTTP__PORT", "x")]]).first().unwrap(), "IDEM_HTTP__PORT");
+    assert_eq!(faulty(Needs::Nothing, &[]), Vec::<String>::new());
+    assert_eq!(faulty(Needs::Migrate, &[]), ["IDEM_DATABASE__MIGRATION_URL"]);
+    assert_eq!(faulty(Needs::Relay, &[]), ["IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS"]);
+    assert_eq!(faulty(Needs::Migrate, &[&[("IDEM_HTTP__PORT", "x")]]).first().unwrap(), "IDEM_HTTP__PORT");
 }
 
 #[test]
 fn text_that_looks_like_a_number_stays_text() {
-    let config = read(Purpose::Relay, &[COMPLETE, &[("IDEM_KAFKA__TOPIC_PREFIX", "007")]]).ok().unwrap();
+    let config = read(Needs::Relay, &[COMPLETE, &[("IDEM_KAFKA__TOPIC_PREFIX", "007")]]).ok().unwrap();
     assert_eq!(config.kafka.topics.prefixed("x"), "007x");
-    let config = read(Purpose::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL", "0123")]]).ok().unwrap();
+    let config = read(Needs::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL", "0123")]]).ok().unwrap();
     assert_eq!(config.service.1.expose_secret(), "0123");
 }
 
@@ -149,43 +149,40 @@ fn a_secret_may_stand_in_a_file() {
     std::fs::File::create(&path).unwrap().write_all(b"from the file\n").unwrap();
     let file = path.to_str().unwrap();
     let others = &COMPLETE[..2];
-    let config = read(Purpose::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]).ok().unwrap();
+    let config = read(Needs::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]).ok().unwrap();
     assert_eq!(config.service.1.expose_secret(), "from the file");
     assert_eq!(
-        faulty(Purpose::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL_FILE", file)]]),
+        faulty(Needs::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL_FILE", file)]]),
         ["IDEM_SHOP__TILL_FILE"]
     );
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(
-        faulty(Purpose::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]),
-        ["IDEM_SHOP__TILL_FILE"]
-    );
+    assert_eq!(faulty(Needs::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]), ["IDEM_SHOP__TILL_FILE"]);
 }
 
 #[test]
 fn ports_that_cannot_be_are_refused() {
-    assert_eq!(faulty(Purpose::Ask, &[&[("IDEM_HTTP__PORT", "65000")]]), ["IDEM_ADMIN__PORT"]);
-    assert_eq!(faulty(Purpose::Ask, &[&[("IDEM_ADMIN__PORT", "8090")]]), ["IDEM_ADMIN__PORT"]);
-    assert_eq!(faulty(Purpose::Ask, &[&[("IDEM_HTTP__PORT", "0")]]), Vec::<String>::new());
+    assert_eq!(faulty(Needs::Nothing, &[&[("IDEM_HTTP__PORT", "65000")]]), ["IDEM_ADMIN__PORT"]);
+    assert_eq!(faulty(Needs::Nothing, &[&[("IDEM_ADMIN__PORT", "8090")]]), ["IDEM_ADMIN__PORT"]);
+    assert_eq!(faulty(Needs::Nothing, &[&[("IDEM_HTTP__PORT", "0")]]), Vec::<String>::new());
 }
 
 #[test]
 fn a_default_that_nothing_reads_is_a_fault() {
-    let mut fields = Fields::new("shop", &["[http]\nport = 1\nprot = 2"], []);
-    fields.number::<u16>("http.port", 0..=9);
-    let faults = fields.finish(|_| true).unwrap_err();
-    assert!(faults.to_string().contains("http.prot stands in the defaults"), "{faults}");
+    let mut reader = SettingsReader::new("shop", &["[http]\nport = 1\nprot = 2"], []);
+    reader.number::<u16>("http.port", 0..=9);
+    let errors = reader.finish(|_| true).unwrap_err();
+    assert!(errors.to_string().contains("http.prot is in the defaults"), "{errors}");
 }
 
 #[test]
 fn a_placeholder_is_not_refused_on_top() {
-    let mut fields = Fields::new("shop", &["[shop]\nhours = \"many\""], []);
-    fields.number::<u16>("shop.hours", 1..=24);
-    fields.refuse("shop.hours", "in the morning");
-    fields.text("shop.name", "what it is called");
-    fields.refuse("shop.name", "short");
-    let Faults { faults, .. } = fields.finish(|_| true).unwrap_err();
-    let texts: Vec<_> = faults.into_iter().map(|fault| fault.text).collect();
+    let mut reader = SettingsReader::new("shop", &["[shop]\nhours = \"many\""], []);
+    reader.number::<u16>("shop.hours", 1..=24);
+    reader.refuse("shop.hours", "in the morning");
+    reader.text("shop.name", "what it is called");
+    reader.refuse("shop.name", "short");
+    let ConfigErrors { errors, .. } = reader.finish(|_| true).unwrap_err();
+    let texts: Vec<_> = errors.into_iter().map(|error| error.text).collect();
     let expected = [
         "IDEM_SHOP__HOURS must be a whole number from 1 to 24",
         "IDEM_SHOP__NAME is missing: what it is called",
@@ -203,14 +200,14 @@ fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
         (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
     ] {
         std::fs::write(&path, text).unwrap();
-        let faults = read(Purpose::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("a fault");
-        let told = faults.to_string();
+        let errors = read(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("a error");
+        let told = errors.to_string();
         let place =
             format!("IDEM_AUTH__JWKS must be the path or URL of a key set: the key set {file} is not usable");
         assert!(told.contains(&place) && told.contains(what), "{told}");
     }
     std::fs::write(&path, testkit::identity::jwks()).unwrap();
-    assert_eq!(faulty(Purpose::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]), Vec::<String>::new());
+    assert_eq!(faulty(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]), Vec::<String>::new());
     std::fs::remove_file(&path).unwrap();
 }
 
@@ -218,7 +215,7 @@ fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
 fn the_url_of_a_key_set_is_https_unless_it_is_this_machine_or_allowed() {
     let faulty = |url, allowed| {
         let auth = [("IDEM_AUTH__JWKS", url), ("IDEM_AUTH__JWKS_PLAIN_HTTP", allowed)];
-        faulty(Purpose::Serve, &[COMPLETE, &auth])
+        faulty(Needs::Serve, &[COMPLETE, &auth])
     };
     let fine: &[String] = &[];
     assert_eq!(faulty("https://id.example/jwks", ""), fine);
@@ -231,7 +228,7 @@ fn the_url_of_a_key_set_is_https_unless_it_is_this_machine_or_allowed() {
 #[test]
 fn no_requests_per_second_are_no_limit() {
     let limit = |number| {
-        let config = read(Purpose::Ask, &[&[("IDEM_LIMITS__REQUESTS_PER_SECOND", number)]]).ok().unwrap();
+        let config = read(Needs::Nothing, &[&[("IDEM_LIMITS__REQUESTS_PER_SECOND", number)]]).ok().unwrap();
         config.edge.rate_limit.map(|limit| (limit.per_second.get(), limit.burst.get()))
     };
     assert_eq!([limit(""), limit("7"), limit("0")], [Some((100, 200)), Some((7, 200)), None]);

@@ -91,7 +91,7 @@ async fn a_background_task_that_ends_ends_the_process() {
     let surroundings = Surroundings::new().await;
     let mut running = Running::start(surroundings.serve().env("IDEM_GREETER__TIRED", "true"));
     assert_eq!(running.exit_code().await, Some(1));
-    running.logged("stopping: the background task \"yawn\" ended although nobody told it to").await;
+    running.logged("stopping: the background task \"yawn\" ended before it was stopped").await;
     surroundings.clear().await;
 }
 

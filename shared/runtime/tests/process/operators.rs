@@ -120,7 +120,7 @@ async fn operators_commands_say_who_and_why_and_need_a_database_alone() {
     let mut unconfigured = greeter("inbox");
     let output = unconfigured.arg("parked").output().await.unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("greeter: 1 fault in the configuration"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("greeter: 1 error in the configuration"), "{}", stderr(&output));
 
     let mut away = greeter("inbox");
     away.arg("parked").env("IDEM_DATABASE__URL", "postgres://a:b@127.0.0.1:1/c");

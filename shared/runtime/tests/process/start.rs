@@ -12,7 +12,7 @@ async fn a_wrong_configuration_is_one_list_and_exit_code_2() {
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     for line in [
-        "greeter: 6 faults in the configuration; `greeter defaults` prints every setting",
+        "greeter: 6 errors in the configuration; `greeter defaults` prints every setting",
         "  - IDEM_HTTP__PORT must be a whole number from 0 to 65535",
         "  - IDEM_AUTH__JWKS is missing: the path or URL of the keys that tokens are checked with",
         "  - IDEM_DATABASE__URL is missing: the database, as the role that serves: postgres://role:password@host:port/database",

@@ -1,4 +1,4 @@
-//! Waiting for a server that is not there yet: for ever, with one clear line now and then.
+//! Waits for a server that is not reachable: without limit, with backoff, and with a log line every ten seconds.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Why an attempt did not succeed.
-pub(crate) enum Obstacle {
-    /// Waiting helps.
-    Passing(String),
-    /// Waiting does not help.
-    Lasting(String),
+/// Why an attempt failed.
+pub(crate) enum WaitError {
+    /// Another attempt may succeed.
+    Transient(String),
+    /// Every further attempt would fail, too.
+    Permanent(String),
 }
 
-/// Tries until it succeeds, or until it is clear that it never will. `what` completes "waiting for …".
-pub(crate) async fn until_done<T, Attempt>(
+/// Tries until an attempt succeeds or fails permanently. `what` completes the log line "waiting for …".
+pub(crate) async fn wait_for<T, Attempt>(
     what: &'static str,
     mut attempt: impl FnMut() -> Attempt,
 ) -> Result<T, String>
 where
-    Attempt: Future<Output = Result<T, Obstacle>>,
+    Attempt: Future<Output = Result<T, WaitError>>,
 {
     let start = Instant::now();
     let mut next_line = start;
@@ -35,8 +35,8 @@ where
                 }
                 return Ok(value);
             }
-            Err(Obstacle::Lasting(why)) => return Err(why),
-            Err(Obstacle::Passing(why)) => {
+            Err(WaitError::Permanent(why)) => return Err(why),
+            Err(WaitError::Transient(why)) => {
                 if Instant::now() >= next_line {
                     tracing::warn!(waited = ?start.elapsed(), "waiting for {what}: {why}");
                     next_line = Instant::now() + BETWEEN_LINES;
@@ -55,13 +55,13 @@ mod tests {
     #[tokio::test]
     async fn a_passing_obstacle_is_waited_out_and_a_lasting_one_is_not() {
         let mut attempts = 0;
-        let done = until_done("this test", || {
+        let done = wait_for("this test", || {
             attempts += 1;
             let now = attempts;
-            async move { if now < 3 { Err(Obstacle::Passing("not yet".to_owned())) } else { Ok(now) } }
+            async move { if now < 3 { Err(WaitError::Transient("not yet".to_owned())) } else { Ok(now) } }
         });
         assert_eq!(done.await, Ok(3));
-        let never = until_done("this test", async || Err::<(), _>(Obstacle::Lasting("never".to_owned())));
+        let never = wait_for("this test", async || Err::<(), _>(WaitError::Permanent("never".to_owned())));
         assert_eq!(never.await, Err("never".to_owned()));
     }
 }

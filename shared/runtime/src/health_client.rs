@@ -1,17 +1,18 @@
-//! `health`: asks the running instance, so that a container needs no HTTP client beside the program.
+//! The client of the command `health`: asks the running instance for its readiness, so that a container image needs no
+//! HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// For connecting, and for each read: an instance that takes longer is not well.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for connecting and for each read.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether the instance at this address is ready, and its own words.
+/// Returns whether the instance at this address is ready, and the body of its response.
 pub(crate) fn readiness(address: SocketAddr) -> io::Result<(bool, String)> {
-    let mut stream = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut stream = TcpStream::connect_timeout(&reachable(address), TIMEOUT)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
@@ -19,7 +20,7 @@ pub(crate) fn readiness(address: SocketAddr) -> io::Result<(bool, String)> {
     Ok((head.starts_with("HTTP/1.1 200 "), body.to_owned()))
 }
 
-/// Who listens on all interfaces is reached through the loopback one.
+/// Replaces "all interfaces" with the loopback address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,4 +1,4 @@
-//! Operators' commands that one service alone has, mounted beside those that all have.
+//! Operators' commands of one service, beside the commands that every service has.
 
 use std::error::Error;
 
@@ -6,19 +6,18 @@ use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 
 use crate::{CommandOutput, Context, Service};
 
-/// What stands below `SERVICE` on the command line and is the service's own. It runs in a process of its own, beside
-/// the instances that serve.
+/// The service's own commands. Each runs in a process of its own, beside the instances that serve.
 pub trait ServiceCommand<S: Service>: Subcommand {
-    /// The settings that it needs beside the database's, such as `processor.secret_key`.
+    /// The settings that the command needs beside `database.url`, such as `processor.secret_key`.
     fn needs(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Does what it says. The exit code is 0 if the answer is `done`, else 1; an error is printed and is 1, too.
+    /// Runs the command. The exit code is 0 if the output is `done`, else 1. An error is printed; its exit code is 1.
     fn run(self, context: &Context<S>) -> impl Future<Output = Result<CommandOutput, Box<dyn Error>>>;
 }
 
-/// Of a service that has no command of its own.
+/// For a service without commands of its own.
 #[derive(Debug, Clone, Copy)]
 pub enum NoCommand {}
 

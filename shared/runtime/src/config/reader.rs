@@ -1,6 +1,7 @@
-//! Reads settings one by one and collects what is wrong, instead of stopping at the first fault.
+//! Reads settings one by one and collects all errors.
 //!
-//! A faulty setting is read as a placeholder. Nobody sees it: a configuration with a fault is never handed out.
+//! A wrong or missing setting is read as a placeholder. A configuration with an error is never returned, so no caller
+//! sees a placeholder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -14,28 +15,28 @@ use figment::value::{Dict, Value};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
-use super::faults::{Fault, Faults};
+use super::errors::{ConfigError, ConfigErrors};
 
 /// The settings of one process, by path: `section.key` is the variable `IDEM_SECTION__KEY`.
-pub struct Fields {
+pub struct SettingsReader {
     service: &'static str,
     values: Figment,
-    /// What the environment sets: path and variable.
-    given: BTreeMap<String, String>,
-    asked: BTreeSet<String>,
-    faults: Vec<Fault>,
+    /// The settings from the environment: path and variable.
+    from_environment: BTreeMap<String, String>,
+    read: BTreeSet<String>,
+    errors: Vec<ConfigError>,
 }
 
-/// The fault has been noted.
-struct Noted;
+/// The error is in the list.
+struct Reported;
 
-/// Absent, or there and well-formed.
-type Found<T> = Result<Option<T>, Noted>;
+/// The value, or `None` if the setting is absent.
+type ReadResult<T> = Result<Option<T>, Reported>;
 
-impl Fields {
-    /// Later defaults override earlier ones, and the environment overrides them all. Values of the environment stay
-    /// text until a field asks for them, so that a password of digits is no number. An empty variable is an absent
-    /// one, as shells and compose files make them.
+impl SettingsReader {
+    /// Later defaults override earlier ones, and the environment overrides all. A value from the environment stays text
+    /// until it is read, so that a password of digits is not a number. An empty variable counts as absent, because shells
+    /// and compose files set empty variables.
     pub(super) fn new(
         service: &'static str,
         defaults: &[&str],
@@ -45,7 +46,7 @@ impl Fields {
         for text in defaults {
             values = values.merge(Toml::string(text));
         }
-        let mut given = BTreeMap::new();
+        let mut from_environment = BTreeMap::new();
         for (variable, value) in variables {
             let Some(path) = path_of(&variable) else { continue };
             if value.is_empty() {
@@ -54,9 +55,9 @@ impl Fields {
             if path.split('.').all(|part| !part.is_empty()) {
                 values = values.merge((path.as_str(), value));
             }
-            given.insert(path, variable);
+            from_environment.insert(path, variable);
         }
-        Self { service, values, given, asked: BTreeSet::new(), faults: Vec::new() }
+        Self { service, values, from_environment, read: BTreeSet::new(), errors: Vec::new() }
     }
 
     /// A whole number.
@@ -87,7 +88,7 @@ impl Fields {
         self.required(path, expected, found)
     }
 
-    /// Text that is not secret; `meaning` says what it is for, should it be missing.
+    /// Text that is not secret; `meaning` explains it in the error of a missing setting.
     pub fn text(&mut self, path: &str, meaning: &str) -> String {
         let found = self.find_text(path, "text");
         self.required(path, meaning, found)
@@ -107,7 +108,7 @@ impl Fields {
         self.required(path, &expected, found)
     }
 
-    /// Text of a form of its own; `expected` completes "must be …". The placeholder stands for a faulty value.
+    /// Text that `T` parses; `expected` completes "must be …". The placeholder replaces a wrong or missing value.
     pub fn parsed<T: FromStr>(&mut self, path: &str, expected: &str, placeholder: T) -> T {
         match self.find_text(path, expected) {
             Ok(Some(text)) => text.parse().unwrap_or_else(|_| {
@@ -118,12 +119,12 @@ impl Fields {
                 self.missing(path, expected);
                 placeholder
             }
-            Err(Noted) => placeholder,
+            Err(Reported) => placeholder,
         }
     }
 
-    /// A secret; `meaning` says what it is for, should it be missing. `IDEM_SECTION__KEY_FILE` may name a file that
-    /// holds it instead.
+    /// A secret; `meaning` explains it in the error of a missing setting. `IDEM_SECTION__KEY_FILE` may name a file that
+    /// contains it.
     pub fn secret(&mut self, path: &str, meaning: &str) -> SecretString {
         let found = self.find_secret(path);
         self.required(path, meaning, found)
@@ -134,95 +135,95 @@ impl Fields {
         self.find_secret(path).unwrap_or_default()
     }
 
-    /// Notes that a value breaks a rule that its type does not tell; `expected` completes "must be …". Placeholders
-    /// break rules, too: a setting that is missing or faulty already is told of once.
+    /// Reports a value that breaks a further rule; `expected` completes "must be …". Does nothing if the setting already
+    /// has an error, because its placeholder may break the rule, too.
     pub fn refuse(&mut self, path: &str, expected: &str) {
-        if !self.faults.iter().any(|fault| fault.path == path) {
-            let Noted = self.wrong(path, expected);
+        if !self.errors.iter().any(|error| error.path == path) {
+            let Reported = self.wrong(path, expected);
         }
     }
 
-    /// Notes that a setting is needed and not there.
+    /// Reports a missing setting.
     pub(super) fn missing(&mut self, path: &str, meaning: &str) {
         let text = format!("{} is missing: {meaning}", variable_of(path));
-        self.faults.push(Fault { path: path.to_owned(), missing: true, text });
+        self.errors.push(ConfigError { path: path.to_owned(), missing: true, text });
     }
 
-    /// Everything that is wrong. Missing settings count if they are `needed`.
-    pub(super) fn finish(mut self, needed: impl Fn(&str) -> bool) -> Result<(), Faults> {
-        self.note_unknown();
-        self.faults.retain(|fault| !fault.missing || needed(&fault.path));
-        if self.faults.is_empty() {
+    /// Returns all errors. A missing setting counts only if it is `needed`.
+    pub(super) fn finish(mut self, needed: impl Fn(&str) -> bool) -> Result<(), ConfigErrors> {
+        self.report_unread();
+        self.errors.retain(|error| !error.missing || needed(&error.path));
+        if self.errors.is_empty() {
             return Ok(());
         }
-        Err(Faults { service: self.service, faults: self.faults })
+        Err(ConfigErrors { service: self.service, errors: self.errors })
     }
 
-    /// Whatever nobody has asked for is a mistake: of who set the variable, or of who wrote the defaults.
-    fn note_unknown(&mut self) {
-        let mut unknown = Vec::new();
+    /// Reports settings that nothing has read: a typing mistake in the environment, or a stale default.
+    fn report_unread(&mut self) {
+        let mut unread = Vec::new();
         match self.values.extract::<Dict>() {
-            Ok(all) => leaves("", &all, &mut unknown),
+            Ok(all) => leaves("", &all, &mut unread),
             Err(error) => {
                 let text = format!("the defaults of {} are not TOML: {error}", self.service);
-                self.faults.push(Fault { path: String::new(), missing: false, text });
+                self.errors.push(ConfigError { path: String::new(), missing: false, text });
             }
         }
-        unknown.extend(self.given.keys().cloned());
-        unknown.sort();
-        unknown.dedup();
-        for path in unknown.into_iter().filter(|path| !self.asked.contains(path)) {
-            let text = match self.given.get(&path) {
+        unread.extend(self.from_environment.keys().cloned());
+        unread.sort();
+        unread.dedup();
+        for path in unread.into_iter().filter(|path| !self.read.contains(path)) {
+            let text = match self.from_environment.get(&path) {
                 Some(variable) => {
                     format!("{variable} is not a setting of {}; correct or unset it", self.service)
                 }
-                None => format!("{path} stands in the defaults of {}, but nothing reads it", self.service),
+                None => format!("{path} is in the defaults of {}, but nothing reads it", self.service),
             };
-            self.faults.push(Fault { path, missing: false, text });
+            self.errors.push(ConfigError { path, missing: false, text });
         }
     }
 
-    fn required<T: Default>(&mut self, path: &str, meaning: &str, found: Found<T>) -> T {
+    fn required<T: Default>(&mut self, path: &str, meaning: &str, found: ReadResult<T>) -> T {
         match found {
             Ok(Some(value)) => value,
             Ok(None) => {
                 self.missing(path, meaning);
                 T::default()
             }
-            Err(Noted) => T::default(),
+            Err(Reported) => T::default(),
         }
     }
 
-    fn find<T: DeserializeOwned>(&mut self, path: &str, expected: &str) -> Found<T> {
-        self.asked.insert(path.to_owned());
+    fn find<T: DeserializeOwned>(&mut self, path: &str, expected: &str) -> ReadResult<T> {
+        self.read.insert(path.to_owned());
         if !self.values.contains(path) {
             return Ok(None);
         }
         self.values.extract_inner_lossy(path).map(Some).map_err(|_| self.wrong(path, expected))
     }
 
-    /// A number in the defaults is text, too: `mismatch_status = 409`.
-    fn find_text(&mut self, path: &str, expected: &str) -> Found<String> {
+    /// A number in the defaults counts as text, too: `mismatch_status = 409`.
+    fn find_text(&mut self, path: &str, expected: &str) -> ReadResult<String> {
         let Some(value) = self.find::<Value>(path, expected)? else { return Ok(None) };
         let number = value.to_i128().map(|number| number.to_string());
         value.into_string().or(number).map(Some).ok_or_else(|| self.wrong(path, expected))
     }
 
-    fn find_number<T: TryFrom<u64>>(&mut self, path: &str, range: &RangeInclusive<u64>) -> Found<T> {
+    fn find_number<T: TryFrom<u64>>(&mut self, path: &str, range: &RangeInclusive<u64>) -> ReadResult<T> {
         let expected = expected_number(range);
         let Some(number) = self.find::<u64>(path, &expected)? else { return Ok(None) };
         let number = T::try_from(number).ok().filter(|_| range.contains(&number));
         number.map(Some).ok_or_else(|| self.wrong(path, &expected))
     }
 
-    fn find_secret(&mut self, path: &str) -> Found<SecretString> {
+    fn find_secret(&mut self, path: &str) -> ReadResult<SecretString> {
         let file = format!("{path}_file");
         match (self.find_text(path, "text")?, self.find::<PathBuf>(&file, "the path of a file")?) {
             (Some(_), Some(_)) => {
                 Err(self.wrong(&file, &format!("unset where {} is set", variable_of(path))))
             }
             (None, Some(name)) => match std::fs::read_to_string(&name) {
-                // Editors and `echo` end a file with a newline, which is no part of the secret.
+                // Editors and `echo` end a file with a newline, which is not part of the secret.
                 Ok(text) => Ok(Some(text.trim_end_matches(['\r', '\n']).into())),
                 Err(error) => {
                     Err(self.wrong(&file, &format!("a file that can be read; {}: {error}", name.display())))
@@ -232,10 +233,10 @@ impl Fields {
         }
     }
 
-    fn wrong(&mut self, path: &str, expected: &str) -> Noted {
+    fn wrong(&mut self, path: &str, expected: &str) -> Reported {
         let text = format!("{} must be {expected}", variable_of(path));
-        self.faults.push(Fault { path: path.to_owned(), missing: false, text });
-        Noted
+        self.errors.push(ConfigError { path: path.to_owned(), missing: false, text });
+        Reported
     }
 }
 
@@ -243,7 +244,7 @@ fn expected_number(range: &RangeInclusive<u64>) -> String {
     format!("a whole number from {} to {}", range.start(), range.end())
 }
 
-/// `IDEM_HTTP__PORT` is `http.port`. Names without `__` belong to scripts and tests.
+/// `IDEM_HTTP__PORT` is `http.port`. A name without `__` is not a setting; scripts and tests use such names.
 fn path_of(variable: &str) -> Option<String> {
     let (section, key) = variable.strip_prefix("IDEM_")?.split_once("__")?;
     Some(format!("{section}.{}", key.replace("__", ".")).to_ascii_lowercase())

@@ -6,7 +6,7 @@ use testkit::TestTopics;
 
 /// A message before it is sent: change what you like.
 #[derive(Clone)]
-pub(crate) struct Letter {
+pub(crate) struct TestRecord {
     pub(crate) topic: String,
     pub(crate) key: String,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
@@ -14,7 +14,7 @@ pub(crate) struct Letter {
 }
 
 /// An event at its place in the aggregate's history, with an id of its own.
-pub(crate) fn letter<E: Event>(topics: &TestTopics, sequence: i64, event: &E) -> Letter {
+pub(crate) fn record<E: Event>(topics: &TestTopics, sequence: i64, event: &E) -> TestRecord {
     let envelope = Envelope {
         id: EventId::generate(),
         kind: E::TYPE.to_owned(),
@@ -27,7 +27,7 @@ pub(crate) fn letter<E: Event>(topics: &TestTopics, sequence: i64, event: &E) ->
     };
     let headers =
         envelope.to_headers().into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes()));
-    Letter {
+    TestRecord {
         topic: topics.events(E::STREAM),
         key: event.key().to_string(),
         headers: headers.collect(),
@@ -35,7 +35,7 @@ pub(crate) fn letter<E: Event>(topics: &TestTopics, sequence: i64, event: &E) ->
     }
 }
 
-impl Letter {
+impl TestRecord {
     /// With this header instead of the one it has.
     pub(crate) fn with(mut self, name: &str, value: &[u8]) -> Self {
         self = self.without(name);
@@ -59,16 +59,16 @@ impl Letter {
 }
 
 /// Sends them in this order; returns the partition of each once all are acknowledged.
-pub(crate) async fn post(topics: &TestTopics, letters: &[Letter]) -> Vec<i32> {
+pub(crate) async fn publish(topics: &TestTopics, records: &[TestRecord]) -> Vec<i32> {
     let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
-    for (token, letter) in (0..).zip(letters) {
+    for (token, record) in (0..).zip(records) {
         let headers: Vec<(&str, &[u8])> =
-            letter.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
-        let (key, payload) = (letter.key.as_bytes(), letter.payload.as_slice());
-        publisher.publish(Record { topic: &letter.topic, key, payload, headers: &headers }, token).unwrap();
+            record.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
+        let (key, payload) = (record.key.as_bytes(), record.payload.as_slice());
+        publisher.publish(Record { topic: &record.topic, key, payload, headers: &headers }, token).unwrap();
     }
-    let mut partitions = vec![0; letters.len()];
-    for _ in letters {
+    let mut partitions = vec![0; records.len()];
+    for _ in records {
         let ack = acks.next().await.unwrap();
         partitions[usize::try_from(ack.token).unwrap()] = ack.result.unwrap().partition;
     }

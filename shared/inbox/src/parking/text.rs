@@ -1,4 +1,4 @@
-//! Bytes as text, for copies and for people.
+//! Encodes bytes as text, for dead letters and operators.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// SHA-256 in hexadecimal.
+/// The SHA-256 hash in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -18,7 +18,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     })
 }
 
-/// At most so many bytes of it, and then how many there were.
+/// Cuts text after at most `limit` bytes and appends its full length.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

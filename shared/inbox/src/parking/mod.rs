@@ -1,5 +1,12 @@
-//! The rows of messages that wait: held until the missing one of their aggregate arrives, or parked until an operator
-//! decides.
+//! Stores the messages that wait in `inbox_parked`: **held** until the missing message of their aggregate arrives, or
+//! **parked** with an error until an operator decides.
+//!
+//! Parking appends a copy to the outbox, for the dead-letter topic.
+
+mod dead_letter;
+pub(crate) mod held;
+mod row;
+pub(crate) mod text;
 
 use database::Tx;
 use database::functions::clock_timestamp;
@@ -8,9 +15,9 @@ use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::incoming::{Entry, Incoming, Origin, storable};
-use crate::stored::Stored;
-use crate::{HandlerError, dead_letter};
+use crate::HandlerError;
+use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, storable};
+pub(crate) use row::{WaitingMessage, WaitingRow};
 
 diesel::table! {
     inbox_parked (consumer, message_id) {
@@ -51,14 +58,14 @@ struct NewRow<'a> {
 }
 
 impl<'a> NewRow<'a> {
-    fn of(consumer: &'a str, entry: &'a Entry, origin: &'a Origin, payload: &'a [u8]) -> Self {
+    fn held(consumer: &'a str, entry: &'a InboxEntry, origin: &'a RecordOrigin, payload: &'a [u8]) -> Self {
         let headers =
             origin.headers.iter().map(|(name, value)| Value::from_iter([name.as_str(), value.as_str()]));
         Self {
             consumer,
             message_id: entry.id,
-            source: &entry.line.source,
-            aggregate_id: entry.line.aggregate,
+            source: &entry.aggregate.source,
+            aggregate_id: entry.aggregate.id,
             sequence: entry.sequence,
             state: HELD,
             topic: &origin.topic,
@@ -71,56 +78,59 @@ impl<'a> NewRow<'a> {
     }
 }
 
-/// Keeps a message that came too early.
-pub(crate) async fn hold(tx: &mut Tx, consumer: &str, incoming: &Incoming) -> database::Result<()> {
-    let entry = incoming.entry();
-    let row = NewRow::of(consumer, &entry, &incoming.origin, &incoming.payload);
+/// Stores a message that arrived before its turn.
+pub(crate) async fn hold(tx: &mut Tx, consumer: &str, message: &IncomingMessage) -> database::Result<()> {
+    let entry = message.entry();
+    let row = NewRow::held(consumer, &entry, &message.origin, &message.payload);
     diesel::insert_into(inbox_parked::table).values(row).execute(tx).await?;
     Ok(())
 }
 
-/// Puts a message aside, with the error that nobody could get past, and tells of it.
+/// Stores a received message that cannot be applied, with its error.
 pub(crate) async fn park(
     tx: &mut Tx,
     consumer: &'static str,
-    entry: &Entry,
-    origin: &Origin,
+    entry: &InboxEntry,
+    origin: &RecordOrigin,
     payload: &[u8],
-    failure: &HandlerError,
+    error: &HandlerError,
 ) -> database::Result<()> {
-    let error = storable(&failure.to_string());
-    let row =
-        NewRow { state: PARKED, error: Some(error.clone()), ..NewRow::of(consumer, entry, origin, payload) };
+    let error = storable(&error.to_string());
+    let row = NewRow {
+        state: PARKED,
+        error: Some(error.clone()),
+        ..NewRow::held(consumer, entry, origin, payload)
+    };
     diesel::insert_into(inbox_parked::table).values(row).execute(tx).await?;
-    dead_letter::tell(tx, consumer, entry, origin, payload, &error);
+    dead_letter::append(tx, consumer, entry, origin, payload, &error);
     Ok(())
 }
 
-/// The same for a message that is here already, held. `false` if it is not, or no longer.
+/// Parks a held message that cannot be applied. Returns `false` if it is no longer held.
 pub(crate) async fn park_held(
     tx: &mut Tx,
     consumer: &'static str,
-    held: &Entry,
-    failure: &HandlerError,
+    held: &InboxEntry,
+    error: &HandlerError,
 ) -> database::Result<bool> {
     let row = inbox_parked::table.find((consumer, held.id)).filter(inbox_parked::state.eq(HELD));
-    let error = storable(&failure.to_string());
-    let parked: Option<Stored> = diesel::update(row)
+    let error = storable(&error.to_string());
+    let parked: Option<WaitingMessage> = diesel::update(row)
         .set((
             inbox_parked::state.eq(PARKED),
             inbox_parked::error.eq(&error),
             inbox_parked::parked_at.eq(clock_timestamp()),
         ))
-        .returning(Stored::as_returning())
+        .returning(WaitingMessage::as_returning())
         .get_result(tx)
         .await
         .optional()?;
-    let Some(Stored { about, payload }) = parked else { return Ok(false) };
-    dead_letter::tell(tx, consumer, held, &about.origin(), &payload, &error);
+    let Some(WaitingMessage { row, payload }) = parked else { return Ok(false) };
+    dead_letter::append(tx, consumer, held, &row.origin(), &payload, &error);
     Ok(true)
 }
 
-/// Removes messages that wait no longer.
+/// Deletes messages that no longer wait.
 pub(crate) async fn remove(tx: &mut Tx, consumer: &str, ids: &[Uuid]) -> database::Result<()> {
     let rows = inbox_parked::table
         .filter(inbox_parked::consumer.eq(consumer))

@@ -1,0 +1,53 @@
+//! Records the id of every message that a consumer has received, so that a repeated delivery has no effect.
+
+use std::collections::HashSet;
+
+use database::{Rows, Tx};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::message::InboxEntry;
+use crate::statement::WithRows;
+
+diesel::table! {
+    inbox_message (consumer, message_id) {
+        consumer -> Text,
+        message_id -> Uuid,
+    }
+}
+
+/// Inserts the messages and returns the ids that were not there yet.
+pub(crate) async fn insert_new(
+    tx: &mut Tx,
+    consumer: &str,
+    entries: &[InboxEntry],
+) -> database::Result<HashSet<Uuid>> {
+    if cfg!(feature = "mutant-no-inbox") {
+        return Ok(entries.iter().map(|entry| entry.id).collect()); // every message counts as new
+    }
+    // Sorted, because two batches with the same messages must wait for each other instead of deadlocking.
+    let mut entries: Vec<&InboxEntry> = entries.iter().collect();
+    entries.sort_by_key(|entry| entry.id);
+    let rows = Rows::default()
+        .column::<Text, _>("consumer", entries.iter().map(|_| consumer.to_owned()))
+        .column::<SqlUuid, _>("message_id", entries.iter().map(|entry| entry.id))
+        .column::<Text, _>("source", entries.iter().map(|entry| entry.aggregate.source.clone()))
+        .column::<SqlUuid, _>("aggregate_id", entries.iter().map(|entry| entry.aggregate.id))
+        .column::<BigInt, _>("sequence", entries.iter().map(|entry| entry.sequence));
+    let insert = WithRows::<SqlUuid>::new(
+        "INSERT INTO inbox_message (consumer, message_id, source, aggregate_id, sequence) SELECT given.* FROM ",
+        rows,
+        " ON CONFLICT DO NOTHING RETURNING message_id",
+    );
+    let new: Vec<Uuid> = insert.get_results(tx).await?;
+    Ok(new.into_iter().collect())
+}
+
+/// Replaces the entry of a message whose sequence was unknown until an operator named it.
+pub(crate) async fn replace(tx: &mut Tx, consumer: &str, entry: &InboxEntry) -> database::Result<()> {
+    diesel::delete(inbox_message::table.find((consumer, entry.id))).execute(tx).await?;
+    insert_new(tx, consumer, std::slice::from_ref(entry)).await?;
+    Ok(())
+}

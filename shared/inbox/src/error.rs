@@ -1,0 +1,78 @@
+//! Why a message was not applied, and whether another attempt can help.
+
+use std::panic::AssertUnwindSafe;
+
+use contracts::EnvelopeError;
+use database::ErrorClass;
+use futures_util::FutureExt;
+use thiserror::Error;
+
+use crate::message::InboxEntry;
+
+/// A handler failed. Everything that it did is rolled back.
+#[derive(Debug, Error)]
+pub enum HandlerError {
+    /// The database failed, or a constraint refused a row.
+    #[error(transparent)]
+    Database(#[from] database::Error),
+    /// The message cannot be decoded.
+    #[error("the message cannot be read: {0}")]
+    Unreadable(String),
+    /// The consumer neither handles nor ignores this type.
+    #[error("no handler for messages of type {0}")]
+    UnknownType(String),
+    /// The handler says that the message makes no sense here.
+    #[error("{0}")]
+    Refused(String),
+    /// The handler panicked.
+    #[error("the handler panicked")]
+    Panicked,
+}
+
+impl HandlerError {
+    /// Whether waiting may help. Such an error costs none of the message's attempts.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Database(error) => error.class() != ErrorClass::Permanent,
+            Self::Unreadable(_) | Self::UnknownType(_) | Self::Refused(_) | Self::Panicked => false,
+        }
+    }
+
+    /// Whether every further attempt must fail in the same way.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Self::Unreadable(_) | Self::UnknownType(_))
+    }
+}
+
+impl From<diesel::result::Error> for HandlerError {
+    fn from(error: diesel::result::Error) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+impl From<EnvelopeError> for HandlerError {
+    fn from(error: EnvelopeError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+/// A batch was rolled back because of one message.
+#[derive(Debug)]
+pub(crate) struct BatchError {
+    pub(crate) error: HandlerError,
+    /// The message, if it had been held before; `None` if it is one that was just received.
+    pub(crate) held: Option<InboxEntry>,
+}
+
+impl<E: Into<HandlerError>> From<E> for BatchError {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), held: None }
+    }
+}
+
+/// Turns a panic into an error of the message. Otherwise one message could end the consumer.
+pub(crate) async fn catch_panic(
+    work: impl Future<Output = Result<(), HandlerError>>,
+) -> Result<(), HandlerError> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or(Err(HandlerError::Panicked))
+}

@@ -1,0 +1,99 @@
+//! The held messages that one transaction reads, adds and releases.
+
+use std::collections::BTreeMap;
+
+use database::{Rows, Tx};
+use diesel::sql_types::{BigInt, Binary, Integer, Jsonb, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::row::headers_from;
+use crate::HandlerError;
+use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
+use crate::statement::WithRows;
+
+/// Held messages by aggregate and sequence.
+pub(crate) struct HeldMessages {
+    messages: BTreeMap<(AggregateRef, i64), Held>,
+    /// The stored messages that were released.
+    released: Vec<Uuid>,
+}
+
+struct Held {
+    message: IncomingMessage,
+    is_stored: bool,
+}
+
+impl HeldMessages {
+    /// Reads the held messages that follow these messages without a gap. Usually there are none, and it costs one round
+    /// trip. Call it while the sequences of the aggregates are locked.
+    pub(crate) async fn following(
+        tx: &mut Tx,
+        consumer: &str,
+        batch: &[IncomingMessage],
+    ) -> Result<Self, HandlerError> {
+        let mut held = Self { messages: BTreeMap::new(), released: Vec::new() };
+        let mut entries: Vec<InboxEntry> = batch.iter().map(IncomingMessage::entry).collect();
+        while !entries.is_empty() {
+            let stored: Vec<Stored> = followers(consumer, &entries).get_results(tx).await?;
+            entries.clear();
+            for stored in stored {
+                let message = decode(stored)?;
+                let entry = message.entry();
+                let key = (entry.aggregate.clone(), entry.sequence);
+                held.messages.insert(key, Held { message, is_stored: true });
+                entries.push(entry);
+            }
+        }
+        Ok(held)
+    }
+
+    /// Adds a message that arrived before its turn. Of two messages with the same sequence the first one counts.
+    pub(crate) fn add(&mut self, message: IncomingMessage) {
+        let InboxEntry { aggregate, sequence, .. } = message.entry();
+        self.messages.entry((aggregate, sequence)).or_insert(Held { message, is_stored: false });
+    }
+
+    /// Releases the message with this sequence, if it is held.
+    pub(crate) fn release(&mut self, aggregate: &AggregateRef, sequence: i64) -> Option<IncomingMessage> {
+        let held = self.messages.remove(&(aggregate.clone(), sequence))?;
+        if held.is_stored {
+            self.released.push(held.message.envelope.id.uuid());
+        }
+        Some(held.message)
+    }
+
+    /// Inserts the added messages and deletes the released ones.
+    pub(crate) async fn store(self, tx: &mut Tx, consumer: &str) -> database::Result<()> {
+        if !self.released.is_empty() {
+            super::remove(tx, consumer, &self.released).await?;
+        }
+        for held in self.messages.into_values().filter(|held| !held.is_stored) {
+            super::hold(tx, consumer, &held.message).await?;
+        }
+        Ok(())
+    }
+}
+
+type Stored = (String, i32, i64, Value, Vec<u8>);
+
+fn decode((topic, partition, offset, headers, payload): Stored) -> Result<IncomingMessage, HandlerError> {
+    let headers = headers_from(headers)?;
+    IncomingMessage::from_parts(RecordOrigin { topic, partition, offset, headers }, payload)
+}
+
+/// Selects the held messages that directly follow these.
+fn followers(consumer: &str, entries: &[InboxEntry]) -> WithRows<(Text, Integer, BigInt, Jsonb, Binary)> {
+    let rows = Rows::default()
+        .column::<Text, _>("consumer", entries.iter().map(|_| consumer.to_owned()))
+        .column::<Text, _>("source", entries.iter().map(|entry| entry.aggregate.source.clone()))
+        .column::<SqlUuid, _>("aggregate_id", entries.iter().map(|entry| entry.aggregate.id))
+        .column::<BigInt, _>("sequence", entries.iter().map(|entry| entry.sequence.saturating_add(1)));
+    WithRows::new(
+        "SELECT topic, partition, record_offset, headers, payload FROM inbox_parked WHERE state = 'held' \
+         AND (consumer, source, aggregate_id, sequence) IN (SELECT given.* FROM ",
+        rows,
+        ")",
+    )
+}

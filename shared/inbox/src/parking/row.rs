@@ -1,0 +1,97 @@
+//! A waiting message as it is stored, and its decoding.
+
+use chrono::{DateTime, Utc};
+use contracts::{TenantId, header};
+use diesel::prelude::*;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{HELD, PARKED, inbox_parked};
+use crate::HandlerError;
+use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
+
+/// A row of `inbox_parked` without the payload.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = inbox_parked)]
+pub(crate) struct WaitingRow {
+    pub(crate) message_id: Uuid,
+    source: String,
+    aggregate_id: Uuid,
+    pub(crate) sequence: i64,
+    state: String,
+    topic: String,
+    partition: i32,
+    record_offset: i64,
+    headers: Value,
+    pub(crate) error: Option<String>,
+    pub(crate) parked_at: DateTime<Utc>,
+}
+
+impl WaitingRow {
+    pub(crate) fn is_parked(&self) -> bool {
+        self.state == PARKED
+    }
+
+    pub(crate) fn state(&self) -> &'static str {
+        if self.is_parked() { PARKED } else { HELD }
+    }
+
+    pub(crate) fn entry(&self) -> InboxEntry {
+        InboxEntry { id: self.message_id, aggregate: self.aggregate(), sequence: self.sequence }
+    }
+
+    pub(crate) fn aggregate(&self) -> AggregateRef {
+        AggregateRef { source: self.source.clone(), id: self.aggregate_id }
+    }
+
+    /// The record's position on Kafka, and its headers in their original order. Without headers if the column does not
+    /// hold pairs: operators can then still list and discard the message, and decoding it fails.
+    pub(crate) fn origin(&self) -> RecordOrigin {
+        RecordOrigin {
+            topic: self.topic.clone(),
+            partition: self.partition,
+            offset: self.record_offset,
+            headers: headers_from(self.headers.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The event type, if a header names one.
+    pub(crate) fn kind(&self) -> Option<String> {
+        self.origin().header(header::TYPE).map(str::to_owned)
+    }
+
+    /// The tenant, if a header names a valid one.
+    pub(crate) fn tenant(&self) -> Option<TenantId> {
+        self.origin().header(header::TENANT)?.parse().ok()
+    }
+}
+
+pub(super) fn headers_from(column: Value) -> Result<Vec<(String, String)>, HandlerError> {
+    serde_json::from_value(column).map_err(|error| HandlerError::Unreadable(error.to_string()))
+}
+
+/// A row of `inbox_parked` with the payload.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = inbox_parked)]
+pub(crate) struct WaitingMessage {
+    #[diesel(embed)]
+    pub(crate) row: WaitingRow,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl WaitingMessage {
+    /// Decodes the headers again. A later version of the program may decode what an earlier one could not.
+    pub(crate) fn decode_headers(&self) -> Result<IncomingMessage, HandlerError> {
+        let message = IncomingMessage::from_parts(self.row.origin(), self.payload.clone())?;
+        let decoded = message.entry();
+        if decoded == self.row.entry() {
+            return Ok(message);
+        }
+        let InboxEntry { aggregate, sequence, .. } = decoded;
+        Err(HandlerError::Unreadable(format!(
+            "its headers name sequence {sequence} of {} {}, but the inbox stored it under another one; discard it, and \
+             publish it again",
+            aggregate.source, aggregate.id
+        )))
+    }
+}
