@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contracts::{Envelope, Stream};
-use messaging::Received;
+use messaging::ReceivedMessage;
 use uuid::Uuid;
 
 use crate::Database;
@@ -40,7 +40,7 @@ impl Said {
     ///
     /// # Errors
     /// The headers cannot be read; the sentence names topic, partition and offset.
-    pub fn read(stream: Stream, received: Received) -> Result<Self, String> {
+    pub fn read(stream: Stream, received: ReceivedMessage) -> Result<Self, String> {
         let envelope = Envelope::from_headers(|name| received.header(name)).map_err(|error| {
             format!("{}/{}/{}: {error}", received.topic, received.partition, received.offset)
         })?;

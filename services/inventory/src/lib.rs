@@ -14,7 +14,7 @@ use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Consumer;
-use runtime::{Context, Fields, NoCommand, Service};
+use runtime::{Context, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -49,7 +49,7 @@ impl Service for Inventory {
     type Settings = ();
     type Command = NoCommand;
 
-    fn settings(_: &mut Fields) {}
+    fn settings(_: &mut SettingsReader) {}
 
     fn migrations() -> EmbeddedMigrations {
         MIGRATIONS

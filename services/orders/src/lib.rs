@@ -16,7 +16,7 @@ use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Consumer;
-use runtime::{Context, Fields, Job, NoCommand, Service};
+use runtime::{Context, Job, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -54,7 +54,7 @@ impl Service for Orders {
     type Settings = Settings;
     type Command = NoCommand;
 
-    fn settings(fields: &mut Fields) -> Settings {
+    fn settings(fields: &mut SettingsReader) -> Settings {
         Settings::read(fields)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runtime::Fields;
+use runtime::SettingsReader;
 
 /// The section `[saga]` of `config.toml`.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn read(fields: &mut Fields) -> Self {
+    pub(crate) fn read(fields: &mut SettingsReader) -> Self {
         Self {
             expiry: fields.seconds("saga.expiry_seconds", 1..=86_400),
             expiry_poll: fields.milliseconds("saga.expiry_poll_milliseconds", 10..=60_000),

@@ -24,7 +24,7 @@ use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Bearer;
 use inbox::Consumer;
-use runtime::{Context, Fields, Job, Service};
+use runtime::{Context, Job, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -61,7 +61,7 @@ impl Service for Payments {
     type Settings = Settings;
     type Command = operator::Command;
 
-    fn settings(fields: &mut Fields) -> Settings {
+    fn settings(fields: &mut SettingsReader) -> Settings {
         Settings::read(fields)
     }
 

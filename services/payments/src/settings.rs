@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use reqwest::Url;
-use runtime::Fields;
+use runtime::SettingsReader;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::processor::{BreakerSettings, ClientSettings, Processor, ProcessorError, RequestBodies};
@@ -110,7 +110,7 @@ impl Settings {
         Self { webhooks, ..self }
     }
 
-    pub(crate) fn read(fields: &mut Fields) -> Self {
+    pub(crate) fn read(fields: &mut SettingsReader) -> Self {
         let client = client(fields);
         let processor = processor(fields, &client);
         let bodies = RequestBodies::of(deployment(fields));
@@ -129,7 +129,7 @@ impl Settings {
     }
 }
 
-fn client(fields: &mut Fields) -> ClientSettings {
+fn client(fields: &mut SettingsReader) -> ClientSettings {
     let client = ClientSettings {
         version: fields.text("processor.api_version", "the version of the processor's protocol"),
         connect: fields.milliseconds("processor.connect_timeout_milliseconds", 1..=60_000),
@@ -147,7 +147,7 @@ fn client(fields: &mut Fields) -> ClientSettings {
     client
 }
 
-fn processor(fields: &mut Fields, client: &ClientSettings) -> Option<Processor> {
+fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Processor> {
     let url = fields.parsed("processor.url", "an http or https URL", ProcessorUrl(None)).0;
     let secret_key = fields.secret("processor.secret_key", "the processor's API key, such as sk_test_…");
     match Processor::new(url?, &secret_key, client) {
@@ -180,7 +180,7 @@ impl FromStr for ProcessorUrl {
     }
 }
 
-fn deployment(fields: &mut Fields) -> String {
+fn deployment(fields: &mut SettingsReader) -> String {
     let name = fields.text("processor.deployment", "the name of this deployment");
     if !(1..=64).contains(&name.len()) || name.contains(char::is_control) {
         fields.refuse("processor.deployment", "1 to 64 bytes of text");
@@ -188,7 +188,7 @@ fn deployment(fields: &mut Fields) -> String {
     name
 }
 
-fn worker(fields: &mut Fields) -> WorkerSettings {
+fn worker(fields: &mut SettingsReader) -> WorkerSettings {
     WorkerSettings {
         concurrency: fields.number("worker.concurrency", 1..=256),
         lease: fields.seconds("worker.lease_seconds", 1..=600),
@@ -207,7 +207,7 @@ fn worker(fields: &mut Fields) -> WorkerSettings {
     }
 }
 
-fn webhooks(fields: &mut Fields) -> WebhookSettings {
+fn webhooks(fields: &mut SettingsReader) -> WebhookSettings {
     let listed = fields.optional_secret("processor.webhook_secrets");
     let listed = listed.as_ref().map_or("", |secrets| secrets.expose_secret());
     let secrets: Vec<SecretString> =
@@ -219,7 +219,7 @@ fn webhooks(fields: &mut Fields) -> WebhookSettings {
     WebhookSettings { secrets, tolerance }
 }
 
-fn reconcile(fields: &mut Fields) -> ReconcileSettings {
+fn reconcile(fields: &mut SettingsReader) -> ReconcileSettings {
     let every = fields.seconds("reconcile.every_seconds", 0..=604_800);
     let grace = fields.seconds("reconcile.grace_seconds", 1..=86_400);
     let look_back = fields.seconds("reconcile.look_back_seconds", 60..=7_776_000);

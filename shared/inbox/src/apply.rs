@@ -2,7 +2,7 @@
 //! run the handlers, commit. Either all messages of a batch take effect or none.
 
 use database::Database;
-use messaging::Received;
+use messaging::ReceivedMessage;
 
 use crate::consumer::Consumer;
 use crate::error::BatchError;
@@ -113,7 +113,7 @@ fn plan(
 pub(crate) async fn park_received(
     database: &Database,
     consumer: &Consumer,
-    received: &Received,
+    received: &ReceivedMessage,
     error: &HandlerError,
 ) -> Result<(), HandlerError> {
     let name = consumer.name();

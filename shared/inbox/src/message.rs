@@ -1,7 +1,7 @@
 //! A message as Kafka delivered it, and the entry that the inbox keeps of it.
 
 use contracts::{Envelope, Event, Message, header};
-use messaging::Received;
+use messaging::ReceivedMessage;
 use uuid::Uuid;
 
 use crate::HandlerError;
@@ -24,7 +24,7 @@ pub(crate) struct RecordOrigin {
 }
 
 impl RecordOrigin {
-    pub(crate) fn of(received: &Received) -> Self {
+    pub(crate) fn of(received: &ReceivedMessage) -> Self {
         let text = |bytes: &[u8]| storable(&String::from_utf8_lossy(bytes));
         let headers = received.headers.iter();
         Self {
@@ -47,12 +47,12 @@ pub(crate) fn storable(text: &str) -> String {
 }
 
 /// The payload of a record. A record without one (a Kafka tombstone) counts as an empty payload, which no event has.
-pub(crate) fn payload_of(received: &Received) -> &[u8] {
+pub(crate) fn payload_of(received: &ReceivedMessage) -> &[u8] {
     received.payload.as_deref().unwrap_or(&[])
 }
 
 impl IncomingMessage {
-    pub(crate) fn decode_headers(received: &Received) -> Result<Self, HandlerError> {
+    pub(crate) fn decode_headers(received: &ReceivedMessage) -> Result<Self, HandlerError> {
         Self::from_parts(RecordOrigin::of(received), payload_of(received).to_vec())
     }
 
@@ -95,7 +95,7 @@ pub(crate) struct InboxEntry {
 impl InboxEntry {
     /// The entry of a message whose headers cannot be decoded. It takes the headers that are valid, then the key, then
     /// the position on Kafka. The entry is the same for each delivery, so that the message is parked once.
-    pub(crate) fn of_unreadable(received: &Received) -> Self {
+    pub(crate) fn of_unreadable(received: &ReceivedMessage) -> Self {
         let position = format!("{}/{}/{}", received.topic, received.partition, received.offset);
         let fallback = Uuid::new_v5(&Uuid::NAMESPACE_OID, position.as_bytes());
         let origin = RecordOrigin::of(received);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use contracts::Topics;
 use database::Database;
-use messaging::{Batch, Brokers, Received, Subscription, SubscriptionSettings};
+use messaging::{Batch, Brokers, ReceivedMessage, Subscription, SubscriptionSettings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -118,7 +118,7 @@ impl Worker {
     }
 
     /// Applies or parks one message, with backoff. Transient errors cost no attempts.
-    async fn apply_one(&self, received: &Received, stop: &CancellationToken) -> ControlFlow<()> {
+    async fn apply_one(&self, received: &ReceivedMessage, stop: &CancellationToken) -> ControlFlow<()> {
         let mut pause = self.settings.first_pause;
         let mut attempts = 0;
         loop {
@@ -146,12 +146,12 @@ impl Worker {
         }
     }
 
-    async fn attempt(&self, received: &Received) -> Result<(), BatchError> {
+    async fn attempt(&self, received: &ReceivedMessage) -> Result<(), BatchError> {
         let message = IncomingMessage::decode_headers(received)?;
         apply(&self.database, &self.consumer, std::slice::from_ref(&message)).await
     }
 
-    async fn park(&self, received: &Received, failed: &BatchError) -> Result<(), HandlerError> {
+    async fn park(&self, received: &ReceivedMessage, failed: &BatchError) -> Result<(), HandlerError> {
         let BatchError { error, held } = failed;
         match held {
             Some(held) => park_held(&self.database, &self.consumer, held, error).await,

@@ -22,7 +22,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use inbox::{Consumer, HandlerError, no_locks};
 use messaging::topics::{TopicSpec, ensure};
-use messaging::{Received, admin};
+use messaging::{ReceivedMessage, admin};
 use outbox::{MAX_PAYLOAD, Relay, RelaySettings};
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use uuid::Uuid;
@@ -49,7 +49,7 @@ async fn relay(database: &TestDatabase, topics: &TestTopics) -> Background {
 }
 
 /// The first so many dead letters.
-async fn dead_letters(topics: &TestTopics, number: usize) -> Vec<(Received, MessageParked)> {
+async fn dead_letters(topics: &TestTopics, number: usize) -> Vec<(ReceivedMessage, MessageParked)> {
     let topic = topics.dead_letters(CONSUMER);
     let read = async || {
         let records = admin::read_all(&topics.brokers(), &topic).await.ok()?;

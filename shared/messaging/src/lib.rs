@@ -15,5 +15,5 @@ pub use error::{Error, PublishError};
 pub use publisher::{
     DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, PublisherSettings, Record, RecordMetadata,
 };
-pub use received::Received;
+pub use received::ReceivedMessage;
 pub use subscription::{Batch, Subscription, SubscriptionSettings};

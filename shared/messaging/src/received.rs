@@ -10,7 +10,7 @@ use rdkafka::message::{BorrowedMessage, Headers};
 
 /// One message that was read from a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedMessage {
     /// Its topic.
     pub topic: Arc<str>,
     /// Its partition.
@@ -27,7 +27,7 @@ pub struct Received {
     pub timestamp: Option<i64>,
 }
 
-impl Received {
+impl ReceivedMessage {
     /// Returns the value of the last header with this name.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_slice())
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_last_header_of_a_name_counts() {
-        let message = Received {
+        let message = ReceivedMessage {
             topic: "t".into(),
             partition: 0,
             offset: 0,

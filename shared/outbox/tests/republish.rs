@@ -19,7 +19,7 @@ use common::{
 use contracts::{OrderId, Stream, header};
 use database::Database;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use messaging::{Received, admin};
+use messaging::{ReceivedMessage, admin};
 use outbox::operator::OperatorError;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics};
@@ -38,7 +38,7 @@ async fn facts(database: &Database) -> i64 {
 /// Key, payload and headers: everything but partition and offset.
 type Content = (Option<Vec<u8>>, Option<Vec<u8>>, Vec<(String, Vec<u8>)>);
 
-fn content(message: &Received) -> Content {
+fn content(message: &ReceivedMessage) -> Content {
     (message.key.clone(), message.payload.clone(), message.headers.clone())
 }
 

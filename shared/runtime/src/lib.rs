@@ -22,7 +22,7 @@ mod telemetry;
 mod wait;
 
 pub use command::main;
-pub use config::{ConfigErrors, SettingsReader, SettingsReader as Fields};
+pub use config::{ConfigErrors, SettingsReader};
 pub use http::{document, routes};
 pub use inbox::operator::{CommandOutput, table};
 pub use job::Job;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use contracts::{Stream, Topics};
-use messaging::{Brokers, Received};
+use messaging::{Brokers, ReceivedMessage};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
@@ -51,7 +51,7 @@ impl Broker {
     }
 
     /// All messages of a topic, by partition and offset.
-    pub async fn messages(&self, topic: &str) -> Vec<Received> {
+    pub async fn messages(&self, topic: &str) -> Vec<ReceivedMessage> {
         messages(&self.brokers(), topic).await
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contracts::{Stream, Topics};
 use messaging::topics::{TopicSpec, ensure};
-use messaging::{Brokers, Received, admin};
+use messaging::{Brokers, ReceivedMessage, admin};
 use uuid::Uuid;
 
 use crate::{eventually, given};
@@ -51,7 +51,7 @@ impl TestTopics {
     }
 
     /// All messages that a service has published, by partition and offset.
-    pub async fn messages(&self, stream: Stream) -> Vec<Received> {
+    pub async fn messages(&self, stream: Stream) -> Vec<ReceivedMessage> {
         messages(&self.brokers, &self.events(stream)).await
     }
 
@@ -90,7 +90,7 @@ pub(crate) async fn count(brokers: &Brokers, topic: &str) -> usize {
     usize::try_from(ends.values().sum::<i64>()).unwrap()
 }
 
-pub(crate) async fn messages(brokers: &Brokers, topic: &str) -> Vec<Received> {
+pub(crate) async fn messages(brokers: &Brokers, topic: &str) -> Vec<ReceivedMessage> {
     retry(async || admin::read_all(brokers, topic).await).await
 }
 

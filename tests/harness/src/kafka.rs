@@ -6,7 +6,7 @@ use std::time::Duration;
 use audits::{Database, READERS, Said};
 use contracts::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
-use messaging::{Brokers, Received, admin};
+use messaging::{Brokers, ReceivedMessage, admin};
 use tokio::net::TcpStream;
 
 use crate::{Error, Result, until};
@@ -97,7 +97,7 @@ impl Kafka {
     }
 
     /// Everything on a topic. A partition has no leader for a moment after a broker has started.
-    pub async fn read(&self, topic: &str) -> Result<Vec<Received>> {
+    pub async fn read(&self, topic: &str) -> Result<Vec<ReceivedMessage>> {
         until(format!("{topic} can be read"), LIMIT, "./dev status", async || {
             Ok(Ok(admin::read_all(&self.brokers, topic).await?))
         })

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use contracts::PaymentId;
 use database::Result;
 use database::time::to_rfc3339;
-use runtime::table::shown;
+use runtime::table::printable;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -55,7 +55,7 @@ impl ReviewView {
         vec![
             ("review", self.id.to_string()),
             ("reason", self.reason.to_owned()),
-            ("subject", format!("{} {}", self.subject, shown(&self.subject_id))),
+            ("subject", format!("{} {}", self.subject, printable(&self.subject_id))),
             ("tenant", self.tenant.clone().unwrap_or_else(|| "-".to_owned())),
             ("opened", self.opened_at.clone()),
             ("resolution", self.resolution.unwrap_or("-").to_owned()),
@@ -64,7 +64,7 @@ impl ReviewView {
 
     /// Returns all names and values.
     pub(super) fn details(&self) -> Vec<(&'static str, String)> {
-        let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), shown);
+        let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), printable);
         let mut facts = self.summary();
         let payment = self.payment_id.map_or_else(|| "-".to_owned(), |payment| payment.to_string());
         facts.extend([
@@ -75,8 +75,9 @@ impl ReviewView {
         ]);
         if let Value::Object(details) = &self.details {
             facts.push(("details", String::new()));
-            let line =
-                |(name, value): (&String, &Value)| format!("{}: {}", shown(name), shown(&value.to_string()));
+            let line = |(name, value): (&String, &Value)| {
+                format!("{}: {}", printable(name), printable(&value.to_string()))
+            };
             facts.extend(details.iter().map(line).map(|line| ("", line)));
         }
         facts

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use runtime::table::{shown, table};
+use runtime::table::{printable, table};
 use serde::Serialize;
 
 use crate::domain::CallKind;
@@ -109,14 +109,17 @@ impl Report {
             })
             .collect();
         let mut text =
-            format!("deployment {} from {} to {}\n", shown(&self.deployment), self.since, self.until);
+            format!("deployment {} from {} to {}\n", printable(&self.deployment), self.since, self.until);
         text.push_str(&table(&heading, &rows));
         for difference in &self.differences {
             let Difference { what, kind, id, processor_id, amount, currency } = difference;
             let id = id.as_deref().unwrap_or("-");
-            let processor_id = shown(processor_id.as_deref().unwrap_or("-"));
-            let _ =
-                writeln!(text, "{what}: {kind} {id}, processor {processor_id}, {amount} {}", shown(currency));
+            let processor_id = printable(processor_id.as_deref().unwrap_or("-"));
+            let _ = writeln!(
+                text,
+                "{what}: {kind} {id}, processor {processor_id}, {amount} {}",
+                printable(currency)
+            );
         }
         text.push_str(if self.agrees {
             "the records agree\n"

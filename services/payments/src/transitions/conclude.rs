@@ -76,14 +76,14 @@ pub(super) async fn payment_moved(
             let location = format!("/v1/payments/{}", payment.id());
             Conclusion::Succeeded(Reply::created(location, &PaymentView::new(payment, &[])?).stored_response()?)
         }
-        S::Declined { code } => Conclusion::Failed(declined_by.problem(code).receipt()),
+        S::Declined { code } => Conclusion::Failed(declined_by.problem(code).stored_response()),
         S::Cancelled => Conclusion::Failed(
             Problem::new(
                 &PAYMENT_EXPIRED,
                 "The processor could not be reached in time, and the card was not charged. Charge again with a new \
                  idempotency key.",
             )
-            .receipt(),
+            .stored_response(),
         ),
     };
     conclude(tx, operation, conclusion).await?;
@@ -111,7 +111,7 @@ pub(super) async fn refund_moved(
         // If the refund succeeded before and a bank returned it, the command is concluded already and keeps its reply.
         S::Failed { code, .. } => {
             let detail = format!("The processor refused the refund ({code}). Nothing was refunded.");
-            Conclusion::Failed(Problem::new(&REFUND_FAILED, detail).receipt())
+            Conclusion::Failed(Problem::new(&REFUND_FAILED, detail).stored_response())
         }
     };
     conclude(tx, operation, conclusion).await?;
@@ -131,7 +131,7 @@ pub(crate) async fn charge_attempt_ended(tx: &mut Tx, payment: &PaymentRow, next
         &PAYMENT_NOT_EXECUTED,
         "The processor could not be reached, and the card was not charged. Send the same request with the same key.",
     );
-    if conclude(tx, operation, Conclusion::Retryable(problem.receipt())).await? {
+    if conclude(tx, operation, Conclusion::Retryable(problem.stored_response())).await? {
         calls::defer_until(tx, payment.id, payment.expires_at).await?;
     }
     Ok(())
@@ -157,6 +157,6 @@ pub(crate) async fn payment_is_poisoned(tx: &mut Tx, payment: &PaymentRow) -> Re
         &OPERATION_FAILED,
         "An internal error prevents this charge. The card was not charged, and the operators were notified.",
     );
-    conclude(tx, operation, Conclusion::Terminal(problem.receipt())).await?;
+    conclude(tx, operation, Conclusion::Terminal(problem.stored_response())).await?;
     Ok(())
 }

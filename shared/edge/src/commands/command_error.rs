@@ -53,8 +53,8 @@ impl From<AppendError> for CommandError {
 impl From<CommandError> for idempotency::CommandError {
     fn from(error: CommandError) -> Self {
         match error {
-            CommandError::Rejected(problem) => Self::Rejected(problem.receipt()),
-            CommandError::Refused(problem) => Self::Refused(problem.receipt()),
+            CommandError::Rejected(problem) => Self::Rejected(problem.stored_response()),
+            CommandError::Refused(problem) => Self::Refused(problem.stored_response()),
             CommandError::Database(error) => Self::Database(error),
         }
     }

@@ -188,7 +188,7 @@ impl Problem {
     }
 
     /// The problem as a response that can be stored and replayed.
-    pub fn receipt(&self) -> StoredResponse {
+    pub fn stored_response(&self) -> StoredResponse {
         let mut headers = vec![(CONTENT_TYPE.to_string(), MEDIA_TYPE.to_owned())];
         headers.extend(self.retry_after.map(|seconds| (RETRY_AFTER.to_string(), seconds.to_string())));
         StoredResponse { status: self.status, headers, body: json_bytes(&self.body()) }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::history::History;
 use super::redrive::missing;
 use super::report::{MessageError, MessageSummary};
-use super::table::shown;
+use super::table::printable;
 use super::{CommandOutput, OperatorContext, OperatorError, retry_on_contention};
 use crate::consumer::DiscardedMessage;
 use crate::message::{AggregateRef, InboxEntry, UNKNOWN_SEQUENCE};
@@ -228,7 +228,7 @@ impl Report {
     fn text(&self) -> String {
         let id = self.message_id;
         if let Some(refused) = &self.refused {
-            return format!("message {id} is not discarded: {}\n", shown(refused));
+            return format!("message {id} is not discarded: {}\n", printable(refused));
         }
         if !self.discarded {
             return format!("message {id} does not wait: nothing to discard\n");
@@ -238,7 +238,7 @@ impl Report {
             self.applied.iter().map(|message| format!("  applied, held behind it: {}", message.text())),
         );
         lines.extend(self.parked.iter().map(|failed| format!("  failed, and parked now: {}", failed.text())));
-        lines.extend(self.warnings.iter().map(|warning| format!("  warning: {}", shown(warning))));
+        lines.extend(self.warnings.iter().map(|warning| format!("  warning: {}", printable(warning))));
         if self.dry_run {
             lines.push("this was a dry run: nothing was changed".to_owned());
         }

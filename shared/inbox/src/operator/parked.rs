@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::table::{shown, table};
+use super::table::{printable, table};
 use super::{CommandOutput, OperatorContext, OperatorError};
 use crate::message::{AggregateRef, RecordOrigin, UNKNOWN_SEQUENCE};
 use crate::parking::{WaitingRow, inbox_parked};
@@ -76,8 +76,8 @@ impl ListedMessage {
         vec![
             ("message", self.id.to_string()),
             ("state", self.state.to_owned()),
-            ("type", shown(self.kind.as_deref().unwrap_or("-"))),
-            ("source", shown(&self.source)),
+            ("type", printable(self.kind.as_deref().unwrap_or("-"))),
+            ("source", printable(&self.source)),
             ("aggregate", self.aggregate_id.to_string()),
             (
                 "number",
@@ -86,7 +86,7 @@ impl ListedMessage {
             ("topic/partition/offset", format!("{topic}/{partition}/{offset}")),
             ("since", self.since.clone()),
             ("held behind", self.held_behind.to_string()),
-            ("error", shown(self.error.as_deref().unwrap_or("-"))),
+            ("error", printable(self.error.as_deref().unwrap_or("-"))),
         ]
     }
 }

@@ -6,7 +6,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use super::table::shown;
+use super::table::printable;
 use crate::HandlerError;
 use crate::message::AggregateRef;
 use crate::parking::WaitingRow;
@@ -75,14 +75,14 @@ impl MessageSummary {
 
     pub(super) fn text(&self) -> String {
         let Self { message_id, sequence, kind } = self;
-        let kind = shown(kind.as_deref().unwrap_or("of unknown type"));
+        let kind = printable(kind.as_deref().unwrap_or("of unknown type"));
         format!("{message_id}, number {sequence}, {kind}")
     }
 }
 
 impl MessageError {
     pub(super) fn text(&self) -> String {
-        let error = shown(&self.error.to_string());
+        let error = printable(&self.error.to_string());
         self.message.as_ref().map_or(error.clone(), |message| format!("{}: {error}", message.text()))
     }
 }
@@ -108,7 +108,7 @@ impl RedrivenAggregate {
     }
 
     fn text(&self, dry_run: bool, text: &mut String) {
-        let _ = writeln!(text, "{} {}", shown(&self.source), self.aggregate_id);
+        let _ = writeln!(text, "{} {}", printable(&self.source), self.aggregate_id);
         if let Some(failed) = &self.failed {
             let _ = writeln!(text, "  failed: {}", failed.text());
             let _ = writeln!(text, "  nothing of this aggregate was changed");

@@ -9,7 +9,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::parked::{ListedMessage, with_followers};
-use super::table::{shown, table};
+use super::table::{printable, table};
 use super::{CommandOutput, OperatorContext, OperatorError};
 use crate::parking::text::{base64, sha256};
 use crate::parking::{WaitingMessage, WaitingRow, inbox_parked};
@@ -86,10 +86,10 @@ impl Report {
         let mut text = table(&[], &rows);
         text.push_str("headers\n");
         for (name, value) in &self.headers {
-            let _ = writeln!(text, "  {}: {}", shown(name), shown(value));
+            let _ = writeln!(text, "  {}: {}", printable(name), printable(value));
         }
         let payload = match (&self.payload_text, &self.payload_base64) {
-            (Some(payload), _) => payload.lines().map(shown).collect::<Vec<_>>().join("\n"),
+            (Some(payload), _) => payload.lines().map(printable).collect::<Vec<_>>().join("\n"),
             (None, Some(base64)) => format!("(not text; base64) {base64}"),
             (None, None) => String::new(),
         };

@@ -23,7 +23,7 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Replaces control characters. Otherwise text from a message could control the operator's terminal.
-pub fn shown(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

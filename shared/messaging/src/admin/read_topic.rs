@@ -10,13 +10,13 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::{self, ConsumerClient};
 use super::offsets::watermarks;
-use crate::{Brokers, Error, Received};
+use crate::{Brokers, Error, ReceivedMessage};
 
 /// The longest time without a new message before reading fails.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns every message that the topic has at the time of the call, ordered by partition and offset.
-pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<Received>, Error> {
+pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<ReceivedMessage>, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
         let mut config = brokers.client_config("idem-reader");
@@ -37,7 +37,7 @@ fn read_until_end(
     client: &ConsumerClient,
     topic: &str,
     watermarks: &BTreeMap<i32, (i64, i64)>,
-) -> Result<Vec<Received>, Error> {
+) -> Result<Vec<ReceivedMessage>, Error> {
     let action = format!("read the topic {topic}");
     let mut unread: BTreeMap<i32, i64> = BTreeMap::new();
     let mut list = TopicPartitionList::new();
@@ -53,7 +53,7 @@ fn read_until_end(
     while !unread.is_empty() {
         match client.poll(Duration::from_millis(100)) {
             Some(Ok(message)) => {
-                let message = Received::copy_of(&message, &topic);
+                let message = ReceivedMessage::copy_of(&message, &topic);
                 let end = unread.get(&message.partition).copied();
                 if end.is_some_and(|end| message.offset + 1 >= end) {
                     unread.remove(&message.partition);

@@ -8,7 +8,7 @@ use rdkafka::error::KafkaError;
 use super::SubscriptionSettings;
 use super::callbacks::ConsumerCallbacks;
 use super::commands::TopicPartition;
-use crate::Received;
+use crate::ReceivedMessage;
 
 /// The messages that the client has fetched of a partition. The client fetches more once they are read.
 pub(super) type FetchQueue = PartitionQueue<ConsumerCallbacks>;
@@ -20,7 +20,7 @@ pub(super) struct AssignedPartition {
 }
 
 struct ReturnedBatch {
-    messages: Vec<Received>,
+    messages: Vec<ReceivedMessage>,
     retry_at: Instant,
 }
 
@@ -31,7 +31,7 @@ impl AssignedPartition {
 
     /// Keeps the messages of a returned batch, and delivers them again after `delay`. They are kept in memory, so this
     /// works while no broker can be reached.
-    pub(super) fn keep_returned(&mut self, messages: Vec<Received>, delay: Duration) {
+    pub(super) fn keep_returned(&mut self, messages: Vec<ReceivedMessage>, delay: Duration) {
         self.returned = Some(ReturnedBatch { messages, retry_at: Instant::now() + delay });
     }
 
@@ -40,7 +40,7 @@ impl AssignedPartition {
     pub(super) fn next_messages(
         &mut self,
         limits: &SubscriptionSettings,
-    ) -> (Vec<Received>, Option<KafkaError>) {
+    ) -> (Vec<ReceivedMessage>, Option<KafkaError>) {
         if self.retry_delay().is_some_and(|delay| !delay.is_zero()) {
             return (Vec::new(), None);
         }
@@ -55,13 +55,13 @@ impl AssignedPartition {
         self.returned.as_ref().map(|returned| returned.retry_at.saturating_duration_since(Instant::now()))
     }
 
-    fn read(&self, limits: &SubscriptionSettings) -> (Vec<Received>, Option<KafkaError>) {
+    fn read(&self, limits: &SubscriptionSettings) -> (Vec<ReceivedMessage>, Option<KafkaError>) {
         let mut messages = Vec::new();
         let mut bytes = 0;
         while messages.len() < limits.max_batch && bytes < limits.max_batch_bytes {
             match self.queue.poll(Duration::ZERO) {
                 Some(Ok(message)) => {
-                    let message = Received::copy_of(&message, &self.id.topic);
+                    let message = ReceivedMessage::copy_of(&message, &self.id.topic);
                     bytes += message.size();
                     messages.push(message);
                 }

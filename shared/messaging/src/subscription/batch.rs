@@ -4,7 +4,7 @@ use std::mem;
 
 use super::callbacks::GenerationCounter;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
-use crate::Received;
+use crate::ReceivedMessage;
 
 /// Messages of one partition, in order, at least one. Its partition has no other batch in progress.
 ///
@@ -17,7 +17,7 @@ use crate::Received;
 pub struct Batch {
     partition: TopicPartition,
     generation: Generation,
-    messages: Vec<Received>,
+    messages: Vec<ReceivedMessage>,
     current_generation: GenerationCounter,
     commands: CommandSender,
 }
@@ -25,7 +25,7 @@ pub struct Batch {
 impl Batch {
     pub(super) fn new(
         partition: TopicPartition,
-        messages: Vec<Received>,
+        messages: Vec<ReceivedMessage>,
         current_generation: &GenerationCounter,
         commands: &CommandSender,
     ) -> Self {
@@ -45,7 +45,7 @@ impl Batch {
     }
 
     /// Returns the messages, ordered by offset.
-    pub fn messages(&self) -> &[Received] {
+    pub fn messages(&self) -> &[ReceivedMessage] {
         &self.messages
     }
 

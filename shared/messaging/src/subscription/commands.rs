@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 
 use super::assigned_partition::FetchQueue;
-use crate::Received;
+use crate::ReceivedMessage;
 
 /// A partition of a topic.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub(super) enum ThreadCommand {
     /// The batch that ends with offset `last` has taken effect.
     BatchDone { partition: TopicPartition, generation: Generation, last: i64 },
     /// The batch was dropped before it was done.
-    BatchReturned { partition: TopicPartition, generation: Generation, messages: Vec<Received> },
+    BatchReturned { partition: TopicPartition, generation: Generation, messages: Vec<ReceivedMessage> },
     /// Commit the offsets and leave the group.
     Leave,
 }

@@ -20,7 +20,7 @@ use super::assigned_partition::AssignedPartition;
 use super::batch::Batch;
 use super::callbacks::{Consumer, GenerationCounter};
 use super::commands::{CommandSender, ThreadCommand, TopicPartition};
-use crate::Received;
+use crate::ReceivedMessage;
 
 /// The longest pause between two polls. Messages, events and commands end the pause at once; this limit only bounds the
 /// delay after a missed wake-up.
@@ -122,7 +122,7 @@ impl ConsumerThread {
         }
     }
 
-    fn keep_returned(&mut self, returned: &TopicPartition, messages: Vec<Received>) {
+    fn keep_returned(&mut self, returned: &TopicPartition, messages: Vec<ReceivedMessage>) {
         let delay = self.settings.redelivery_delay;
         if let Some(partition) = self.partitions.iter_mut().find(|partition| partition.id == *returned) {
             partition.keep_returned(messages, delay);

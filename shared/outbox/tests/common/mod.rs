@@ -11,7 +11,7 @@ use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::RunQueryDsl;
-use messaging::Received;
+use messaging::ReceivedMessage;
 use outbox::operator::{Command, CommandOutput, OperatorContext, OperatorError};
 use outbox::{Relay, RelaySettings};
 use serde_json::Value;
@@ -95,7 +95,7 @@ pub(crate) async fn wait_for(topics: &TestTopics, stream: Stream, messages: usiz
 }
 
 /// Returns the sequences of each aggregate, in the order of their first occurrence.
-pub(crate) fn first_occurrences(messages: &[Received]) -> BTreeMap<Uuid, Vec<i64>> {
+pub(crate) fn first_occurrences(messages: &[ReceivedMessage]) -> BTreeMap<Uuid, Vec<i64>> {
     let mut seen = BTreeSet::new();
     let mut histories: BTreeMap<Uuid, Vec<i64>> = BTreeMap::new();
     for message in messages {
@@ -107,7 +107,7 @@ pub(crate) fn first_occurrences(messages: &[Received]) -> BTreeMap<Uuid, Vec<i64
     histories
 }
 
-pub(crate) fn text(message: &Received, header: &str) -> String {
+pub(crate) fn text(message: &ReceivedMessage, header: &str) -> String {
     String::from_utf8(message.header(header).unwrap_or_else(|| panic!("no header {header}")).to_vec())
         .unwrap()
 }

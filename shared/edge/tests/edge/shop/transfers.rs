@@ -36,7 +36,7 @@ pub(crate) fn done() -> StoredResponse {
 
 /// What they answer if it had no effect this time.
 pub(crate) fn not_now() -> StoredResponse {
-    Problem::new(&problem_types::UNAVAILABLE, "Nothing was transferred.").receipt()
+    Problem::new(&problem_types::UNAVAILABLE, "Nothing was transferred.").stored_response()
 }
 
 /// Transfers of 13 are refused.
