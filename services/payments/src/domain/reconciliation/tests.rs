@@ -92,10 +92,10 @@ fn what_only_our_books_have_is_missing_there_or_asked_for() {
     assert_eq!(names(&[], &[ours(CallKind::Charge, MoneyState::Moved)]), ["missing there"]);
     assert_eq!(names(&[], &[ours(CallKind::Charge, MoneyState::Open)]), ["unsettled"]);
     assert!(names(&[], &[ours(CallKind::Charge, MoneyState::NotMoved)]).is_empty());
-    let asking = OurRecord { in_flight: true, ..row(CallKind::Charge, MoneyState::Open) };
+    let asking = OurRecord { in_flight: true, ..ours(CallKind::Charge, MoneyState::Open) };
     assert_eq!(names(&[], std::slice::from_ref(&asking)), ["pending"]);
     assert_eq!(names(&[theirs(CallKind::Charge, "pi_1", MoneyState::Moved)], &[asking]), ["pending"]);
-    let settled_just_now = OurRecord { must_be_listed: false, ..row(CallKind::Charge, MoneyState::Moved) };
+    let settled_just_now = OurRecord { must_be_listed: false, ..ours(CallKind::Charge, MoneyState::Moved) };
     assert!(names(&[], &[settled_just_now]).is_empty(), "the processor's books were read before");
 }
 
