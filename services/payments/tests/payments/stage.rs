@@ -213,7 +213,7 @@ pub(crate) fn message<E: Event>(data: E) -> Message<E> {
     Message { envelope, data }
 }
 
-/// WorkerSettings under which nothing takes longer than it must.
+/// Settings under which nothing takes longer than it must.
 pub(crate) fn brisk() -> WorkerSettings {
     WorkerSettings {
         concurrency: 4,
