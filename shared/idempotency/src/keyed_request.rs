@@ -46,8 +46,10 @@ impl KeyedRequest {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
         }
-        let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = hash.finalize().into();
-        i64::from_be_bytes([a, b, c, d, e, f, g, h])
+        let digest: [u8; 32] = hash.finalize().into();
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        i64::from_be_bytes(first)
     }
 
     /// Logs that a request with a key arrived. The key itself stays out of the log.

@@ -67,7 +67,7 @@ impl Prepared {
 /// entered in the inbox, so that it takes effect once.
 #[derive(Clone)]
 pub struct Consumer {
-    consumer: &'static str,
+    name: &'static str,
     streams: Vec<Stream>,
     handlers: HashMap<&'static str, Registered>,
     lock: Option<Lock>,
@@ -98,8 +98,8 @@ impl DiscardedMessage {
 
 impl Consumer {
     /// A consumer without handlers. The name keys its rows in the inbox and its group on Kafka, so it must never change.
-    pub fn of(consumer: &'static str) -> Self {
-        Self { consumer, streams: Vec::new(), handlers: HashMap::new(), lock: None, warn: None }
+    pub fn of(name: &'static str) -> Self {
+        Self { name, streams: Vec::new(), handlers: HashMap::new(), lock: None, warn: None }
     }
 
     /// Handles each message of this type, in the order of its aggregate. `locks` names the rows that must be locked
@@ -169,7 +169,7 @@ impl Consumer {
 
     /// The consumer's name.
     pub fn name(&self) -> &'static str {
-        self.consumer
+        self.name
     }
 
     /// The streams that it reads.
@@ -199,7 +199,9 @@ impl Consumer {
     /// Locks the rows that these messages need. Fails if the lock function leaves a kind of row out.
     pub(crate) async fn lock(&self, tx: &mut Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
         let mut keys = LockKeys::default();
-        prepared.iter_mut().for_each(|message| keys.add(message.take_keys()));
+        for message in prepared.iter_mut() {
+            keys.add(message.take_keys());
+        }
         if keys.is_empty() {
             return Ok(());
         }
@@ -209,7 +211,7 @@ impl Consumer {
         if keys.is_empty() {
             return Ok(());
         }
-        let (consumer, kinds) = (self.consumer, keys.kinds().join(", "));
+        let (consumer, kinds) = (self.name, keys.kinds().join(", "));
         Err(HandlerError::Refused(format!("consumer {consumer} does not lock rows of kind {kinds}")))
     }
 

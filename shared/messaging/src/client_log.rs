@@ -71,7 +71,7 @@ impl ClientLog {
                 tracing::debug!(target: "kafka", client, "{reason}");
             }
             Some(RDKafkaErrorCode::Fatal) => {
-                tracing::error!(target: "kafka", client, "fatal error of the Kafka client: {reason}")
+                tracing::error!(target: "kafka", client, "fatal error of the Kafka client: {reason}");
             }
             _ => self.problem(reason),
         }

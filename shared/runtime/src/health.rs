@@ -107,7 +107,7 @@ pub(crate) fn routes(app: &mut web::ServiceConfig) {
     app.service(probe("/health/live", || web::to(live))).service(probe("/health/ready", || web::to(ready)));
 }
 
-/// What load balancers may health_client, with GET or HEAD.
+/// The route of a health check, for GET and HEAD. Load balancers call it.
 fn probe(path: &str, answer: fn() -> Route) -> Resource {
     let other = || async {
         let detail = "Only GET and HEAD are methods of this path.";

@@ -98,7 +98,7 @@ fn columns(table: &str, row: &str) -> Vec<Trace> {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    text.bytes().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 #[cfg(test)]

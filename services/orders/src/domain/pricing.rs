@@ -51,7 +51,7 @@ pub fn price(
     for OrderLine { sku, quantity } in lines {
         match prices.get(sku) {
             Some(&unit_price) => {
-                priced.push(PricedLine { sku: sku.clone(), quantity: *quantity, unit_price })
+                priced.push(PricedLine { sku: sku.clone(), quantity: *quantity, unit_price });
             }
             None => unknown.push(sku.clone()),
         }

@@ -80,13 +80,13 @@ pub async fn operation(
     tenant: &TenantId,
     id: OperationId,
 ) -> Result<Option<OperationRecord>> {
+    type Row = (Uuid, OperationState, ResponseColumns, (DateTime<Utc>, DateTime<Utc>));
     let columns = row::table.find(id.uuid()).filter(row::tenant_id.eq(tenant.as_str())).select((
         row::operation_id,
         row::state,
         (row::status, row::headers, row::body),
         (row::created_at, row::updated_at),
     ));
-    type Row = (Uuid, OperationState, ResponseColumns, (DateTime<Utc>, DateTime<Utc>));
     let row: Option<Row> = columns.first(connection).await.optional()?;
     let Some((id, state, response, (created_at, updated_at))) = row else { return Ok(None) };
     let reply = match state {

@@ -30,7 +30,7 @@ async fn nothing_changes_in_an_idle_installation_but_leases_and_cursors() {
     }
     let seconds = start.elapsed().as_secs_f64();
     for (part, time) in cpu_times(&mut stack) {
-        let percent = 100.0 * (time - used[&part]).as_secs_f64() / seconds;
+        let percent = 100.0 * time.saturating_sub(used[&part]).as_secs_f64() / seconds;
         println!("{}: {percent:.1} % of a processor while idle", part.name());
     }
     assert_eq!(contents(&stack).await, before);

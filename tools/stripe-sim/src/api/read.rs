@@ -60,13 +60,17 @@ impl Objects {
         })
     }
 
-    /// The parameter that narrows the list; `None` if there is no list.
-    fn filter(self) -> Option<Option<&'static str>> {
+    /// Whether the objects can be listed.
+    fn is_listed(self) -> bool {
+        matches!(self, Self::Intents | Self::Refunds | Self::Events)
+    }
+
+    /// The parameter that narrows the list.
+    fn filter(self) -> Option<&'static str> {
         match self {
-            Self::Intents => Some(None),
-            Self::Refunds => Some(Some("payment_intent")),
-            Self::Events => Some(Some("type")),
-            Self::Charges | Self::BalanceTransactions => None,
+            Self::Refunds => Some("payment_intent"),
+            Self::Events => Some("type"),
+            Self::Intents | Self::Charges | Self::BalanceTransactions => None,
         }
     }
 
@@ -125,11 +129,11 @@ pub(super) async fn retrieve(
 }
 
 pub(super) async fn list(processor: Data<Processor>, path: Path<String>, request: HttpRequest) -> Reply {
-    let known = Objects::of(&path).and_then(|objects| Some((objects, objects.filter()?)));
-    let Some((objects, filter)) = known else { return unrecognized(request).await };
+    let listed = Objects::of(&path).filter(|objects| objects.is_listed());
+    let Some(objects) = listed else { return unrecognized(request).await };
     let mut form = Form::parse(request.query_string().as_bytes())?;
     let page = Page::read(&mut form)?;
-    let filter = match filter {
+    let filter = match objects.filter() {
         Some(name) => form.text(name)?,
         None => None,
     };

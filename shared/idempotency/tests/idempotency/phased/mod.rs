@@ -66,7 +66,7 @@ impl Shop {
             leave(tx, operation, &format!("{} again {number}", operation.id)).await?;
             Ok(())
         };
-        let patience = WaitPolicy { limit, accepted: accepted };
+        let patience = WaitPolicy { limit, accepted };
         idempotency::start(database, Retention::default(), patience, intent, begin, resume).await
     }
 }

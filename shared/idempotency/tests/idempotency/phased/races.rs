@@ -58,7 +58,7 @@ async fn of_parallel_starts_one_begins() {
         match answer {
             Outcome::InProgress => {}
             Outcome::Executed(receipt) | Outcome::Replayed { response: receipt, .. } => {
-                assert_eq!(receipt, created())
+                assert_eq!(receipt, created());
             }
             answer => panic!("{answer:?}"),
         }

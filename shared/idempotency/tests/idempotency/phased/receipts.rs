@@ -79,7 +79,7 @@ async fn a_refusal_of_the_command_is_stored_and_starts_nothing() {
     };
     let never = async |_: &mut database::Tx, _: &idempotency::Operation| panic!("nothing to resume");
     for attempt in 0..2 {
-        let patience = idempotency::WaitPolicy { limit: LONG, accepted: accepted };
+        let patience = idempotency::WaitPolicy { limit: LONG, accepted };
         let retention = idempotency::Retention::default();
         let answer = idempotency::start(&database, retention, patience, intent(KEY, "a"), refuse, never)
             .await

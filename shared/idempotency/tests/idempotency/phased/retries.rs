@@ -85,7 +85,7 @@ async fn of_parallel_retries_of_a_try_without_effect_one_repeats_it() {
         match answer.unwrap() {
             Outcome::InProgress => {}
             Outcome::Executed(receipt) | Outcome::Replayed { response: receipt, .. } => {
-                assert_eq!(receipt, accepted(id))
+                assert_eq!(receipt, accepted(id));
             }
             answer => panic!("{answer:?}"),
         }
@@ -104,7 +104,7 @@ async fn what_cannot_be_resumed_stays_as_it_is() {
         counted.add();
         Err(idempotency::CommandError::Database(database::Error::Unavailable("away".to_owned())))
     };
-    let patience = idempotency::WaitPolicy { limit: LONG, accepted: accepted };
+    let patience = idempotency::WaitPolicy { limit: LONG, accepted };
     let answer = idempotency::start(
         &database,
         idempotency::Retention::default(),

@@ -48,7 +48,7 @@ async fn expire_batch(
                 return Err(error);
             }
             Err(error) => {
-                tracing::warn!(order = %id, %error, "an order was not expired; the next round tries again")
+                tracing::warn!(order = %id, %error, "an order was not expired; the next round tries again");
             }
             Ok(()) => {}
         }
