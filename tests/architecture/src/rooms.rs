@@ -7,13 +7,13 @@ use crate::modules::{ModulePath, Modules};
 /// name one item of `lib.rs`: the service's type, because handlers need it for their context.
 const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
-    ("api", &["transitions", "webhooks", "ledger", "store", "domain", "views", "error", "settings"]),
+    ("api", &["transitions", "webhooks", "store", "domain", "views", "error", "settings"]),
     ("consumers", &["transitions", "processor", "store", "domain"]),
-    ("jobs", &["transitions", "worker", "reconcile", "store", "domain", "settings"]),
-    ("operator", &["transitions", "reconcile", "ledger", "processor", "store", "domain", "settings"]),
+    ("jobs", &["transitions", "reconcile", "store", "domain", "settings"]),
+    ("operator", &["transitions", "reconcile", "store", "domain", "settings"]),
     // The rooms of payments behind the entries.
     ("worker", &["transitions", "processor", "store", "domain", "settings"]),
-    ("webhooks", &["transitions", "processor", "store", "domain", "error", "settings"]),
+    ("webhooks", &["transitions", "store"]),
     ("reconcile", &["transitions", "processor", "store", "domain", "settings"]),
     // The one place that locks, decides, writes and announces.
     ("transitions", &["ledger", "processor", "store", "domain", "views", "error"]),
@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     // The client of the outside system: it knows no table.
     ("processor", &["domain"]),
     ("views", &["store", "domain"]),
-    ("error", &["transitions", "domain"]),
+    ("error", &["domain"]),
     ("store", &["domain", "schema"]),
     // Reading the settings makes the client, because an unusable key or address must stop the start.
     ("settings", &["processor"]),

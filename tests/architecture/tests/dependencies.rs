@@ -5,6 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
+//! The dependencies of the workspace keep the rules of `src/rules.rs`.
 
 use architecture::graph::Graph;
 use architecture::rules::violations;

@@ -5,7 +5,8 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Links of documents lead to files and symbols that exist, and an afternoon is enough for the walkthrough's path.
+//! Links of documents lead to files and symbols that exist. An afternoon is enough for the walkthrough's path. The README
+//! shows a handler as it is.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -117,6 +118,15 @@ fn the_files_of_an_afternoon_can_be_read_in_an_afternoon() {
         "the {} files of the path have {lines} lines, more than {AFTERNOON}",
         files.len()
     );
+}
+
+#[test]
+fn the_handler_that_the_readme_shows_is_the_code() {
+    let readme = fs::read_to_string(docs().join("../README.md")).unwrap();
+    let code = fs::read_to_string(docs().join("../services/orders/src/api/place_order.rs")).unwrap();
+    let shown = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.lines().count() > 10 && words(&code).contains(&words(shown)), "README.md shows:\n{shown}");
 }
 
 #[test]

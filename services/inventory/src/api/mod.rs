@@ -5,6 +5,7 @@ mod get_item;
 mod get_reservation;
 mod list_items;
 mod put_item;
+mod validation;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -15,9 +16,4 @@ pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
         .service(list_items::list_items)
         .service(get_item::get_item)
         .service(get_reservation::get_reservation);
-}
-
-/// Reports whether a text has 1 to 200 characters and no control characters.
-fn is_text(text: &str) -> bool {
-    (1..=200).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }

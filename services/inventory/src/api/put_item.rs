@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::is_text;
+use super::validation::is_text;
 use crate::domain::ItemDetails;
 use crate::transitions::{self, PutItem as Put};
 use crate::views::ItemView;
