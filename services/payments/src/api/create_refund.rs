@@ -3,23 +3,14 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId};
-use edge::{
-    Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, Segment,
-    ValidationErrors,
-};
+use edge::{Accepted, Command, CommandProblems, IdempotencyKey, Phased, Problem, Segment, ValidationErrors};
 use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::validation;
 use crate::Payments;
-use crate::domain::ProcessorReference;
-use crate::domain::payment::State;
-use crate::error::{
-    PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
-};
-use crate::store::payments::{self, PaymentRow};
-use crate::transitions::{RefundCause, accept_refund, keep_waiting};
+use crate::transitions::{RequestedRefund, accept_requested_refund, keep_waiting};
 use crate::views::RefundView;
 
 /// A request to refund a payment.
@@ -75,52 +66,16 @@ pub(crate) async fn create_refund(
     refund
         .start(
             async move |tx, request| {
-                // The row lock makes concurrent refunds of this payment wait for each other.
-                let payment = payments::lock_of_tenant(tx, request.tenant(), id).await?;
-                let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
-                let (captured, amount) = refundable(&payment, request.amount)?;
-                payments::reserve(tx, id, amount).await?;
-                let cause = RefundCause::Requested {
-                    by: request.caller(),
+                let requested = RequestedRefund {
+                    caller: request.caller(),
                     operation: request.operation(),
+                    payment: id,
+                    amount: request.amount,
                     reason: &request.reason,
                 };
-                accept_refund(tx, &bodies, &payment, &captured, amount, cause).await?;
-                Ok(())
+                accept_requested_refund(tx, &bodies, &requested).await
             },
             keep_waiting,
         )
         .await
-}
-
-/// Decides how much of a payment is refunded now. The payment is locked.
-fn refundable(
-    payment: &PaymentRow,
-    requested: Option<Money>,
-) -> Result<(ProcessorReference, i64), CommandError> {
-    let current = payment.payment()?;
-    if current.cancel_requested {
-        let detail = "The order is cancelled. Its payment is refunded in full automatically.";
-        return Err(CommandError::rejected(&PAYMENT_CANCELLED, detail));
-    }
-    let State::Captured(captured) = current.state else {
-        let detail = "The payment is not captured, so nothing can be refunded.";
-        return Err(CommandError::rejected(&PAYMENT_NOT_CAPTURED, detail));
-    };
-    if payment.order().is_some() && !payment.confirmed {
-        let detail = "The order is not confirmed yet. Send the same request again in a moment.";
-        return Err(CommandError::refused(&PAYMENT_UNCONFIRMED, detail));
-    }
-    let total = payment.amount()?;
-    if requested.is_some_and(|requested| requested.currency != total.currency) {
-        let detail = format!("The payment is in {}, and refunds are made in that currency.", total.currency);
-        return Err(CommandError::rejected(&REFUND_CURRENCY, detail));
-    }
-    let left = total.amount - payment.refund_reserved;
-    let amount = requested.map_or(left, |requested| requested.amount);
-    if amount < 1 || amount > left {
-        let detail = format!("Of {total}, {left} minor units can still be refunded.");
-        return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
-    }
-    Ok((captured, amount))
 }

@@ -1,13 +1,19 @@
-//! Accepts a charge or a refund: inserts its row, its processor call with key and request body, and its audit fact.
+//! Accepts a charge or a refund: inserts its row, its processor call with key and request body, and its audit fact. A
+//! client's refund is decided here, too: how much of the payment can still be refunded.
 //!
 //! After the commit, the worker makes the call. A failure before the commit leaves nothing behind.
 
 use audit::Fact;
-use contracts::{Caller, OperationId, RefundId, TenantId};
-use database::{Result, Tx, UnitOfWork};
+use contracts::{Caller, Money, OperationId, PaymentId, RefundId, TenantId};
+use database::{Tx, UnitOfWork};
+use edge::{CommandError, Problem};
 use serde_json::json;
 
+use crate::domain::payment::State;
 use crate::domain::{CallKind, ProcessorReference};
+use crate::error::{
+    PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
+};
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::{self, NewPayment, PaymentRow};
@@ -15,7 +21,7 @@ use crate::store::refunds::{self, NewRefund};
 
 /// Why a payment is refunded.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum RefundCause<'a> {
+pub(super) enum RefundCause<'a> {
     /// The order was cancelled: the automatic refund.
     OrderCancelled,
     /// A client's command.
@@ -64,7 +70,7 @@ pub(crate) async fn accept_charge(
     bodies: &RequestBodies,
     new: &NewPayment<'_>,
     caller: &Caller,
-) -> Result<bool> {
+) -> database::Result<bool> {
     if !payments::insert(tx, new).await? {
         return Ok(false);
     }
@@ -86,16 +92,77 @@ pub(crate) async fn accept_charge(
     Ok(true)
 }
 
+/// A client's request for a refund.
+pub(crate) struct RequestedRefund<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) operation: OperationId,
+    pub(crate) payment: PaymentId,
+    /// `None`: everything that is left.
+    pub(crate) amount: Option<Money>,
+    /// In the client's words.
+    pub(crate) reason: &'a str,
+}
+
+/// Accepts a client's refund: locks the payment, decides the amount, reserves it, and inserts the refund.
+///
+/// The row lock makes concurrent refunds of the payment wait for each other.
+pub(crate) async fn accept_requested_refund(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    requested: &RequestedRefund<'_>,
+) -> Result<(), CommandError> {
+    let &RequestedRefund { caller, operation, payment: id, amount, reason } = requested;
+    let payment = payments::lock_of_tenant(tx, &caller.tenant, id).await?;
+    let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
+    let (captured, amount) = refundable(&payment, amount)?;
+    payments::reserve(tx, id, amount).await?;
+    let cause = RefundCause::Requested { by: caller, operation, reason };
+    accept_refund(tx, bodies, &payment, &captured, amount, cause).await?;
+    Ok(())
+}
+
+/// Decides how much of a payment is refunded now. The payment is locked.
+fn refundable(
+    payment: &PaymentRow,
+    requested: Option<Money>,
+) -> Result<(ProcessorReference, i64), CommandError> {
+    let current = payment.payment()?;
+    if current.cancel_requested {
+        let detail = "The order is cancelled. Its payment is refunded in full automatically.";
+        return Err(CommandError::rejected(&PAYMENT_CANCELLED, detail));
+    }
+    let State::Captured(captured) = current.state else {
+        let detail = "The payment is not captured, so nothing can be refunded.";
+        return Err(CommandError::rejected(&PAYMENT_NOT_CAPTURED, detail));
+    };
+    if payment.order().is_some() && !payment.confirmed {
+        let detail = "The order is not confirmed yet. Send the same request again in a moment.";
+        return Err(CommandError::refused(&PAYMENT_UNCONFIRMED, detail));
+    }
+    let total = payment.amount()?;
+    if requested.is_some_and(|requested| requested.currency != total.currency) {
+        let detail = format!("The payment is in {}, and refunds are made in that currency.", total.currency);
+        return Err(CommandError::rejected(&REFUND_CURRENCY, detail));
+    }
+    let left = total.amount - payment.refund_reserved;
+    let amount = requested.map_or(left, |requested| requested.amount);
+    if amount < 1 || amount > left {
+        let detail = format!("Of {total}, {left} minor units can still be refunded.");
+        return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
+    }
+    Ok((captured, amount))
+}
+
 /// Accepts a refund of `amount` minor units of a captured payment. The payment is locked, and its `refund_reserved`
 /// contains the amount already.
-pub(crate) async fn accept_refund(
+pub(super) async fn accept_refund(
     tx: &mut Tx,
     bodies: &RequestBodies,
     payment: &PaymentRow,
     captured: &ProcessorReference,
     amount: i64,
     cause: RefundCause<'_>,
-) -> Result<RefundId> {
+) -> database::Result<RefundId> {
     let (id, tenant) = (RefundId::generate(), payment.tenant()?);
     let new = NewRefund {
         id,

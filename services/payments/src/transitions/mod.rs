@@ -25,7 +25,7 @@ use crate::domain::{NextStep, Rejection};
 use crate::store::calls;
 use crate::store::payments::{self, PaymentRow};
 
-pub(crate) use accept::{RefundCause, accept_charge, accept_refund};
+pub(crate) use accept::{RequestedRefund, accept_charge, accept_requested_refund};
 pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_is_poisoned, retry_charge};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
 pub(crate) use refund::move_refund;
