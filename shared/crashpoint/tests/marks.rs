@@ -83,7 +83,8 @@ fn the_marks_are_where_the_feature_is_and_nowhere_else() {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&build.stdout).into_owned() + &String::from_utf8_lossy(&build.stderr);
-    assert!(build.status.success(), "{said}");
-    assert!(said.contains("without_the_feature_there_is_no_mark ... ok"), "{said}");
+    let output =
+        String::from_utf8_lossy(&build.stdout).into_owned() + &String::from_utf8_lossy(&build.stderr);
+    assert!(build.status.success(), "{output}");
+    assert!(output.contains("without_the_feature_there_is_no_mark ... ok"), "{output}");
 }

@@ -97,13 +97,13 @@ async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
     let (tables, names) = (database.clone(), (*topics).clone());
     let brokers = topics.brokers();
     let runner = Background::run(|stop| {
-        let (told, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
+        let (token, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
         let consumer =
             Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
                 if AtomicUsize::fetch_add(&calls, 1, Ordering::SeqCst) == 0 {
                     return Err(Error::Contention("away".to_owned()).into());
                 }
-                told.cancel();
+                token.cancel();
                 record_effect(tx, "one", m).await
             });
         let runner = Runner::new(tables, brokers, names, consumer, settings());

@@ -44,14 +44,14 @@ async fn a_second_member_doubles_nothing() {
     post_histories(&topics, &orders, 1..=5).await;
     wait_for_effects(&database, 1).await;
     let second = run(&database.second_instance(), &topics, recording("second"));
-    let mut told = 5;
+    let mut published = 5;
     while by(&database, "second").await == 0 {
-        post_histories(&topics, &orders, told + 1..=told + 1).await;
-        told += 1;
+        post_histories(&topics, &orders, published + 1..=published + 1).await;
+        published += 1;
     }
     wait_until_done(&topics).await;
     first.stop().await; // and back to one
-    post_histories(&topics, &orders, told + 1..=told + 5).await;
+    post_histories(&topics, &orders, published + 1..=published + 5).await;
     wait_until_done(&topics).await;
     second.stop().await;
 
@@ -59,7 +59,7 @@ async fn a_second_member_doubles_nothing() {
     for (order, sequence) in effects(&database).await {
         histories.entry(order).or_default().push(sequence);
     }
-    let whole: Vec<i64> = (1..=told + 5).collect();
+    let whole: Vec<i64> = (1..=published + 5).collect();
     assert_eq!(histories, orders.iter().map(|order| (order.uuid(), whole.clone())).collect());
     assert!(parked(&database).await.is_empty());
 }

@@ -255,9 +255,9 @@ async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
     let operator = Operator::new(&database, &topics, fix.consumer());
     let redriving = async {
         fix.come();
-        let answer = operator.does("redrive --all").await;
+        let output = operator.does("redrive --all").await;
         stop.store(true, Ordering::SeqCst);
-        answer
+        output
     };
     let (last, (done, report)): (i64, (bool, Value)) = tokio::join!(posting, redriving);
     assert!(done, "{report:#}");

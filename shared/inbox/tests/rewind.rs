@@ -92,8 +92,8 @@ async fn a_consumer_that_runs_is_not_rewound() {
     assert_eq!(report["members"].as_array().map(Vec::len), Some(1));
     assert_eq!((places(&topics).await, facts(&database).await.len()), (20, 0));
     runner.stop().await;
-    let answer = operator.types("rewind --to-beginning --topic coffee --by kim --reason x").await;
-    assert!(!answer.done && answer.text.contains("does not read coffee"), "{}", answer.text);
+    let output = operator.types("rewind --to-beginning --topic coffee --by kim --reason x").await;
+    assert!(!output.done && output.text.contains("does not read coffee"), "{}", output.text);
 }
 
 /// The database takes the fact, and refuses it in COMMIT: the last moment at which it can.

@@ -159,7 +159,7 @@ async fn a_message_without_key_headers_or_body_is_delivered_like_any_other() {
     let producer: BaseProducer = config.create().unwrap();
     let bare: BaseRecord<'_, (), ()> = BaseRecord::to(&scratch.topic);
     producer.send(bare).unwrap();
-    producer.flush(common::PATIENCE).unwrap();
+    producer.flush(common::TIMEOUT).unwrap();
     let mut subscription = scratch.subscribe(scratch.settings());
     let batch = next(&mut subscription).await;
     let [message] = batch.messages() else { panic!("{:?}", batch.messages()) };
@@ -186,7 +186,7 @@ async fn a_batch_comes_again_while_the_brokers_are_away() {
     config.set("bootstrap.servers", brokers.bootstrap());
     let producer: BaseProducer = config.create().unwrap();
     producer.send(BaseRecord::to("t").key("k").payload("v")).unwrap();
-    producer.flush(common::PATIENCE).unwrap();
+    producer.flush(common::TIMEOUT).unwrap();
     let settings = SubscriptionSettings {
         redelivery_delay: Duration::from_millis(50),
         ..SubscriptionSettings::new("g", ["t"])

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use common::{
-    HalfDone, Line, append_one, confirmed, context, count, first_occurrences, history, json_output, relay,
-    reserved, run_command, settings, text, wait_for,
+    CommandLine, HalfDone, append_one, confirmed, context, count, first_occurrences, history, json_output,
+    relay, reserved, run_command, settings, text, wait_for,
 };
 use contracts::{OrderId, Stream, header};
 use database::Database;
@@ -286,7 +286,7 @@ fn what_is_wanted_who_asks_and_why_must_be_said() {
     let order = OrderId::generate().to_string();
     let refused = |words: &[&str]| {
         let words = ["outbox", "republish"].iter().chain(words);
-        Line::try_parse_from(words).unwrap_err().exit_code()
+        CommandLine::try_parse_from(words).unwrap_err().exit_code()
     };
     let both = ["--since", "2026-11-20T08:00:00Z", "--aggregate", &order, "--by", "ada", "--reason", "x"];
     assert_eq!(refused(&both), 2);
@@ -294,5 +294,5 @@ fn what_is_wanted_who_asks_and_why_must_be_said() {
     assert_eq!(refused(&both[2..6]), 2, "no reason");
     assert_eq!(refused(&[&both[2..4], &both[6..]].concat()), 2, "nobody asks");
     assert_eq!(refused(&[&["--since", "yesterday"], &both[4..]].concat()), 2);
-    assert!(Line::try_parse_from([&["outbox", "republish"], &both[2..]].concat()).is_ok());
+    assert!(CommandLine::try_parse_from([&["outbox", "republish"], &both[2..]].concat()).is_ok());
 }

@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[tokio::test]
     async fn a_task_that_ends_untold_is_reported_by_name() {
@@ -133,7 +133,7 @@ mod tests {
             stop.cancelled().await;
             Ok(())
         });
-        assert_eq!(tasks.stop(PATIENCE).await, Vec::<&str>::new());
+        assert_eq!(tasks.stop(TIMEOUT).await, Vec::<&str>::new());
         drop(tasks);
         assert!(task_errors.recv().await.is_none());
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use audits::{
-    BooksAgree, Charge, Contents, Database, Delivery, Entered, Order, Payment, Question, Reservation,
-    Settlement, Standing,
+    AmountOwed, BooksAgree, Charge, Contents, Database, Delivery, Entered, Order, Payment, Question,
+    Reservation, Settlement,
 };
 use diesel::sql_types::{Array, BigInt, Text};
 use diesel::{QueryableByName, sql_query};
@@ -140,14 +140,14 @@ impl Books {
     }
 
     /// What the processor owes and has kept for each payment: by our ledger, and by its own balance.
-    pub async fn standings(&self) -> Result<[Vec<Standing>; 2]> {
-        let ledger = self.load(Part::Payments, sql_query(Standing::LEDGER)).await?;
-        Ok([ledger, self.load(Part::Provider, sql_query(Standing::BALANCE)).await?])
+    pub async fn amounts_owed(&self) -> Result<[Vec<AmountOwed>; 2]> {
+        let ledger = self.load(Part::Payments, sql_query(AmountOwed::LEDGER)).await?;
+        Ok([ledger, self.load(Part::Provider, sql_query(AmountOwed::BALANCE)).await?])
     }
 
     /// Whether our ledger and the processor's balance say the same.
     pub async fn books_agree(&self) -> Result<BooksAgree> {
-        let [ledger, balance] = self.standings().await?;
+        let [ledger, balance] = self.amounts_owed().await?;
         Ok(BooksAgree::of(ledger, balance))
     }
 

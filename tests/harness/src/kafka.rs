@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use audits::{Database, READERS, Said};
+use audits::{Database, READERS, TopicMessage};
 use contracts::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
 use messaging::{Brokers, ReceivedMessage, admin};
@@ -82,12 +82,12 @@ impl Kafka {
     }
 
     /// All messages of one tenant, by topic, partition and offset.
-    pub async fn messages(&self, tenant: &str) -> Result<Vec<Said>> {
+    pub async fn messages(&self, tenant: &str) -> Result<Vec<TopicMessage>> {
         let mut messages = Vec::new();
         for stream in Stream::ALL {
             for received in self.read(&self.topics.events(stream)).await? {
-                let message =
-                    Said::read(stream, received).map_err(|reason| Error::unreadable("a message", reason))?;
+                let message = TopicMessage::read(stream, received)
+                    .map_err(|reason| Error::unreadable("a message", reason))?;
                 if message.envelope.tenant.as_str() == tenant {
                     messages.push(message);
                 }

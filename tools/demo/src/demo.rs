@@ -204,6 +204,6 @@ fn client_of(stack: &Stack, connections: usize, token: String) -> Result<Api<'_>
 }
 
 /// The response to the client that executed the command; the others are replays.
-pub(crate) fn first_execution(answers: &[(Response, usize)]) -> Option<&Response> {
-    answers.iter().map(|(response, _)| response).find(|response| !response.is_replay())
+pub(crate) fn first_execution(received: &[(Response, usize)]) -> Option<&Response> {
+    received.iter().map(|(response, _)| response).find(|response| !response.is_replay())
 }

@@ -1,6 +1,6 @@
 //! Figures that only the demo needs and that no API gives.
 
-use audits::Standing;
+use audits::AmountOwed;
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use harness::{Part, Result};
@@ -133,9 +133,9 @@ impl Demo<'_> {
     }
 
     /// What the processor owes and has kept for the payments of this run: by our ledger, and by its own balance.
-    pub(crate) async fn standings(&self) -> Result<[Vec<Standing>; 2]> {
+    pub(crate) async fn amounts_owed(&self) -> Result<[Vec<AmountOwed>; 2]> {
         let names: Vec<String> = self.payments().await?.iter().map(Uuid::to_string).collect();
-        let is_own = |row: &Standing| row.payment.as_ref().is_some_and(|name| names.contains(name));
-        Ok(self.books.standings().await?.map(|rows| rows.into_iter().filter(is_own).collect()))
+        let is_own = |row: &AmountOwed| row.payment.as_ref().is_some_and(|name| names.contains(name));
+        Ok(self.books.amounts_owed().await?.map(|rows| rows.into_iter().filter(is_own).collect()))
     }
 }

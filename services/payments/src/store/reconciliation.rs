@@ -90,9 +90,9 @@ pub(crate) async fn refunds(
     connection: &mut Connection,
     filter: &RecordFilter<'_>,
 ) -> Result<Vec<OurRecord>> {
-    type Found = (RefundRow, PaymentRow, Option<String>, bool, Option<DateTime<Utc>>);
+    type JoinedRow = (RefundRow, PaymentRow, Option<String>, bool, Option<DateTime<Utc>>);
     let RecordFilter { since, references, objects, .. } = filter;
-    let rows: Vec<Found> = refunds::table
+    let rows: Vec<JoinedRow> = refunds::table
         .inner_join(call::table.on(call::id.eq(refunds::id)))
         .inner_join(payments::table.on(payments::id.eq(refunds::payment_id)))
         .filter(
@@ -111,7 +111,7 @@ pub(crate) async fn refunds(
         ))
         .load(connection)
         .await?;
-    let record = |(row, payment, object, in_flight, sent): Found| {
+    let record = |(row, payment, object, in_flight, sent): JoinedRow| {
         let state = row.state()?;
         let in_flight = in_flight && state == refund::State::Pending;
         let (money, object) = match state {

@@ -29,7 +29,7 @@ async fn an_order_is_charged_once_and_its_capture_told() {
     let data = json!({
         "payment": order.payment, "order": order.order, "amount": { "amount": AMOUNT, "currency": "EUR" },
     });
-    assert_eq!(stage.told(order).await, [("payments.PaymentCaptured.v1".to_owned(), data)]);
+    assert_eq!(stage.announced(order).await, [("payments.PaymentCaptured.v1".to_owned(), data)]);
     assert_eq!(stage.facts().await, ["payment.charge"]);
 }
 
@@ -48,7 +48,7 @@ async fn a_lost_reply_is_asked_for_again_with_the_same_key_and_the_same_bytes() 
         assert_eq!((again.key(), &again.body), (received[0].key(), &received[0].body));
     }
     assert_eq!(stage.processor.charges(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn a_decline_is_final() {
     worker.stop().await;
 
     assert_eq!(stage.processor.received().len(), 2);
-    let (kind, data) = stage.told(order).await.remove(0);
+    let (kind, data) = stage.announced(order).await.remove(0);
     assert_eq!((kind.as_str(), &data["code"]), ("payments.PaymentDeclined.v1", &json!("generic_decline")));
     assert_eq!(stage.state(order).await, "declined");
 }
@@ -91,7 +91,7 @@ async fn a_request_that_the_processor_finds_wrong_is_a_decline() {
     let worker = stage.worker(brisk());
     stage.becomes(order, "declined").await;
     worker.stop().await;
-    assert_eq!(stage.told(order).await[0].1["code"], "resource_missing");
+    assert_eq!(stage.announced(order).await[0].1["code"], "resource_missing");
     assert_eq!(stage.processor.charges(), Vec::<i64>::new());
 }
 
@@ -109,7 +109,7 @@ async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_he
     let cancel = "/v1/payment_intents/pi_1/cancel";
     assert_eq!(paths, ["/v1/payment_intents", cancel, "/v1/payment_intents", cancel]);
     assert_eq!(received[1].key(), received[3].key());
-    assert_eq!(stage.told(order).await[0].1["code"], "authentication_required");
+    assert_eq!(stage.announced(order).await[0].1["code"], "authentication_required");
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn an_expired_payment_is_never_charged() {
     stage.becomes(order, "cancelled").await;
     worker.stop().await;
     assert_eq!(stage.processor.received(), []);
-    assert_eq!(stage.told_types(order).await, ["PaymentCancelled"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCancelled"]);
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn an_answer_about_another_amount_is_left_to_people() {
     stage.is_at_rest().await;
     worker.stop().await;
     assert_eq!(stage.processor.received().len(), 1);
-    assert_eq!(stage.told_types(order).await, Vec::<String>::new());
+    assert_eq!(stage.announced_types(order).await, Vec::<String>::new());
     assert_eq!(stage.text("SELECT reason FROM review").await, "other_amount");
 }
 
@@ -203,7 +203,7 @@ async fn the_processors_key_is_stored_in_its_call_alone() {
             let sql = format!("SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{key}%'");
             assert_eq!(stage.count(&sql).await, found, "{table}");
         }
-        let told = stage.told(order).await;
-        assert!(told.iter().all(|(_, data)| !data.to_string().contains(key)), "{told:?}");
+        let announced = stage.announced(order).await;
+        assert!(announced.iter().all(|(_, data)| !data.to_string().contains(key)), "{announced:?}");
     }
 }

@@ -93,8 +93,8 @@ async fn a_confirmation_of_what_was_not_captured_is_refused_and_earns_nothing() 
     let not_asked_yet = stage.request(VISA).await;
     let another_payment = Order { payment: declined.payment, ..captured };
     for order in [never_asked, declined, not_asked_yet, another_payment] {
-        let answer = stage.confirm(&confirmed(order)).await;
-        assert!(matches!(answer, Err(HandlerError::Refused(_))), "{order:?}: {answer:?}");
+        let result = stage.confirm(&confirmed(order)).await;
+        assert!(matches!(result, Err(HandlerError::Refused(_))), "{order:?}: {result:?}");
     }
     let mut another_tenants = confirmed(captured);
     another_tenants.envelope.tenant = "other".parse().unwrap();
@@ -146,10 +146,10 @@ async fn the_database_refuses_at_commit_whatever_does_not_sum_to_zero() {
         vec![sound.clone(), immediately.clone(), late.clone()],
     ];
     for statements in refused {
-        let answer = says(&stage.database, &statements).await;
+        let result = says(&stage.database, &statements).await;
         assert!(
-            matches!(&answer, Err(error) if error.is_constraint("ledger_transaction_balances")),
-            "{statements:?}: {answer:?}"
+            matches!(&result, Err(error) if error.is_constraint("ledger_transaction_balances")),
+            "{statements:?}: {result:?}"
         );
     }
     assert_eq!(stage.count("SELECT count(*) FROM ledger_entry").await, 0);
@@ -158,10 +158,10 @@ async fn the_database_refuses_at_commit_whatever_does_not_sum_to_zero() {
     let pair = "INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
                 SELECT max(id), line, 'acme', 'fees', 'EUR', amount
                   FROM ledger_transaction, (VALUES (3, 7), (4, -7)) AS entry (line, amount) GROUP BY line, amount";
-    let answer = says(&stage.database, &[pair.to_owned()]).await;
+    let result = says(&stage.database, &[pair.to_owned()]).await;
     assert!(
-        matches!(&answer, Err(error) if error.is_constraint("ledger_transaction_is_closed")),
-        "{answer:?}"
+        matches!(&result, Err(error) if error.is_constraint("ledger_transaction_is_closed")),
+        "{result:?}"
     );
 }
 
@@ -242,11 +242,11 @@ async fn what_happened_before_there_was_a_ledger_is_posted_by_its_migration() {
     stage.is_at_rest().await;
     worker.stop().await;
     // The third message of an order says how it ended; before the ledger, a confirmation was heard and ignored.
-    for (order, heard) in [(open, 2), (kept, 3), (returned, 3)] {
+    for (order, sequence) in [(open, 2), (kept, 3), (returned, 3)] {
         stage
             .meddle(&format!(
                 "INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence)
-                 VALUES ('payments', 'orders', '{}', {heard})",
+                 VALUES ('payments', 'orders', '{}', {sequence})",
                 order.order
             ))
             .await;

@@ -64,8 +64,8 @@ async fn verify(stage: &Stage, words: &[&str]) -> (String, bool) {
         topics: Topics::with_prefix(""),
         settings,
     };
-    let answer = line.command.run(&context).await.unwrap();
-    (answer.text, answer.done)
+    let result = line.command.run(&context).await.unwrap();
+    (result.text, result.done)
 }
 
 /// The differences, by what was checked.

@@ -7,12 +7,12 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use crate::http::{Received, answer};
+use crate::http::{Received, respond};
 use crate::stage::{Order, Stage};
 
 /// Two books and how often they were read.
 #[derive(Default)]
-struct Books {
+struct ProcessorLists {
     intents: Vec<Value>,
     refunds: Vec<Value>,
     /// Refunds that were asked for: key and form.
@@ -26,7 +26,7 @@ struct Books {
 /// Answers until it is dropped.
 pub(crate) struct Listing {
     address: String,
-    books: Arc<Mutex<Books>>,
+    lists: Arc<Mutex<ProcessorLists>>,
     _serving: JoinSet<()>,
 }
 
@@ -34,15 +34,15 @@ impl Listing {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let books = Arc::<Mutex<Books>>::default();
+        let lists = Arc::<Mutex<ProcessorLists>>::default();
         let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, Arc::clone(&books)));
-        Self { address, books, _serving: serving }
+        serving.spawn(serve(listener, Arc::clone(&lists)));
+        Self { address, lists, _serving: serving }
     }
 
     /// Money that was taken; `reference` is ours unless it is of another deployment.
     pub(crate) fn took(&self, id: &str, reference: &str, deployment: &str, amount: i64) {
-        self.books.lock().unwrap().intents.insert(0, json!({
+        self.lists.lock().unwrap().intents.insert(0, json!({
             "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
             "status": "succeeded", "created": 1_700_000_000,
             "metadata": { "reference": reference, "deployment": deployment },
@@ -52,7 +52,7 @@ impl Listing {
     /// Money that was given back, by our reference or by hand.
     pub(crate) fn gave_back(&self, id: &str, intent: &str, reference: Option<&str>, amount: i64) {
         let metadata = reference.map_or(json!({}), |r| json!({ "reference": r, "deployment": "idem-dev" }));
-        self.books.lock().unwrap().refunds.insert(
+        self.lists.lock().unwrap().refunds.insert(
             0,
             json!({
                 "id": id, "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded",
@@ -63,16 +63,16 @@ impl Listing {
 
     /// From now on it begins anew with each page.
     pub(crate) fn lists_for_ever(&self) {
-        self.books.lock().unwrap().deaf = true;
+        self.lists.lock().unwrap().deaf = true;
     }
 
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
-        self.books.lock().unwrap().asked.clone()
+        self.lists.lock().unwrap().asked.clone()
     }
 
     /// How often somebody began to read.
     pub(crate) fn rounds(&self) -> u64 {
-        self.books.lock().unwrap().rounds
+        self.lists.lock().unwrap().rounds
     }
 
     pub(crate) fn url(&self) -> String {
@@ -112,9 +112,9 @@ pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &s
     command.args(words).env_clear().env("USER", "dana");
     command.env("IDEM_DATABASE__URL", stage.database.service_url(None));
     let output = command.envs(settings.iter().copied()).output().await.unwrap();
-    let [said, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert!(!said.contains("canary") && !log.contains("canary"), "{said}{log}");
-    (output.status.code().unwrap(), if said.is_empty() { log } else { said })
+    let [stdout, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(!stdout.contains("canary") && !log.contains("canary"), "{stdout}{log}");
+    (output.status.code().unwrap(), if stdout.is_empty() { log } else { stdout })
 }
 
 impl Stage {
@@ -148,33 +148,33 @@ impl Stage {
     }
 }
 
-async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>) {
+async fn serve(listener: TcpListener, lists: Arc<Mutex<ProcessorLists>>) {
     let mut connections = JoinSet::new();
     while let Ok((mut socket, _)) = listener.accept().await {
-        let books = Arc::clone(&books);
+        let lists = Arc::clone(&lists);
         // A client may open one more than it uses.
         connections.spawn(async move {
             let Some(request) = Received::read(&mut socket).await else { return };
-            let body = respond(&mut books.lock().unwrap(), &request);
-            answer(&mut socket, 200, "", &body.to_string()).await;
+            let body = page(&mut lists.lock().unwrap(), &request);
+            respond(&mut socket, 200, "", &body.to_string()).await;
         });
     }
 }
 
-fn respond(books: &mut Books, request: &Received) -> Value {
+fn page(lists: &mut ProcessorLists, request: &Received) -> Value {
     if request.header("idempotency-key").is_some() {
         let form = String::from_utf8(request.body.clone()).unwrap();
-        books.asked.push((request.key().to_owned(), form));
+        lists.asked.push((request.key().to_owned(), form));
         let amount: i64 = request.parameter("amount").parse().unwrap();
         return json!({ "id": "re_1", "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded" });
     }
-    let after = request.asked("starting_after").filter(|_| !books.deaf);
+    let after = request.asked("starting_after").filter(|_| !lists.deaf);
     if request.path == "/v1/payment_intents" && after.is_none() {
-        books.rounds += 1;
+        lists.rounds += 1;
     }
     let all = match request.path.as_str() {
-        "/v1/payment_intents" => &books.intents,
-        "/v1/refunds" => &books.refunds,
+        "/v1/payment_intents" => &lists.intents,
+        "/v1/refunds" => &lists.refunds,
         path => panic!("a request to {path}"),
     };
     let start = after.map_or(0, |id| all.iter().position(|object| object["id"] == id).unwrap() + 1);

@@ -50,9 +50,9 @@ async fn a_charge_behind_a_stored_failure_is_found() {
     worker.stop().await;
 
     assert_eq!(stage.processor.charges(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     let posted = stage.processor.posted();
-    assert_eq!(posted.len(), 2, "the failure is the key's own answer once it is repeated");
+    assert_eq!(posted.len(), 2, "the failure is the key's own response once it is repeated");
     assert_eq!(posted[0].key(), posted[1].key());
     let asked = stage.processor.looked_up().remove(0);
     let since: i64 = asked.asked("created[gte]").unwrap().parse().unwrap();
@@ -74,7 +74,7 @@ async fn what_cannot_be_found_is_left_to_people_and_never_charged_again() {
     assert_eq!(stage.state(order).await, "unknown");
     assert_eq!((stage.processor.posted().len(), stage.processor.looked_up().len()), (2, 3));
     assert_eq!(stage.reviews().await, ["not_found"]);
-    assert_eq!(stage.told(order).await, []);
+    assert_eq!(stage.announced(order).await, []);
 
     // And whenever somebody has it looked up again, it is only looked up.
     stage.wake().await;
@@ -188,7 +188,7 @@ async fn what_is_found_with_another_amount_or_twice_is_left_to_people() {
         worker.stop().await;
         assert_eq!(stage.state(order).await, "unknown");
         assert_eq!(stage.reviews().await, [reason]);
-        assert_eq!(stage.told(order).await, []);
+        assert_eq!(stage.announced(order).await, []);
     }
 }
 
@@ -239,7 +239,7 @@ async fn news_that_comes_while_a_worker_looks_is_looked_at_after_it() {
     stage.is_at_rest().await;
     worker.stop().await;
     assert_eq!(stage.processor.looked_up().len(), 2);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn a_fee_that_is_not_told_at_once_is_looked_up_until_it_is() {
     worker.stop().await;
     let fee = stage.text("SELECT concat_ws(' ', fee, fee_currency, fee_transaction) FROM payment").await;
     assert_eq!(fee, "59 USD txn_9");
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     let expanded = stage.processor.looked_up()[0].asked("expand[]").map(str::to_owned);
     assert_eq!(expanded.as_deref(), Some("latest_charge.balance_transaction"));
 }

@@ -12,7 +12,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::{Background, given, http};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::http::{Received, answer};
+use crate::http::{Received, respond};
 use crate::processor::client_of;
 
 /// What was asked, and the status of the answer with its text.
@@ -53,12 +53,12 @@ async fn carry(mut stream: TcpStream, client: &reqwest::Client, mock: &str, seen
         .collect();
     let method = request.method.parse().unwrap();
     let asked = client.request(method, format!("{mock}{}?{query}", request.path)).headers(headers);
-    let answered = asked.body(request.body.clone()).send().await.unwrap();
-    let (status, text) = (answered.status().as_u16(), answered.text().await.unwrap());
+    let response = asked.body(request.body.clone()).send().await.unwrap();
+    let (status, text) = (response.status().as_u16(), response.text().await.unwrap());
     seen.lock().unwrap().push((format!("{} {}", request.method, request.path), status, text.clone()));
     // Its intents wait for a card whatever they are given. One that waits for its customer, our client cancels.
     let text = text.replace("\"requires_payment_method\"", "\"requires_action\"");
-    answer(&mut stream, status, "Content-Type: application/json\r\n", &text).await;
+    respond(&mut stream, status, "Content-Type: application/json\r\n", &text).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -65,7 +65,7 @@ async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_a
     let (code, text) = review(&stage, &[&["resolve", &id], &FOUND[..]].concat()).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.state(order).await, "captured");
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     let posted = "SELECT kind FROM ledger_transaction";
     assert_eq!(stage.texts(posted).await, ["capture"]);
     let facts = facts(&stage).await;
@@ -79,15 +79,15 @@ async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_a
 async fn the_same_answer_again_changes_nothing_and_another_one_is_refused() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
-    let answer = [&["resolve", &id], &FOUND[..]].concat();
-    assert_eq!(review(&stage, &answer).await.0, 0);
-    let (code, text) = review(&stage, &answer).await;
+    let resolution = [&["resolve", &id], &FOUND[..]].concat();
+    assert_eq!(review(&stage, &resolution).await.0, 0);
+    let (code, text) = review(&stage, &resolution).await;
     assert_eq!((code, text.contains("has this resolution already: nothing changed")), (0, true), "{text}");
     let another = ["resolve", &id, "--as", "not-captured", "--note", "on second thoughts"];
     let (code, text) = review(&stage, &another).await;
     assert_eq!((code, text.contains("it was resolved before as captured")), (1, true), "{text}");
     assert_eq!(facts(&stage).await.len(), 1);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 /// An orphan is nobody's payment: no lock but the review's own is between the two.
@@ -142,7 +142,7 @@ async fn what_was_never_captured_is_declined_and_told() {
     let (code, text) = review(&stage, &words).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.state(order).await, "declined");
-    assert_eq!(stage.told_types(order).await, ["PaymentDeclined"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentDeclined"]);
     assert_eq!(facts(&stage).await[0]["actor"], "@operator:lee");
 }
 
@@ -151,12 +151,12 @@ async fn an_answer_that_the_books_cannot_take_says_what_to_do_instead() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let note = ["--note", "somebody told me"];
-    for (words, said) in [
+    for (words, expected) in [
         (vec!["--as", "refunded"], "resolve it --as captured with --processor-id first"),
         (vec!["--as", "captured"], "--processor-id"),
     ] {
         let (code, text) = review(&stage, &[&["resolve", &id], &words[..], &note].concat()).await;
-        assert_eq!((code, text.contains(said)), (1, true), "{words:?}: {text}");
+        assert_eq!((code, text.contains(expected)), (1, true), "{words:?}: {text}");
     }
     let (code, text) = review(&stage, &["resolve", &id, "--as", "captured"]).await;
     assert_eq!((code, text.contains("--note")), (2, true), "a reason is needed: {text}");

@@ -105,7 +105,7 @@ impl Stage {
 
     /// Waits until all that is to be asked of the processor has been asked.
     pub(crate) async fn is_at_rest(&self) {
-        eventually("intents at rest", async || {
+        eventually("calls at rest", async || {
             (self.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await == 0)
                 .then_some(())
         })
@@ -113,7 +113,7 @@ impl Stage {
     }
 
     /// What was told about the payment: type and data, in the order of telling.
-    pub(crate) async fn told(&self, order: Order) -> Vec<(String, Value)> {
+    pub(crate) async fn announced(&self, order: Order) -> Vec<(String, Value)> {
         let sql = format!(
             "SELECT json_build_array(sequence, type, convert_from(payload, 'UTF8')::json)::text
              FROM outbox_event WHERE aggregate_id = '{}' ORDER BY id",
@@ -128,9 +128,9 @@ impl Stage {
     }
 
     /// The types alone, without service and version.
-    pub(crate) async fn told_types(&self, order: Order) -> Vec<String> {
-        let told = self.told(order).await.into_iter();
-        told.map(|(kind, _)| kind.split('.').nth(1).unwrap().to_owned()).collect()
+    pub(crate) async fn announced_types(&self, order: Order) -> Vec<String> {
+        let announced = self.announced(order).await.into_iter();
+        announced.map(|(kind, _)| kind.split('.').nth(1).unwrap().to_owned()).collect()
     }
 
     /// The actions of the audit facts, by their names.

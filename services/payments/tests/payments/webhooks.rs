@@ -116,7 +116,7 @@ async fn an_event_changes_nothing_by_what_it_says() {
     assert_eq!(stage.state(order).await, "requested", "nothing has been sent, so there can be no news");
     let due = "SELECT count(*) FROM processor_call WHERE woken";
     assert_eq!(stage.count(due).await, 0);
-    assert_eq!(stage.told(order).await, []);
+    assert_eq!(stage.announced(order).await, []);
 }
 
 #[actix_web::test]
@@ -176,8 +176,8 @@ async fn an_object_is_known_by_the_processors_name_of_it() {
     let event =
         json!({ "id": "evt_1", "type": "charge.updated", "created": 1, "data": { "object": charge } });
     assert_eq!(Sender::of(&event).send(&stage).await.0, 200);
-    let intent = stage.text("SELECT call_id::text FROM webhook_event").await;
-    assert_eq!(intent, order.payment.to_string());
+    let call = stage.text("SELECT call_id::text FROM webhook_event").await;
+    assert_eq!(call, order.payment.to_string());
 }
 
 #[actix_web::test]

@@ -33,7 +33,7 @@ async fn two_workers_make_each_call_once() {
     assert!(requests.values().all(|number| *number == 1), "{requests:?}");
     assert_eq!(stage.processor.charges(), [AMOUNT; ORDERS]);
     for order in orders {
-        assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+        assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     }
 }
 
@@ -60,7 +60,7 @@ async fn a_replaced_worker_and_its_successor_ask_under_one_key_and_tell_once() {
     successor.stop().await;
     stage.is_at_rest().await;
     assert_eq!(stage.processor.charges(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 #[tokio::test]

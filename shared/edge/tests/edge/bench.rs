@@ -20,14 +20,14 @@ use tokio::runtime::Handle;
 use utoipa_actix_web::service_config::ServiceConfig;
 use uuid::Uuid;
 
-use crate::answer::Outcome;
+use crate::response::TestResponse;
 use crate::shop;
 
 pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
 pub(crate) const SCOPES: &str = "orders:read orders:write inventory:write";
 
 /// No answer takes longer: without one a test fails instead of waiting for ever.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running shop. It stops, and its database goes, when the test ends.
 pub(crate) struct Bench {
@@ -92,7 +92,7 @@ impl Bench {
 
     /// Without a token.
     pub(crate) fn plain(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("http://{}{path}", self.address)).timeout(PATIENCE)
+        self.client.request(method, format!("http://{}{path}", self.address)).timeout(TIMEOUT)
     }
 
     /// A command of the default client; the body goes out as it stands.
@@ -100,16 +100,16 @@ impl Bench {
         json_body(self.request(Method::POST, path), body).header("Idempotency-Key", key)
     }
 
-    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> Outcome {
+    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> TestResponse {
         send(self.command("/v1/orders", key, body)).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Outcome {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         send(self.request(Method::GET, path)).await
     }
 
     /// Sends these bytes on a connection of their own, and reads until the server ends it.
-    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> Outcome {
+    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> TestResponse {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         socket.write_all(request.as_ref()).await.unwrap();
         read(&mut socket).await
@@ -214,20 +214,20 @@ fn serve(edge: Edge) -> (SocketAddr, ServerHandle) {
     (address, handle)
 }
 
-pub(crate) async fn send(request: RequestBuilder) -> Outcome {
-    Outcome::read(request.send().await.unwrap()).await
+pub(crate) async fn send(request: RequestBuilder) -> TestResponse {
+    TestResponse::read(request.send().await.unwrap()).await
 }
 
 /// The answer on a connection that the server ends after it.
-pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Outcome {
+pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> TestResponse {
     let mut bytes = Vec::new();
-    let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut bytes)).await;
+    let ended = tokio::time::timeout(TIMEOUT, socket.read_to_end(&mut bytes)).await;
     let ended = ended.unwrap_or_else(|_| {
         panic!("the connection does not end after {:?}", String::from_utf8_lossy(&bytes))
     });
     // It may be reset behind an answer to a request that was not read to its end.
     assert!(ended.is_ok() || !bytes.is_empty(), "{ended:?}");
-    Outcome::parse(&bytes)
+    TestResponse::parse(&bytes)
 }
 
 pub(crate) fn json_body(request: RequestBuilder, body: impl Into<String>) -> RequestBuilder {

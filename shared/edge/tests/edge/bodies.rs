@@ -9,8 +9,8 @@ async fn assert_refused(cases: &[(&str, &str)]) {
     let bench = Bench::start().await;
     for (body, pointer) in cases {
         for _ in 0..2 {
-            let told = bench.place(KEY, *body).await.refuses(400, "request-invalid");
-            assert_eq!(told.pointers, [*pointer], "{body}: {told:?}");
+            let problem = bench.place(KEY, *body).await.refuses(400, "request-invalid");
+            assert_eq!(problem.pointers, [*pointer], "{body}: {problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -88,8 +88,8 @@ async fn deep_nesting_is_refused() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         for depth in [65, 5000] {
             let body = format!("{}1{}", open.repeat(depth), close.repeat(depth));
-            let told = bench.place(KEY, body).await.refuses(400, "request-invalid");
-            assert_eq!(told.pointers.len(), 1, "{told:?}");
+            let problem = bench.place(KEY, body).await.refuses(400, "request-invalid");
+            assert_eq!(problem.pointers.len(), 1, "{problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -102,8 +102,8 @@ async fn broken_rules_of_form_are_named_all_at_once() {
         r#"{{"lines":[{{"sku":"TEA","amount":0}},{{"sku":"TEA","amount":-1}}],"note":"{}","weight":0}}"#,
         "n".repeat(100)
     );
-    let told = bench.place(KEY, body).await.refuses(400, "request-invalid");
-    assert_eq!(told.pointers, ["/lines", "/lines/0/amount", "/lines/1/amount", "/note", "/weight"]);
+    let problem = bench.place(KEY, body).await.refuses(400, "request-invalid");
+    assert_eq!(problem.pointers, ["/lines", "/lines/0/amount", "/lines/1/amount", "/note", "/weight"]);
     bench.assert_untouched().await;
     // Corrected, the same key serves.
     bench.place(KEY, order(1)).await.assert_placed();
@@ -161,16 +161,16 @@ async fn a_put_is_read_as_strictly() {
         (r#"{"price":1,"price":2}"#, "/price"),
         (r#"{"price":1,"cost":1}"#, "/cost"),
     ] {
-        let told = put("/v1/items/TEA", body).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, [pointer], "{body}");
+        let problem = put("/v1/items/TEA", body).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, [pointer], "{body}");
     }
     put("/v1/items/no%20name", r#"{"price":1}"#).await.refuses(404, "not-found");
     assert_eq!(bench.number("SELECT count(*) AS number FROM item").await, 0);
     bench.assert_untouched().await;
     // It needs no key, and twice is once.
     for _ in 0..2 {
-        let answer = put("/v1/items/TEA", r#"{"price":3}"#).await;
-        assert_eq!((answer.status, answer.header("idempotency-status")), (200, None));
+        let response = put("/v1/items/TEA", r#"{"price":3}"#).await;
+        assert_eq!((response.status, response.header("idempotency-status")), (200, None));
     }
     assert_eq!(bench.number("SELECT price AS number FROM item").await, 3);
 }

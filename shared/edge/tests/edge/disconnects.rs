@@ -40,8 +40,8 @@ async fn a_command_whose_client_resets_the_connection_is_carried_out() {
     }
     owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     eventually("the order is placed", async || (bench.count(Table::Orders).await == 1).then_some(())).await;
-    let retry = eventually("the answer is there", async || {
-        Some(bench.place(KEY, noted("wait")).await).filter(|answer| answer.status != 409)
+    let retry = eventually("the response is there", async || {
+        Some(bench.place(KEY, noted("wait")).await).filter(|response| response.status != 409)
     })
     .await;
     assert!(retry.is_replay());
@@ -60,11 +60,11 @@ async fn connections_reset_at_any_moment_have_one_effect() {
         let _ = tokio::time::timeout(Duration::from_micros(round * 250), socket.readable()).await;
         reset(socket);
     }
-    let answer = eventually("the key is settled", async || {
-        Some(bench.place(KEY, order(1)).await).filter(|answer| answer.status != 409)
+    let response = eventually("the key is settled", async || {
+        Some(bench.place(KEY, order(1)).await).filter(|response| response.status != 409)
     })
     .await;
-    assert_eq!(answer.status, 201);
+    assert_eq!(response.status, 201);
     bench.assert_orders(1).await;
     eventually("no transaction stays open", async || (open_transactions(&bench).await == 0).then_some(()))
         .await;

@@ -6,28 +6,28 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::identity;
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, json_body, key, noted, order, send};
+use crate::response::TestResponse;
 
 fn path(key: &str) -> String {
     format!("/v1/idempotency-keys/{key}")
 }
 
-async fn ask_as(bench: &Bench, tenant: &str, client: &str, key: &str) -> Outcome {
+async fn ask_as(bench: &Bench, tenant: &str, client: &str, key: &str) -> TestResponse {
     // No scope is needed to see one's own.
     send(bench.request_as(&identity::token(tenant, client, ""), Method::GET, &path(key))).await
 }
 
-async fn place_as(bench: &Bench, tenant: &str, client: &str) -> Outcome {
+async fn place_as(bench: &Bench, tenant: &str, client: &str) -> TestResponse {
     let request = bench.request_as(&identity::token(tenant, client, SCOPES), Method::POST, "/v1/orders");
     send(json_body(request, order(1)).header("Idempotency-Key", KEY)).await
 }
 
 /// The records that it shows.
 #[track_caller]
-fn shown(answer: &Outcome) -> Vec<Value> {
-    assert_eq!(answer.status, 200, "{answer:?}");
-    answer.json()["data"].as_array().unwrap().clone()
+fn shown(response: &TestResponse) -> Vec<Value> {
+    assert_eq!(response.status, 200, "{response:?}");
+    response.json()["data"].as_array().unwrap().clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]

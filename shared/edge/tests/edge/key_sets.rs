@@ -28,12 +28,12 @@ fn authenticator(place: &str, between_refreshes: Duration) -> Result<Authenticat
 /// Asks with a token of this key; the status.
 async fn ask(bench: &Bench, key: &SigningKey) -> u16 {
     let token = key.sign(&identity::claims("acme", "web-shop", SCOPES));
-    let answer = send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
-    if answer.status == 401 {
-        let told = answer.refuses(401, "unauthenticated");
-        assert!(told.detail.contains("not known here"), "{told:?}");
+    let response = send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
+    if response.status == 401 {
+        let problem = response.refuses(401, "unauthenticated");
+        assert!(problem.detail.contains("not known here"), "{problem:?}");
     }
-    answer.status
+    response.status
 }
 
 /// A file of a test; it goes when the test ends.
@@ -130,7 +130,7 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
     let away = elsewhere.url();
     let large = format!("{}{}", jwks_of(&[&SigningKey::generate("large")]), " ".repeat(256 * 1024));
     let unusable = |error: &JwksError| matches!(error, JwksError::Unusable { .. });
-    let answers: [(&str, bool, Reply); 6] = [
+    let responses: [(&str, bool, Reply); 6] = [
         ("500", false, Box::new(|| HttpResponse::InternalServerError().finish())),
         (
             "elsewhere",
@@ -142,8 +142,8 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
         ("none", true, Box::new(|| HttpResponse::Ok().body("{\"keys\": []}"))),
         ("no document", false, Box::new(|| HttpResponse::NoContent().finish())),
     ];
-    for (what, of_no_use, answer) in answers {
-        issuer.answers(answer);
+    for (what, of_no_use, response) in responses {
+        issuer.responses(response);
         let error = authenticator.refresh().await.unwrap_err();
         assert_eq!(unusable(&error), of_no_use, "{what}: {error}");
         assert!(error.to_string().contains(&issuer.url()), "{what}: {error}");
@@ -153,7 +153,7 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
     }
     assert_eq!(elsewhere.asked(), 0, "a redirect was followed");
     drop(issuer);
-    eventually("nobody answers", async || authenticator.refresh().await.err()).await;
+    eventually("nobody responses", async || authenticator.refresh().await.err()).await;
     assert_eq!(ask(&bench, &key).await, 200);
 }
 

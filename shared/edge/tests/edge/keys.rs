@@ -8,9 +8,9 @@ use crate::bench::{Bench, KEY, json_body, order, send};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_without_a_key_is_refused() {
     let bench = Bench::start().await;
-    let answer = send(json_body(bench.request(Method::POST, "/v1/orders"), order(1))).await;
-    let told = answer.refuses(400, "idempotency-key-missing");
-    assert!(told.detail.contains("Idempotency-Key"), "{told:?}");
+    let response = send(json_body(bench.request(Method::POST, "/v1/orders"), order(1))).await;
+    let problem = response.refuses(400, "idempotency-key-missing");
+    assert!(problem.detail.contains("Idempotency-Key"), "{problem:?}");
     bench.assert_untouched().await;
 }
 
@@ -62,8 +62,8 @@ async fn two_key_lines_are_refused_even_if_they_agree() {
     let bench = Bench::start().await;
     for other in [KEY, "00000000-0000-4000-8000-000000000000", ""] {
         let request = bench.command("/v1/orders", KEY, order(1)).header("Idempotency-Key", other);
-        let told = send(request).await.refuses(400, "idempotency-key-invalid");
-        assert!(told.detail.contains("more than one"), "{told:?}");
+        let problem = send(request).await.refuses(400, "idempotency-key-invalid");
+        assert!(problem.detail.contains("more than one"), "{problem:?}");
     }
     bench.assert_untouched().await;
 }

@@ -17,8 +17,8 @@ fn large() -> String {
 async fn a_large_body_that_is_announced_is_refused() {
     let bench = Bench::start().await;
     for _ in 0..5 {
-        let told = bench.place(KEY, large()).await.refuses(413, "request-too-large");
-        assert!(told.detail.contains("32768"), "{told:?}");
+        let problem = bench.place(KEY, large()).await.refuses(413, "request-too-large");
+        assert!(problem.detail.contains("32768"), "{problem:?}");
     }
     bench.assert_untouched().await;
 }
@@ -77,8 +77,8 @@ async fn a_body_that_stalls_is_given_up() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let (answer, ()) = tokio::join!(read(&mut reading), drip);
-    answer.refuses(408, "request-timeout");
+    let (response, ()) = tokio::join!(read(&mut reading), drip);
+    response.refuses(408, "request-timeout");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -96,8 +96,8 @@ async fn a_body_that_breaks_off_does_nothing() {
     let bench = Bench::start().await;
     let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;
     socket.shutdown().await.unwrap();
-    let told = read(&mut socket).await.refuses(400, "request-invalid");
-    assert!(told.detail.contains("broke off"), "{told:?}");
+    let problem = read(&mut socket).await.refuses(400, "request-invalid");
+    assert!(problem.detail.contains("broke off"), "{problem:?}");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -113,8 +113,8 @@ async fn only_json_is_read() {
         "",
     ] {
         let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
-        let told = send(request.header("Content-Type", wrong).body(order(1))).await;
-        told.refuses(415, "unsupported-media-type");
+        let problem = send(request.header("Content-Type", wrong).body(order(1))).await;
+        problem.refuses(415, "unsupported-media-type");
     }
     let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY).body(order(1));
     send(request).await.refuses(415, "unsupported-media-type");

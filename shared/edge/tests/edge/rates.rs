@@ -8,8 +8,8 @@ use edge::RateLimit;
 use reqwest::Method;
 use testkit::{eventually, identity};
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, SCOPES, Table, json_body, key, order, send};
+use crate::response::TestResponse;
 
 /// A shop with so small a limit that a test reaches it.
 async fn limited(per_second: u32, burst: u32) -> Bench {
@@ -17,19 +17,19 @@ async fn limited(per_second: u32, burst: u32) -> Bench {
     Bench::with(|settings| settings.rate_limit = Some(RateLimit { per_second, burst })).await
 }
 
-async fn read_as(bench: &Bench, tenant: &str, client: &str) -> Outcome {
+async fn read_as(bench: &Bench, tenant: &str, client: &str) -> TestResponse {
     let token = identity::token(tenant, client, SCOPES);
     send(bench.request_as(&token, Method::GET, "/v1/orders")).await
 }
 
 /// Reads until the tenant is refused.
-async fn exhaust(bench: &Bench, tenant: &str) -> Outcome {
+async fn exhaust(bench: &Bench, tenant: &str) -> TestResponse {
     for _ in 0..1_000 {
-        let answer = read_as(bench, tenant, "web-shop").await;
-        if answer.status == 429 {
-            return answer;
+        let response = read_as(bench, tenant, "web-shop").await;
+        if response.status == 429 {
+            return response;
         }
-        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(response.status, 200, "{response:?}");
     }
     panic!("a thousand requests were let in");
 }
@@ -37,15 +37,15 @@ async fn exhaust(bench: &Bench, tenant: &str) -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_one_tenant_leaves_others_untouched() {
     let bench = limited(1, 20).await;
-    let told = exhaust(&bench, "acme").await.refuses(429, "rate-limited");
-    assert!(told.retryable);
+    let problem = exhaust(&bench, "acme").await.refuses(429, "rate-limited");
+    assert!(problem.retryable);
     // The limit is the tenant's: a client that has never sent anything is refused as well.
     let clients = Cell::new(0);
     eventually("another client is refused", async || {
         clients.set(clients.get() + 1);
         exhaust(&bench, "acme").await;
-        let answer = read_as(&bench, "acme", &format!("client-{}", clients.get())).await;
-        (answer.status == 429).then_some(())
+        let response = read_as(&bench, "acme", &format!("client-{}", clients.get())).await;
+        (response.status == 429).then_some(())
     })
     .await;
     for _ in 0..20 {
@@ -60,12 +60,12 @@ async fn a_limited_request_is_not_remembered_and_its_retry_is_carried_out() {
     let (key, limited) = loop {
         exhaust(&bench, "acme").await;
         let key = key();
-        let answer = bench.place(&key, order(1)).await;
-        if answer.status == 429 {
-            break (key, answer);
+        let response = bench.place(&key, order(1)).await;
+        if response.status == 429 {
+            break (key, response);
         }
         // In between, the bucket got its next token.
-        answer.assert_placed();
+        response.assert_placed();
         carried_out += 1;
     };
     limited.refuses(429, "rate-limited");

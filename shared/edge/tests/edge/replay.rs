@@ -77,9 +77,9 @@ async fn a_rejection_is_replayed_like_a_success() {
 async fn a_refusal_is_told_with_retry_after_and_not_stored() {
     let bench = Bench::start().await;
     for _ in 0..2 {
-        let answer = bench.place(KEY, noted("not yet")).await;
-        assert!(answer.refuses(422, "not-yet").retryable);
-        assert_eq!(answer.header("idempotency-status"), None);
+        let response = bench.place(KEY, noted("not yet")).await;
+        assert!(response.refuses(422, "not-yet").retryable);
+        assert_eq!(response.header("idempotency-status"), None);
     }
     bench.assert_untouched().await;
     // Even another request may use the key: nothing is remembered of it.
@@ -99,9 +99,9 @@ async fn a_reply_that_cannot_be_serialised_is_rolled_back_and_not_stored() {
 async fn a_reused_key_is_refused_without_retry_after() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;
-    let told = bench.place(KEY, order(2)).await;
-    assert!(!told.refuses(409, "idempotency-key-reused").retryable);
-    assert_eq!((told.header("idempotency-status"), told.header("retry-after")), (None, None));
+    let problem = bench.place(KEY, order(2)).await;
+    assert!(!problem.refuses(409, "idempotency-key-reused").retryable);
+    assert_eq!((problem.header("idempotency-status"), problem.header("retry-after")), (None, None));
     bench.place(KEY, order(1)).await.assert_replays(&first);
     bench.assert_orders(1).await;
 }
@@ -113,9 +113,9 @@ async fn an_expired_key_is_refused_without_retry_after() {
     let age = "UPDATE idempotency_record SET expires_at = clock_timestamp()";
     bench.database.owner().await.batch_execute(age).await.unwrap();
     for _ in 0..2 {
-        let told = bench.place(KEY, order(1)).await;
-        assert!(!told.refuses(409, "idempotency-key-expired").retryable);
-        assert_eq!((told.is_replay(), told.header("retry-after")), (false, None));
+        let problem = bench.place(KEY, order(1)).await;
+        assert!(!problem.refuses(409, "idempotency-key-expired").retryable);
+        assert_eq!((problem.is_replay(), problem.header("retry-after")), (false, None));
     }
     bench.assert_orders(1).await;
 }
@@ -148,8 +148,8 @@ async fn a_duplicate_in_flight_is_told_to_wait() {
     let (first, ()) = tokio::join!(bench.place(KEY, noted("wait")), async {
         bench.in_flight().await;
         for _ in 0..3 {
-            let told = bench.place(KEY, noted("wait")).await;
-            assert!(told.refuses(409, "idempotency-key-in-progress").retryable);
+            let problem = bench.place(KEY, noted("wait")).await;
+            assert!(problem.refuses(409, "idempotency-key-in-progress").retryable);
         }
         owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     });

@@ -14,8 +14,8 @@ async fn assert_same(first: &str, same: &[&str], others: &[&str]) {
         bench.place(KEY, *same).await.assert_replays(&placed);
     }
     for other in others {
-        let told = bench.place(KEY, *other).await;
-        assert_eq!(told.refuses(409, "idempotency-key-reused").code, "idempotency-key-reused", "{other}");
+        let problem = bench.place(KEY, *other).await;
+        assert_eq!(problem.refuses(409, "idempotency-key-reused").code, "idempotency-key-reused", "{other}");
     }
     bench.place(KEY, first).await.assert_replays(&placed);
     bench.assert_orders(1).await;
@@ -87,8 +87,8 @@ async fn null_is_not_absent() {
 async fn duplicate_members_claim_nothing() {
     let bench = Bench::start().await;
     let twice = r#"{"lines":[{"sku":"TEA","amount":1,"am\u006funt":2}]}"#;
-    let told = bench.place(KEY, twice).await.refuses(400, "request-invalid");
-    assert_eq!(told.pointers, ["/lines/0/amount"]);
+    let problem = bench.place(KEY, twice).await.refuses(400, "request-invalid");
+    assert_eq!(problem.pointers, ["/lines/0/amount"]);
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -107,7 +107,8 @@ async fn query_and_path_belong_to_the_request() {
 
     // Two orders on one route: the same key is the same request about one of them only.
     let (one, two) = (bench.place(&key(), order(1)).await, bench.place(&key(), order(1)).await);
-    let cancel = |order: &crate::answer::Outcome| format!("{}/cancel", order.header("location").unwrap());
+    let cancel =
+        |order: &crate::response::TestResponse| format!("{}/cancel", order.header("location").unwrap());
     let cancelled = send(bench.command(&cancel(&one), KEY, "{}")).await;
     assert_eq!((cancelled.status, cancelled.header("idempotency-status")), (200, Some("executed")));
     send(bench.command(&cancel(&two), KEY, "{}")).await.refuses(409, "idempotency-key-reused");

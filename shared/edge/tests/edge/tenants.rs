@@ -4,17 +4,17 @@ use reqwest::Method;
 use serde_json::Value;
 use testkit::identity;
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, json_body, noted, order, send};
+use crate::response::TestResponse;
 use diesel_async::SimpleAsyncConnection;
 
-async fn place_as(bench: &Bench, tenant: &str, client: &str, body: String) -> Outcome {
+async fn place_as(bench: &Bench, tenant: &str, client: &str, body: String) -> TestResponse {
     let token = identity::token(tenant, client, SCOPES);
     let request = bench.request_as(&token, Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
     send(json_body(request, body)).await
 }
 
-async fn as_tenant(bench: &Bench, tenant: &str, method: Method, path: &str) -> Outcome {
+async fn as_tenant(bench: &Bench, tenant: &str, method: Method, path: &str) -> TestResponse {
     let token = identity::token(tenant, "web-shop", SCOPES);
     let request = bench.request_as(&token, method, path).header("Idempotency-Key", KEY);
     send(json_body(request, "{}")).await
@@ -78,6 +78,6 @@ async fn a_tenant_named_in_the_request_counts_for_nothing() {
     let globex = "SELECT count(*) AS number FROM placed WHERE tenant_id = 'globex'";
     assert_eq!(bench.number(globex).await, 1);
     // Nor in the body.
-    let told = place_as(&bench, "globex", "another", r#"{"lines":[],"tenant":"acme"}"#.to_owned()).await;
-    assert_eq!(told.refuses(400, "request-invalid").pointers, ["/tenant"]);
+    let problem = place_as(&bench, "globex", "another", r#"{"lines":[],"tenant":"acme"}"#.to_owned()).await;
+    assert_eq!(problem.refuses(400, "request-invalid").pointers, ["/tenant"]);
 }

@@ -123,11 +123,11 @@ async fn a_token_that_does_not_count_is_refused_on_every_route() {
     let bench = Bench::start().await;
     for (what, token) in bad_tokens() {
         for request in requests(&bench, Some(&format!("Bearer {token}"))) {
-            let answer = send(request).await;
-            assert_eq!(answer.status, 401, "{what}: {answer:?}");
-            let told = answer.refuses(401, "unauthenticated");
-            assert!(!told.detail.contains(&token), "{what}: {told:?}");
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            let response = send(request).await;
+            assert_eq!(response.status, 401, "{what}: {response:?}");
+            let problem = response.refuses(401, "unauthenticated");
+            assert!(!problem.detail.contains(&token), "{what}: {problem:?}");
+            assert_eq!(response.header("www-authenticate"), Some("Bearer"));
         }
     }
     bench.assert_untouched().await;
@@ -158,8 +158,8 @@ async fn a_missing_scope_is_forbidden_on_every_route() {
         for scopes in [others.join(" "), String::new(), scope.replace(':', " ")] {
             let token = identity::token("acme", "web-shop", &scopes);
             let request = json_body(bench.request_as(&token, method.clone(), path), body);
-            let told = send(request.header("Idempotency-Key", KEY)).await.refuses(403, "forbidden");
-            assert!(told.detail.contains(scope), "{told:?}");
+            let problem = send(request.header("Idempotency-Key", KEY)).await.refuses(403, "forbidden");
+            assert!(problem.detail.contains(scope), "{problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -198,11 +198,11 @@ async fn a_token_that_was_let_in_is_refused_once_it_has_expired() {
     let ask = async || send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
     assert_eq!(ask().await.status, 200);
     let refusal = eventually("it expires", async || {
-        let answer = ask().await;
-        (answer.status != 200).then_some(answer)
+        let response = ask().await;
+        (response.status != 200).then_some(response)
     });
-    let told = refusal.await.refuses(401, "unauthenticated");
-    assert!(told.detail.contains("expired"), "{told:?}");
+    let problem = refusal.await.refuses(401, "unauthenticated");
+    assert!(problem.detail.contains("expired"), "{problem:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use idempotency::{CommandError, Operation, Outcome, Retention, StoredResponse};
 use tokio::sync::Barrier;
 
-use crate::shop::{self, KEY, Runs, assert_untouched, effects, instance, intent, receipt};
+use crate::shop::{self, KEY, Runs, assert_untouched, effects, instance, request, response};
 
 diesel::table! {
     shelf (id) { id -> BigInt, }
@@ -34,9 +34,9 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
                     both.wait().await;
                 }
                 lock(tx, order[1]).await?;
-                Ok(receipt(201, key))
+                Ok(response(201, key))
             };
-        idempotency::execute(&database, Retention::default(), intent(key, "a"), command)
+        idempotency::execute(&database, Retention::default(), request(key, "a"), command)
     };
     let (one, two) = tokio::join!(
         send("00000000-0000-4000-8000-000000000001", [1, 2]),
@@ -65,10 +65,11 @@ async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
         }
         shop::leave(tx, operation, "note").await?;
         lock(tx, 1).await?;
-        Ok(receipt(201, "had it"))
+        Ok(response(201, "had it"))
     };
-    let answer = idempotency::execute(&hasty, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-    assert_eq!(answer, Outcome::Executed(receipt(201, "had it")));
+    let outcome =
+        idempotency::execute(&hasty, Retention::default(), request(KEY, "a"), command).await.unwrap();
+    assert_eq!(outcome, Outcome::Executed(response(201, "had it")));
     assert_eq!((runs.number(), effects(&database).await), (3, 1));
 }
 
@@ -82,10 +83,10 @@ async fn contention_that_does_not_end_is_told_and_stores_nothing() {
         shop::order(tx, operation).await?;
         tx.batch_execute("DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$")
             .await?;
-        Ok(receipt(201, "never"))
+        Ok(response(201, "never"))
     };
     let error =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), command).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Contention);
     assert_eq!(runs.number(), 4);
     assert_untouched(&database).await;

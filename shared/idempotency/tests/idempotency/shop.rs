@@ -55,14 +55,14 @@ pub(crate) fn caller(tenant: &str, client: &str) -> Caller {
 }
 
 /// A request of the web shop: `body` is what makes it this request.
-pub(crate) fn intent(key: &str, body: &str) -> KeyedRequest {
+pub(crate) fn request(key: &str, body: &str) -> KeyedRequest {
     let scope =
         KeyScope { caller: caller("acme", "web-shop"), method: "POST".into(), route: "/v1/orders".into() };
-    intent_in(scope, key, body)
+    request_in(scope, key, body)
 }
 
 /// The same request, wherever its key counts.
-pub(crate) fn intent_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest {
+pub(crate) fn request_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest {
     let fingerprint = Fingerprint::of(&FingerprintInput {
         method: "POST",
         route_template: "/v1/orders",
@@ -76,7 +76,7 @@ pub(crate) fn intent_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest 
     KeyedRequest { scope, key, fingerprint, traceparent: None }
 }
 
-pub(crate) fn receipt(status: u16, body: &str) -> StoredResponse {
+pub(crate) fn response(status: u16, body: &str) -> StoredResponse {
     StoredResponse {
         status,
         headers: vec![("content-type".into(), "text/plain".into())],
@@ -93,7 +93,7 @@ pub(crate) async fn leave(tx: &mut Tx, operation: &Operation, note: &str) -> Que
 /// The plainest command: one effect, named after its operation.
 pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> Result<StoredResponse, CommandError> {
     leave(tx, operation, &operation.id.to_string()).await?;
-    Ok(receipt(201, &operation.id.to_string()))
+    Ok(response(201, &operation.id.to_string()))
 }
 
 /// An effect that waits in the transaction's buffer, as events and audit facts do.
@@ -121,8 +121,8 @@ impl Buffered for Later {
 }
 
 /// Sends the plainest command.
-pub(crate) async fn send(database: &Database, intent: KeyedRequest) -> Result<Outcome, Error> {
-    idempotency::execute(database, Retention::default(), intent, order).await
+pub(crate) async fn send(database: &Database, request: KeyedRequest) -> Result<Outcome, Error> {
+    idempotency::execute(database, Retention::default(), request, order).await
 }
 
 /// Counts how often a command ran; clones count together.
@@ -142,42 +142,42 @@ impl Runs {
 
 /// Holds commands in the middle of their work until a test lets them go on, and counts how often one ran.
 #[derive(Clone)]
-pub(crate) struct Gate {
+pub(crate) struct CommandBarrier {
     runs: Runs,
     inside: Arc<Semaphore>,
     open: Arc<Semaphore>,
 }
 
-impl Gate {
+impl CommandBarrier {
     pub(crate) fn closed() -> Self {
         Self { runs: Runs::default(), inside: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) }
     }
 
     /// Sends a command that stops at the gate with its effect written.
-    pub(crate) async fn send(&self, database: &Database, intent: KeyedRequest) -> Result<Outcome, Error> {
-        let gate = self.clone();
+    pub(crate) async fn send(&self, database: &Database, request: KeyedRequest) -> Result<Outcome, Error> {
+        let barrier = self.clone();
         let command = async move |tx: &mut Tx, operation: &Operation| {
-            let receipt = order(tx, operation).await?;
-            gate.pass().await;
-            Ok(receipt)
+            let stored = order(tx, operation).await?;
+            barrier.pass().await;
+            Ok(stored)
         };
-        idempotency::execute(database, Retention::default(), intent, command).await
+        idempotency::execute(database, Retention::default(), request, command).await
     }
 
     /// Holds a place for a group: a command that does nothing but stop at the gate. It is in the queue once polled.
     pub(crate) fn hold(
         &self,
         groups: &GroupCommit,
-        intent: KeyedRequest,
+        request: KeyedRequest,
     ) -> BoxFuture<'static, Result<Outcome, Error>> {
-        let (gate, groups) = (self.clone(), groups.clone());
+        let (barrier, groups) = (self.clone(), groups.clone());
         async move {
             let command =
                 async move |_: &mut AppendTx, _: &Operation| -> Result<StoredResponse, CommandError> {
-                    gate.pass().await;
-                    Err(CommandError::Refused(receipt(403, "only to hold the place")))
+                    barrier.pass().await;
+                    Err(CommandError::Refused(response(403, "only to hold the place")))
                 };
-            GroupCommit::execute(&groups, intent, command).await
+            GroupCommit::execute(&groups, request, command).await
         }
         .boxed()
     }

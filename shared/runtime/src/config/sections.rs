@@ -107,13 +107,13 @@ pub(crate) struct Auth {
 pub(super) fn auth(reader: &mut SettingsReader, needed: bool) -> Auth {
     let issuer = reader.text("auth.issuer", "who issues the tokens (iss)");
     let audience = reader.text("auth.audience", "for whom tokens must be (aud)");
-    let place = reader.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
+    let location = reader.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
     let plain_http = reader.switch("auth.jwks_plain_http");
     let refresh = reader.seconds("auth.jwks_refresh_seconds", 1..=DAY);
-    if place.is_empty() || !needed {
+    if location.is_empty() || !needed {
         return Auth { authenticator: None, refresh };
     }
-    let opened = JwksSource::parse(&place, plain_http)
+    let opened = JwksSource::parse(&location, plain_http)
         .and_then(|source| Authenticator::from_source(source, &issuer, &audience));
     let refuse = |error| reader.refuse("auth.jwks", &format!("the path or URL of a key set: {error}"));
     Auth { authenticator: opened.map_err(refuse).ok(), refresh }

@@ -87,7 +87,7 @@ fn every_fault_is_in_one_list() {
     let errors = read(Needs::Serve, &[variables]).err().expect("a list of errors");
     let text = errors.to_string();
     for (variable, _) in variables {
-        assert!(text.contains(&format!("- {variable} ")), "{variable} is not told of in {text}");
+        assert!(text.contains(&format!("- {variable} ")), "{variable} is not named in {text}");
     }
     assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
     assert!(text.starts_with("shop: 19 errors in the configuration"), "{text}");
@@ -200,11 +200,11 @@ fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
         (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
     ] {
         std::fs::write(&path, text).unwrap();
-        let errors = read(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("a error");
-        let told = errors.to_string();
-        let place =
+        let errors = read(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("an error");
+        let text = errors.to_string();
+        let start =
             format!("IDEM_AUTH__JWKS must be the path or URL of a key set: the key set {file} is not usable");
-        assert!(told.contains(&place) && told.contains(what), "{told}");
+        assert!(text.contains(&start) && text.contains(what), "{text}");
     }
     std::fs::write(&path, testkit::identity::jwks()).unwrap();
     assert_eq!(faulty(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]), Vec::<String>::new());

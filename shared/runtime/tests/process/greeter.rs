@@ -136,7 +136,7 @@ impl Running {
     /// Waits until readiness is this status with this body.
     pub(crate) async fn readiness(&self, status: u16, body: &str) {
         eventually(&format!("readiness {status} {body}"), async || {
-            self.get("/health/ready").await.filter(|answer| *answer == (status, body.to_owned()))
+            self.get("/health/ready").await.filter(|response| *response == (status, body.to_owned()))
         })
         .await;
     }
@@ -168,9 +168,9 @@ pub(crate) async fn ask(address: SocketAddr, method: &str, path: &str) -> Option
     let mut stream = TcpStream::connect(address).await.ok()?;
     let request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.ok()?;
+    let (head, body) = response.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     Some((status, body.to_owned()))
 }

@@ -36,14 +36,16 @@ async fn sigterm_lets_a_request_end_and_gives_the_lease_back() {
         let admin = running.address("admin").await;
         let stopping = r#"{"status":"stopping","database":"ok","broker":"ok","keys":"ok"}"#;
         eventually("readiness to be taken back", async || {
-            ask(admin, "GET", "/health/ready").await.filter(|answer| *answer == (503, stopping.to_owned()))
+            ask(admin, "GET", "/health/ready")
+                .await
+                .filter(|response| *response == (503, stopping.to_owned()))
         })
         .await;
         eventually("no more connections", async || running.get("/health/live").await.is_none().then_some(()))
             .await;
     };
-    let (answer, ()) = tokio::join!(request, terminate);
-    assert_eq!(answer, Some((200, "\"Hello\"".to_owned())));
+    let (response, ()) = tokio::join!(request, terminate);
+    assert_eq!(response, Some((200, "\"Hello\"".to_owned())));
     assert_eq!(running.exit_code().await, Some(0));
     let lease = lease(&surroundings).await;
     assert!(lease.taken && !lease.held, "a standby would have to wait for the lease to run out");

@@ -15,7 +15,7 @@ const OURS: &str = "idem-dev";
 
 /// The report of `payments reconcile`.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct ReconcileOutput {
     code: i32,
     /// Each number that is not zero.
     counts: Vec<String>,
@@ -23,7 +23,7 @@ struct Found {
     differences: Vec<String>,
 }
 
-impl Found {
+impl ReconcileOutput {
     /// Asserts the exit code and the numbers.
     #[track_caller]
     fn is(&self, code: i32, counts: &[&str]) {
@@ -31,7 +31,7 @@ impl Found {
     }
 }
 
-async fn reconcile(stack: &Stack) -> Found {
+async fn reconcile(stack: &Stack) -> ReconcileOutput {
     let output = stack.operate(Part::Payments, &["reconcile", "--json"]).await;
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let mut counts = Vec::new();
@@ -42,11 +42,11 @@ async fn reconcile(stack: &Stack) -> Found {
     let differences = report["differences"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let differences = differences.map(|it| format!("{} {}", text(&it["processor_id"]), text(&it["what"])));
-    Found { code: output.code.unwrap(), counts, differences: differences.collect() }
+    ReconcileOutput { code: output.code.unwrap(), counts, differences: differences.collect() }
 }
 
 /// Reconciles twice: the second time finds the same, and changes nothing.
-async fn reconcile_twice(stack: &Stack) -> Found {
+async fn reconcile_twice(stack: &Stack) -> ReconcileOutput {
     let first = reconcile(stack).await;
     stack.at_rest().await;
     let mut owner = stack.database(Part::Payments).owner().await;

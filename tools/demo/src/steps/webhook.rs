@@ -35,8 +35,8 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let header = signature::header(&demo.stack.platform.webhook_secret(), time, &body);
     let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
     let request = webhook(&body, &header);
-    let answers = concurrently(TIMES, async || api.send(&request).await).await?;
-    let accepted = answers.iter().filter(|(response, _)| response.status == 200).count();
+    let received = concurrently(TIMES, async || api.send(&request).await).await?;
+    let accepted = received.iter().filter(|(response, _)| response.status == 200).count();
     step.equal("responses with 200", TIMES, accepted, HINT);
 
     step.progress("waiting until payments has asked the processor");

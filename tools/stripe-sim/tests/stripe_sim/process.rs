@@ -7,7 +7,7 @@ use testkit::{Proxy, TestDatabase, eventually, free_port, given};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
-use crate::listener::{Heard, Listener};
+use crate::listener::{Listener, ReceivedWebhook};
 use crate::simulator::{Simulator, VISA, charge_form, client, post_to, read};
 
 fn program(command: &str) -> Command {
@@ -120,8 +120,8 @@ async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
         let id = serving.process.id().unwrap().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
     };
-    let (answer, ()) = tokio::join!(charge, terminate);
-    assert_eq!(answer.unwrap().json()["status"], "succeeded");
+    let (response, ()) = tokio::join!(charge, terminate);
+    assert_eq!(response.unwrap().json()["status"], "succeeded");
     assert!(serving.process.wait().await.unwrap().success());
 }
 
@@ -152,8 +152,8 @@ async fn after_kill_9_the_books_stand_and_what_was_open_goes_on() {
     assert!(again.is_replay());
     assert_eq!(again.bytes, first.bytes);
     let listener = Listener::at(([127, 0, 0, 1], port).into()).await;
-    let heard = listener.hears(2).await;
-    let mut kinds: Vec<String> = heard.iter().map(Heard::kind).collect();
+    let received = listener.wait_for(2).await;
+    let mut kinds: Vec<String> = received.iter().map(ReceivedWebhook::kind).collect();
     kinds.sort();
     assert_eq!(kinds, ["payment_intent.processing", "payment_intent.succeeded"]);
 }

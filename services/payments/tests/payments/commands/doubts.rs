@@ -18,10 +18,10 @@ async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it
     let stage = Stage::new().await;
     stage.processor.order([limited()]);
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
-    let told = client.charge(&key, &visa()).await;
-    told.refuses(503, "payment-not-executed");
+    let response = client.charge(&key, &visa()).await;
+    response.refuses(503, "payment-not-executed");
     assert_eq!(
-        (client.state_of(&key).await, told.header("idempotency-status")),
+        (client.state_of(&key).await, response.header("idempotency-status")),
         (json!("failed_retryable"), None)
     );
     // It rests: whatever the worker still wanted of it, it would have had by now.
@@ -66,9 +66,9 @@ async fn a_charge_that_nobody_tries_again_in_time_has_expired() {
         (stage.text("SELECT state FROM payment").await == "cancelled").then_some(())
     })
     .await;
-    let told = client.charge(&key, &visa()).await;
-    told.refuses(409, "payment-expired");
-    assert_eq!(told.header("idempotency-status"), Some("replayed"));
+    let response = client.charge(&key, &visa()).await;
+    response.refuses(409, "payment-expired");
+    assert_eq!(response.header("idempotency-status"), Some("replayed"));
     assert_eq!((client.state_of(&key).await, stage.processor.charges()), (json!("completed"), vec![]));
     worker.stop().await;
 }
@@ -107,7 +107,7 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
     let stage = Stage::new().await;
     let (client, key) = (client(&stage, LONG).await, key());
     let charge = visa();
-    let (told, worker) = tokio::join!(client.charge(&key, &charge), async {
+    let (response, worker) = tokio::join!(client.charge(&key, &charge), async {
         testkit::eventually("a payment", async || {
             (stage.count("SELECT count(*) FROM payment").await == 1).then_some(())
         })
@@ -116,8 +116,8 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
         stage.meddle("UPDATE payment SET currency = 'XXX'").await;
         stage.worker(brisk())
     });
-    told.refuses(500, "operation-failed");
-    client.charge(&key, &charge).await.assert_replays(&told);
+    response.refuses(500, "operation-failed");
+    client.charge(&key, &charge).await.assert_replays(&response);
     assert_eq!(client.state_of(&key).await, "failed_terminal");
     assert_eq!(stage.text("SELECT state FROM payment").await, "cancelled");
     assert_eq!(stage.text("SELECT reason FROM review").await, "poisoned");

@@ -31,13 +31,13 @@ const SCOPES: &str = "payments:read payments:write payments:refund";
 
 /// What came back.
 #[derive(Debug, Clone)]
-struct Answer {
+struct ApiResponse {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl ApiResponse {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
@@ -113,7 +113,7 @@ impl Client {
         method: Method,
         path: &str,
         more: Option<(&str, &str)>,
-    ) -> Answer {
+    ) -> ApiResponse {
         let mut request = self
             .http
             .request(method, format!("http://{}{path}", self.address))
@@ -125,22 +125,22 @@ impl Client {
         }
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Answer { status, headers, body: response.bytes().await.unwrap().to_vec() }
+        ApiResponse { status, headers, body: response.bytes().await.unwrap().to_vec() }
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    async fn get(&self, path: &str) -> ApiResponse {
         self.send((TENANT, SCOPES), Method::GET, path, None).await
     }
 
-    async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
+    async fn post(&self, path: &str, key: &str, body: &Value) -> ApiResponse {
         self.send((TENANT, SCOPES), Method::POST, path, Some((key, &body.to_string()))).await
     }
 
-    async fn charge(&self, key: &str, body: &Value) -> Answer {
+    async fn charge(&self, key: &str, body: &Value) -> ApiResponse {
         self.post("/v1/payments", key, body).await
     }
 
-    async fn refund(&self, payment: &str, key: &str, body: &Value) -> Answer {
+    async fn refund(&self, payment: &str, key: &str, body: &Value) -> ApiResponse {
         self.post(&format!("/v1/payments/{payment}/refunds"), key, body).await
     }
 

@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::http::{Received, answer};
-use objects::Books;
+use crate::http::{Received, respond};
+use objects::ProcessorState;
 
 pub(crate) const SECRET: &str = "sk_test_canary";
 
@@ -45,7 +45,7 @@ pub(crate) fn held() -> Fate {
 /// Answers until it is dropped.
 pub(crate) struct Processor {
     address: String,
-    books: Arc<Mutex<Books>>,
+    state: Arc<Mutex<ProcessorState>>,
     released: watch::Sender<usize>,
     _serving: JoinSet<()>,
 }
@@ -54,11 +54,11 @@ impl Processor {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let books = Arc::<Mutex<Books>>::default();
+        let state = Arc::<Mutex<ProcessorState>>::default();
         let released = watch::Sender::new(0);
         let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, Arc::clone(&books), released.subscribe()));
-        Self { address, books, released, _serving: serving }
+        serving.spawn(serve(listener, Arc::clone(&state), released.subscribe()));
+        Self { address, state, released, _serving: serving }
     }
 
     /// The service's client of it.
@@ -73,7 +73,7 @@ impl Processor {
 
     /// What becomes of the next requests; those after them are answered.
     pub(crate) fn order(&self, fates: impl IntoIterator<Item = Fate>) {
-        self.books().fates.extend(fates);
+        self.state().fates.extend(fates);
     }
 
     /// Goes on with everything that was held, and holds nothing any more.
@@ -87,7 +87,7 @@ impl Processor {
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
-        self.books().received.clone()
+        self.state().received.clone()
     }
 
     /// Waits until so many requests have arrived.
@@ -117,37 +117,37 @@ impl Processor {
 
     /// Changes its books: all objects of this kind (`payment_intent`, `refund`) get this member.
     pub(crate) fn amend(&self, kind: &str, member: &str, value: &Value) {
-        self.books().amend(kind, member, value);
+        self.state().amend(kind, member, value);
     }
 
     /// From now on refunds have this status as they are made, and payment intents tell their fee at once or not.
     pub(crate) fn behaves(&self, refunds_are: &'static str, tells_fee: bool) {
-        let mut books = self.books();
-        (books.refunds_are, books.tells_fee) = (refunds_are, tells_fee);
+        let mut state = self.state();
+        (state.refunds_are, state.tells_fee) = (refunds_are, tells_fee);
     }
 
     /// Puts somebody else's object in its books, before all others.
     pub(crate) fn insert(&self, object: Value) {
-        self.books().insert(object);
+        self.state().insert(object);
     }
 
     /// Gives so many objects in one page of a list at most.
     pub(crate) fn pages_of(&self, size: usize) {
-        self.books().page = size;
+        self.state().page = size;
     }
 
     /// What was taken, charge by charge.
     pub(crate) fn charges(&self) -> Vec<i64> {
-        self.books().charges.clone()
+        self.state().charges.clone()
     }
 
     /// What was given back, refund by refund.
     pub(crate) fn refunds(&self) -> Vec<i64> {
-        self.books().refunds.clone()
+        self.state().refunds.clone()
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap()
+    fn state(&self) -> MutexGuard<'_, ProcessorState> {
+        self.state.lock().unwrap()
     }
 }
 
@@ -173,42 +173,46 @@ fn client_with(address: &str, client_settings: &ClientSettings) -> payments::pro
     payments::processor::Processor::new(base, &SECRET.into(), client_settings).unwrap()
 }
 
-async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>, released: watch::Receiver<usize>) {
+async fn serve(listener: TcpListener, state: Arc<Mutex<ProcessorState>>, released: watch::Receiver<usize>) {
     let mut connections = JoinSet::new();
     while let Ok((socket, _)) = listener.accept().await {
-        connections.spawn(meet(socket, Arc::clone(&books), released.clone()));
+        connections.spawn(meet(socket, Arc::clone(&state), released.clone()));
     }
 }
 
-async fn meet(mut socket: TcpStream, books: Arc<Mutex<Books>>, mut released: watch::Receiver<usize>) {
+async fn meet(
+    mut socket: TcpStream,
+    state: Arc<Mutex<ProcessorState>>,
+    mut released: watch::Receiver<usize>,
+) {
     let Some(request) = Received::read(&mut socket).await else { return };
-    let (mut fate, place) = arrive(&mut books.lock().unwrap(), &request);
+    let (mut fate, place) = arrive(&mut state.lock().unwrap(), &request);
     if let Fate::Held(then) = fate {
         released.wait_for(|released| *released >= place).await.unwrap();
         fate = *then;
     }
     let (status, body, replayed) = match fate {
         Fate::Refused(status, body) => (status, body, false),
-        Fate::Answered => books.lock().unwrap().carry_out(&request),
+        Fate::Answered => state.lock().unwrap().carry_out(&request),
         Fate::Misreported(body) => {
-            books.lock().unwrap().carry_out(&request);
+            state.lock().unwrap().carry_out(&request);
             (200, body, false)
         }
-        Fate::FailedForEver { acted } => books.lock().unwrap().fail_for_ever(&request, acted),
-        Fate::ListLags => books.lock().unwrap().lag(&request),
+        Fate::FailedForEver { acted } => state.lock().unwrap().fail_for_ever(&request, acted),
+        Fate::ListLags => state.lock().unwrap().lag(&request),
         Fate::Lost | Fate::Held(_) => {
-            books.lock().unwrap().carry_out(&request);
+            state.lock().unwrap().carry_out(&request);
             return;
         }
     };
     let headers = if replayed { "Idempotent-Replayed: true\r\n" } else { "" };
-    answer(&mut socket, status, headers, &body.to_string()).await;
+    respond(&mut socket, status, headers, &body.to_string()).await;
 }
 
 /// What becomes of the request, and its place among those that are held, from 1.
-fn arrive(books: &mut Books, request: &Received) -> (Fate, usize) {
-    books.received.push(request.clone());
-    let fate = books.fates.pop_front().unwrap_or(Fate::Answered);
-    books.held += usize::from(matches!(fate, Fate::Held(_)));
-    (fate, books.held)
+fn arrive(state: &mut ProcessorState, request: &Received) -> (Fate, usize) {
+    state.received.push(request.clone());
+    let fate = state.fates.pop_front().unwrap_or(Fate::Answered);
+    state.held += usize::from(matches!(fate, Fate::Held(_)));
+    (fate, state.held)
 }

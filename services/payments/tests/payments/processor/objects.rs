@@ -10,13 +10,13 @@ use crate::http::Received;
 /// Status, body, and whether it is the key's stored answer.
 pub(super) type Reply = (u16, Value, bool);
 
-pub(super) struct Books {
+pub(super) struct ProcessorState {
     pub(super) fates: VecDeque<Fate>,
     pub(super) received: Vec<Received>,
     /// How many were ever held.
     pub(super) held: usize,
     /// The first answer to each key.
-    answers: HashMap<String, (u16, Value)>,
+    responses: HashMap<String, (u16, Value)>,
     /// Payment intents and refunds, the newest first.
     objects: Vec<Value>,
     /// Amounts.
@@ -27,13 +27,13 @@ pub(super) struct Books {
     pub(super) page: usize,
 }
 
-impl Default for Books {
+impl Default for ProcessorState {
     fn default() -> Self {
         Self {
             fates: VecDeque::new(),
             received: Vec::new(),
             held: 0,
-            answers: HashMap::new(),
+            responses: HashMap::new(),
             objects: Vec::new(),
             charges: Vec::new(),
             refunds: Vec::new(),
@@ -44,12 +44,12 @@ impl Default for Books {
     }
 }
 
-impl Books {
+impl ProcessorState {
     pub(super) fn carry_out(&mut self, request: &Received) -> Reply {
         if request.method == "GET" {
             return self.read(request, true);
         }
-        if let Some((status, body)) = self.answers.get(request.key()) {
+        if let Some((status, body)) = self.responses.get(request.key()) {
             return (*status, body.clone(), true);
         }
         let (status, body) = match request.path.as_str() {
@@ -58,7 +58,7 @@ impl Books {
             path if path.ends_with("/cancel") => (200, self.cancel(path)),
             path => panic!("a request to {path}"),
         };
-        self.answers.insert(request.key().to_owned(), (status, body.clone()));
+        self.responses.insert(request.key().to_owned(), (status, body.clone()));
         (status, body, false)
     }
 
@@ -67,7 +67,7 @@ impl Books {
             self.carry_out(request);
         }
         let failure = json!({ "error": { "type": "api_error" } });
-        self.answers.insert(request.key().to_owned(), (500, failure.clone()));
+        self.responses.insert(request.key().to_owned(), (500, failure.clone()));
         (500, failure, false)
     }
 
@@ -87,7 +87,7 @@ impl Books {
 
     fn charge(&mut self, request: &Received) -> (u16, Value) {
         let amount: i64 = request.parameter("amount").parse().unwrap();
-        let number = self.answers.len() + 1;
+        let number = self.responses.len() + 1;
         let mut intent = json!({
             "id": format!("pi_{number}"), "object": "payment_intent", "amount": amount, "amount_received": amount,
             "currency": request.parameter("currency"), "status": "succeeded", "metadata": metadata(request),
@@ -124,7 +124,7 @@ impl Books {
         let amount: i64 = request.parameter("amount").parse().unwrap();
         self.refunds.push(amount);
         let refund = json!({
-            "id": format!("re_{}", self.answers.len() + 1), "object": "refund", "amount": amount,
+            "id": format!("re_{}", self.responses.len() + 1), "object": "refund", "amount": amount,
             "currency": "eur", "status": self.refunds_are, "metadata": metadata(request),
             "payment_intent": request.parameter("payment_intent"),
         });

@@ -13,7 +13,7 @@ mod run;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use audits::{BooksAgree, Database, Standing};
+use audits::{AmountOwed, BooksAgree, Database};
 
 use run::Run;
 
@@ -73,7 +73,7 @@ async fn agree(run: &Run, ends: &BTreeMap<u128, String>) {
     reconciled(run, ends).await;
 }
 
-fn total(book: &[Standing]) -> (i64, i64) {
+fn total(book: &[AmountOwed]) -> (i64, i64) {
     book.iter().fold((0, 0), |sum, row| (sum.0 + row.owed, sum.1 + row.fees))
 }
 

@@ -50,7 +50,7 @@ impl StandIn {
         let stand_in = Self { books, address: format!("http://127.0.0.1:{port}"), _process: process };
         eventually("the processor is ready", async || {
             let ready = http::client().get(format!("{}/health/ready", stand_in.address)).send().await;
-            ready.is_ok_and(|answer| answer.status() == 200).then_some(())
+            ready.is_ok_and(|response| response.status() == 200).then_some(())
         })
         .await;
         let set =

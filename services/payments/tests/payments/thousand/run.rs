@@ -101,8 +101,8 @@ impl Run {
             ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_thousand"),
             ("IDEM_PROCESSOR__DEPLOYMENT", "test"),
         ];
-        let (_, said) = crate::listing::operate(&self.stage, &["reconcile", "--json"], &settings).await;
-        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+        let (_, stdout) = crate::listing::operate(&self.stage, &["reconcile", "--json"], &settings).await;
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"))
     }
 }
 
@@ -145,8 +145,8 @@ async fn follow(stage: &Stage, shop: &Shop, plan: Plan) {
     consumers::confirm(&mut tx, &message(confirmed)).await.unwrap();
     tx.commit().await.unwrap();
     if let After::Refunded(amount) = plan.after() {
-        let wish = json!({ "amount": amount, "reason": "broken" });
-        shop.ask(&format!("/v1/payments/{}/refunds", order.payment), &wish).await;
+        let body = json!({ "amount": amount, "reason": "broken" });
+        shop.ask(&format!("/v1/payments/{}/refunds", order.payment), &body).await;
     }
 }
 
@@ -162,11 +162,11 @@ impl Shop {
         Self { server, http }
     }
 
-    async fn ask(&self, path: &str, wish: &Value) {
+    async fn ask(&self, path: &str, body: &Value) {
         let post = self.http.post(format!("http://{}{path}", self.server.address));
         let post = post.bearer_auth(identity::token(TENANT, "web-shop", "payments:refund"));
-        let answer = post.header("Idempotency-Key", key()).json(wish).send().await.unwrap();
-        let status = answer.status().as_u16();
-        assert!([201, 202].contains(&status), "{status}: {}", answer.text().await.unwrap());
+        let response = post.header("Idempotency-Key", key()).json(body).send().await.unwrap();
+        let status = response.status().as_u16();
+        assert!([201, 202].contains(&status), "{status}: {}", response.text().await.unwrap());
     }
 }

@@ -29,7 +29,7 @@ pub(super) mod problem {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlaceOrder {
-    lines: Vec<Line>,
+    lines: Vec<OrderLine>,
     #[serde(default)]
     note: Option<String>,
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(super) struct PlaceOrder {
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct OrderLine {
     sku: Sku,
     amount: i64,
 }

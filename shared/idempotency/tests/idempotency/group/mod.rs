@@ -1,6 +1,6 @@
 //! Group commit: what each command was promised alone holds in a group as well.
 
-mod faults;
+mod failures;
 mod limits;
 mod together;
 
@@ -14,7 +14,7 @@ use idempotency::{
 };
 use testkit::TestDatabase;
 
-use crate::shop::{Gate, Noted, Runs, intent, receipt};
+use crate::shop::{CommandBarrier, Noted, Runs, request, response};
 
 /// One group at a time: whoever comes while one is under way goes with all the others that do.
 const ONE_AT_A_TIME: GroupSettings =
@@ -50,23 +50,23 @@ struct Shop {
 impl Shop {
     async fn run(
         &self,
-        draft: &mut AppendTx,
+        tx: &mut AppendTx,
         operation: &Operation,
         ending: Ending,
     ) -> Result<StoredResponse, CommandError> {
         self.runs.add();
         let id = operation.id.to_string();
         let note = if matches!(ending, Ending::Clashes) { "the same" } else { &id };
-        draft.buffer(Noted(operation.clone(), note.to_owned()));
+        tx.buffer(Noted(operation.clone(), note.to_owned()));
         match ending {
-            Ending::Done | Ending::Clashes => Ok(receipt(201, &id)),
-            Ending::Rejected => Err(CommandError::Rejected(receipt(422, &id))),
-            Ending::Refused => Err(CommandError::Refused(receipt(403, &id))),
+            Ending::Done | Ending::Clashes => Ok(response(201, &id)),
+            Ending::Rejected => Err(CommandError::Rejected(response(422, &id))),
+            Ending::Refused => Err(CommandError::Refused(response(403, &id))),
             Ending::Panics => panic!("as a mistake in a handler would"),
             Ending::Swallows => {
-                let fault = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
-                assert!(draft.read::<i32, _>(fault).await.is_err());
-                Ok(receipt(201, &id))
+                let failing = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
+                assert!(tx.read::<i32, _>(failing).await.is_err());
+                Ok(response(201, &id))
             }
         }
     }
@@ -75,15 +75,14 @@ impl Shop {
     fn send(
         &self,
         groups: &GroupCommit,
-        intent: KeyedRequest,
+        request: KeyedRequest,
         ending: Ending,
     ) -> BoxFuture<'static, Result<Outcome, Error>> {
         let (shop, groups) = (self.clone(), groups.clone());
         async move {
-            let command = async move |draft: &mut AppendTx, operation: &Operation| {
-                shop.run(draft, operation, ending).await
-            };
-            groups.execute(intent, command).await
+            let command =
+                async move |tx: &mut AppendTx, operation: &Operation| shop.run(tx, operation, ending).await;
+            groups.execute(request, command).await
         }
         .boxed()
     }
@@ -94,13 +93,13 @@ async fn together(
     groups: &GroupCommit,
     commands: impl IntoIterator<Item = BoxFuture<'static, Result<Outcome, Error>>>,
 ) -> Vec<Result<Outcome, Error>> {
-    let gate = Gate::closed();
-    let mut holder = gate.hold(groups, intent(&key(999_999), "hold"));
+    let barrier = CommandBarrier::closed();
+    let mut holder = barrier.hold(groups, request(&key(999_999), "hold"));
     assert!(poll!(&mut holder).is_pending());
-    gate.reached().await;
+    barrier.reached().await;
     let mut all = Box::pin(join_all(commands));
     assert!(poll!(&mut all).is_pending());
-    gate.open();
+    barrier.open();
     holder.await.unwrap();
     all.await
 }

@@ -5,7 +5,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Outcome {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
@@ -13,14 +13,14 @@ pub(crate) struct Outcome {
 
 /// An error in the one format, checked.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ParsedProblem {
     pub(crate) code: String,
     pub(crate) detail: String,
     pub(crate) retryable: bool,
     pub(crate) pointers: Vec<String>,
 }
 
-impl Outcome {
+impl TestResponse {
     pub(crate) async fn read(response: Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Self { status, headers, body: response.bytes().await.unwrap().to_vec() }
@@ -77,7 +77,7 @@ impl Outcome {
 
     /// The problem that it tells, if it tells it as every problem is told.
     #[track_caller]
-    pub(crate) fn problem(&self) -> Told {
+    pub(crate) fn problem(&self) -> ParsedProblem {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let body = self.json();
         let text =
@@ -101,22 +101,22 @@ impl Outcome {
             error["pointer"].as_str().unwrap().to_owned()
         });
         let retryable = body["retryable"].as_bool().unwrap();
-        Told { pointers: pointers.collect(), detail: text("detail"), retryable, code }
+        ParsedProblem { pointers: pointers.collect(), detail: text("detail"), retryable, code }
     }
 
     /// A problem with this status and code; whether it may be sent again agrees with `Retry-After`.
     #[track_caller]
-    pub(crate) fn refuses(&self, status: u16, code: &str) -> Told {
-        let told = self.problem();
-        assert_eq!((self.status, told.code.as_str()), (status, code), "{self:?}");
+    pub(crate) fn refuses(&self, status: u16, code: &str) -> ParsedProblem {
+        let problem = self.problem();
+        assert_eq!((self.status, problem.code.as_str()), (status, code), "{self:?}");
         if status == 500 {
-            return told;
+            return problem;
         }
-        assert_eq!(self.header("retry-after").is_some(), told.retryable, "{self:?}");
-        if told.retryable {
+        assert_eq!(self.header("retry-after").is_some(), problem.retryable, "{self:?}");
+        if problem.retryable {
             let seconds: u32 = self.header("retry-after").unwrap().parse().unwrap();
             assert!((1..=60).contains(&seconds), "{self:?}");
         }
-        told
+        problem
     }
 }

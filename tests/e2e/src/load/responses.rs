@@ -10,14 +10,14 @@ use uuid::Uuid;
 use super::client::{PatientClient, UNANSWERED};
 
 /// Every final response to the customers of one tenant.
-pub struct Answers {
+pub struct Responses {
     tenant: String,
     given: Vec<(Request, Response)>,
     orders: Vec<Uuid>,
     refusals: BTreeMap<String, usize>,
 }
 
-impl Answers {
+impl Responses {
     /// None so far.
     pub fn of(tenant: &str) -> Self {
         Self { tenant: tenant.to_owned(), given: Vec::new(), orders: Vec::new(), refusals: BTreeMap::new() }
@@ -139,16 +139,16 @@ mod tests {
 
     #[test]
     fn orders_that_are_lost_unasked_for_or_open_are_seen() {
-        let mut answers = Answers::of("t");
-        answers.orders = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
+        let mut responses = Responses::of("t");
+        responses.orders = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
         let ended = || vec![order(1, "confirmed"), order(2, "cancelled")];
-        assert_eq!(answers.violations(&ended()), Vec::<String>::new());
-        assert_eq!(answers.violations(&ended()[1..]).len(), 1, "lost");
+        assert_eq!(responses.violations(&ended()), Vec::<String>::new());
+        assert_eq!(responses.violations(&ended()[1..]).len(), 1, "lost");
         assert_eq!(
-            answers.violations(&[ended(), vec![order(3, "confirmed")]].concat()).len(),
+            responses.violations(&[ended(), vec![order(3, "confirmed")]].concat()).len(),
             1,
             "unasked for"
         );
-        assert_eq!(answers.violations(&[order(1, "pending"), order(2, "cancelled")]).len(), 1, "open");
+        assert_eq!(responses.violations(&[order(1, "pending"), order(2, "cancelled")]).len(), 1, "open");
     }
 }
