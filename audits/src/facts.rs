@@ -93,7 +93,7 @@ impl Charge {
     }
 }
 
-/// What the processor owes us for a payment, in our ledger or in its own balance.
+/// The amount that the processor owes us for a payment, in our ledger or in its own balance.
 #[derive(Debug, Clone, QueryableByName)]
 pub struct AmountOwed {
     #[diesel(sql_type = Nullable<Text>)]

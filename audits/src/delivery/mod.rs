@@ -51,7 +51,7 @@ impl TopicMessage {
     }
 }
 
-/// What the services have committed, published and consumed for a tenant.
+/// The events that a tenant's services have committed, published and consumed.
 pub struct Delivery {
     rows: Vec<Row>,
     published: Vec<TopicMessage>,
@@ -64,23 +64,23 @@ impl Delivery {
         Self { rows, published, entered }
     }
 
-    /// How many events were committed.
+    /// Returns the number of committed events.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many messages are on the topics, repeats included.
+    /// Returns the number of messages on the topics, including repeats.
     pub fn messages(&self) -> usize {
         self.published.len()
     }
 
-    /// How many messages repeat an earlier one.
+    /// Returns the number of messages that repeat an earlier one.
     pub fn repeats(&self) -> usize {
         self.messages()
             - self.published.iter().map(|message| message.envelope.id).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many messages consumers have entered, counted for each consumer.
+    /// Returns the number of messages that consumers have entered, counted for each consumer.
     pub fn entered(&self) -> usize {
         READERS
             .iter()
@@ -163,7 +163,7 @@ impl Delivery {
     }
 }
 
-/// Whether message and row agree in topic, key, type, aggregate, sequence and payload.
+/// Returns whether message and row agree in topic, key, type, aggregate, sequence and payload.
 fn is_same(row: &Row, message: &TopicMessage) -> bool {
     let (envelope, topic) = (&message.envelope, message.stream.topic());
     row.topic == topic

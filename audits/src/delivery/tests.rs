@@ -1,4 +1,4 @@
-//! Each way in which a message can be lost, invented, changed or disordered is seen.
+//! The audit finds lost, invented, changed and disordered messages.
 
 use contracts::{Envelope, Timestamp};
 

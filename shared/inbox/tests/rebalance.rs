@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Several members share the partitions, and for a moment two of them may hold the same messages.
+//! Rebalances: several members share the partitions, and two of them may briefly hold the same messages.
 
 mod common;
 
@@ -24,7 +24,7 @@ use testkit::{TestTopics, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-/// A few events of many orders, over all partitions.
+/// Publishes a few events of many orders, over all partitions.
 async fn post_histories(topics: &TestTopics, orders: &[OrderId], sequences: std::ops::RangeInclusive<i64>) {
     let records: Vec<_> = sequences
         .flat_map(|sequence| orders.iter().map(move |order| record(topics, sequence, &confirmed(*order))))
@@ -64,8 +64,8 @@ async fn a_second_member_doubles_nothing() {
     assert!(parked(&database).await.is_empty());
 }
 
-/// The first member is slow: it is still in the middle of its batches when their partitions go to the second member,
-/// which is given the same messages. Then the first one commits.
+/// The first member is slow. Its partitions go to the second member while it still applies their batches,
+/// so the second member gets the same messages. Then the first one commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     let (database, topics) = (database().await, TestTopics::create().await);

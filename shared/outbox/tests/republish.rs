@@ -202,7 +202,7 @@ async fn it_says_from_when_the_outbox_has_rows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_told_before_the_moment_is_left_alone() {
+async fn events_before_the_given_time_are_not_published_again() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     for sequence in 1..=4 {

@@ -31,7 +31,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether a load balancer should send requests to this instance.
+    /// Returns whether a load balancer should send requests to this instance.
     pub(crate) fn is_ready(&self) -> bool {
         self.status == READY
     }
@@ -75,7 +75,7 @@ impl Health {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Whether tables and keys are there, so that the API can process requests.
+    /// Returns whether tables and keys are there, so that the API can process requests.
     pub(crate) fn is_open(&self) -> bool {
         self.migrated.load(Ordering::Relaxed) && self.keyed.load(Ordering::Relaxed)
     }

@@ -12,7 +12,7 @@ use testkit::eventually;
 use crate::orders::{Orders, Published, placed};
 use crate::stage::Stage;
 
-/// What `inventory inbox WORDS --json` prints.
+/// Runs `inventory inbox WORDS --json`. Returns its output.
 async fn inbox_command(stage: &Stage, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let context = OperatorContext {

@@ -23,7 +23,7 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
     let counter = RoundTrips::to_postgres().await;
     let bench = Bench::of_one_connection(Some(counter.address()), EdgeSettings::default()).await;
     bench.item("acme", "TEA", 450, "EUR").await;
-    // The first ones connect and prepare.
+    // The first requests connect and prepare statements.
     for key in [key(), key()] {
         for _ in 0..2 {
             assert_eq!(bench.place("acme", &key, &order("TEA")).await.status(), 201);
@@ -56,7 +56,7 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
 /// Stops every read of a price until the transaction ends.
 const HOLD: &str = "BEGIN; LOCK TABLE catalogue_item IN ACCESS EXCLUSIVE MODE";
 
-/// How many bytes of white space come before a slow body, one by one.
+/// The number of white-space bytes before a slow body. They are sent one by one.
 const DROPS: usize = 2000;
 
 /// The head of a request whose body will come slowly. The server is reading it: it has asked for the body.

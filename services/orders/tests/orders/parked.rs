@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::bench::{Bench, context};
 use crate::peers::Peers;
 
-/// What `orders inbox WORDS --json` prints.
+/// Runs `orders inbox WORDS --json`. Returns its output.
 async fn inbox_command(bench: &Bench, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let database = bench.database.second_instance();

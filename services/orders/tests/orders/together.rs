@@ -23,7 +23,7 @@ const WHOLE: &str = "
       JOIN idempotency_snapshot s ON s.operation_id = a.operation_id AND s.xmin = o.xmin
      WHERE convert_from(s.body, 'UTF8')::jsonb ->> 'id' = o.id::text";
 
-/// The requests that arrive at the same time, and how many of them may wait.
+/// The number of requests that arrive at the same time, and the number that may wait.
 const ARRIVING: usize = 20;
 const WAITING: usize = 12;
 
@@ -111,7 +111,7 @@ async fn orders_that_arrive_together_share_a_transaction_and_are_as_apart_as_eve
         orders += i64::from(sent.got(&bench, response).await.is_some());
     }
     assert_eq!(bench.count("SELECT count(*) FROM orders").await, orders);
-    // The first one's, and theirs.
+    // The transaction of the first request, and the one of the group.
     assert_eq!(bench.count("SELECT count(DISTINCT xmin::text) FROM orders").await, 2);
 
     for sent in turned_away {
@@ -120,6 +120,6 @@ async fn orders_that_arrive_together_share_a_transaction_and_are_as_apart_as_eve
     }
     assert_eq!(bench.count("SELECT count(*) FROM orders").await, orders);
     assert_eq!(bench.count(WHOLE).await, orders);
-    // Two rejections are kept, and nothing of what was refused.
+    // Two rejections are stored. Refused requests leave nothing.
     assert_eq!(bench.count("SELECT count(*) FROM idempotency_record").await, orders + 2);
 }

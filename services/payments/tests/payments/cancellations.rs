@@ -11,7 +11,7 @@ async fn before_the_first_attempt_nothing_is_ever_asked() {
     let order = stage.request(VISA).await;
     stage.cancel(order).await;
     stage.is_at_rest().await;
-    // Another one after it: a worker that still wanted the first would have asked by now.
+    // A second payment. When it is settled, a worker that still had the first one would have sent it.
     let other = stage.request(VISA).await;
     let worker = stage.worker(brisk());
     stage.becomes(other, "captured").await;
@@ -93,7 +93,7 @@ async fn an_attempt_that_was_not_executed_is_not_repeated_after_the_cancellation
 }
 
 #[tokio::test]
-async fn a_captured_payment_is_refunded_once_however_often_the_cancellation_is_told() {
+async fn a_captured_payment_is_refunded_once_however_often_the_cancellation_is_delivered() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let worker = stage.worker(brisk());

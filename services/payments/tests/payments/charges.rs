@@ -12,7 +12,7 @@ use crate::processor::{Fate, SECRET, client_of};
 use crate::stage::{AMOUNT, LATER, Order, PAST, Stage, VISA, brisk, requested, worker};
 
 #[tokio::test]
-async fn an_order_is_charged_once_and_its_capture_told() {
+async fn an_order_is_charged_once_and_its_capture_announced() {
     let stage = Stage::new().await;
     let worker = stage.worker(brisk());
     let order = stage.request(VISA).await;
@@ -57,7 +57,7 @@ async fn a_decline_is_final() {
     let order = stage.request("pm_card_chargeDeclined").await;
     let worker = stage.worker(brisk());
     stage.becomes(order, "declined").await;
-    // Another one after it: whatever the worker still wanted of the first, it would have had by now.
+    // A second payment. When it is settled, the worker would have sent everything that was left of the first one.
     let other = stage.request(VISA).await;
     stage.becomes(other, "captured").await;
     stage.is_at_rest().await;
@@ -98,7 +98,7 @@ async fn a_request_that_the_processor_finds_wrong_is_a_decline() {
 #[tokio::test]
 async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_here() {
     let stage = Stage::new().await;
-    // The first cancellation gets no answer: without it, nothing may be called declined.
+    // The first cancellation gets no response. Until the PaymentIntent is cancelled, the payment must not be declined.
     stage.processor.order([Fate::Answered, Fate::Lost]);
     let order = stage.request("pm_card_authenticationRequired").await;
     let worker = stage.worker(brisk());
@@ -115,7 +115,7 @@ async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_he
 #[tokio::test]
 async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
     let stage = Stage::new().await;
-    // A port that nobody listens on any more.
+    // A port without a listener.
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let order = stage.request(VISA).await;
     let client = client_of(&closed.to_string());
@@ -127,7 +127,7 @@ async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
     worker.stop().await;
     assert_eq!(stage.text("SELECT last_outcome FROM processor_call").await, "not sent");
     assert_eq!(stage.state(order).await, "requested");
-    // So it can still be called off without a trace.
+    // No attempt was made, so the payment can be cancelled without a look-up.
     stage.cancel(order).await;
     assert_eq!(stage.state(order).await, "cancelled");
 }

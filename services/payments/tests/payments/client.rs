@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::http::{Received, respond};
 use crate::processor::client_settings;
 
-/// What a server does with the first request; further ones are counted in vain.
+/// Runs the client against a server that treats the first request like this. A second request would be an error.
 async fn meeting<F>(deadline: Duration, serve: impl FnOnce(TcpStream) -> F) -> AttemptOutcome
 where
     F: Future<Output = ()> + Send + 'static,
@@ -34,7 +34,7 @@ where
         outcome = asking.join_next() => outcome.unwrap().unwrap(),
         _ = listener.accept() => panic!("it asked twice"),
     };
-    // A second request may be on its way still, if one is made at all.
+    // Waits for a second request, which must not arrive.
     assert!(tokio::time::timeout(Duration::from_millis(100), listener.accept()).await.is_err());
     outcome
 }
@@ -78,7 +78,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn the_processors_wish_to_be_left_alone_is_read() {
+async fn the_retry_after_of_the_processor_is_read() {
     let outcome = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
         respond(&mut socket, 429, "Retry-After: 7\r\n", "").await;

@@ -9,7 +9,7 @@ fn serve(variables: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn every_fault_is_told_at_once_and_no_secret_with_it() {
+fn all_errors_are_reported_at_once_without_a_secret() {
     let output = serve(&[
         ("IDEM_PROCESSOR__URL", "ftp://user:canary@processor"),
         ("IDEM_PROCESSOR__SECRET_KEY", "canary\n"),

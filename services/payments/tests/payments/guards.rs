@@ -8,7 +8,7 @@ use inbox::HandlerError;
 use crate::stage::{LATER, Order, Stage, VISA, brisk, requested};
 
 impl Stage {
-    /// What the database says to the service about this.
+    /// Runs a statement as the service. Returns PostgreSQL's error.
     pub(crate) async fn attempt(&self, sql: &str) -> Result<(), Error> {
         let mut tx = self.database.begin().await.unwrap();
         sql_query(sql).execute(&mut tx).await?;

@@ -18,14 +18,14 @@ pub(crate) fn confirmed(order: Order) -> Message<OrderConfirmed> {
 }
 
 impl Stage {
-    /// `orders` has confirmed.
+    /// Handles the confirmation of an order.
     pub(crate) async fn confirm(&self, confirmed: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
         consumers::confirm(&mut tx, confirmed).await?;
         Ok(tx.commit().await?)
     }
 
-    /// What was posted for a payment: in order, each as `kind: debit > credit amount`.
+    /// Returns the postings of a payment in order, each as `kind: debit > credit amount`.
     pub(crate) async fn posted(&self, payment: PaymentId) -> Vec<String> {
         let sql = format!(
             "SELECT format('%s: %s > %s %s', kind, debit.account, credit.account, debit.amount)
@@ -38,7 +38,7 @@ impl Stage {
         self.texts(&sql).await
     }
 
-    /// A payment that was captured, and its worker at rest.
+    /// A captured payment with no call due.
     pub(crate) async fn taken(&self) -> Order {
         let order = self.request(VISA).await;
         let worker = self.worker(brisk());
@@ -76,7 +76,7 @@ async fn what_is_given_back_for_a_cancelled_order_leaves_clearing_empty() {
     let [capture, fee] = taken;
     let all = [capture, fee, "refund: clearing > receivable 1999"];
     assert_eq!(stage.posted(order.payment).await, all);
-    // `orders` never says both. If it did, people would see it, and nothing would be earned.
+    // `orders` never announces both ends. If it did, the message would be parked, and no revenue would be posted.
     assert!(matches!(stage.confirm(&confirmed(order)).await, Err(HandlerError::Refused(_))));
     assert_eq!(stage.posted(order.payment).await, all);
 }
@@ -103,7 +103,7 @@ async fn a_confirmation_of_what_was_not_captured_is_refused_and_earns_nothing() 
     assert_eq!(stage.count("SELECT count(*) FROM ledger_transaction WHERE kind <> 'fee'").await, 1);
 }
 
-/// A posting of the first numbered payment, with as much of its entries as is wanted.
+/// The statements for a posting of the first numbered payment with these entries.
 fn by_hand(entries: &str) -> String {
     format!(
         "WITH posted AS (INSERT INTO ledger_transaction (tenant_id, kind, cause, payment_id)
@@ -115,7 +115,7 @@ fn by_hand(entries: &str) -> String {
     )
 }
 
-/// What the database says to the service about these statements, in one transaction.
+/// Runs these statements as the service in one transaction. Returns PostgreSQL's error.
 async fn says(database: &Database, statements: &[String]) -> Result<(), Error> {
     let mut tx = database.begin().await?;
     for sql in statements {
@@ -142,7 +142,7 @@ async fn the_database_refuses_at_commit_whatever_does_not_sum_to_zero() {
             payment(1)
         )],
         vec![sound.clone(), late.clone()],
-        // Checked early, it is checked again.
+        // A check before COMMIT does not replace the check at COMMIT.
         vec![sound.clone(), immediately.clone(), late.clone()],
     ];
     for statements in refused {
@@ -241,7 +241,7 @@ async fn what_happened_before_there_was_a_ledger_is_posted_by_its_migration() {
     let worker = stage.worker(brisk());
     stage.is_at_rest().await;
     worker.stop().await;
-    // The third message of an order says how it ended; before the ledger, a confirmation was heard and ignored.
+    // The third message of an order announces its end. Before the ledger existed, a confirmation was consumed and ignored.
     for (order, sequence) in [(open, 2), (kept, 3), (returned, 3)] {
         stage
             .meddle(&format!(
@@ -264,7 +264,7 @@ async fn what_happened_before_there_was_a_ledger_is_posted_by_its_migration() {
     assert_eq!(stage.posted(open.payment).await, std::slice::from_ref(&capture));
     assert_eq!(stage.posted(kept.payment).await, [capture.clone(), confirmation.clone()]);
     assert_eq!(stage.posted(returned.payment).await, [capture.clone(), refund]);
-    // What was on its way when the migration ran arrives as ever.
+    // A message that was in flight during the migration is applied as usual.
     stage.confirm(&confirmed(open)).await.unwrap();
     stage.confirm(&confirmed(kept)).await.unwrap();
     assert_eq!(stage.posted(open.payment).await, [capture.clone(), confirmation.clone()]);

@@ -10,20 +10,20 @@ use tokio::task::JoinSet;
 use crate::http::{Received, respond};
 use crate::stage::{Order, Stage};
 
-/// Two books and how often they were read.
+/// The lists, and how often they were read.
 #[derive(Default)]
 struct ProcessorLists {
     intents: Vec<Value>,
     refunds: Vec<Value>,
-    /// Refunds that were asked for: key and form.
+    /// The requested refunds: key and form.
     asked: Vec<(String, String)>,
-    /// How often somebody began to read.
+    /// The number of times that a list was read from its first page.
     rounds: u64,
-    /// Every page is the first one.
+    /// Every page is the first one, whatever the cursor.
     deaf: bool,
 }
 
-/// Answers until it is dropped.
+/// A processor that serves until it is dropped.
 pub(crate) struct Listing {
     address: String,
     lists: Arc<Mutex<ProcessorLists>>,
@@ -40,7 +40,7 @@ impl Listing {
         Self { address, lists, _serving: serving }
     }
 
-    /// Money that was taken; `reference` is ours unless it is of another deployment.
+    /// Adds a charge. `reference` names a payment of this or another deployment.
     pub(crate) fn took(&self, id: &str, reference: &str, deployment: &str, amount: i64) {
         self.lists.lock().unwrap().intents.insert(0, json!({
             "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
@@ -49,7 +49,7 @@ impl Listing {
         }));
     }
 
-    /// Money that was given back, by our reference or by hand.
+    /// Adds a refund, with our reference or without one.
     pub(crate) fn gave_back(&self, id: &str, intent: &str, reference: Option<&str>, amount: i64) {
         let metadata = reference.map_or(json!({}), |r| json!({ "reference": r, "deployment": "idem-dev" }));
         self.lists.lock().unwrap().refunds.insert(
@@ -61,7 +61,7 @@ impl Listing {
         );
     }
 
-    /// From now on it begins anew with each page.
+    /// From now on every page is the first one.
     pub(crate) fn lists_for_ever(&self) {
         self.lists.lock().unwrap().deaf = true;
     }
@@ -70,7 +70,7 @@ impl Listing {
         self.lists.lock().unwrap().asked.clone()
     }
 
-    /// How often somebody began to read.
+    /// The number of times that a list was read from its first page.
     pub(crate) fn rounds(&self) -> u64 {
         self.lists.lock().unwrap().rounds
     }
@@ -79,7 +79,7 @@ impl Listing {
         format!("http://{}", self.address)
     }
 
-    /// `payments WORDS`, run by the operator `dana`: exit code and what it printed.
+    /// Runs `payments WORDS` as the operator `dana`. Returns exit code and output.
     pub(crate) async fn payments(&self, stage: &Stage, words: &[&str]) -> (i32, String) {
         self.payments_with(stage, words, &[]).await
     }
@@ -99,14 +99,14 @@ impl Listing {
         operate(stage, words, &settings).await
     }
 
-    /// The report of `payments reconcile --since WHEN --json`, and the exit code.
+    /// Runs `payments reconcile --since WHEN --json`. Returns report and exit code.
     pub(crate) async fn reconcile(&self, stage: &Stage) -> (i32, Value) {
         let (code, text) = self.payments(stage, &["reconcile", "--json"]).await;
         (code, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 }
 
-/// `payments WORDS`, run by the operator `dana`: exit code and what it printed; the log if that is nothing.
+/// Runs `payments WORDS` as the operator `dana`. Returns exit code and output, or the log if there is no output.
 pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(words).env_clear().env("USER", "dana");
@@ -118,7 +118,7 @@ pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &s
 }
 
 impl Stage {
-    /// A payment that was captured, as the processor calls it `object`.
+    /// Inserts a captured payment with the processor's id `object`.
     pub(crate) async fn captured(&self, object: &str) -> Order {
         let order = self.request(crate::stage::VISA).await;
         let id = order.payment;
@@ -135,7 +135,7 @@ impl Stage {
         order
     }
 
-    /// A payment of which nobody knows whether it was captured.
+    /// Inserts a payment with an unknown capture.
     pub(crate) async fn unknown(&self) -> Order {
         let order = self.request(crate::stage::VISA).await;
         let id = order.payment;
@@ -152,7 +152,7 @@ async fn serve(listener: TcpListener, lists: Arc<Mutex<ProcessorLists>>) {
     let mut connections = JoinSet::new();
     while let Ok((mut socket, _)) = listener.accept().await {
         let lists = Arc::clone(&lists);
-        // A client may open one more than it uses.
+        // A client may open one connection more than it uses.
         connections.spawn(async move {
             let Some(request) = Received::read(&mut socket).await else { return };
             let body = page(&mut lists.lock().unwrap(), &request);

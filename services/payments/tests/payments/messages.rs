@@ -55,7 +55,7 @@ fn cancelled(order: Order, sequence: i64) -> OrderMessage {
     message(sequence, &OrderCancelled { order: order.order, reason: CancelReason::Customer })
 }
 
-/// Returns once all of it is on the topic.
+/// Publishes these messages. Returns when all are on the topic.
 async fn publish(topics: &TestTopics, messages: &[OrderMessage]) {
     let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
     let topic = topics.events(Stream::Orders);
@@ -101,7 +101,7 @@ async fn redelivered_messages_charge_and_refund_nothing_more() {
         publish(&topics, &messages).await;
         publish(&topics, &ends).await;
     }
-    // One more of each behind them: once it is applied, all of the repetitions have been met.
+    // One more message of each order. When it is applied, the consumer has read all repetitions.
     publish(&topics, &[confirmed(paid, 4), cancelled(abandoned, 4)]).await;
     eventually("the last messages", async || {
         (stage.count("SELECT count(*) FROM inbox_sequence WHERE last_sequence = 4").await == 2).then_some(())
@@ -121,7 +121,7 @@ async fn redelivered_messages_charge_and_refund_nothing_more() {
 async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
     let (stage, topics) = (Stage::new().await, TestTopics::create().await);
     let order = Order::new();
-    // All of it stands on the topic before anybody listens: one batch, one transaction.
+    // All messages are on the topic before the consumer starts, so they are one batch and one transaction.
     publish(&topics, &[placed(order), payment_requested(order), cancelled(order, 3)]).await;
     let listener = listen(&stage, &topics);
     eventually("the cancellation", async || {
@@ -134,7 +134,7 @@ async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
     assert_eq!(stage.text("SELECT DISTINCT traceparent FROM outbox_event").await, TRACEPARENT);
 }
 
-/// What `payments inbox WORDS --json` prints.
+/// Runs `payments inbox WORDS --json`. Returns its output.
 async fn inbox_command(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::listing::Listing;
 use crate::stage::{AMOUNT, Stage};
 
-/// Our deployment's name by default.
+/// The default name of the deployment.
 const OURS: &str = "idem-dev";
 
 /// The counts that are not zero.
@@ -23,7 +23,7 @@ fn n(name: &str, number: u64) -> (String, u64) {
     (name.to_owned(), number)
 }
 
-/// What waits for people: reason, subject, tenant.
+/// Returns the open reviews: reason, subject, tenant.
 async fn reviews(stage: &Stage) -> Vec<String> {
     let of = "SELECT reason || ' ' || subject || ' ' || subject_id || ' ' || coalesce(tenant_id, '-')
               FROM review WHERE resolution IS NULL ORDER BY reason, subject_id";

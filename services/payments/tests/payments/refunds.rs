@@ -6,7 +6,7 @@ use testkit::eventually;
 use crate::processor::Fate;
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
-/// A captured payment whose order is cancelled: its refund is on its way.
+/// A captured payment whose order is cancelled, so its refund is pending.
 async fn refunded(stage: &Stage) -> Order {
     let order = stage.request(VISA).await;
     stage.becomes(order, "captured").await;

@@ -1,4 +1,4 @@
-//! Conditions: nothing is sent twice, and nothing is overwritten unseen.
+//! Conditional requests: 304 for a current version, and 412 instead of a lost update.
 
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -69,7 +69,7 @@ async fn a_put_replaces_only_a_version_that_it_names() {
     let bench = Bench::start().await;
     assert_put(&put(&bench, 1, &[]).await, "\"1\"");
     assert_put(&put(&bench, 2, &["\"1\""]).await, "\"2\"");
-    // Somebody else was faster; a weak tag is no promise that nothing has changed.
+    // Another client has changed the item. A weak tag does not count for a change.
     for stale in [&["\"1\""][..], &["W/\"2\""], &["\"1\", \"3\""], &["\"1\"", "\"3\""]] {
         let problem = put(&bench, 3, stale).await.refuses(412, "precondition-failed");
         assert!(problem.detail.contains("\"2\""), "{stale:?}: {problem:?}");
@@ -77,7 +77,7 @@ async fn a_put_replaces_only_a_version_that_it_names() {
     assert_eq!((read(&bench, &[]).await.json(), bench.count(Table::Facts).await), (json!({ "price": 2 }), 2));
     assert_put(&put(&bench, 3, &["\"1\", \"2\""]).await, "\"3\"");
     assert_put(&put(&bench, 4, &["*"]).await, "\"4\"");
-    // The retry of a request whose answer was lost: its request is fulfilled.
+    // The retry of a request whose response was lost succeeds, because the item already has the requested content.
     assert_put(&put(&bench, 4, &["\"3\""]).await, "\"4\"");
     assert_eq!(bench.count(Table::Facts).await, 4);
 }
@@ -108,7 +108,7 @@ async fn a_condition_that_cannot_be_read_is_refused() {
         assert_eq!(problem.pointers, ["if-none-match"], "{malformed:?}");
     }
     assert_eq!(read(&bench, &[]).await.json(), json!({ "price": 1 }));
-    // Who is nobody learns nothing about it.
+    // Without a valid token the response says nothing about the item.
     let request = json_body(bench.plain(Method::PUT, ITEM), "{}").header("If-Match", "1");
     send(request).await.refuses(401, "unauthenticated");
 }

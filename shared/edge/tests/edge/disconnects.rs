@@ -1,4 +1,4 @@
-//! A client that hangs up: what it asked for is carried out, once.
+//! Clients that disconnect: their command is executed once.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::bench::{Bench, KEY, Table, noted, order};
 
-/// Sends a whole command, and reads nothing.
+/// Sends a complete command, and does not read the response.
 async fn sent(bench: &Bench, body: &str) -> TcpStream {
     let mut socket = TcpStream::connect(bench.address).await.unwrap();
     let length = format!("Content-Length: {}", body.len());
@@ -33,7 +33,7 @@ async fn a_command_whose_client_resets_the_connection_is_carried_out() {
     let socket = sent(&bench, &noted("wait")).await;
     bench.in_flight().await;
     reset(socket);
-    // It goes on holding its transaction, not its client.
+    // The command continues in its transaction without its client.
     for _ in 0..3 {
         bench.place(KEY, noted("wait")).await.refuses(409, "idempotency-key-in-progress");
         bench.in_flight().await;
@@ -56,7 +56,7 @@ async fn connections_reset_at_any_moment_have_one_effect() {
     let bench = Bench::start().await;
     for round in 0..40_u64 {
         let socket = sent(&bench, &order(1)).await;
-        // The moment moves through the request; each is a retry of the same one.
+        // The moment of the disconnect moves through the request. Each request is a retry of the first one.
         let _ = tokio::time::timeout(Duration::from_micros(round * 250), socket.readable()).await;
         reset(socket);
     }

@@ -1,4 +1,4 @@
-//! An identity provider that tests can take away.
+//! An identity provider whose responses a test controls.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpResponse, HttpServer, web};
 
-/// What it answers next, and how often it was asked.
+/// The next response, and the number of requests.
 struct State {
     response: Box<dyn Fn() -> HttpResponse + Send>,
     asked: usize,
@@ -49,17 +49,17 @@ impl Issuer {
         format!("http://{}/jwks", self.address)
     }
 
-    /// From now on, this document.
+    /// Serves this document from now on.
     pub(crate) fn serves(&self, text: String) {
         self.responses(move || HttpResponse::Ok().body(text.clone()));
     }
 
-    /// From now on, this answer.
+    /// Sends this response from now on.
     pub(crate) fn responses(&self, response: impl Fn() -> HttpResponse + Send + 'static) {
         self.state.lock().unwrap().response = Box::new(response);
     }
 
-    /// How often it was asked since this was last asked.
+    /// Returns the number of requests since the last call.
     pub(crate) fn asked(&self) -> usize {
         std::mem::take(&mut self.state.lock().unwrap().asked)
     }

@@ -1,4 +1,4 @@
-//! Lists: pages that follow each other, whatever happens in between.
+//! Lists: consecutive pages miss and repeat no row, even if rows are added between them.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn ids(page: &Value) -> Vec<String> {
     data.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Places this many, one after the other; newest first.
+/// Places this many orders in turn. Returns their ids, newest first.
 async fn placed(bench: &Bench, number: usize) -> Vec<String> {
     let mut ids = Vec::new();
     for _ in 0..number {
@@ -33,7 +33,7 @@ async fn pages_follow_each_other_to_the_end_while_orders_arrive() {
         let page = response.json();
         assert!(ids(&page).len() <= 3);
         seen.extend(ids(&page));
-        // What is placed meanwhile stands before the first page, and moves nothing.
+        // An order that is placed meanwhile belongs before the first page, so later pages do not shift.
         placed(&bench, 1).await;
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         path = format!("/v1/orders?limit=3&cursor={cursor}");
@@ -75,7 +75,7 @@ async fn a_bad_page_is_refused_by_name() {
     }
 }
 
-/// The cursor of a first page of one.
+/// Returns the cursor after a first page of one order.
 async fn cursor(bench: &Bench, path: &str) -> String {
     let page = bench.get(&format!("{path}?limit=1")).await.json();
     page["next_cursor"].as_str().unwrap_or_else(|| panic!("no cursor: {page}")).to_owned()
@@ -131,7 +131,7 @@ async fn another_instance_goes_on_where_the_first_one_stopped() {
     let twin = bench.twin();
     let page = twin.get(&format!("/v1/orders?cursor={cursor}")).await.json();
     assert_eq!(ids(&page), all[1..]);
-    // Of another database, another shop.
+    // A cursor of another database, whose secret differs.
     let other = Bench::start().await;
     other.get(&format!("/v1/orders?cursor={cursor}")).await.refuses(400, "request-invalid");
 }

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What a client of any service can rely on, over real HTTP and a real PostgreSQL.
+//! The HTTP contract of every service, over real HTTP and a real PostgreSQL.
 
 mod bench;
 mod bodies;

@@ -1,4 +1,4 @@
-//! When the database is away, or something of ours is wrong: an answer that says so, and nothing else.
+//! Outages of the database and internal errors: the response is 503 or 500, and nothing is stored.
 
 use std::time::Duration;
 
@@ -28,12 +28,12 @@ async fn without_a_database_every_route_is_503_and_nothing_is_done() {
     let other = key();
     for _ in 0..2 {
         assert!(bench.place(&other, order(1)).await.refuses(503, "service-unavailable").retryable);
-        // Not even what is known already: the record cannot be read.
+        // A replay fails too, because the record cannot be read.
         bench.place(KEY, order(1)).await.refuses(503, "service-unavailable");
         bench.get("/v1/orders").await.refuses(503, "service-unavailable");
         let put = json_body(bench.request(Method::PUT, "/v1/items/TEA"), r#"{"price":1}"#);
         send(put).await.refuses(503, "service-unavailable");
-        // What is wrong with the request itself is told all the same.
+        // Invalid requests are refused as usual, because validation needs no database.
         bench.place(&other, "{").await.refuses(400, "request-invalid");
         bench.place("no key", order(1)).await.refuses(400, "idempotency-key-invalid");
     }

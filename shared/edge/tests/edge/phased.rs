@@ -1,4 +1,4 @@
-//! Commands that others carry out: what a client sees of each state that they may be in.
+//! Phased commands: the responses to a client in each state of the operation.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn conclude(bench: &Bench, id: OperationId, conclusion: Conclusion) {
     tx.commit().await.unwrap();
 }
 
-/// A transfer whose handler sees this conclusion.
+/// Starts a transfer, and concludes it while its handler waits.
 async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, TestResponse) {
     let (response, id) = tokio::join!(transfer(bench, KEY, 1), async {
         let id = under_way(bench).await;
@@ -49,7 +49,7 @@ async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, TestR
     (id, response)
 }
 
-/// A transfer that was answered with 202, and where to look.
+/// Starts a transfer that is answered with 202. Returns its operation and the response.
 async fn accepted(bench: &Bench) -> (OperationId, TestResponse) {
     let response = transfer(bench, KEY, 1).await;
     assert_eq!(response.status, 202, "{response:?}");
@@ -67,7 +67,7 @@ async fn operation(bench: &Bench, id: OperationId) -> TestResponse {
     bench.get(&format!("/v1/operations/{id}")).await
 }
 
-/// The state of the key's record, as its owner sees it.
+/// Returns the state of the key's record, as its owner reads it.
 async fn state(bench: &Bench) -> Value {
     bench.get(&format!("/v1/idempotency-keys/{KEY}")).await.json()["data"][0]["state"].clone()
 }
@@ -104,7 +104,7 @@ async fn what_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
     conclude(&bench, id, Conclusion::Succeeded(done())).await;
     assert_eq!(operation(&bench, id).await.json()["status"], "succeeded");
     assert_eq!(state(&bench).await, "completed");
-    // The receipt stays as it was given, also on the other instance.
+    // The stored 202 stays the same, on the other instance too.
     transfer(&bench, KEY, 1).await.assert_replays(&response);
     transfer(&bench.twin(), KEY, 1).await.assert_replays(&response);
     assert_eq!(bench.count(Table::Facts).await, 1);
@@ -146,7 +146,7 @@ async fn what_can_never_be_carried_out_is_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_of_202_expires_like_any_other() {
+async fn a_stored_202_expires_like_any_other() {
     let bench = bench(Duration::ZERO).await;
     let (id, _) = accepted(&bench).await;
     let age = "UPDATE idempotency_record SET expires_at = clock_timestamp()";

@@ -1,4 +1,4 @@
-//! Rate limits: a flood of one tenant is not an outage of all.
+//! Rate limits: a flood of one tenant does not affect the others.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use testkit::{eventually, identity};
 use crate::bench::{Bench, SCOPES, Table, json_body, key, order, send};
 use crate::response::TestResponse;
 
-/// A shop with so small a limit that a test reaches it.
+/// A shop with a limit that a test can reach.
 async fn limited(per_second: u32, burst: u32) -> Bench {
     let [per_second, burst] = [per_second, burst].map(|number| NonZeroU32::new(number).unwrap());
     Bench::with(|settings| settings.rate_limit = Some(RateLimit { per_second, burst })).await
@@ -22,7 +22,7 @@ async fn read_as(bench: &Bench, tenant: &str, client: &str) -> TestResponse {
     send(bench.request_as(&token, Method::GET, "/v1/orders")).await
 }
 
-/// Reads until the tenant is refused.
+/// Sends reads until the tenant is refused. Returns the refusal.
 async fn exhaust(bench: &Bench, tenant: &str) -> TestResponse {
     for _ in 0..1_000 {
         let response = read_as(bench, tenant, "web-shop").await;
@@ -64,14 +64,14 @@ async fn a_limited_request_is_not_remembered_and_its_retry_is_carried_out() {
         if response.status == 429 {
             break (key, response);
         }
-        // In between, the bucket got its next token.
+        // Meanwhile the bucket has gained a token.
         response.assert_placed();
         carried_out += 1;
     };
     limited.refuses(429, "rate-limited");
     bench.assert_orders(carried_out).await;
     assert_eq!(bench.count(Table::Records).await, carried_out);
-    // As long as the client is told, and not less: this is what it is told for.
+    // Waits as long as Retry-After says. The next request is then accepted.
     let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     bench.place(&key, order(1)).await.assert_placed();
@@ -84,14 +84,14 @@ async fn the_limit_comes_before_all_that_was_sent() {
     let token = identity::token("acme", "web-shop", "orders:read");
     eventually("both are refused for that alone", async || {
         exhaust(&bench, "acme").await;
-        // No scope, no key, no JSON: but above all, too much.
+        // The request has no scope, no key and no JSON, but the rate limit is checked first.
         let post = json_body(bench.request_as(&token, Method::POST, "/v1/orders"), "{");
         let put = json_body(bench.request_as(&token, Method::PUT, "/v1/items/TEA"), "{");
         let (post, put) = tokio::join!(send(post), send(put));
         ([post.status, put.status] == [429, 429]).then_some(())
     })
     .await;
-    // But who is nobody learns that first.
+    // Authentication is checked before the rate limit.
     send(bench.plain(Method::POST, "/v1/orders")).await.refuses(401, "unauthenticated");
     assert_eq!(bench.count(Table::Records).await, 0);
 }
@@ -101,7 +101,7 @@ async fn a_request_counts_once_and_pages_without_a_token_do_not_count() {
     let bench = limited(1, 40).await;
     let start = tokio::time::Instant::now();
     let mut let_in = 0;
-    // The list asks twice who is there: for the page's cursor, and for the rows.
+    // The list authenticates twice, for the cursor and for the rows, and is counted once.
     while read_as(&bench, "acme", "web-shop").await.status == 200 {
         let_in += 1;
         send(bench.plain(Method::GET, "/openapi.json")).await;

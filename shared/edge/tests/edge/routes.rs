@@ -1,4 +1,4 @@
-//! Paths and methods that are not there, and the pages that explain the rest.
+//! Unknown paths and methods, the common headers, and the documentation pages.
 
 use reqwest::Method;
 
@@ -58,7 +58,7 @@ async fn an_id_that_is_none_names_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_has_its_manners() {
+async fn every_response_has_the_common_headers() {
     let bench = Bench::start().await;
     let responses = [
         bench.place(KEY, order(1)).await,
@@ -104,7 +104,7 @@ async fn the_page_loads_nothing_from_elsewhere() {
         }
     }
     assert!(loaded >= 5, "{index}");
-    // The script that says what the page shows, and whom it asks: itself.
+    // The script that names the document; the page loads it from the service itself.
     let script = text(&page("/docs/swagger-initializer.js").await);
     assert!(script.contains("/openapi.json"), "{script}");
     assert!(!script.contains("http://") && !script.contains("https://"), "{script}");

@@ -1,4 +1,4 @@
-//! The connection is lost while COMMIT is on its way: nobody knows, until a retry reads the truth.
+//! A connection that is lost during COMMIT: the outcome is unknown until a retry reads the record.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::shop::{self, KEY, Number, effects, open_transactions, records, request, send};
 
-/// Makes COMMIT wait for the test, and then succeed or fail.
+/// A trigger that holds COMMIT until the test lets it succeed or fail.
 pub(crate) fn slow_commit(verdict: &str) -> String {
     format!(
         "CREATE FUNCTION wait_in_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -24,7 +24,7 @@ pub(crate) fn slow_commit(verdict: &str) -> String {
     )
 }
 
-/// A request whose connection is cut while its COMMIT waits; the test decides when COMMIT goes on.
+/// Sends a request whose connection is cut during COMMIT. The test decides when COMMIT continues.
 struct Lost {
     database: TestDatabase,
     instance: Database,
@@ -52,7 +52,7 @@ impl Lost {
         assert!(matches!(error, Error::CommitUnknown(_)), "{error:?}");
         assert_eq!(error.class(), ErrorClass::CommitUnknown);
         proxy.mend();
-        // The proxy ends with this function; from here on the instance is given a direct way.
+        // The proxy ends with this function, so the instance connects directly from here on.
         let instance = {
             drop(instance);
             database.second_instance()
@@ -67,7 +67,7 @@ impl Lost {
     }
 }
 
-/// Transactions that wait in their COMMIT.
+/// Counts the transactions that wait in COMMIT.
 pub(crate) async fn waiting(database: &TestDatabase) -> i64 {
     let mut watcher = database.owner().await;
     let waiting = "SELECT count(*) AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
@@ -78,7 +78,7 @@ pub(crate) async fn waiting(database: &TestDatabase) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_unknown_outcome_that_was_kept_is_replayed() {
     let mut lost = Lost::in_commit("").await;
-    // Not decided yet: whoever asks is told to wait, and does not run beside it.
+    // While the COMMIT is undecided, a retry gets "in progress" and does not run.
     assert_eq!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
     lost.go_on().await;
     assert!(matches!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));

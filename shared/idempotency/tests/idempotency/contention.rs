@@ -1,4 +1,4 @@
-//! Losing to others is no answer: the whole command runs again.
+//! Contention is not an outcome: the whole command runs again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,8 +43,8 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
         send("00000000-0000-4000-8000-000000000002", [2, 1]),
     );
     assert!(matches!((one.unwrap(), two.unwrap()), (Outcome::Executed(_), Outcome::Executed(_))));
-    // One of the two lost and ran again, from the start: its first effect was undone, or the second would have met it.
-    // Again it may come before the other one that was waiting, and lose once more.
+    // One of the two commands lost and ran again. Its first effect was rolled back; otherwise its second run would have failed.
+    // It may overtake the waiting command, and lose again.
     assert!(runs.number() > 2, "nobody lost");
     assert_eq!(effects(&database).await, 2);
 }
@@ -60,7 +60,7 @@ async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
     let counter = runs.clone();
     let command = async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         if counter.add() == 2 {
-            // Whoever was in the way ends before the third run.
+            // The blocking session ends before the third run.
             busy.lock().await.batch_execute("COMMIT").await?;
         }
         shop::leave(tx, operation, "note").await?;

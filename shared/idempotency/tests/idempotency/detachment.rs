@@ -1,4 +1,4 @@
-//! A client that goes away stops nothing, and leaves nothing open.
+//! Clients that disconnect: their command still ends, and leaves no open transaction.
 
 use std::future::Future;
 use std::pin::pin;
@@ -11,7 +11,7 @@ use database::Tx;
 
 use crate::shop::{self, CommandBarrier, KEY, effects, open_transactions, records, request, response, send};
 
-/// Starts the request, and drops it as soon as `then` has come.
+/// Starts the request, and drops it when `then` is ready.
 async fn abandon<T>(request: impl Future<Output = T>, then: impl Future<Output = ()>) {
     let mut request = pin!(request);
     tokio::select! {
@@ -49,7 +49,7 @@ async fn requests_dropped_at_any_moment_take_effect_once_and_leave_no_transactio
     let database = shop::open().await;
     for round in 0..60_u64 {
         let key = format!("00000000-0000-4000-8000-{round:012}");
-        // From before the first statement to after the reply: the moment moves through the whole unit of work.
+        // The moment moves through the unit of work, from before the first statement to after the reply.
         let moment = Duration::from_micros(round * 150);
         let dropped = tokio::time::timeout(moment, send(&database, request(&key, "a"))).await;
         drop(dropped);

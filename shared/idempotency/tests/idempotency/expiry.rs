@@ -1,4 +1,4 @@
-//! After its time a key is refused, and never carried out again.
+//! Expiry: an expired key is refused and never executed again.
 
 use chrono::TimeDelta;
 use diesel_async::SimpleAsyncConnection;
@@ -7,7 +7,7 @@ use testkit::TestDatabase;
 
 use crate::shop::{self, KEY, effects, request, send};
 
-/// Carried out, then changed behind the service's back.
+/// Executes a command, and then changes its record as the owner.
 async fn after(change: &str) -> TestDatabase {
     let database = shop::open().await;
     send(&database, request(KEY, "a")).await.unwrap();
@@ -22,7 +22,7 @@ async fn an_expired_key_is_refused_and_never_carried_out_again() {
     for _ in 0..3 {
         assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     }
-    // Another request is told apart as long as the fingerprint is kept.
+    // Another request is recognized as long as the fingerprint is stored.
     assert_eq!(send(&database, request(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!(effects(&database).await, 1);
 }
@@ -53,7 +53,7 @@ async fn answers_are_kept_for_as_long_as_the_retention_says() {
     assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 
-    // A day and thirty days, on the database's clock.
+    // A day and thirty days by the database's clock.
     let other = "00000000-0000-4000-8000-000000000000";
     send(&database, request(other, "a")).await.unwrap();
     let mut owner = database.owner().await;

@@ -1,4 +1,4 @@
-//! What is not a business answer stores nothing, so that the retry runs afresh.
+//! Failures without a business outcome: nothing is stored, so a retry runs the command.
 
 use database::{Database, Error, ErrorClass, Settings, Tx, UnitOfWork};
 use diesel_async::SimpleAsyncConnection;
@@ -32,7 +32,7 @@ async fn an_infrastructure_error_stores_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_swallowed_database_error_never_becomes_a_stored_success() {
     let database = shop::open().await;
-    // The error is swallowed as the last statement, before others, and in what is written at the end.
+    // The ignored error is in the last statement, in an earlier one, and in the buffered writes.
     for way in 0..3 {
         let command =
             async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
@@ -73,7 +73,7 @@ async fn a_panicking_command_stores_nothing_and_frees_its_key() {
     assert_free(&database).await;
 }
 
-/// The shop as it is seen through a proxy.
+/// The shop behind a proxy.
 async fn distant(database: &TestDatabase) -> (Proxy, Database) {
     let proxy = Proxy::to_postgres().await;
     let settings = Settings::new(database.service_url(Some(proxy.address())));
@@ -91,7 +91,7 @@ async fn without_a_database_nothing_is_carried_out() {
         counter.add();
         shop::order(tx, operation).await
     };
-    // Warm first: a pooled connection that has died must not be mistaken for a living one.
+    // The pool already has a connection, so the test covers a dead pooled connection.
     distant.ping().await.unwrap();
     proxy.cut().await;
     for _ in 0..3 {

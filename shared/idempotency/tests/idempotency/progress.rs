@@ -1,4 +1,4 @@
-//! While the first request is under way: the others are told at once, and cost nothing.
+//! Requests whose key is in progress: they are answered at once and hold no connection.
 
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::join_all;
@@ -14,15 +14,15 @@ async fn a_duplicate_in_flight_is_told_at_once_and_holds_no_connection() {
     let barrier = CommandBarrier::closed();
     let (first, ()) = tokio::join!(barrier.send(&database, request(KEY, "a")), async {
         barrier.reached().await;
-        // All of these are answered while the first one cannot go on, through a single connection: nobody waits.
+        // All these requests are answered through one connection while the first one is held.
         let duplicates = join_all((0..30).map(|_| send(&narrow, request(KEY, "a")))).await;
         for duplicate in duplicates {
             assert_eq!(duplicate.unwrap(), Outcome::InProgress);
         }
-        // In one transaction the other request's content is not yet visible.
+        // The fingerprint of the first request is not visible before its commit.
         assert_eq!(send(&narrow, request(KEY, "b")).await.unwrap(), Outcome::InProgress);
         assert_eq!(open_transactions(&database).await, 1);
-        // The one connection is free for other work.
+        // The only connection is free for other work.
         let other = "00000000-0000-4000-8000-000000000000";
         assert!(matches!(send(&narrow, request(other, "a")).await.unwrap(), Outcome::Executed(_)));
         barrier.open();
@@ -60,7 +60,7 @@ async fn a_finished_key_is_replayed_whoever_holds_its_lock() {
     let database = shop::open().await;
     let mut owner = database.owner().await;
     let barrier = CommandBarrier::closed();
-    // The lock's number is seen while the command holds it.
+    // Reads the number of the lock while the command holds it.
     let (first, lock) = tokio::join!(barrier.send(&database, request(KEY, "a")), async {
         barrier.reached().await;
         let held: Number = diesel::sql_query(
@@ -75,13 +75,13 @@ async fn a_finished_key_is_replayed_whoever_holds_its_lock() {
     });
     let Outcome::Executed(first) = first.unwrap() else { panic!("not carried out") };
 
-    // As another replay would, for as long as it reads.
+    // Takes the lock as another replay does while it reads.
     owner.batch_execute(&format!("SELECT pg_advisory_lock({lock})")).await.unwrap();
     let again = send(&database, request(KEY, "a")).await.unwrap();
     assert!(matches!(again, Outcome::Replayed { response: stored, .. } if stored == first));
     assert_eq!(send(&database, request(KEY, "b")).await.unwrap(), Outcome::Reused);
 
-    // The same lock without a record is a first request under way.
+    // The same lock without a record means that a first request is running.
     owner.batch_execute("DELETE FROM idempotency_record").await.unwrap();
     assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
     assert_eq!((effects(&database).await, barrier.runs()), (1, 1));

@@ -1,4 +1,4 @@
-//! Two connections, released together, a hundred times.
+//! Two requests at the same moment, a hundred times.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::shop::{self, Runs, effects, records, request, send};
 
 const ROUNDS: usize = 100;
 
-/// Two pools, as two instances of the service have them.
+/// Two pools, as of two instances.
 struct Race {
     instances: [Database; 2],
     runs: Runs,
@@ -27,7 +27,7 @@ impl Race {
         Self { instances, runs: Runs::default() }
     }
 
-    /// Sends both at the same moment, each over its own connection.
+    /// Sends both requests at the same moment, each over its own connection.
     async fn run(&self, requests: [KeyedRequest; 2]) -> [Outcome; 2] {
         let start = Arc::new(Barrier::new(2));
         let sent = self.instances.iter().zip(requests).map(|(instance, request)| {
@@ -50,7 +50,7 @@ fn key(round: usize) -> String {
     format!("00000000-0000-4000-8000-{round:012}")
 }
 
-/// What was carried out, of two answers of which one at least was.
+/// Returns the executed response of the two outcomes. At least one must be executed.
 fn executed(outcomes: &[Outcome]) -> StoredResponse {
     let mut executed = outcomes.iter().filter_map(|outcome| match outcome {
         Outcome::Executed(stored) => Some(stored.clone()),
@@ -61,7 +61,7 @@ fn executed(outcomes: &[Outcome]) -> StoredResponse {
     first
 }
 
-/// Whoever is told "in progress" waits and sends again.
+/// Sends again while the outcome is "in progress".
 async fn insist(database: &Database, request: &KeyedRequest) -> Outcome {
     eventually("the request in progress ends", async || {
         match send(database, request.clone()).await.unwrap() {
@@ -95,7 +95,7 @@ async fn of_parallel_requests_one_is_carried_out_and_the_others_wait_or_replay()
     }
     let rounds = i64::try_from(ROUNDS).unwrap();
     assert_eq!((effects(&database).await, records(&database).await), (rounds, rounds));
-    // Not even tried twice: the lock comes before the command, and the look after the lock.
+    // The command ran once, because the executor takes the lock before it reads the record and runs the command.
     assert_eq!(race.runs.number(), ROUNDS);
 }
 

@@ -1,4 +1,4 @@
-//! One key, one answer: what a retry gets, and whose key it is.
+//! Replays and key scopes: one key has one response.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,7 +10,7 @@ use crate::shop::{
     self, KEY, assert_untouched, caller, effects, records, request, request_in, response, send,
 };
 
-/// What no careless store survives: order, repeated names, every byte.
+/// A response with repeated header names, an order of headers, and all byte values.
 fn intricate() -> StoredResponse {
     let headers =
         [("link", "</b>; rel=next"), ("content-type", "application/octet-stream"), ("link", "</a>")];
@@ -60,7 +60,7 @@ async fn another_request_with_the_same_key_is_refused() {
     let database = shop::open().await;
     send(&database, request(KEY, "a")).await.unwrap();
     assert_eq!(send(&database, request(KEY, "b")).await.unwrap(), Outcome::Reused);
-    // The first one is untouched by that.
+    // The first record is unchanged.
     assert!(matches!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
     assert_eq!(effects(&database).await, 1);
 }
@@ -88,7 +88,7 @@ async fn the_same_key_of_another_client_is_another_intent() {
         scope("acme", "call-centre", "POST", "/v1/orders"),
         scope("acme", "web-shop", "PATCH", "/v1/orders"),
         scope("acme", "web-shop", "POST", "/v1/orders/{id}/cancel"),
-        // The same letters, divided otherwise.
+        // The same letters, divided differently between tenant and client.
         scope("acm", "eweb-shop", "POST", "/v1/orders"),
     ];
     let mut firsts = Vec::new();
@@ -120,7 +120,7 @@ async fn a_rejection_is_undone_stored_and_replayed() {
     assert_eq!(first, Outcome::Executed(response(422, "out of stock")));
     assert_eq!((effects(&database).await, records(&database).await), (0, 1));
 
-    // The cause has gone, the answer has not: who wants to try again takes a new key.
+    // The cause of the rejection is gone, but the stored response stays. A new attempt needs a new key.
     let again = send(&database, request(KEY, "a")).await.unwrap();
     assert!(
         matches!(again, Outcome::Replayed { response: stored, .. } if stored == response(422, "out of stock"))

@@ -95,11 +95,11 @@ fn rate_limit(reader: &mut SettingsReader) -> Option<RateLimit> {
     per_second.zip(burst).map(|(per_second, burst)| RateLimit { per_second, burst })
 }
 
-/// How tokens are checked.
+/// The settings for checking tokens.
 pub(crate) struct Auth {
     /// `None` if this process checks no tokens.
     pub(crate) authenticator: Option<Authenticator>,
-    /// How often its keys are read again.
+    /// The pause between two reads of the key set.
     pub(crate) refresh: Duration,
 }
 
@@ -223,7 +223,7 @@ pub(super) fn log(reader: &mut SettingsReader) -> Log {
     }
 }
 
-/// How long running requests may take after the shutdown has begun.
+/// The time limit for running requests after the shutdown has begun.
 pub(super) fn drain(reader: &mut SettingsReader) -> Duration {
     reader.seconds("shutdown.drain_seconds", 1..=DAY)
 }

@@ -48,7 +48,7 @@ fn read(needs: Needs, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, Con
     Config::read(needs, variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
 }
 
-/// The variables that errors are told of, in order.
+/// The variables that the errors name, in order.
 fn faulty(needs: Needs, variables: &[&[(&str, &str)]]) -> Vec<String> {
     let Err(errors) = read(needs, variables) else { return Vec::new() };
     let names = errors.errors.iter().map(|error| error.text.split(' ').next().unwrap_or_default().to_owned());
@@ -63,7 +63,7 @@ fn the_defaults_alone_name_what_is_missing() {
 }
 
 #[test]
-fn every_fault_is_in_one_list() {
+fn all_errors_are_in_one_list() {
     let variables: &[(&str, &str)] = &[
         ("IDEM_HTTP__PORT", "hunter2"),
         ("IDEM_HTTP__BIND", "here"),
@@ -95,7 +95,7 @@ fn every_fault_is_in_one_list() {
 }
 
 #[test]
-fn a_variable_that_nothing_reads_is_a_fault() {
+fn a_variable_that_nothing_reads_is_an_error() {
     for typo in ["IDEM_HTTP__PROT", "IDEM_HTPP__PORT", "IDEM_HTTP__PORT__X", "IDEM_HTTP__", "IDEM___PORT"] {
         let errors =
             read(Needs::Nothing, &[&[(typo, "1")]]).err().unwrap_or_else(|| panic!("{typo} was accepted"));
@@ -167,7 +167,7 @@ fn ports_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_default_that_nothing_reads_is_a_fault() {
+fn a_default_that_nothing_reads_is_an_error() {
     let mut reader = SettingsReader::new("shop", &["[http]\nport = 1\nprot = 2"], []);
     reader.number::<u16>("http.port", 0..=9);
     let errors = reader.finish(|_| true).unwrap_err();
@@ -191,7 +191,7 @@ fn a_placeholder_is_not_refused_on_top() {
 }
 
 #[test]
-fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
+fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
     let path = std::env::temp_dir().join(format!("runtime-jwks-{}", std::process::id()));
     let file = path.to_str().unwrap();
     for (text, what) in [

@@ -1,4 +1,4 @@
-//! The keys that tokens are checked with, from an issuer that is a server of its own.
+//! The key set for checking tokens, fetched from an issuer over HTTP.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -9,7 +9,7 @@ use testkit::identity;
 
 use crate::greeter::{Running, Surroundings};
 
-/// Answers every request with this text, for as long as the tests run.
+/// A server that returns this text for every request.
 struct Issuer {
     address: SocketAddr,
     response: Arc<Mutex<String>>,
@@ -69,7 +69,7 @@ async fn without_its_key_set_it_waits_for_the_issuer() {
 }
 
 #[tokio::test]
-async fn a_key_set_of_no_use_is_a_fault_that_ends_the_start() {
+async fn an_unusable_key_set_ends_the_start() {
     let surroundings = Surroundings::new().await;
     let issuer = Issuer::answering("200 OK", r#"{"keys":[]}"#);
     let mut running = Running::start(surroundings.serve().env("IDEM_AUTH__JWKS", issuer.url()));

@@ -1,4 +1,4 @@
-//! After it was ready: how it ends, told or untold.
+//! The end of the process: by a signal, by a failed task, or by a second signal.
 
 use diesel::sql_types::Bool;
 use diesel::{QueryableByName, sql_query};
@@ -15,7 +15,7 @@ struct Lease {
     taken: bool,
 }
 
-/// Whether a relay has the lease, and whether one ever had.
+/// Returns whether a relay has the lease, and whether a relay ever had it.
 async fn lease(surroundings: &Surroundings) -> Lease {
     let query = "SELECT lease_until > clock_timestamp() AS held, epoch > 0 AS taken FROM outbox_lease";
     sql_query(query).get_result(&mut surroundings.database.owner().await).await.unwrap()
@@ -98,7 +98,7 @@ async fn a_background_task_that_ends_ends_the_process() {
 }
 
 #[tokio::test]
-async fn it_can_be_told_to_end_while_it_waits_for_a_server() {
+async fn it_can_be_stopped_while_it_waits_for_a_server() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let mut running = Running::start(serve.env("IDEM_KAFKA__BROKERS", "127.0.0.1:1"));

@@ -211,13 +211,13 @@ impl<'s> ReturnedRefund<'s> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_that_the_bank_returns_is_told_by_the_processor_and_posted_back() {
+async fn a_refund_that_the_bank_returns_is_announced_by_the_processor_and_posted_back() {
     let stack = Stack::start().await;
     ReturnedRefund::of(&stack).await.has_failed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_return_that_nobody_told_is_found_by_the_reconciliation() {
+async fn a_return_without_a_webhook_is_found_by_the_reconciliation() {
     let stack = Stack::start().await;
     stack.faults(json!([{"kinds": ["late_webhook"], "delay_ms": 60_000}])).await;
     let returned = ReturnedRefund::of(&stack).await;

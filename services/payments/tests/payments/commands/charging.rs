@@ -27,7 +27,7 @@ async fn a_charge_is_made_once_and_answered_with_its_payment() {
     assert_eq!(stage.processor.charges(), [AMOUNT]);
     assert_eq!(client.state_of(&key).await, "completed");
 
-    // One fact of the client, and an event that names no order.
+    // The client has one fact, and the event names no order.
     assert_eq!(stage.facts().await, ["payment.charge"]);
     assert_eq!(stage.text("SELECT actor FROM audit_fact").await, "web-shop");
     let response = stage

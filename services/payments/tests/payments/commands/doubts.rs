@@ -24,7 +24,7 @@ async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it
         (client.state_of(&key).await, response.header("idempotency-status")),
         (json!("failed_retryable"), None)
     );
-    // It rests: whatever the worker still wanted of it, it would have had by now.
+    // No call is due, so the worker would have sent everything by now.
     let other = stage.request(VISA).await;
     stage.becomes(other, "captured").await;
     assert_eq!(stage.processor.charges(), [AMOUNT]);
@@ -35,7 +35,7 @@ async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it
     client.charge(&key, &visa()).await.assert_replays(&first);
     let received = stage.processor.received();
     let posted: Vec<_> = received.iter().filter(|request| request.path == "/v1/payment_intents").collect();
-    // The same key and the same bytes, before and after.
+    // All attempts have the same key and the same bytes.
     assert_eq!((posted[0].key(), &posted[0].body), (posted[2].key(), &posted[2].body));
     assert_eq!((posted.len(), stage.processor.charges()), (3, vec![AMOUNT, AMOUNT]));
     assert_eq!(stage.facts().await, ["payment.charge", "payment.charge"]);
@@ -112,7 +112,7 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
             (stage.count("SELECT count(*) FROM payment").await == 1).then_some(())
         })
         .await;
-        // A row that no release of ours can read.
+        // A row that no release can read.
         stage.meddle("UPDATE payment SET currency = 'XXX'").await;
         stage.worker(brisk())
     });
@@ -125,7 +125,7 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
         stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NULL AND faults = 8").await,
         1
     );
-    // Others went on all the while.
+    // Other calls were not delayed.
     let order = Order::new();
     stage.ask(&requested(order, VISA, LATER)).await.unwrap();
     stage.becomes(order, "captured").await;

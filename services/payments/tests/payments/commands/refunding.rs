@@ -31,7 +31,7 @@ async fn parts_are_given_back_until_nothing_is_left() {
 
     client.refund(&payment, &key(), &part(1500)).await.refuses(422, "refund-exceeds-capture");
     id(&client.refund(&payment, &key(), &part(500)).await);
-    // Left out, it is what is left.
+    // Without an amount, the refund is the rest of the payment.
     let rest = client.refund(&payment, &key(), &whole()).await;
     assert_eq!(rest.json()["amount"]["amount"], AMOUNT - 1000);
     client.refund(&payment, &key(), &whole()).await.refuses(422, "refund-exceeds-capture");

@@ -22,7 +22,7 @@ async fn a_refund_of_another_tenants_payment_is_as_unknown_as_one_of_none() {
     {
         assert_eq!((response.status, &response.body), (404, &unknown.body));
     }
-    // And what there is of it is not shown either.
+    // Another tenant cannot read the payment either.
     let mine = client.refund(&payment, &key(), &part(1)).await.json()["id"].as_str().unwrap().to_owned();
     let read = async |refund: &str| {
         client.send(("other", SCOPES), Method::GET, &format!("/v1/refunds/{refund}"), None).await

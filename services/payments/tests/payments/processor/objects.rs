@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use super::Fate;
 use crate::http::Received;
 
-/// Status, body, and whether it is the key's stored answer.
+/// Status and body, and whether they are the stored response of the key.
 pub(super) type Reply = (u16, Value, bool);
 
 pub(super) struct ProcessorState {
     pub(super) fates: VecDeque<Fate>,
     pub(super) received: Vec<Received>,
-    /// How many were ever held.
+    /// The number of requests that were held so far.
     pub(super) held: usize,
-    /// The first answer to each key.
+    /// The first response to each key.
     responses: HashMap<String, (u16, Value)>,
-    /// Payment intents and refunds, the newest first.
+    /// PaymentIntents and refunds, the newest first.
     objects: Vec<Value>,
-    /// Amounts.
+    /// Amounts in minor units.
     pub(super) charges: Vec<i64>,
     pub(super) refunds: Vec<i64>,
     pub(super) refunds_are: &'static str,
@@ -113,7 +113,7 @@ impl ProcessorState {
         (200, intent)
     }
 
-    /// With its fee, where the processor knows it at once.
+    /// The intent with its fee, if the processor knows the fee at once.
     fn charge_object(&self, number: usize, amount: i64) -> Value {
         let fee = json!({ "id": format!("txn_{number}"), "fee": amount / 100, "currency": "eur" });
         let fee = if self.tells_fee { fee } else { Value::Null };

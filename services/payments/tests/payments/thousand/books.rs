@@ -1,4 +1,4 @@
-//! The records of both sides, as the audits read them.
+//! The records of the ledger and of the processor, as the audits read them.
 
 use audits::AmountOwed;
 use diesel::sql_query;

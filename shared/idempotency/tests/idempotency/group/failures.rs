@@ -1,4 +1,4 @@
-//! The fault of one is not the fault of the others.
+//! Failures in a group: a failed command does not affect the others.
 
 use std::time::Duration;
 
@@ -28,11 +28,11 @@ async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
     assert!(matches!(&outcomes[2], Ok(Outcome::Refused(stored)) if stored.status == 403), "{outcomes:?}");
     assert!(matches!(&outcomes[3], Err(Error::Panicked)), "{outcomes:?}");
     assert!(matches!(&outcomes[4], Ok(Outcome::Executed(stored)) if stored.status == 201), "{outcomes:?}");
-    // The others did not have to run again, and what was noted by those left out was not written.
+    // The other commands did not run again. Buffered effects of failed commands were not written.
     assert_eq!((shop.runs.number(), transactions(&database).await), (5, 1));
     assert_eq!((effects(&database).await, records(&database).await), (2, 3));
 
-    // A rejection is kept; the keys of the others are free.
+    // The rejection is stored. The keys of the failed commands are unused.
     for (place, stored) in [(1, true), (2, false), (3, false)] {
         let again = shop.send(&groups, request(&key(place), "a"), Ending::Done).await.unwrap();
         assert_eq!(matches!(again, Outcome::Replayed { .. }), stored, "{place}: {again:?}");
@@ -70,7 +70,7 @@ async fn a_row_that_cannot_be_written_is_the_fault_of_one() {
     for place in [0, 2, 4] {
         assert!(matches!(&outcomes[place], Ok(Outcome::Executed(_))), "{outcomes:?}");
     }
-    // Of two that want the same, one has it.
+    // Of two commands with the same note, one succeeds.
     let refused = [&outcomes[1], &outcomes[3]].into_iter().filter_map(|outcome| outcome.as_ref().err());
     let refused: Vec<bool> = refused.map(|error| error.is_constraint("effect_note_key")).collect();
     assert_eq!(refused, [true], "{outcomes:?}");
@@ -82,7 +82,7 @@ async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told
     let database = shop::open().await;
     let settings = |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings };
     let (groups, shop) = (groups(&shop::instance(&database, settings), ONE_AT_A_TIME), Shop::default());
-    // Somebody has left the same note, and has not committed yet.
+    // Another session has inserted the same note, and has not committed.
     let mut somebody = database.owner().await;
     let note = "BEGIN; INSERT INTO effect (operation_id, note) VALUES (gen_random_uuid(), 'the same')";
     somebody.batch_execute(note).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_connection_that_broke_while_idle_costs_a_group_nothing() {
     let settings = Settings::new(database.service_url(Some(proxy.address())));
     let distant = Database::new(&settings, Handle::current()).unwrap();
     let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
-    // Again and again, because what is tested is the moment before the pool has noticed.
+    // Repeated, because the test is about the moment before the pool notices the failure.
     for round in 0..10 {
         distant.ping().await.unwrap();
         proxy.cut().await;

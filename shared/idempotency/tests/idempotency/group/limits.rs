@@ -1,4 +1,4 @@
-//! Whoever cannot be served in time is told so, and nothing of theirs is done.
+//! The limits of the queue: a command beyond them is refused and not executed.
 
 use std::time::Duration;
 
@@ -34,13 +34,13 @@ async fn a_command_that_waits_too_long_is_turned_away() {
     barrier.reached().await;
     let mut late = shop.send(&groups, request(&key(1), "a"), Ending::Done);
     assert!(futures_util::poll!(&mut late).is_pending());
-    // Its time is what is tested, so it has to pass.
+    // The time limit is the subject of the test, so the test waits for it.
     tokio::time::sleep(2 * wait).await;
     barrier.open();
     assert!(matches!(first.await, Ok(Outcome::Refused(_))));
     assert_eq!(late.await.unwrap_err().class(), ErrorClass::Unavailable);
     assert_eq!(shop.runs.number(), 0);
-    // The next one is served.
+    // The next command is executed.
     let next = shop.send(&groups, request(&key(1), "a"), Ending::Done).await;
     assert!(matches!(next, Ok(Outcome::Executed(_))), "{next:?}");
     assert_eq!(effects(&database).await, 1);

@@ -1,4 +1,4 @@
-//! Group commit: what each command was promised alone holds in a group as well.
+//! Group commit: the guarantees of a single command hold for each command of a group.
 
 mod failures;
 mod limits;
@@ -16,7 +16,7 @@ use testkit::TestDatabase;
 
 use crate::shop::{CommandBarrier, Noted, Runs, request, response};
 
-/// One group at a time: whoever comes while one is under way goes with all the others that do.
+/// One group at a time. Commands that arrive while a group runs form the next group.
 const ONE_AT_A_TIME: GroupSettings =
     GroupSettings { size: 64, at_once: 1, waiting: 1_024, wait: std::time::Duration::from_mins(1) };
 
@@ -28,20 +28,20 @@ fn key(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// How a command ends.
+/// The outcomes of a command.
 #[derive(Clone, Copy)]
 enum Ending {
     Done,
     Rejected,
     Refused,
     Panics,
-    /// It notes the same effect as everybody else who ends so: there can be one.
+    /// Inserts the same unique note as the other commands that clash, so only one succeeds.
     Clashes,
-    /// It swallows the error of something that it reads.
+    /// Ignores the error of a read.
     Swallows,
 }
 
-/// Commands that end as they are told to, and how often they ran.
+/// Commands with a given outcome, and the number of their runs.
 #[derive(Clone, Default)]
 struct Shop {
     runs: Runs,
@@ -71,7 +71,7 @@ impl Shop {
         }
     }
 
-    /// Sends one command; it is in the queue once this has been polled.
+    /// Executes one command. The command is queued at the first poll.
     fn send(
         &self,
         groups: &GroupCommit,
@@ -88,7 +88,7 @@ impl Shop {
     }
 }
 
-/// Sends all of these while another command is under way, so that they are one group. Their answers.
+/// Executes these commands as one group, while another command runs. Returns their outcomes.
 async fn together(
     groups: &GroupCommit,
     commands: impl IntoIterator<Item = BoxFuture<'static, Result<Outcome, Error>>>,
@@ -104,7 +104,7 @@ async fn together(
     all.await
 }
 
-/// Transactions that have left effects.
+/// Counts the transactions that have inserted effects.
 async fn transactions(database: &TestDatabase) -> i64 {
     use diesel_async::RunQueryDsl;
     let query = "SELECT count(DISTINCT xmin::text) AS number FROM effect";

@@ -1,4 +1,4 @@
-//! What is one transaction, and what it costs.
+//! One group is one transaction; the number of its statements.
 
 use database::{Database, Settings};
 use futures_util::future::join_all;
@@ -19,7 +19,7 @@ async fn commands_that_wait_at_the_same_time_share_one_transaction() {
     }
     assert_eq!((effects(&database).await, records(&database).await), (20, 20));
     assert_eq!(transactions(&database).await, 1);
-    // Each with its own answer, whether it is asked for alone or together with others.
+    // Each command is replayed with its own response, alone and in a group.
     let again = (0..20).map(|number| shop.send(&groups, request(&key(number), "a"), Ending::Done));
     for outcome in together(&groups, again).await {
         assert!(matches!(outcome, Ok(Outcome::Replayed { .. })), "{outcome:?}");
@@ -58,7 +58,7 @@ async fn a_group_needs_no_more_round_trips_than_one_command() {
             counts.push(count);
         }
     }
-    // Each has the same holder of the place before it.
+    // The same command runs before each group.
     assert_eq!(of_one.iter().min(), of_many.iter().min(), "one: {of_one:?}, thirty: {of_many:?}");
 }
 
@@ -87,7 +87,7 @@ async fn groups_of_two_instances_carry_each_key_out_once() {
     let instances = instances.each_ref().map(|instance| groups(instance, GroupSettings::default()));
     for round in 0..30 {
         let keys: Vec<String> = (0..6).map(|place| key(round * 10 + place)).collect();
-        // In opposite order: were locks waited for, the two would wait for each other.
+        // The order is reversed. If the groups waited for locks, they would deadlock.
         let there = keys.iter().map(|key| shop.send(&instances[0], request(key, "a"), Ending::Done));
         let back = keys.iter().rev().map(|key| shop.send(&instances[1], request(key, "a"), Ending::Done));
         let outcomes = join_all(there.chain(back).map(|sent| database.spawn(sent))).await;

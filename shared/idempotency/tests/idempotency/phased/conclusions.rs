@@ -1,4 +1,4 @@
-//! What may become of an operation, state by state.
+//! Conclusions of an operation in each of its states.
 
 use idempotency::{Conclusion, OperationState, Outcome};
 
@@ -9,7 +9,7 @@ use super::{
 use crate::shop::{self, KEY, request, response};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_without_effect_is_told_and_leaves_no_receipt() {
+async fn an_attempt_without_effect_is_reported_and_stores_no_response() {
     let database = shop::open().await;
     let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     assert_eq!(outcome, Outcome::Refused(not_executed()));
@@ -20,7 +20,7 @@ async fn a_try_without_effect_is_told_and_leaves_no_receipt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_tried_again_ends_with_a_receipt() {
+async fn an_operation_without_a_retry_ends_with_a_stored_response() {
     let database = shop::open().await;
     let (id, _) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     let expired = response(409, "expired");
@@ -37,7 +37,7 @@ async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
     assert_eq!(outcome, Outcome::Executed(broken.clone()));
     assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &broken);
     assert_eq!(state(&database, id).await, "failed_terminal");
-    // What comes after the end changes nothing.
+    // A later conclusion changes nothing.
     assert!(!conclude(&database, id, Conclusion::Failed(declined())).await);
     assert!(!conclude(&database, id, Conclusion::Unknown).await);
     assert!(!conclude(&database, id, Conclusion::Retryable(not_executed())).await);

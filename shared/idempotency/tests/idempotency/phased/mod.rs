@@ -1,4 +1,4 @@
-//! Commands that are accepted now and concluded later, by somebody else.
+//! Phased commands: accepted by the handler, and concluded later by a worker.
 
 mod conclusions;
 mod races;
@@ -71,12 +71,12 @@ impl Shop {
     }
 }
 
-/// The plainest one, whoever counts.
+/// The simplest phased command, without a counter of runs.
 async fn send(database: &Database, limit: Duration, request: KeyedRequest) -> Outcome {
     Shop::default().send(database, limit, request).await.unwrap()
 }
 
-/// Waits until the one command is under way.
+/// Waits until the operation runs.
 async fn under_way(database: &Database) -> OperationId {
     eventually("a command under way", async || {
         let mut connection = database.connection().await.unwrap();
@@ -88,7 +88,7 @@ async fn under_way(database: &Database) -> OperationId {
     .await
 }
 
-/// As a worker does, wherever it runs.
+/// Concludes the operation as a worker does.
 async fn conclude(database: &Database, id: OperationId, conclusion: Conclusion) -> bool {
     let mut tx = database.begin().await.unwrap();
     let moved = idempotency::conclude(&mut tx, id, conclusion).await.unwrap();
@@ -96,7 +96,7 @@ async fn conclude(database: &Database, id: OperationId, conclusion: Conclusion) 
     moved
 }
 
-/// A command whose handler was given this conclusion.
+/// Starts a command, and concludes it while its handler waits.
 async fn concluded(
     database: &TestDatabase,
     request: KeyedRequest,
@@ -111,7 +111,7 @@ async fn concluded(
     (id, outcome)
 }
 
-/// A command that was promised an outcome.
+/// Starts a command that is answered with 202.
 async fn promised(database: &Database, request: KeyedRequest) -> OperationId {
     let Outcome::Executed(promise) = send(database, NONE, request).await else { panic!("no promise") };
     let id = operation_ids(database).await[0];

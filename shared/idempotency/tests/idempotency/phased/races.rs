@@ -1,4 +1,4 @@
-//! Who is first: a handler, its twin, a worker.
+//! Races between two handlers and a worker.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{LONG, SHORT, Shop, accepted, assert_replayed, conclude, created, operation, send, under_way};
 use crate::shop::{self, KEY, Number, effects, idempotency_record, request};
 
-/// Waits until a session of the service waits for another one's row.
+/// Waits until a session of the service waits for a row lock.
 async fn waits_for_a_lock(database: &TestDatabase) {
     let mut watcher = AsyncPgConnection::establish(&database.service_url(None)).await.unwrap();
     eventually("somebody waits for a row", async || {
@@ -27,7 +27,7 @@ async fn waits_for_a_lock(database: &TestDatabase) {
     .await;
 }
 
-/// Waits until the key stands for an operation, wherever that is.
+/// Waits until the key has an operation.
 async fn of_key(database: &Database, key: &str) -> OperationId {
     eventually("a record", async || {
         let mut connection = database.connection().await.unwrap();
@@ -66,13 +66,13 @@ async fn of_parallel_starts_one_begins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_that_commits_at_the_limit_is_the_receipt_of_everybody() {
+async fn an_outcome_that_commits_at_the_limit_is_the_response_of_every_caller() {
     let database = shop::open().await;
     let (outcome, ()) = tokio::join!(send(&database, SHORT * 10, request(KEY, "a")), async {
         let id = under_way(&database).await;
         let mut tx = database.begin().await.unwrap();
         idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap();
-        // The handler comes to its limit, and to the worker's lock.
+        // The handler reaches its time limit, and then waits for the worker's lock.
         waits_for_a_lock(&database).await;
         tx.commit().await.unwrap();
     });
@@ -81,7 +81,7 @@ async fn an_outcome_that_commits_at_the_limit_is_the_receipt_of_everybody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_that_was_undone_is_no_receipt() {
+async fn an_outcome_that_was_rolled_back_is_no_stored_response() {
     let database = shop::open().await;
     let (outcome, id) = tokio::join!(send(&database, SHORT * 10, request(KEY, "a")), async {
         let id = under_way(&database).await;

@@ -1,4 +1,4 @@
-//! Who comes back with the key while, or after, somebody else went away.
+//! Retries during and after a failure of the first handler.
 
 use diesel_async::SimpleAsyncConnection;
 use futures_util::future::join_all;
@@ -29,7 +29,7 @@ async fn one_under_way_is_in_progress_for_the_same_request_and_reused_for_anothe
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_for_a_dead_handler() {
     let database = shop::open().await;
-    // It dies with the command accepted; its worker does not.
+    // The handler ends after the command is accepted. The worker continues.
     let died = tokio::time::timeout(SHORT * 10, send(&database, LONG, request(KEY, "a"))).await;
     assert!(died.is_err());
     let id = under_way(&database).await;

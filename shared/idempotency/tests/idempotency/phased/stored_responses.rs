@@ -1,4 +1,4 @@
-//! The receipt: written once, whoever is first, and the same for every retry.
+//! The stored response: written once, by the handler or the worker, and the same for every retry.
 
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Conclusion, OperationState, Outcome};
@@ -35,11 +35,11 @@ async fn a_failure_in_time_is_the_receipt_as_well() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outcome_that_another_process_records_is_found() {
     let database = shop::open().await;
-    // At the limit it would be found all the same.
+    // Without the notification the handler would find the outcome only at the time limit.
     let soon = timeout(LONG / 10, send(&database, LONG, request(KEY, "a")));
     let (outcome, ()) = tokio::join!(soon, async {
         let id = under_way(&database).await;
-        // Nobody in this process is told of it.
+        // No handler in this process is notified.
         let elsewhere = format!(
             "UPDATE idempotency_record SET state = 'completed', status = 201, expires_at = '2999-01-01'; \
              INSERT INTO idempotency_snapshot VALUES ('{id}', '[[\"content-type\", \"text/plain\"]]', 'created')"
@@ -107,7 +107,7 @@ async fn what_is_under_way_never_expires_and_every_receipt_does() {
     }
     assert_eq!(operation(&database, id).await.state, OperationState::Succeeded);
 
-    // Started years ago, and nobody waits for it any more: it is answered all the same.
+    // An operation that started years ago, and whose handlers have ended, still gets a response.
     owner.batch_execute("DELETE FROM idempotency_record; DELETE FROM idempotency_operation").await.unwrap();
     let database = &database;
     let waiting = timeout(SHORT * 10, send(database, LONG, request(KEY, "a"))).await;
@@ -159,7 +159,7 @@ async fn whoever_waits_holds_no_connection() {
             (shop::open_transactions(&database).await == 0).then_some(())
         })
         .await;
-        // The one connection serves others as well.
+        // The only connection serves other requests meanwhile.
         assert!(matches!(send(&narrow, NONE, request(KEY, "a")).await, Outcome::Executed(_)));
         for id in super::operation_ids(&database).await {
             conclude(&database, id, Conclusion::Succeeded(created())).await;
