@@ -170,7 +170,7 @@ async fn a_message_that_tells_no_number_is_discarded_under_the_one_that_is_missi
     consume(&database, &topics, &records).await;
     let operator = Operator::new(&database, &topics, recording("one"));
     let id = id_of(&database, 0).await;
-    assert!(!operator.does("redrive --all").await.0, "nobody knows where it belongs");
+    assert!(!operator.does("redrive --all").await.0, "its sequence is unknown");
     let (_, report) = operator.does(&format!("discard {id} --dry-run")).await;
     assert!(report["warnings"][0].as_str().unwrap().contains("--sequence 2"), "{report:#}");
     assert!(!operator.does(&format!("discard {id} --sequence 3")).await.0);

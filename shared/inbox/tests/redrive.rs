@@ -161,7 +161,7 @@ async fn a_type_that_is_known_by_now_is_redriven() {
     wait_until_done(&topics).await;
     runner.stop().await;
     let (done, _) = Operator::new(&database, &topics, recording("old")).does("redrive --all").await;
-    assert!(!done, "nobody reacts to it yet");
+    assert!(!done, "the consumer has no handler for it yet");
 
     let new = recording("new")
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| record_effect(tx, "new", m).await);

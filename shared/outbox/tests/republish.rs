@@ -292,7 +292,7 @@ fn what_is_wanted_who_asks_and_why_must_be_said() {
     assert_eq!(refused(&both), 2);
     assert_eq!(refused(&both[4..]), 2, "nothing is wanted");
     assert_eq!(refused(&both[2..6]), 2, "no reason");
-    assert_eq!(refused(&[&both[2..4], &both[6..]].concat()), 2, "nobody asks");
+    assert_eq!(refused(&[&both[2..4], &both[6..]].concat()), 2, "no operator");
     assert_eq!(refused(&[&["--since", "yesterday"], &both[4..]].concat()), 2);
     assert!(CommandLine::try_parse_from([&["outbox", "republish"], &both[2..]].concat()).is_ok());
 }

@@ -17,7 +17,7 @@ const UNSETTLED: [(&str, &str); 3] = [
 impl Stack {
     /// Waits until nothing is in progress. Then panics unless no question of `audits/` finds a violation, every order is
     /// settled, every message was published and consumed once and in order, and the orders are exactly those that the
-    /// clients were told of.
+    /// responses to clients named.
     pub async fn audited(&self, responses: &Responses) {
         self.at_rest().await;
         let books = self.books();

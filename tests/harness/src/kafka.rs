@@ -27,7 +27,7 @@ pub struct Kafka {
 }
 
 impl Kafka {
-    /// Whether a broker accepts a connection.
+    /// Returns whether a broker accepts a connection.
     pub async fn listens(&self) -> bool {
         for address in self.brokers.bootstrap().split(',') {
             if TcpStream::connect(address.trim()).await.is_ok() {
@@ -52,7 +52,7 @@ impl Kafka {
         Ok(try_join_all(looks).await?.into_iter().flatten().collect())
     }
 
-    /// How many messages all consumers together have still to read.
+    /// Returns how many messages all consumers together have still to read.
     pub fn lag(positions: &Positions) -> i64 {
         positions.values().map(|(next, end)| end - next).sum()
     }
@@ -66,7 +66,7 @@ impl Kafka {
         Ok(())
     }
 
-    /// How many messages a topic holds. Nothing here is compacted or transactional, so offsets count messages.
+    /// Returns how many messages a topic holds. Nothing here is compacted or transactional, so offsets count messages.
     pub async fn count(&self, stream: Stream) -> Result<usize> {
         let ends = admin::end_offsets(&self.brokers, &self.topics.events(stream)).await?;
         Ok(usize::try_from(ends.values().sum::<i64>()).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Many clients that send at the same moment, and wait as long as they are told to.
+//! Many clients that send at the same moment, and wait as long as Retry-After says.
 
 use futures_util::future::join_all;
 use harness::{Response, Result};
@@ -7,7 +7,7 @@ use tokio::sync::Barrier;
 /// How often a client whose key is in progress sends again.
 const MOST_RETRIES: usize = 20;
 
-/// The response to a client, and how often the client was told before that its key is in progress.
+/// The response to a client, and the number of earlier responses that said "in progress".
 pub(crate) type FinalResponse = (Response, usize);
 
 /// Lets so many clients send at once. Each repeats its request after the given pause while its key is in progress.

@@ -72,7 +72,7 @@ pub enum Input {
     Expire,
 }
 
-/// What an input does to an order.
+/// The effect of an input on an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing: the order reflects the input already, or has ended.

@@ -16,7 +16,7 @@ use crate::domain::reconciliation::{MoneyState, OurRecord};
 use crate::domain::{CallKind, payment, refund, time_delta};
 use crate::schema::{payment as payments, processor_call as call, reconciliation, refund as refunds};
 
-/// Which records to read. A record is read if one of the conditions holds.
+/// Selects the records to read. A record is read if one of the conditions holds.
 pub(crate) struct RecordFilter<'a> {
     /// Its first request was sent at this time or later.
     pub(crate) since: DateTime<Utc>,

@@ -55,7 +55,7 @@ async fn an_exchange_that_breaks_anywhere_leaves_the_outcome_unknown() {
     });
     assert_eq!(closed.await, lost, "no response at all");
     let unread = meeting(LATE, |socket| async move { drop(socket) });
-    assert_eq!(unread.await, lost, "nobody read the request");
+    assert_eq!(unread.await, lost, "the server read no request");
     let truncated = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
         socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":").await.unwrap();

@@ -62,7 +62,7 @@ impl Received {
     }
 }
 
-/// Sends an answer and ends the connection.
+/// Sends a response and closes the connection.
 pub(crate) async fn respond(socket: &mut TcpStream, status: u16, headers: &str, body: &str) {
     let length = body.len();
     let head =

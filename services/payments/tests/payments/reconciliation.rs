@@ -148,9 +148,9 @@ async fn a_difference_that_a_person_has_answered_for_is_not_asked_about_again() 
 async fn books_that_cannot_be_read_are_not_compared() {
     let stage = Stage::new().await;
     stage.captured("pi_1").await;
-    let nobody =
+    let unreachable =
         [("IDEM_PROCESSOR__URL", "http://127.0.0.1:9"), ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_canary")];
-    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &nobody).await;
+    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &unreachable).await;
     assert_eq!(code, 1);
     assert!(text.contains("the processor's list was not read"), "{text}");
     assert_eq!(reviews(&stage).await, [""; 0]);
@@ -161,7 +161,7 @@ async fn books_that_cannot_be_read_are_not_compared() {
     listing.lists_for_ever();
     let (code, text) = listing.payments(&stage, &["reconcile"]).await;
     assert_eq!((code, text.contains("the processor's list was not read")), (1, true), "{text}");
-    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &nobody[..1]).await;
+    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &unreachable[..1]).await;
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("IDEM_PROCESSOR__SECRET_KEY is missing"), "{text}");
 }

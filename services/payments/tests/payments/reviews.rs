@@ -150,7 +150,7 @@ async fn a_payment_that_was_never_captured_is_declined_and_announced() {
 async fn an_answer_that_the_books_cannot_take_says_what_to_do_instead() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
-    let note = ["--note", "somebody told me"];
+    let note = ["--note", "seen in the dashboard"];
     for (words, expected) in [
         (vec!["--as", "refunded"], "resolve it --as captured with --processor-id first"),
         (vec!["--as", "captured"], "--processor-id"),

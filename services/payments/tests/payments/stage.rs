@@ -213,7 +213,7 @@ pub(crate) fn message<E: Event>(data: E) -> Message<E> {
     Message { envelope, data }
 }
 
-/// Settings under which nothing takes longer than it must.
+/// Worker settings with short pauses.
 pub(crate) fn brisk() -> WorkerSettings {
     WorkerSettings {
         concurrency: 4,

@@ -99,7 +99,7 @@ async fn ten_copies_of_an_event_at_once_are_one_and_all_are_answered() {
     for (status, body) in futures_util::future::join_all(copies).await {
         assert_eq!((status, body), (200, Value::Null));
     }
-    assert_eq!(sender.send(&stage).await.0, 200, "and once more, later");
+    assert_eq!(sender.send(&stage).await.0, 200, "and again, later");
     assert_eq!(stage.events().await, 1);
     let of = "SELECT kind || ' ' || object_id || ' ' || tenant_id || ' ' || call_id FROM webhook_event";
     let row = format!("payment_intent.succeeded pi_of_event acme {}", order.payment);

@@ -153,7 +153,7 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
     }
     assert_eq!(elsewhere.asked(), 0, "a redirect was followed");
     drop(issuer);
-    eventually("nobody responses", async || authenticator.refresh().await.err()).await;
+    eventually("the issuer is unreachable", async || authenticator.refresh().await.err()).await;
     assert_eq!(ask(&bench, &key).await, 200);
 }
 

@@ -43,9 +43,9 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
         send("00000000-0000-4000-8000-000000000002", [2, 1]),
     );
     assert!(matches!((one.unwrap(), two.unwrap()), (Outcome::Executed(_), Outcome::Executed(_))));
-    // One of the two commands lost and ran again. Its first effect was rolled back; otherwise its second run would have failed.
+    // One of the two commands lost and ran again. Its first effect was rolled back, or its second run would have failed.
     // It may overtake the waiting command, and lose again.
-    assert!(runs.number() > 2, "nobody lost");
+    assert!(runs.number() > 2, "no command ran again");
     assert_eq!(effects(&database).await, 2);
 }
 

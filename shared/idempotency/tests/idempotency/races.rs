@@ -56,7 +56,7 @@ fn executed(outcomes: &[Outcome]) -> StoredResponse {
         Outcome::Executed(stored) => Some(stored.clone()),
         _ => None,
     });
-    let first = executed.next().unwrap_or_else(|| panic!("nobody was carried out: {outcomes:?}"));
+    let first = executed.next().unwrap_or_else(|| panic!("no request was executed: {outcomes:?}"));
     assert_eq!(executed.next(), None, "both were carried out");
     first
 }

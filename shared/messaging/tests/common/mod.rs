@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// An address without a listener.
-pub(crate) const NOBODY: &str = "127.0.0.1:1";
+pub(crate) const NO_BROKER: &str = "127.0.0.1:1";
 
 /// How long a test waits for an expected event.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,8 +30,8 @@ pub(crate) fn brokers() -> Brokers {
         .unwrap()
 }
 
-pub(crate) fn nobody() -> Brokers {
-    NOBODY.parse().unwrap()
+pub(crate) fn no_broker() -> Brokers {
+    NO_BROKER.parse().unwrap()
 }
 
 pub(crate) async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {

@@ -68,7 +68,7 @@ impl Load {
         load
     }
 
-    /// Lets each customer finish what it began, and then sends every request once more. All programs must run again.
+    /// Lets each customer finish what it began, and then sends every request again. All programs must run again.
     pub async fn stop(mut self) -> Responses {
         self.stop.cancel();
         let mut responses = Responses::of(&self.tenant);

@@ -37,12 +37,12 @@ impl Responses {
         &self.tenant
     }
 
-    /// How often customers had to send again, by the reason: it shows that a fault had an effect.
+    /// Returns how often customers had to send again, by the reason: it shows that a fault had an effect.
     pub fn refusals(&self) -> &BTreeMap<String, usize> {
         &self.refusals
     }
 
-    /// How many requests were executed without a response.
+    /// Returns how many requests were executed without a response.
     pub fn unanswered(&self) -> usize {
         self.refusals.get(UNANSWERED).copied().unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl Responses {
         response
     }
 
-    /// Orders that are missing, that no customer was told of, or that have not ended.
+    /// Returns the orders that are missing, that no response named, or that have not ended.
     pub(crate) fn violations(&self, orders: &[Order]) -> Vec<String> {
         let promised: BTreeSet<Uuid> = self.orders.iter().copied().collect();
         let own = orders.iter().filter(|order| order.tenant_id == self.tenant);
@@ -98,7 +98,7 @@ impl Responses {
             lost.map(|id| format!("order {id} was accepted, and is not in the database")).collect();
         for (id, state) in &kept {
             if !promised.contains(id) {
-                found.push(format!("order {id} is {state}, and no customer was told of it"));
+                found.push(format!("order {id} is {state}, and no response named it"));
             }
             if !["confirmed", "cancelled"].contains(state) {
                 found.push(format!("order {id} is {state}"));
@@ -107,7 +107,7 @@ impl Responses {
         found
     }
 
-    /// Sends every request once more: each response must repeat the first one byte for byte.
+    /// Sends every request again: each response must repeat the first one byte for byte.
     pub(super) async fn replay(&self, client: &PatientClient) {
         let mut refusals = BTreeMap::new();
         for (request, response) in &self.given {

@@ -84,7 +84,7 @@ async fn an_instance_that_was_paused_past_its_session_causes_nothing_but_duplica
     stack.audited(&responses).await;
 }
 
-/// How many partitions a program was given, each time.
+/// Returns how many partitions a program was given, each time.
 fn assigned(stack: &mut Stack, name: &str) -> Vec<i64> {
     let lines = stack.program(name).lines();
     let assigned = lines.iter().filter(|line| line["message"] == "partitions assigned");

@@ -31,7 +31,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     accounts(demo, step, theirs).await
 }
 
-/// What the processor owes and has kept, in minor units.
+/// The amount owed and the fees, in minor units.
 struct Sum {
     owed: i64,
     fees: i64,

@@ -67,7 +67,7 @@ async fn follow(demo: &Demo<'_>, request: &Request) -> Result<(Order, Vec<SeenSt
     Ok((order, seen))
 }
 
-/// How many payments the processor lists for the order, and how much it has received for them.
+/// Returns how many payments the processor lists for the order, and how much it has received for them.
 async fn listed_by_processor(demo: &Demo<'_>, order: &Order) -> Result<(usize, i64)> {
     let list = demo.api.ask_processor("/v1/payment_intents?limit=100").await?;
     let payment = order.payment_id.map(|id| id.to_string());

@@ -18,7 +18,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     // The processor's own delivery comes later, and is another copy.
     let rules = json!([{"kinds": ["late_webhook"], "delay_ms": 8000}]);
     let order = demo
-        .with_faults(&rules, async || demo.ships(demo.order_tea(VISA, "told-ten-times").await?.id).await)
+        .with_faults(&rules, async || demo.ships(demo.order_tea(VISA, "announced-ten-times").await?.id).await)
         .await?;
     step.equal("the final status", "confirmed", order.outcome(), HINT);
     let payment = order.payment_id.unwrap_or_default();
@@ -52,7 +52,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     forged(demo, step, event).await
 }
 
-/// What an event can change.
+/// The rows that an event can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Effects {
     /// Rows with the id of the event.

@@ -1,4 +1,4 @@
-//! Idempotency keys: the first answer is the only one, and it is as old as its effect.
+//! Idempotency keys: each key has one response, stored together with its effect.
 
 use std::time::Duration;
 
@@ -151,6 +151,6 @@ async fn past_its_window_a_key_is_forgotten() {
     assert_eq!(second.status, 200);
     assert_ne!(second.id(), first.id(), "a new charge: the key says nothing any more");
     assert_eq!(sim.paid().await, 2);
-    // The new window holds the new answer, also for other parameters than the first had.
+    // The new window has the new response, even for other parameters than the first request had.
     assert_eq!(sim.number("SELECT count(*) AS number FROM idempotency_key").await, 1);
 }

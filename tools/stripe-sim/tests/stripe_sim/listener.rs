@@ -1,4 +1,4 @@
-//! An endpoint that hears webhooks, and answers as the test wants.
+//! An endpoint that records webhooks and returns the statuses that the test sets.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) struct ReceivedWebhook {
     pub(crate) signature: String,
     pub(crate) body: String,
-    /// What was answered.
+    /// The status of the response.
     pub(crate) status: u16,
 }
 
@@ -30,7 +30,7 @@ impl ReceivedWebhook {
 #[derive(Debug, Default)]
 struct Memory {
     received: Vec<ReceivedWebhook>,
-    /// What the next requests are answered; 200 after those.
+    /// The statuses of the next responses; 200 after those.
     statuses: Vec<u16>,
 }
 
@@ -64,7 +64,7 @@ impl Listener {
         Self { url, memory, _task: task }
     }
 
-    /// What the next requests are answered.
+    /// Sets the statuses of the next responses.
     pub(crate) fn respond_with(&self, statuses: &[u16]) {
         self.memory.lock().unwrap().statuses = statuses.iter().rev().copied().collect();
     }
@@ -83,7 +83,7 @@ impl Listener {
     }
 }
 
-/// One connection, one request: the answer closes it.
+/// Serves one request on a connection, and closes the connection.
 async fn serve(mut stream: TcpStream, memory: &Mutex<Memory>) {
     let mut received = Vec::new();
     let request = loop {

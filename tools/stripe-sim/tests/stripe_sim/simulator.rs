@@ -105,7 +105,7 @@ impl Simulator {
         read(self.client.get(self.url(path)).bearer_auth("sk_test_1")).await.unwrap()
     }
 
-    /// `Err` if the connection ended without a whole answer.
+    /// `Err` if the connection ended without a complete response.
     pub(crate) async fn try_post(
         &self,
         path: &str,
@@ -173,7 +173,7 @@ impl Simulator {
         sql_query(query).get_result::<Number>(&mut owner).await.unwrap().number
     }
 
-    /// How many charges were paid.
+    /// Returns how many charges were paid.
     pub(crate) async fn paid(&self) -> i64 {
         self.number("SELECT count(*) AS number FROM charge WHERE status = 'succeeded'").await
     }

@@ -1,4 +1,4 @@
-//! Webhooks: what happened is told, signed, at least once; and under a fault late, twice or out of order.
+//! Webhooks: each event is delivered, signed, at least once; under a fault late, twice or out of order.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::simulator::{Simulator, TestResponse, VISA, read};
 
 const SECRET: &str = "whsec_canary";
 
-/// A provider in a hurry, and somebody who listens.
+/// A simulator with short delays, and a listener for its webhooks.
 async fn with_listener() -> (Simulator, Listener) {
     let timing = Timing {
         bank_delay: Duration::from_millis(200),

@@ -32,7 +32,7 @@ pub(super) fn verdict() -> impl Strategy<Value = Verdict> {
     ])
 }
 
-/// What happens to one request.
+/// The treatment of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,

@@ -66,7 +66,7 @@ impl Processor {
         client_of(&self.address)
     }
 
-    /// One with these settings.
+    /// Returns a client with these settings.
     pub(crate) fn client_with(&self, client_settings: &ClientSettings) -> payments::processor::Processor {
         client_with(&self.address, client_settings)
     }
@@ -151,7 +151,7 @@ impl Processor {
     }
 }
 
-/// Settings under which nothing is given up early.
+/// Client settings with long time limits.
 pub(crate) fn client_settings() -> ClientSettings {
     ClientSettings {
         version: "2025-03-31.basil".to_owned(),

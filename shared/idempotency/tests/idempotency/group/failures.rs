@@ -83,9 +83,9 @@ async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told
     let settings = |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings };
     let (groups, shop) = (groups(&shop::instance(&database, settings), ONE_AT_A_TIME), Shop::default());
     // Another session has inserted the same note, and has not committed.
-    let mut somebody = database.owner().await;
+    let mut other = database.owner().await;
     let note = "BEGIN; INSERT INTO effect (operation_id, note) VALUES (gen_random_uuid(), 'the same')";
-    somebody.batch_execute(note).await.unwrap();
+    other.batch_execute(note).await.unwrap();
     let endings = [Ending::Done, Ending::Clashes, Ending::Done];
     let commands = || {
         let send = |(place, ending): (usize, &Ending)| shop.send(&groups, request(&key(place), "a"), *ending);
@@ -97,7 +97,7 @@ async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told
     assert!(matches!(&outcomes[2], Ok(Outcome::Executed(_))), "{outcomes:?}");
     assert_eq!((effects(&database).await, records(&database).await), (2, 2));
 
-    somebody.batch_execute("ROLLBACK").await.unwrap();
+    other.batch_execute("ROLLBACK").await.unwrap();
     let outcomes = together(&groups, commands()).await;
     assert!(matches!(&outcomes[0], Ok(Outcome::Replayed { .. })), "{outcomes:?}");
     assert!(matches!(&outcomes[1], Ok(Outcome::Executed(_))), "{outcomes:?}");

@@ -18,7 +18,7 @@ use crate::shop::{self, KEY, Number, effects, idempotency_record, request};
 /// Waits until a session of the service waits for a row lock.
 async fn waits_for_a_lock(database: &TestDatabase) {
     let mut watcher = AsyncPgConnection::establish(&database.service_url(None)).await.unwrap();
-    eventually("somebody waits for a row", async || {
+    eventually("a session waits for a row", async || {
         let waiting = "SELECT count(*) AS number FROM pg_stat_activity \
                        WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let waiting: Number = sql_query(waiting).get_result(&mut watcher).await.unwrap();
