@@ -51,9 +51,9 @@ impl Meeting {
     /// for a lock.
     async fn take(&self) {
         *self.taken.lock().unwrap() += 1;
-        let patience = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while self.taken() < 2 && count(&self.database, WAITING).await == 0 {
-            assert!(Instant::now() < patience, "the other batch never came");
+            assert!(Instant::now() < deadline, "the other batch never came");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -141,12 +141,12 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let consumer = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
         no_locks,
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-            let patience = Instant::now() + Duration::from_secs(30);
+            let deadline = Instant::now() + Duration::from_secs(30);
             while m.envelope.sequence == 2
                 && count(&third_is_there, WAITING).await == 0
                 && parked(&third_is_there).await.is_empty()
             {
-                assert!(Instant::now() < patience, "the third message never came");
+                assert!(Instant::now() < deadline, "the third message never came");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             record_effect(tx, "one", m).await

@@ -217,9 +217,9 @@ fn meeting(database: &Database) -> Consumer {
     let (database, arrived) = (database.clone(), Arc::new(AtomicI64::new(0)));
     Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         arrived.fetch_add(1, Ordering::SeqCst);
-        let patience = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while arrived.load(Ordering::SeqCst) < 2 && count(&database, WAITING).await == 0 {
-            assert!(Instant::now() < patience, "the other redrive never came");
+            assert!(Instant::now() < deadline, "the other redrive never came");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         record_effect(tx, "one", m).await

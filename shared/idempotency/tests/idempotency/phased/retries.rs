@@ -104,11 +104,11 @@ async fn what_cannot_be_resumed_stays_as_it_is() {
         counted.add();
         Err(idempotency::CommandError::Database(database::Error::Unavailable("away".to_owned())))
     };
-    let patience = idempotency::WaitPolicy { limit: LONG, accepted };
+    let policy = idempotency::WaitPolicy { limit: LONG, accepted };
     let outcome = idempotency::start(
         &database,
         idempotency::Retention::default(),
-        patience,
+        policy,
         request(KEY, "a"),
         begin,
         resume,

@@ -79,11 +79,10 @@ async fn a_refusal_of_the_command_is_stored_and_starts_nothing() {
     };
     let never = async |_: &mut database::Tx, _: &idempotency::Operation| panic!("nothing to resume");
     for attempt in 0..2 {
-        let patience = idempotency::WaitPolicy { limit: LONG, accepted };
+        let policy = idempotency::WaitPolicy { limit: LONG, accepted };
         let retention = idempotency::Retention::default();
-        let outcome = idempotency::start(&database, retention, patience, request(KEY, "a"), refuse, never)
-            .await
-            .unwrap();
+        let outcome =
+            idempotency::start(&database, retention, policy, request(KEY, "a"), refuse, never).await.unwrap();
         match attempt {
             0 => assert_eq!(outcome, Outcome::Executed(declined())),
             _ => assert_replayed(&outcome, &declined()),
