@@ -2,12 +2,12 @@
 -- Database: orders.
 WITH story AS (
     SELECT order_id AS id,
-           count(*) FILTER (WHERE what IN ('OrderPlaced', 'PaymentRequested', 'OrderConfirmed', 'OrderCancelled')) AS told,
+           count(*) FILTER (WHERE what IN ('OrderPlaced', 'PaymentRequested', 'OrderConfirmed', 'OrderCancelled')) AS announced,
            (array_agg(what ORDER BY order_timeline.id))[1] AS first,
            (array_agg(state ORDER BY order_timeline.id DESC))[1] AS state
       FROM order_timeline
      GROUP BY order_id
-), heard AS (
+), consumed AS (
     SELECT consumer, message_id, message.source, aggregate_id, message.sequence, orders.id
       FROM inbox_message AS message JOIN orders ON orders.id = aggregate_id
      WHERE message.source = 'inventory'
@@ -16,25 +16,25 @@ WITH story AS (
       FROM inbox_message AS message JOIN orders ON orders.payment_id = aggregate_id
      WHERE message.source = 'payments'
 )
-SELECT format('order %s is %s at version %s, but its timeline begins with %s, ends as %s and tells %s changes',
+SELECT format('order %s is %s at version %s, but its timeline begins with %s, ends as %s and has %s changes',
               orders.id, orders.state, orders.sequence, coalesce(story.first, 'nothing'),
-              coalesce(story.state, 'nothing'), coalesce(story.told, 0)) AS violation
+              coalesce(story.state, 'nothing'), coalesce(story.announced, 0)) AS violation
   FROM orders
   LEFT JOIN story USING (id)
  WHERE story.id IS NULL
     OR story.first <> 'OrderPlaced'
     OR story.state <> orders.state
-    OR story.told <> orders.sequence
+    OR story.announced <> orders.sequence
 UNION ALL
 -- Every applied message about an order is in its timeline, even if it came too late to change the order.
-SELECT format('message %s of %s about order %s is not in its timeline', heard.message_id, heard.source, heard.id)
-  FROM heard
+SELECT format('message %s of %s about order %s is not in its timeline', consumed.message_id, consumed.source, consumed.id)
+  FROM consumed
   JOIN inbox_sequence AS line USING (consumer, source, aggregate_id)
-  LEFT JOIN order_timeline AS entry ON entry.order_id = heard.id AND entry.cause_id = heard.message_id
+  LEFT JOIN order_timeline AS entry ON entry.order_id = consumed.id AND entry.cause_id = consumed.message_id
   LEFT JOIN inbox_parked AS waiting USING (consumer, message_id)
  WHERE entry.order_id IS NULL
    AND waiting.message_id IS NULL
-   AND heard.sequence BETWEEN 1 AND line.last_sequence
+   AND consumed.sequence BETWEEN 1 AND line.last_sequence
    -- A discarded message is not expected.
    AND NOT EXISTS (SELECT FROM audit_fact
-                    WHERE action = 'inbox.discard' AND subject_id = heard.message_id::text);
+                    WHERE action = 'inbox.discard' AND subject_id = consumed.message_id::text);

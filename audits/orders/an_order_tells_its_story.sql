@@ -1,6 +1,6 @@
 -- Promises 6 and 7: the announced events of an order agree with its row.
 -- Database: orders.
-WITH told AS (
+WITH announced AS (
     SELECT aggregate_id AS id,
            count(*) AS events,
            bool_or(type = 'orders.OrderConfirmed.v1') AS confirmed,
@@ -10,13 +10,13 @@ WITH told AS (
      WHERE aggregate_type = 'order'
      GROUP BY aggregate_id
 )
-SELECT format('order %s is %s at version %s, but has told %s events (confirmed %s, cancelled %s, payment asked for %s)',
-              orders.id, orders.state, orders.sequence, told.events, told.confirmed, told.cancelled, told.charged)
+SELECT format('order %s is %s at version %s, but has announced %s events (confirmed %s, cancelled %s, payment asked for %s)',
+              orders.id, orders.state, orders.sequence, announced.events, announced.confirmed, announced.cancelled, announced.charged)
        AS violation
   FROM orders
-  LEFT JOIN told USING (id)
- WHERE told.id IS NULL
-    OR told.events <> orders.sequence
-    OR told.confirmed <> (orders.state = 'confirmed')
-    OR told.cancelled <> (orders.state = 'cancelled')
-    OR told.charged <> (orders.payment_id IS NOT NULL);
+  LEFT JOIN announced USING (id)
+ WHERE announced.id IS NULL
+    OR announced.events <> orders.sequence
+    OR announced.confirmed <> (orders.state = 'confirmed')
+    OR announced.cancelled <> (orders.state = 'cancelled')
+    OR announced.charged <> (orders.payment_id IS NOT NULL);

@@ -30,7 +30,7 @@ SELECT format('%s %s is %s, but its operation %s is %s', request.kind, request.i
  WHERE begun.state IS NULL OR begun.state <> ALL (request.expected)
 UNION ALL
 -- A client may retry a charge until its payment expires. After that, the operation must have ended.
-SELECT format('payment %s had time until %s, but the client is still told to try operation %s again', request.id,
+SELECT format('payment %s had time until %s, but operation %s still asks the client to retry', request.id,
               request.expires_at, request.operation_id)
   FROM request
   JOIN idempotency_record AS record USING (operation_id)

@@ -1,7 +1,7 @@
--- Promise 4: at most one capture for each payment, whatever anybody retries.
+-- Promise 4: each payment has at most one capture, whatever is retried.
 -- Database: provider (the processor's own books).
 --
--- payments names each of its payments in the metadata; nothing in these books keeps it from charging one twice.
+-- payments names its payment in the metadata. No constraint of this database prevents a second charge for it.
 SELECT format('payment %s was charged %s times: %s', intent.metadata ->> 'reference', count(*),
               string_agg(charge.id, ', ' ORDER BY charge.id)) AS violation
   FROM charge

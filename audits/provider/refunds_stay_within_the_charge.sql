@@ -1,7 +1,7 @@
--- Promise 4: no refund beyond what was captured.
+-- Promise 4: the refunds of a charge never exceed its captured amount.
 -- Database: provider (the processor's own books).
 --
--- A pending refund counts, as its money is promised; a failed one does not, as its money has come back.
+-- A pending refund counts, because its money is promised. A failed one does not, because its money has come back.
 SELECT format('charge %s, %s captured: %s refunded, %s noted', charge.id, charge.amount_captured,
               coalesce(sum(refund.amount), 0), charge.amount_refunded) AS violation
   FROM charge

@@ -1,4 +1,4 @@
--- Promise 5: money is neither made nor lost: every capture, refund and returned refund moves the balance once.
+-- Promise 5: every capture, refund and returned refund moves the balance once.
 -- Database: provider (the processor's own books).
 WITH owed AS (
     SELECT id AS source, 'charge' AS type, amount_captured AS amount FROM charge WHERE amount_captured > 0

@@ -3,7 +3,7 @@
 --
 -- Both change in one transaction. A stored 202 stays 202; the state of its record says that the outcome is known.
 SELECT format('operation %s is %s%s, but its record is %s with %s', begun.operation_id, begun.state,
-              coalesce(' with ' || begun.status, ''), record.state, coalesce(record.status::text, 'no receipt')) AS violation
+              coalesce(' with ' || begun.status, ''), record.state, coalesce(record.status::text, 'no stored response')) AS violation
   FROM idempotency_operation AS begun
   JOIN idempotency_record AS record USING (operation_id)
  WHERE record.state <> 'expired'

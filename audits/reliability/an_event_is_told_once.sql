@@ -2,7 +2,7 @@
 -- Databases: orders, payments, inventory.
 --
 -- Exceptions: an item changes often, and a payment can be refunded in parts.
-SELECT format('%s was told %s times about %s %s', type, count(*), aggregate_type, aggregate_id) AS violation
+SELECT format('%s was announced %s times for %s %s', type, count(*), aggregate_type, aggregate_id) AS violation
   FROM outbox_event
  WHERE type NOT IN ('inventory.ItemChanged.v1', 'payments.PaymentRefunded.v1')
  GROUP BY type, aggregate_type, aggregate_id

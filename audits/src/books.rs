@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::Standing;
+use crate::facts::AmountOwed;
 
 /// Both sides, by payment and currency.
 pub struct BooksAgree {
@@ -12,9 +12,9 @@ pub struct BooksAgree {
 
 impl BooksAgree {
     /// Joins the rows of both sides.
-    pub fn of(ledger: Vec<Standing>, balance: Vec<Standing>) -> Self {
-        let by_payment = |rows: Vec<Standing>| {
-            let row = |row: Standing| {
+    pub fn of(ledger: Vec<AmountOwed>, balance: Vec<AmountOwed>) -> Self {
+        let by_payment = |rows: Vec<AmountOwed>| {
+            let row = |row: AmountOwed| {
                 ((row.payment.unwrap_or_else(|| "none".to_owned()), row.currency), (row.owed, row.fees))
             };
             rows.into_iter().map(row).collect()
@@ -46,19 +46,19 @@ impl BooksAgree {
 mod tests {
     use super::*;
 
-    fn standing(payment: &str, owed: i64, fees: i64) -> Standing {
-        Standing { payment: Some(payment.to_owned()), currency: "EUR".to_owned(), owed, fees }
+    fn amount_owed(payment: &str, owed: i64, fees: i64) -> AmountOwed {
+        AmountOwed { payment: Some(payment.to_owned()), currency: "EUR".to_owned(), owed, fees }
     }
 
     #[test]
     fn every_difference_between_our_ledger_and_the_processors_balance_is_seen() {
-        let ours = || vec![standing("a", 440, 10), standing("b", -10, 10)];
+        let ours = || vec![amount_owed("a", 440, 10), amount_owed("b", -10, 10)];
         assert_eq!(BooksAgree::of(ours(), ours()).violations(), Vec::<String>::new());
         for theirs in [
-            vec![standing("a", 440, 10)],
-            vec![standing("a", 450, 0), standing("b", -10, 10)],
-            vec![standing("a", 441, 10), standing("b", -10, 10)],
-            vec![standing("a", 440, 10), standing("b", -10, 10), standing("c", 1, 0)],
+            vec![amount_owed("a", 440, 10)],
+            vec![amount_owed("a", 450, 0), amount_owed("b", -10, 10)],
+            vec![amount_owed("a", 441, 10), amount_owed("b", -10, 10)],
+            vec![amount_owed("a", 440, 10), amount_owed("b", -10, 10), amount_owed("c", 1, 0)],
         ] {
             assert_eq!(BooksAgree::of(ours(), theirs).violations().len(), 1);
         }

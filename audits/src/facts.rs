@@ -93,9 +93,9 @@ impl Charge {
     }
 }
 
-/// What the processor owes us for a payment, in our ledger or in its own balance.
+/// The amount that the processor owes us for a payment, in our ledger or in its own balance.
 #[derive(Debug, Clone, QueryableByName)]
-pub struct Standing {
+pub struct AmountOwed {
     #[diesel(sql_type = Nullable<Text>)]
     pub payment: Option<String>,
     #[diesel(sql_type = Text)]
@@ -108,7 +108,7 @@ pub struct Standing {
     pub fees: i64,
 }
 
-impl Standing {
+impl AmountOwed {
     /// The query to payments.
     pub const LEDGER: &str = include_str!("../facts/ledger.sql");
     /// The query to the processor.

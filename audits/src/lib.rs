@@ -9,8 +9,8 @@ mod settlement;
 
 pub use books::BooksAgree;
 pub use contents::{Contents, contents};
-pub use delivery::{Delivery, READERS, Said};
-pub use facts::{Charge, Entered, Order, Payment, Reservation, Row, Standing};
+pub use delivery::{Delivery, READERS, TopicMessage};
+pub use facts::{AmountOwed, Charge, Entered, Order, Payment, Reservation, Row};
 pub use questions::{ALL, Database, Question, as_commands};
 pub use settlement::{Settlement, Sum};
 

@@ -99,12 +99,12 @@ impl Question {
     /// The query fails.
     pub async fn ask(&self, connection: &mut AsyncPgConnection) -> diesel::QueryResult<Vec<String>> {
         #[derive(QueryableByName)]
-        struct Found {
+        struct Violation {
             // Not nullable: format() with a NULL would otherwise hide a violation.
             #[diesel(sql_type = Text)]
             violation: String,
         }
-        let found: Vec<Found> = diesel::sql_query(self.query).load(connection).await?;
+        let found: Vec<Violation> = diesel::sql_query(self.query).load(connection).await?;
         Ok(found.into_iter().map(|row| row.violation).collect())
     }
 

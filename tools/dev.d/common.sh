@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the other files read these variables
 # Shared by every file of tools/dev.d: folders, settings, messages, long steps, ports, the lock, and the environment
-# file that tells later commands how the parts were started.
+# file that records for later commands how the parts were started.
 
 IDEM_DEV_DIR=${IDEM_DEV_DIR:-$ROOT/.dev}
 [[ $IDEM_DEV_DIR == /* ]] || IDEM_DEV_DIR=$PWD/$IDEM_DEV_DIR

@@ -20,7 +20,7 @@ pub const READERS: [(Database, Stream); 4] = [
 
 /// A message with its envelope.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct TopicMessage {
     /// The stream of its topic.
     pub stream: Stream,
     /// The envelope from its headers.
@@ -35,7 +35,7 @@ pub struct Said {
     pub offset: i64,
 }
 
-impl Said {
+impl TopicMessage {
     /// Reads a message of a service's topic.
     ///
     /// # Errors
@@ -51,35 +51,36 @@ impl Said {
     }
 }
 
-/// What the services have committed, published and consumed for a tenant.
+/// The events that a tenant's services have committed, published and consumed.
 pub struct Delivery {
     rows: Vec<Row>,
-    said: Vec<Said>,
+    published: Vec<TopicMessage>,
     entered: BTreeMap<Database, Vec<Uuid>>,
 }
 
 impl Delivery {
     /// Joins the rows and messages of one tenant with the ids that each consumer has entered.
-    pub fn of(rows: Vec<Row>, said: Vec<Said>, entered: BTreeMap<Database, Vec<Uuid>>) -> Self {
-        Self { rows, said, entered }
+    pub fn of(rows: Vec<Row>, published: Vec<TopicMessage>, entered: BTreeMap<Database, Vec<Uuid>>) -> Self {
+        Self { rows, published, entered }
     }
 
-    /// How many events were committed.
+    /// Returns the number of committed events.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many messages are on the topics, repeats included.
+    /// Returns the number of messages on the topics, including repeats.
     pub fn messages(&self) -> usize {
-        self.said.len()
+        self.published.len()
     }
 
-    /// How many messages repeat an earlier one.
+    /// Returns the number of messages that repeat an earlier one.
     pub fn repeats(&self) -> usize {
-        self.messages() - self.said.iter().map(|said| said.envelope.id).collect::<BTreeSet<_>>().len()
+        self.messages()
+            - self.published.iter().map(|message| message.envelope.id).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many messages consumers have entered, counted for each consumer.
+    /// Returns the number of messages that consumers have entered, counted for each consumer.
     pub fn entered(&self) -> usize {
         READERS
             .iter()
@@ -89,18 +90,22 @@ impl Delivery {
 
     /// Committed events that are missing or changed on their topic, and messages without a committed event.
     pub fn unpublished(&self) -> Vec<String> {
-        let said: BTreeMap<Uuid, &Said> =
-            self.said.iter().map(|said| (said.envelope.id.uuid(), said)).collect();
+        let by_id: BTreeMap<Uuid, &TopicMessage> =
+            self.published.iter().map(|message| (message.envelope.id.uuid(), message)).collect();
         let committed: BTreeSet<Uuid> = self.rows.iter().map(|row| row.event_id).collect();
-        let lost = self.rows.iter().filter_map(|row| match said.get(&row.event_id) {
+        let lost = self.rows.iter().filter_map(|row| match by_id.get(&row.event_id) {
             None => Some(format!("{} {} is committed, but not on {}", row.kind, row.event_id, row.topic)),
-            Some(said) if !is_same(row, said) => {
+            Some(message) if !is_same(row, message) => {
                 Some(format!("{} {} is on {} with other contents", row.kind, row.event_id, row.topic))
             }
             Some(_) => None,
         });
-        let invented = said.iter().filter(|(id, _)| !committed.contains(id)).map(|(id, said)| {
-            format!("{} {id} is on {}, but was never committed", said.envelope.kind, said.stream.topic())
+        let invented = by_id.iter().filter(|(id, _)| !committed.contains(id)).map(|(id, message)| {
+            format!(
+                "{} {id} is on {}, but was never committed",
+                message.envelope.kind,
+                message.stream.topic()
+            )
         });
         lost.chain(invented).collect()
     }
@@ -108,14 +113,14 @@ impl Delivery {
     /// Aggregates whose first occurrences are not 1, 2, 3 and so on in one partition.
     pub fn disordered(&self) -> Vec<String> {
         let mut histories: BTreeMap<(Stream, Uuid), (BTreeSet<i32>, Vec<i64>)> = BTreeMap::new();
-        let mut by_place: Vec<&Said> = self.said.iter().collect();
-        by_place.sort_by_key(|said| (said.stream, said.partition, said.offset));
-        for said in by_place {
+        let mut in_order: Vec<&TopicMessage> = self.published.iter().collect();
+        in_order.sort_by_key(|message| (message.stream, message.partition, message.offset));
+        for message in in_order {
             let (partitions, sequences) =
-                histories.entry((said.stream, said.envelope.aggregate)).or_default();
-            partitions.insert(said.partition);
-            if !sequences.contains(&said.envelope.sequence) {
-                sequences.push(said.envelope.sequence);
+                histories.entry((message.stream, message.envelope.aggregate)).or_default();
+            partitions.insert(message.partition);
+            if !sequences.contains(&message.envelope.sequence) {
+                sequences.push(message.envelope.sequence);
             }
         }
         let in_order =
@@ -133,7 +138,7 @@ impl Delivery {
     }
 
     /// Messages that a consumer of their stream has not entered.
-    pub fn unheard(&self) -> Vec<String> {
+    pub fn unconsumed(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (reader, stream) in READERS {
             let entered = self.entered_by(reader);
@@ -146,7 +151,11 @@ impl Delivery {
     }
 
     fn ids_of(&self, stream: Stream) -> BTreeSet<Uuid> {
-        self.said.iter().filter(|said| said.stream == stream).map(|said| said.envelope.id.uuid()).collect()
+        self.published
+            .iter()
+            .filter(|message| message.stream == stream)
+            .map(|message| message.envelope.id.uuid())
+            .collect()
     }
 
     fn entered_by(&self, reader: Database) -> BTreeSet<Uuid> {
@@ -154,15 +163,15 @@ impl Delivery {
     }
 }
 
-/// Whether message and row agree in topic, key, type, aggregate, sequence and payload.
-fn is_same(row: &Row, said: &Said) -> bool {
-    let (envelope, topic) = (&said.envelope, said.stream.topic());
+/// Returns whether message and row agree in topic, key, type, aggregate, sequence and payload.
+fn is_same(row: &Row, message: &TopicMessage) -> bool {
+    let (envelope, topic) = (&message.envelope, message.stream.topic());
     row.topic == topic
-        && said.key == Some(row.partition_key)
+        && message.key == Some(row.partition_key)
         && envelope.aggregate == row.aggregate_id
         && envelope.sequence == row.sequence
         && envelope.kind == row.kind
-        && said.payload == row.payload
+        && message.payload == row.payload
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Each way in which a message can be lost, invented, changed or disordered is seen.
+//! The audit finds lost, invented, changed and disordered messages.
 
 use contracts::{Envelope, Timestamp};
 
@@ -22,7 +22,7 @@ fn id(sequence: i64) -> Uuid {
     Uuid::from_u128(100 + u128::try_from(sequence).unwrap())
 }
 
-fn said(sequence: i64, offset: i64) -> Said {
+fn message(sequence: i64, offset: i64) -> TopicMessage {
     let envelope = Envelope {
         id: id(sequence).into(),
         kind: "orders.OrderPlaced.v1".to_owned(),
@@ -33,7 +33,14 @@ fn said(sequence: i64, offset: i64) -> Said {
         tenant: "t".parse().unwrap(),
         traceparent: None,
     };
-    Said { stream: Stream::Orders, envelope, key: Some(ORDER), payload: b"{}".to_vec(), partition: 0, offset }
+    TopicMessage {
+        stream: Stream::Orders,
+        envelope,
+        key: Some(ORDER),
+        payload: b"{}".to_vec(),
+        partition: 0,
+        offset,
+    }
 }
 
 /// Two events, published, one of them twice, and entered by both readers.
@@ -41,7 +48,7 @@ fn delivered() -> Delivery {
     let entered = vec![id(1), id(2)];
     Delivery {
         rows: vec![row(1), row(2)],
-        said: vec![said(1, 0), said(2, 1), said(1, 2)],
+        published: vec![message(1, 0), message(2, 1), message(1, 2)],
         entered: BTreeMap::from([(Database::Inventory, entered.clone()), (Database::Payments, entered)]),
     }
 }
@@ -49,7 +56,7 @@ fn delivered() -> Delivery {
 #[test]
 fn a_repeat_is_counted_and_is_no_violation() {
     let delivered = delivered();
-    let found = [delivered.unpublished(), delivered.disordered(), delivered.unheard()].concat();
+    let found = [delivered.unpublished(), delivered.disordered(), delivered.unconsumed()].concat();
     assert_eq!((delivered.repeats(), delivered.entered(), found), (1, 4, Vec::<String>::new()));
 }
 
@@ -57,7 +64,7 @@ fn a_repeat_is_counted_and_is_no_violation() {
 fn a_message_that_is_lost_invented_or_changed_is_seen() {
     let breaks: [fn(&mut Delivery); 4] = [
         |d| d.rows.push(row(3)),
-        |d| d.said.push(said(3, 3)),
+        |d| d.published.push(message(3, 3)),
         |d| d.rows[0].payload = b"[]".to_vec(),
         |d| d.rows[1].partition_key = Uuid::nil(),
     ];
@@ -71,9 +78,9 @@ fn a_message_that_is_lost_invented_or_changed_is_seen() {
 #[test]
 fn first_occurrences_out_of_order_are_seen() {
     let mut delivery = delivered();
-    delivery.said = vec![said(2, 0), said(1, 1), said(2, 2)];
+    delivery.published = vec![message(2, 0), message(1, 1), message(2, 2)];
     assert_eq!(delivery.disordered().len(), 1);
-    delivery.said = vec![said(1, 0), Said { partition: 1, ..said(2, 1) }];
+    delivery.published = vec![message(1, 0), TopicMessage { partition: 1, ..message(2, 1) }];
     assert_eq!(delivery.disordered().len(), 1, "two partitions");
 }
 
@@ -81,5 +88,5 @@ fn first_occurrences_out_of_order_are_seen() {
 fn a_message_that_a_consumer_has_not_entered_is_seen() {
     let mut delivery = delivered();
     delivery.entered.insert(Database::Payments, vec![id(2)]);
-    assert_eq!(delivery.unheard().len(), 1);
+    assert_eq!(delivery.unconsumed().len(), 1);
 }

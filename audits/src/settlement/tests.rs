@@ -1,4 +1,4 @@
-//! Each way in which an order can be settled wrongly is seen.
+//! The audit finds each way in which an order can be settled wrongly.
 
 use super::*;
 

@@ -65,7 +65,7 @@ const DAMAGES: &[Damage] = &[
     ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'OrderPlaced'"),
     ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'PaymentRequested'"),
     ("an_order_has_its_timeline", "UPDATE orders SET state = 'awaiting_payment'"),
-    // Each heard, and told to nobody who reads the timeline: a late arrival, and one that changed the order.
+    // Consumed events without a timeline entry: one that came too late, and one that changed the order.
     ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'StockShipped'"),
     ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE cause_id = id(43) AND what = 'PaymentCaptured';
       UPDATE order_timeline SET cause_id = id(44) WHERE cause_id = id(43)"),

@@ -4,7 +4,7 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::{Damage, sees};
 
-/// One payment that is kept, and one that was captured too late and given back.
+/// One payment that is kept, and one that was captured too late and refunded.
 const SOUND: &str = "
     INSERT INTO payment (id, tenant_id, order_id, amount, currency, payment_method, state, cancel_requested,
                          processor_intent, refund_reserved, expires_at)
@@ -20,8 +20,8 @@ const SOUND: &str = "
            (id(22), 't', '@system', 'payment.charge', 'payment', id(2)::text, id(2), '{}'),
            (id(23), 't', '@system', 'payment.refund', 'refund', id(3)::text, id(3), '{}');";
 
-/// What clients have asked for: a charge that was declined, one that they may ask for again, and a refund that was
-/// refused. People have answered for the refund, and with it for what their answer itself had opened.
+/// Commands of clients: a declined charge, a charge that the client may retry, and a refused refund. An operator has
+/// resolved the refund's review, and with it the second review that this resolution opened.
 const COMMANDS: &str = "
     INSERT INTO payment (id, tenant_id, operation_id, amount, currency, payment_method, state, decline_code, expires_at)
     VALUES (id(4), 't', id(41), 450, 'EUR', 'pm_card_visa', 'declined', 'no', clock_timestamp()),

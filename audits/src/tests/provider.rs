@@ -4,8 +4,8 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::{Damage, sees};
 
-/// One charge, a part of which was given back; one that was declined for the same payment before; a refund that was
-/// returned, and one that is pending. All of it was told.
+/// One partly refunded charge, an earlier declined charge of the same payment, a returned refund, and a pending one.
+/// Each end has its event.
 const SOUND: &str = r#"
     INSERT INTO payment_intent (id, amount, amount_received, currency, status, latest_charge, metadata)
     VALUES ('pi_0', 450, 0, 'eur', 'requires_payment_method', 'ch_0', '{"reference": "payment"}'),

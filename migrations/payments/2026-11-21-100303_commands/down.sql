@@ -1,6 +1,6 @@
 ALTER TABLE processor_call DROP COLUMN faults;
 DROP INDEX refund_list, refund_payment, refund_automatic;
--- Fails where clients have asked for refunds: then there is no way back without losing some.
+-- Fails if a client has requested a refund, because the old table cannot hold it.
 ALTER TABLE refund
     DROP CONSTRAINT requested_by_operation,
     DROP CONSTRAINT refund_cause,

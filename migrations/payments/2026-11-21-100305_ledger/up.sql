@@ -83,7 +83,7 @@ CREATE CONSTRAINT TRIGGER ledger_transaction_balances AFTER INSERT ON ledger_tra
 CREATE CONSTRAINT TRIGGER ledger_entry_balances AFTER INSERT ON ledger_entry
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_must_balance();
 
--- Post the payments and refunds that are older than the ledger. The third event of an order tells its end. If this
+-- Post the payments and refunds that are older than the ledger. The third event of an order announces its end. If this
 -- service has consumed three events and the order is not cancelled, the third one was the confirmation.
 UPDATE payment SET confirmed = true
   FROM inbox_sequence AS heard

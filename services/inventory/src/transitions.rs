@@ -14,7 +14,7 @@ use crate::domain::{self, Decision, Input, ItemDetails, ReservationLine, State, 
 use crate::store::items::{self, ItemRow};
 use crate::store::{movements, reservations};
 
-/// What [`put_item`] did.
+/// The result of [`put_item`].
 pub(crate) enum PutItem {
     /// Inserted the item, and announced it.
     Created(ItemRow),

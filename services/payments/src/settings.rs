@@ -59,7 +59,7 @@ pub struct Backoff {
     pub longest: Duration,
 }
 
-/// How webhook events are verified.
+/// The settings for verifying webhook events.
 #[derive(Clone, Default)]
 pub struct WebhookSettings {
     /// The signing secrets: several while a secret is being replaced. Without a secret, every event is refused.
@@ -68,7 +68,7 @@ pub struct WebhookSettings {
     pub tolerance: Duration,
 }
 
-/// How our records are compared with the processor's.
+/// The settings for comparing our records with the processor's.
 #[derive(Debug, Clone)]
 pub struct ReconcileSettings {
     /// The interval of the job; `None`: only operators reconcile.

@@ -15,7 +15,7 @@ pub use operator::Operator;
 /// The tenant of facts that concern several tenants. It is not a valid tenant name.
 const NO_TENANT: &str = "@system";
 
-/// Who did what to which subject.
+/// One audit fact: an actor, an action and its subject.
 #[must_use = "a fact is recorded by audit::record"]
 #[derive(Debug, Clone)]
 pub struct Fact {

@@ -46,7 +46,7 @@ id! {
     EventId
 }
 id! {
-    /// An accepted intent: from the idempotency record to the audit fact.
+    /// An accepted request: idempotency record, operation and audit fact have the same id.
     OperationId
 }
 id! {

@@ -68,7 +68,7 @@ macro_rules! name {
 }
 
 name! {
-    /// Whose data it is. Comes from the token alone; stands on every row and every event.
+    /// Whose data it is. Comes only from the token. Every row and every event has it.
     TenantId, "tenant"
 }
 name! {

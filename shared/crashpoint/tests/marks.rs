@@ -5,8 +5,8 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! A program's bytes tell whether it can be crashed: this one holds every place, and looks at itself. Built with the
-//! feature it must find every mark, and then it has itself built without, where it must find none.
+//! Finds the marks of crash points in the bytes of this program, which contains every crash point. Built with the
+//! feature, it must find every mark. Then it builds itself without the feature, and must find none.
 
 use std::collections::BTreeSet;
 use std::env::current_exe;
@@ -42,7 +42,7 @@ fn everywhere() {
     crashpoint::reach!("shutdown.draining");
 }
 
-/// What follows each mark in this program. The mark is assembled here, so that the search does not find itself.
+/// Returns the text behind each mark in this program. The mark is assembled here, so the search does not find itself.
 /// Texts lie in a program without separators, so a name may be followed by other text.
 fn marked() -> BTreeSet<String> {
     let mark = ["idem", "crash", "point:"].join("-");
@@ -83,7 +83,8 @@ fn the_marks_are_where_the_feature_is_and_nowhere_else() {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&build.stdout).into_owned() + &String::from_utf8_lossy(&build.stderr);
-    assert!(build.status.success(), "{said}");
-    assert!(said.contains("without_the_feature_there_is_no_mark ... ok"), "{said}");
+    let output =
+        String::from_utf8_lossy(&build.stdout).into_owned() + &String::from_utf8_lossy(&build.stderr);
+    assert!(build.status.success(), "{output}");
+    assert!(output.contains("without_the_feature_there_is_no_mark ... ok"), "{output}");
 }

@@ -5,14 +5,14 @@ use diesel::result::{DatabaseErrorKind, Error as Diesel};
 /// The result of database work.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What the caller can do about an [`Error`].
+/// The classes of [`Error`], by the reaction of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
     /// Nothing was committed; try again later. An HTTP client gets 503.
     Unavailable,
     /// The unit of work was rolled back; it can run again at once.
     Contention,
-    /// The unit of work may or may not be committed. Only reading its rows tells.
+    /// The unit of work may or may not be committed. The caller must read its rows to find out.
     CommitUnknown,
     /// A defect of the program or its data; running it again does not help.
     Permanent,
@@ -50,7 +50,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the caller can do.
+    /// Returns the class of the error.
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unavailable(_) => ErrorClass::Unavailable,

@@ -1,4 +1,4 @@
-//! What a unit of work collects for the end of its transaction: rows to write before COMMIT, and hooks to run after it.
+//! The pending writes of a unit of work: rows to write before COMMIT, and hooks to run after it.
 
 use crate::buffer::{Buffered, BufferedRow};
 use crate::{Database, WakeUp};

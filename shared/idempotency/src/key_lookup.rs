@@ -17,9 +17,9 @@ use futures_util::future::try_join;
 use crate::KeyedRequest;
 use crate::record::StoredRecord;
 
-/// What the transaction knows of one key.
+/// The state of one key, as its transaction has read it.
 pub(crate) struct KeyLookup {
-    /// Whether this transaction holds the key's lock until its end.
+    /// True if this transaction holds the key's lock until its end.
     pub(crate) is_locked: bool,
     /// The time of the lookup, by the database's clock.
     pub(crate) at: DateTime<Utc>,

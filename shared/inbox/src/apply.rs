@@ -60,7 +60,7 @@ pub(crate) async fn apply(
 /// A message to apply now.
 struct ReadyMessage {
     message: IncomingMessage,
-    /// Whether the message had been held until now.
+    /// True if the message had been held until now.
     was_held: bool,
 }
 
@@ -142,7 +142,7 @@ pub(crate) async fn park_received(
     Ok(())
 }
 
-/// Parks a held message whose turn has come and which cannot be applied. The received message that released it is not
+/// Parks a held message that is next in its aggregate and cannot be applied. The received message that released it is not
 /// parked.
 pub(crate) async fn park_held(
     database: &Database,

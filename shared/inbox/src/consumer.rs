@@ -27,7 +27,7 @@ type Warn = Arc<
         + Sync,
 >;
 
-/// What the consumer does with messages of one type.
+/// The handling of the messages of one type.
 #[derive(Clone)]
 enum Registered {
     /// Handles each message in the order of its aggregate.
@@ -90,7 +90,7 @@ impl DiscardedMessage {
         Self { source, aggregate: id, kind: row.kind() }
     }
 
-    /// Whether its headers name this type.
+    /// Returns whether its headers name this type.
     pub fn is<E: Event>(&self) -> bool {
         self.kind.as_deref() == Some(E::TYPE)
     }
@@ -177,7 +177,7 @@ impl Consumer {
         &self.streams
     }
 
-    /// Whether a gap before a message of this type does not hold it.
+    /// Returns whether a gap before a message of this type does not hold it.
     pub(crate) fn takes_newest(&self, kind: &str) -> bool {
         matches!(self.handlers.get(kind), Some(Registered::Newest(_)))
     }

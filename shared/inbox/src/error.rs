@@ -30,7 +30,7 @@ pub enum HandlerError {
 }
 
 impl HandlerError {
-    /// Whether waiting may help. Such an error costs none of the message's attempts.
+    /// Returns whether waiting may help. Such an error costs none of the message's attempts.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Database(error) => error.class() != ErrorClass::Permanent,
@@ -38,7 +38,7 @@ impl HandlerError {
         }
     }
 
-    /// Whether every further attempt must fail in the same way.
+    /// Returns whether every further attempt must fail in the same way.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Self::Unreadable(_) | Self::UnknownType(_))
     }

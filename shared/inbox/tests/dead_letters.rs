@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What is parked is copied to the dead letters, and no message can prevent it.
+//! Each parked message is copied to the dead-letter topic, whatever its content.
 
 mod common;
 
@@ -27,12 +27,12 @@ use outbox::{MAX_PAYLOAD, Relay, RelaySettings};
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use uuid::Uuid;
 
-/// One partition.
+/// A topic with one partition.
 const SAME: &str = "the same partition";
 
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/// Confirmed orders take effect; cancelled ones are refused with as many words as there are.
+/// Confirmed orders take effect. Cancelled ones are refused with a very long error.
 fn wordy() -> Consumer {
     Consumer::of(CONSUMER)
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
@@ -48,7 +48,7 @@ async fn relay(database: &TestDatabase, topics: &TestTopics) -> Background {
     Background::run(|stop| async move { relay.run(stop).await })
 }
 
-/// The first so many dead letters.
+/// Reads this number of dead letters.
 async fn dead_letters(topics: &TestTopics, number: usize) -> Vec<(ReceivedMessage, MessageParked)> {
     let topic = topics.dead_letters(CONSUMER);
     let read = async || {
@@ -105,12 +105,12 @@ diesel::table! {
     }
 }
 
-/// What does not compress: an index holds no more of it than fits into a page.
+/// Text that does not compress. An index row of it must fit into a page.
 fn random(bytes: usize) -> String {
     std::iter::repeat_with(|| Uuid::new_v4().simple().to_string()).take(bytes / 32).collect()
 }
 
-/// Whatever is too large, not text, or not storable.
+/// Messages with parts that are too large, not text, or not storable.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_message_can_prevent_its_parking_or_its_copy() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -167,7 +167,7 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
     }
     audited(&database).await;
 
-    // And the relay takes every copy.
+    // The relay publishes every copy.
     let relay = relay(&database, &topics).await;
     assert_eq!(dead_letters(&topics, poison.len()).await.len(), poison.len());
     relay.stop().await;

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What was parked is given up: its aggregate goes on without it, and nobody is told that all is well.
+//! Discard: the aggregate continues without the parked message, and the operator gets a warning.
 
 mod common;
 
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics};
 use uuid::Uuid;
 
-/// Confirmed orders take effect, cancelled ones are refused for ever; and each discard is warned of.
+/// Confirmed orders take effect, and cancelled ones are always refused. Each discard has a warning.
 fn picky() -> Consumer {
     Consumer::of(CONSUMER)
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
@@ -43,7 +43,7 @@ async fn consume(database: &Database, topics: &TestTopics, records: &[TestRecord
     runner.stop().await;
 }
 
-/// An order of which the second message was parked, and two more are held behind it.
+/// An order whose second message is parked. Two more are held.
 async fn stuck(
     third: impl FnOnce(&TestTopics, OrderId) -> TestRecord,
 ) -> (TestDatabase, TestTopics, OrderId) {
@@ -127,7 +127,7 @@ async fn what_fails_behind_a_discarded_message_is_parked_itself() {
     audited(&database).await;
 }
 
-/// Warned is of what is so in the end: after the messages behind it.
+/// The warning describes the state after the held messages are applied.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discard_warns_of_what_stays_open_and_a_dry_run_does_no_more() {
     let (database, topics, order) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
@@ -157,7 +157,7 @@ async fn a_message_that_is_only_held_is_not_discarded() {
     assert_eq!((parked(&database).await.len(), facts(&database).await.len()), (3, 0));
 }
 
-/// Its header says nothing; that the aggregate misses number 2 says it.
+/// The header has no sequence. The message must be number 2, because the aggregate misses it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_tells_no_number_is_discarded_under_the_one_that_is_missing() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -170,7 +170,7 @@ async fn a_message_that_tells_no_number_is_discarded_under_the_one_that_is_missi
     consume(&database, &topics, &records).await;
     let operator = Operator::new(&database, &topics, recording("one"));
     let id = id_of(&database, 0).await;
-    assert!(!operator.does("redrive --all").await.0, "nobody knows where it belongs");
+    assert!(!operator.does("redrive --all").await.0, "its sequence is unknown");
     let (_, report) = operator.does(&format!("discard {id} --dry-run")).await;
     assert!(report["warnings"][0].as_str().unwrap().contains("--sequence 2"), "{report:#}");
     assert!(!operator.does(&format!("discard {id} --sequence 3")).await.0);

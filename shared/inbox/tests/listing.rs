@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What operators are shown of messages that wait.
+//! `inbox parked` and `inbox show`: the reports about waiting messages.
 
 mod common;
 
@@ -17,7 +17,7 @@ use contracts::{OrderId, header};
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics};
 
-/// One that nobody can read, with two held behind it; and one of another order, that is not even text.
+/// An unreadable message with two held behind it, and a message of another order that is not text.
 async fn waiting() -> (TestDatabase, TestTopics, OrderId) {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Two batches at the same time, and the rows that both want.
+//! Row locks of two batches at the same time.
 
 mod common;
 
@@ -36,7 +36,7 @@ const WAITING: &str = "SELECT count(*) AS count FROM pg_stat_activity \
      WHERE datname = current_database() AND wait_event_type = 'Lock'";
 const DEADLOCKS: &str = "SELECT deadlocks AS count FROM pg_stat_database WHERE datname = current_database()";
 
-/// Where two batches meet.
+/// Coordinates two batches.
 struct Meeting {
     database: Database,
     taken: Mutex<usize>,
@@ -47,19 +47,19 @@ impl Meeting {
         *self.taken.lock().unwrap()
     }
 
-    /// Called by who has taken something: returns once the other batch has taken something too, or stands in the queue
+    /// Called by a batch that holds a lock. Returns when the other batch holds a lock, too, or waits
     /// for a lock.
     async fn take(&self) {
         *self.taken.lock().unwrap() += 1;
-        let patience = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while self.taken() < 2 && count(&self.database, WAITING).await == 0 {
-            assert!(Instant::now() < patience, "the other batch never came");
+            assert!(Instant::now() < deadline, "the other batch never came");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 }
 
-/// Takes from the shelf that the message's place names, or from the opposite one if the order is `falling`.
+/// Locks and changes the shelf of the message's sequence, or the opposite shelf if the order is `falling`.
 fn taking(meeting: &Arc<Meeting>, falling: OrderId) -> Consumer {
     let meeting = Arc::clone(meeting);
     Consumer::of(CONSUMER)
@@ -76,7 +76,7 @@ fn taking(meeting: &Arc<Meeting>, falling: OrderId) -> Consumer {
         .ignoring::<OrderCancelled>()
 }
 
-/// The kind of row that a shelf is.
+/// The kind of lock key of a shelf.
 const SHELF: &str = "shelf";
 
 fn one_shelf(number: i64) -> LockKeys {
@@ -91,11 +91,11 @@ fn shelf_of(falling: OrderId, order: OrderId, sequence: i64) -> i64 {
     if order == falling { 5 - sequence } else { sequence }
 }
 
-/// Two orders whose messages stand in different partitions, so that two batches are under way at once.
+/// Two orders whose messages are in different partitions, so that two batches run at once.
 async fn two_orders_apart(topics: &TestTopics) -> [OrderId; 2] {
     loop {
         let orders = [OrderId::generate(), OrderId::generate()];
-        // These are ignored: all they do is to show where an order's messages go.
+        // These messages are ignored. They only show the partition of an order.
         let records = orders.map(|order| record(topics, 1, &cancelled(order)));
         if let [one, other] = publish(topics, &records).await[..]
             && one != other
@@ -130,8 +130,8 @@ async fn two_batches_that_want_the_same_rows_in_opposite_order_do_not_deadlock()
     assert_eq!(count(&database, DEADLOCKS).await, 0);
 }
 
-/// The second message is being applied, and has seen that nothing waits for it, while the third is found to be early.
-/// The aggregate is known already, so that inserting its row holds nobody up.
+/// While the second message is applied and has found no held message, another batch finds that the third one is early.
+/// The row of the aggregate exists already, so no batch waits for its insert.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -141,12 +141,12 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let consumer = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
         no_locks,
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
-            let patience = Instant::now() + Duration::from_secs(30);
+            let deadline = Instant::now() + Duration::from_secs(30);
             while m.envelope.sequence == 2
                 && count(&third_is_there, WAITING).await == 0
                 && parked(&third_is_there).await.is_empty()
             {
-                assert!(Instant::now() < patience, "the third message never came");
+                assert!(Instant::now() < deadline, "the third message never came");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             record_effect(tx, "one", m).await
@@ -209,7 +209,7 @@ async fn a_message_whose_locks_cannot_be_taken_is_parked() {
     assert_eq!(parked(&database).await.len(), 1);
 }
 
-/// The rows of `shelf` that no transaction holds, as another connection sees them.
+/// Returns the rows of `shelf` that no other transaction has locked.
 const FREE: &str =
     "SELECT count(*) AS count FROM (SELECT n FROM shelf WHERE n = 1 FOR UPDATE SKIP LOCKED) AS free";
 

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! A message takes effect once, however often it comes; and what belongs to it commits with it.
+//! A message takes effect once, however often it is delivered. Its effect, event and fact commit together.
 
 mod common;
 
@@ -28,7 +28,7 @@ async fn a_redelivered_message_takes_effect_once() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
     let [first, second, third] = [1, 2, 3].map(|sequence| record(&topics, sequence, &confirmed(order)));
-    // A relay that was replaced repeats what is already there, after later messages.
+    // A replaced relay publishes earlier messages again, after later ones.
     publish(&topics, &[first.clone(), first.clone(), second.clone(), first, third, second]).await;
     let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
@@ -68,7 +68,7 @@ async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
     assert!(parked(&database).await.is_empty());
 }
 
-/// Notes the effect, tells an event, and fails as long as `fails` says so.
+/// Records the effect, appends an event, and fails while `fails` is true.
 fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Consumer {
     Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         record_effect(tx, "one", m).await?;
@@ -88,7 +88,7 @@ async fn effects_events_and_ids_commit_together() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let tries = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&tries);
-    // Whole batch, first attempt alone, second attempt alone.
+    // The three runs: the whole batch, and two attempts of the single message.
     let runner = run(&database, &topics, reserving(move || counted.fetch_add(1, Ordering::SeqCst) < 2));
     publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
     wait_for_effects(&database, 1).await;

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! An aggregate's history is applied in its own order, whatever the order of arrival.
+//! The messages of an aggregate are applied in the order of their sequences, whatever the order of arrival.
 
 mod common;
 
@@ -42,7 +42,7 @@ async fn a_message_that_comes_too_early_is_held_until_the_missing_one_has_come()
     publish(&topics, &[3, 4, 6].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
     eventually("three held messages", async || (parked(&database).await.len() == 3).then_some(())).await;
     publish(&topics, &[record(&topics, 1, &confirmed(other)).keyed(&order.to_string())]).await;
-    wait_for_effects(&database, 1).await; // nobody else waits
+    wait_for_effects(&database, 1).await; // no other message waits
 
     publish(&topics, &[1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
     wait_for_effects(&database, 5).await;

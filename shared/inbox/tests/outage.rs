@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The database goes away: everything waits, nothing is put aside, nothing is lost.
+//! An outage of the database: all messages wait. None is parked or lost.
 
 mod common;
 
@@ -23,13 +23,13 @@ use inbox::{Consumer, Runner, no_locks};
 use testkit::{Background, Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 
-/// The database as the consumer reaches it: through something that can be cut.
+/// The consumer's database, behind a proxy that the test can cut.
 fn through(proxy: &Proxy, database: &TestDatabase) -> Database {
     let url = database.service_url(Some(proxy.address()));
     Database::new(&Settings::new(url), Handle::current()).unwrap()
 }
 
-/// Messages of as many aggregates, over all partitions.
+/// The first messages of many aggregates, over all partitions.
 async fn post_some(topics: &TestTopics, messages: usize) {
     let records: Vec<_> = std::iter::repeat_with(|| record(topics, 1, &confirmed(OrderId::generate())))
         .take(messages)
@@ -37,7 +37,7 @@ async fn post_some(topics: &TestTopics, messages: usize) {
     publish(topics, &records).await;
 }
 
-/// Long enough that each waiting message has failed more often than a message of its own fault may.
+/// Waits until each message has failed more often than the limit for permanent failures allows.
 async fn outlast_the_attempts(proxy: &Proxy) {
     let before = proxy.refused();
     eventually("many failed attempts", async || (proxy.refused() > before + 100).then_some(())).await;
@@ -61,7 +61,7 @@ async fn a_database_outage_parks_nothing() {
     assert!(parked(&database).await.is_empty());
 }
 
-/// Failures of the infrastructure while the message could well be parked: more of them than it has attempts.
+/// Transient failures never park a message, even if there are more of them than attempts.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outage_costs_no_attempts() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -85,7 +85,7 @@ async fn an_outage_costs_no_attempts() {
     assert_eq!(effects(&database).await.len(), 1);
 }
 
-/// The batch fails once, so its messages go one by one; the first of them is at hand when the end is asked for.
+/// The batch fails once, so its messages are applied one by one. The stop arrives during the first one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -97,13 +97,13 @@ async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
     let (tables, names) = (database.clone(), (*topics).clone());
     let brokers = topics.brokers();
     let runner = Background::run(|stop| {
-        let (told, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
+        let (token, calls) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
         let consumer =
             Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
                 if AtomicUsize::fetch_add(&calls, 1, Ordering::SeqCst) == 0 {
                     return Err(Error::Contention("away".to_owned()).into());
                 }
-                told.cancel();
+                token.cancel();
                 record_effect(tx, "one", m).await
             });
         let runner = Runner::new(tables, brokers, names, consumer, settings());
@@ -137,7 +137,7 @@ async fn what_was_not_committed_is_delivered_to_the_next_member() {
     assert!(parked(&database).await.is_empty());
 }
 
-/// Connections break at any moment of a transaction, COMMIT included.
+/// Connections break at every moment of a transaction, including COMMIT.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_break_again_and_again_lose_and_double_nothing() {
     let (database, topics, proxy) =

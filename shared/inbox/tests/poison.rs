@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Messages that cannot be applied: put aside with their error, while everything else goes on.
+//! Messages that cannot be applied: they are parked with their error, and other messages are applied.
 
 mod common;
 
@@ -22,10 +22,10 @@ use inbox::{Consumer, HandlerError, no_locks};
 use testkit::TestTopics;
 use uuid::Uuid;
 
-/// One partition, and so one batch.
+/// One partition, so that all messages are one batch.
 const SAME: &str = "the same partition";
 
-/// Confirmed orders take effect, cancelled ones are refused, and a placed one makes the handler panic.
+/// Confirmed orders take effect, cancelled ones are refused, and the handler of placed ones panics.
 fn picky() -> Consumer {
     Consumer::of(CONSUMER)
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
@@ -85,12 +85,12 @@ async fn a_poison_message_is_parked_and_others_flow_on() {
             record(&topics, 1, &confirmed(newer)).with(header::TYPE, b"orders.OrderConfirmed.v2"),
             "orders.OrderConfirmed.v2",
         ),
-        // As large as a producer sends it.
+        // The largest payload that a producer sends.
         (record(&topics, 1, &confirmed(large)).saying(&"x".repeat(999_000)), "cannot be read"),
         (record(&topics, 1, &confirmed(headless)).without(header::TENANT), "header ce_tenant is missing"),
         (record(&topics, 1, &placed(panicking)), "panicked"),
         (record(&topics, 1, &cancelled(refused)), "not with me"),
-        // PostgreSQL's text cannot hold this one.
+        // PostgreSQL's type text cannot hold a zero byte.
         (
             record(&topics, 1, &confirmed(odd)).with(header::TYPE, b"a\0b").with("binary", b"\0\xff"),
             "no handler",
@@ -138,7 +138,7 @@ async fn a_message_without_any_header_is_parked_once() {
     }
 }
 
-/// The one that came is in order; what had waited for it is not.
+/// The missing message can be applied, but a held one behind it cannot.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_held_message_that_fails_is_parked_itself() {
     let (database, topics) = (database().await, TestTopics::create().await);

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Several members share the partitions, and for a moment two of them may hold the same messages.
+//! Rebalances: several members share the partitions, and two of them may briefly hold the same messages.
 
 mod common;
 
@@ -24,7 +24,7 @@ use testkit::{TestTopics, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-/// A few events of many orders, over all partitions.
+/// Publishes a few events of many orders, over all partitions.
 async fn post_histories(topics: &TestTopics, orders: &[OrderId], sequences: std::ops::RangeInclusive<i64>) {
     let records: Vec<_> = sequences
         .flat_map(|sequence| orders.iter().map(move |order| record(topics, sequence, &confirmed(*order))))
@@ -44,14 +44,14 @@ async fn a_second_member_doubles_nothing() {
     post_histories(&topics, &orders, 1..=5).await;
     wait_for_effects(&database, 1).await;
     let second = run(&database.second_instance(), &topics, recording("second"));
-    let mut told = 5;
+    let mut published = 5;
     while by(&database, "second").await == 0 {
-        post_histories(&topics, &orders, told + 1..=told + 1).await;
-        told += 1;
+        post_histories(&topics, &orders, published + 1..=published + 1).await;
+        published += 1;
     }
     wait_until_done(&topics).await;
     first.stop().await; // and back to one
-    post_histories(&topics, &orders, told + 1..=told + 5).await;
+    post_histories(&topics, &orders, published + 1..=published + 5).await;
     wait_until_done(&topics).await;
     second.stop().await;
 
@@ -59,13 +59,13 @@ async fn a_second_member_doubles_nothing() {
     for (order, sequence) in effects(&database).await {
         histories.entry(order).or_default().push(sequence);
     }
-    let whole: Vec<i64> = (1..=told + 5).collect();
+    let whole: Vec<i64> = (1..=published + 5).collect();
     assert_eq!(histories, orders.iter().map(|order| (order.uuid(), whole.clone())).collect());
     assert!(parked(&database).await.is_empty());
 }
 
-/// The first member is slow: it is still in the middle of its batches when their partitions go to the second member,
-/// which is given the same messages. Then the first one commits.
+/// The first member is slow. Its partitions go to the second member while it still applies their batches,
+/// so the second member gets the same messages. Then the first one commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     let (database, topics) = (database().await, TestTopics::create().await);

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What was parked takes effect after all: in order, with everything behind it, or not at all.
+//! Redrive: a parked message and the messages held behind it are applied in order, or none of them is.
 
 mod common;
 
@@ -27,7 +27,7 @@ use testkit::{TestDatabase, TestTopics};
 const WAITING: &str = "SELECT count(*) AS count FROM pg_stat_activity \
      WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-/// An order whose first message was parked, and the others held behind it.
+/// An order whose first message is parked. The others are held.
 async fn stuck(sequences: std::ops::RangeInclusive<i64>) -> (TestDatabase, TestTopics, OrderId, Fix) {
     let (database, topics) = (database().await, TestTopics::create().await);
     let (order, fix) = (OrderId::generate(), Fix::default());
@@ -40,7 +40,7 @@ async fn stuck(sequences: std::ops::RangeInclusive<i64>) -> (TestDatabase, TestT
     (database, topics, order, fix)
 }
 
-/// The id of the one message that is parked.
+/// Returns the id of the only parked message.
 async fn the_parked(database: &Database) -> String {
     let parked = parked(database).await;
     let [parked] = &parked.iter().filter(|row| row.state == "parked").collect::<Vec<_>>()[..] else {
@@ -67,7 +67,7 @@ async fn a_redrive_applies_a_parked_message_and_all_that_waits_behind_it_in_orde
     assert_eq!(effects(&database).await, [1, 2, 3, 4].map(|sequence| (order.uuid(), sequence)));
     assert!(parked(&database).await.is_empty());
 
-    // The aggregate goes on as if nothing had been.
+    // Later messages of the aggregate are applied as usual.
     let runner = run(&database, &topics, fix.consumer());
     publish(&topics, &[record(&topics, 5, &confirmed(order))]).await;
     wait_until_done(&topics).await;
@@ -150,7 +150,7 @@ async fn one_aggregate_that_fails_does_not_stop_the_others() {
     assert_eq!(parked(&database).await.len(), 1);
 }
 
-/// Neither type nor version was known to the program that parked it.
+/// The program that parked the message knew neither its type nor its version.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_type_that_is_known_by_now_is_redriven() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -161,7 +161,7 @@ async fn a_type_that_is_known_by_now_is_redriven() {
     wait_until_done(&topics).await;
     runner.stop().await;
     let (done, _) = Operator::new(&database, &topics, recording("old")).does("redrive --all").await;
-    assert!(!done, "nobody reacts to it yet");
+    assert!(!done, "the consumer has no handler for it yet");
 
     let new = recording("new")
         .on(no_locks, async |tx: &mut Tx, m: &Message<OrderPlaced>| record_effect(tx, "new", m).await);
@@ -172,7 +172,7 @@ async fn a_type_that_is_known_by_now_is_redriven() {
     assert_eq!(count(&database, "SELECT count(*) AS count FROM effect WHERE instance = 'new'").await, 2);
 }
 
-/// Two in one history: the second could not even be read, and comes in its turn.
+/// Two parked messages of one aggregate. The second one, which is unreadable, is redriven after the first one.
 #[tokio::test(flavor = "multi_thread")]
 async fn parked_messages_of_one_aggregate_are_redriven_in_turn() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -212,14 +212,14 @@ async fn a_dry_run_of_a_redrive_says_what_would_be_and_changes_nothing() {
     assert_eq!(effects(&database).await.len(), 3);
 }
 
-/// Notes the effect once another redrive of the same aggregate stands in the queue, or is as far.
+/// Records the effect when another redrive of the aggregate waits for a lock or has come as far.
 fn meeting(database: &Database) -> Consumer {
     let (database, arrived) = (database.clone(), Arc::new(AtomicI64::new(0)));
     Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         arrived.fetch_add(1, Ordering::SeqCst);
-        let patience = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while arrived.load(Ordering::SeqCst) < 2 && count(&database, WAITING).await == 0 {
-            assert!(Instant::now() < patience, "the other redrive never came");
+            assert!(Instant::now() < deadline, "the other redrive never came");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         record_effect(tx, "one", m).await
@@ -238,7 +238,7 @@ async fn two_redrives_at_the_same_moment_apply_everything_once() {
     assert_eq!(facts(&database).await.len(), 1);
 }
 
-/// The consumer goes on all the while, and what it is given belongs to the same aggregate.
+/// Meanwhile the consumer receives messages of the same aggregate.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
     let (database, topics, order, fix) = stuck(1..=3).await;
@@ -255,9 +255,9 @@ async fn a_redrive_beside_a_running_consumer_keeps_the_order() {
     let operator = Operator::new(&database, &topics, fix.consumer());
     let redriving = async {
         fix.come();
-        let answer = operator.does("redrive --all").await;
+        let output = operator.does("redrive --all").await;
         stop.store(true, Ordering::SeqCst);
-        answer
+        output
     };
     let (last, (done, report)): (i64, (bool, Value)) = tokio::join!(posting, redriving);
     assert!(done, "{report:#}");

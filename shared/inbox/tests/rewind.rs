@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! A consumer that is made to read again.
+//! Rewind: the consumer reads its topics again.
 
 mod common;
 
@@ -19,7 +19,7 @@ use messaging::admin;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics, eventually};
 
-/// Twenty messages, all of them consumed.
+/// Publishes twenty messages, and waits until all are consumed.
 async fn consumed() -> (TestDatabase, TestTopics) {
     let (database, topics) = (database().await, TestTopics::create().await);
     let runner = run(&database, &topics, recording("one"));
@@ -92,11 +92,11 @@ async fn a_consumer_that_runs_is_not_rewound() {
     assert_eq!(report["members"].as_array().map(Vec::len), Some(1));
     assert_eq!((places(&topics).await, facts(&database).await.len()), (20, 0));
     runner.stop().await;
-    let answer = operator.types("rewind --to-beginning --topic coffee --by kim --reason x").await;
-    assert!(!answer.done && answer.text.contains("does not read coffee"), "{}", answer.text);
+    let output = operator.types("rewind --to-beginning --topic coffee --by kim --reason x").await;
+    assert!(!output.done && output.text.contains("does not read coffee"), "{}", output.text);
 }
 
-/// The database takes the fact, and refuses it in COMMIT: the last moment at which it can.
+/// The database accepts the fact and refuses COMMIT, the last moment at which it can fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rewind_whose_fact_cannot_be_kept_moves_nothing() {
     let (database, topics) = consumed().await;

@@ -12,7 +12,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use common::{Scratch, in_time, nobody};
+use common::{Scratch, in_time, no_broker};
 use messaging::{PublishError, Publisher, PublisherSettings, Record, admin};
 use rdkafka::mocking::MockCluster;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
@@ -137,7 +137,7 @@ async fn a_record_that_never_fits_is_refused_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_purged_is_acknowledged_as_unknown() {
-    let (publisher, mut reports) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&no_broker(), PublisherSettings::default()).unwrap();
     for token in 0..3 {
         publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, token).unwrap();
     }
@@ -150,7 +150,7 @@ async fn what_is_purged_is_acknowledged_as_unknown() {
 
 #[tokio::test]
 async fn dropping_a_publisher_does_not_block_and_ends_the_acknowledgements() {
-    let (publisher, mut reports) = Publisher::connect(&nobody(), PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&no_broker(), PublisherSettings::default()).unwrap();
     publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, 7).unwrap();
     let begun = Instant::now();
     drop(publisher);

@@ -57,7 +57,7 @@ async fn what_was_done_is_committed_before_a_partition_changes_hands() {
         assert_eq!(range(&batch), (0, 9));
         batch.done();
     }
-    let held = [next(&mut first).await, next(&mut first).await]; // so its thread has heard that the others are done
+    let held = [next(&mut first).await, next(&mut first).await]; // so its thread has received that the others are done
     let mut second = scratch.subscribe(settings);
     assert_eq!(range(&next(&mut second).await), (10, 19));
     drop(held);
@@ -79,7 +79,7 @@ async fn a_batch_from_before_a_rebalance_moves_no_offset() {
     stale.into_iter().for_each(messaging::Batch::done);
     let kept = next(&mut first).await;
     assert_ne!(kept.partition(), moved.partition());
-    assert_eq!(range(&kept), (0, 9), "what was said done too late comes again");
+    assert_eq!(range(&kept), (0, 9), "messages that are done too late are delivered again");
     first.shutdown().await; // commits what it has stored
     assert_eq!(scratch.committed().await, 0);
 }

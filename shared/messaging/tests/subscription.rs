@@ -12,7 +12,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use common::{A_WHILE, Scratch, in_time, next, nobody, range};
+use common::{A_WHILE, Scratch, in_time, next, no_broker, range};
 use messaging::{Brokers, Subscription, SubscriptionSettings};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
@@ -82,7 +82,7 @@ async fn offsets_are_stored_only_for_batches_that_are_done() {
     let unfinished = next(&mut first).await;
     first.shutdown().await;
     assert_eq!(scratch.committed().await, 10, "leaving commits what was done");
-    unfinished.done(); // too late: nobody hears it
+    unfinished.done(); // too late: the runner has stopped
 
     let mut second = scratch.subscribe(settings);
     let batch = next(&mut second).await;
@@ -159,7 +159,7 @@ async fn a_message_without_key_headers_or_body_is_delivered_like_any_other() {
     let producer: BaseProducer = config.create().unwrap();
     let bare: BaseRecord<'_, (), ()> = BaseRecord::to(&scratch.topic);
     producer.send(bare).unwrap();
-    producer.flush(common::PATIENCE).unwrap();
+    producer.flush(common::TIMEOUT).unwrap();
     let mut subscription = scratch.subscribe(scratch.settings());
     let batch = next(&mut subscription).await;
     let [message] = batch.messages() else { panic!("{:?}", batch.messages()) };
@@ -186,7 +186,7 @@ async fn a_batch_comes_again_while_the_brokers_are_away() {
     config.set("bootstrap.servers", brokers.bootstrap());
     let producer: BaseProducer = config.create().unwrap();
     producer.send(BaseRecord::to("t").key("k").payload("v")).unwrap();
-    producer.flush(common::PATIENCE).unwrap();
+    producer.flush(common::TIMEOUT).unwrap();
     let settings = SubscriptionSettings {
         redelivery_delay: Duration::from_millis(50),
         ..SubscriptionSettings::new("g", ["t"])
@@ -215,7 +215,7 @@ async fn dropping_a_subscription_does_not_block() {
 #[tokio::test]
 async fn brokers_that_are_away_hold_up_neither_start_nor_end() {
     let begun = Instant::now();
-    let mut subscription = Subscription::start(&nobody(), SubscriptionSettings::new("g", ["t"])).unwrap();
+    let mut subscription = Subscription::start(&no_broker(), SubscriptionSettings::new("g", ["t"])).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(1));
     assert!(tokio::time::timeout(A_WHILE, subscription.next()).await.is_err());
     in_time("leaving", subscription.shutdown()).await;

@@ -12,7 +12,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{Scratch, next, nobody, range};
+use common::{Scratch, next, no_broker, range};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Error, admin, health};
 
@@ -46,9 +46,9 @@ async fn another_number_of_partitions_is_an_error_that_says_what_to_do() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_answers_is_healthy_and_nobody_is_not() {
     health(&common::brokers(), Duration::from_secs(10)).await.unwrap();
-    let error = health(&nobody(), Duration::from_millis(300)).await.unwrap_err();
+    let error = health(&no_broker(), Duration::from_millis(300)).await.unwrap_err();
     assert!(
-        matches!(error, Error::Unreachable { .. }) && error.to_string().contains(common::NOBODY),
+        matches!(error, Error::Unreachable { .. }) && error.to_string().contains(common::NO_BROKER),
         "{error}"
     );
 }

@@ -28,7 +28,7 @@ pub enum AppendError {
         /// The reason.
         source: serde_json::Error,
     },
-    /// It is larger than [`MAX_PAYLOAD`]. The caller must roll back the change, because nobody would hear of it.
+    /// It is larger than [`MAX_PAYLOAD`]. The caller must roll back the change, because the event could never be published.
     #[error("event {kind} is {size} bytes; at most {MAX_PAYLOAD} can be published")]
     TooLarge {
         /// The event's type.

@@ -20,7 +20,7 @@ use testkit::{TestDatabase, TestTopics};
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_arrives_as_it_was_told() {
+async fn an_event_arrives_as_it_was_appended() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let event = confirmed(OrderId::generate());
     let mut tx = database.begin().await.unwrap();
@@ -108,7 +108,7 @@ async fn an_oversized_event_is_refused_before_it_is_written() {
 async fn the_largest_event_that_is_accepted_can_be_published() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let around = serde_json::to_vec(&with_text(String::new())).unwrap().len();
-    // Characters that no compression makes smaller.
+    // Text that does not compress.
     let noise = || uuid::Uuid::new_v4().simple().to_string();
     let text: String = std::iter::repeat_with(noise).take(MAX_PAYLOAD / 32).collect();
     append_one(&database, 1, &with_text(text[..MAX_PAYLOAD - around].to_owned())).await;

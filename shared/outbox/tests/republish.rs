@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use common::{
-    HalfDone, Line, append_one, confirmed, context, count, first_occurrences, history, json_output, relay,
-    reserved, run_command, settings, text, wait_for,
+    CommandLine, HalfDone, append_one, confirmed, context, count, first_occurrences, history, json_output,
+    relay, reserved, run_command, settings, text, wait_for,
 };
 use contracts::{OrderId, Stream, header};
 use database::Database;
@@ -202,7 +202,7 @@ async fn it_says_from_when_the_outbox_has_rows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_told_before_the_moment_is_left_alone() {
+async fn events_before_the_given_time_are_not_published_again() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     for sequence in 1..=4 {
@@ -286,13 +286,13 @@ fn what_is_wanted_who_asks_and_why_must_be_said() {
     let order = OrderId::generate().to_string();
     let refused = |words: &[&str]| {
         let words = ["outbox", "republish"].iter().chain(words);
-        Line::try_parse_from(words).unwrap_err().exit_code()
+        CommandLine::try_parse_from(words).unwrap_err().exit_code()
     };
     let both = ["--since", "2026-11-20T08:00:00Z", "--aggregate", &order, "--by", "ada", "--reason", "x"];
     assert_eq!(refused(&both), 2);
     assert_eq!(refused(&both[4..]), 2, "nothing is wanted");
     assert_eq!(refused(&both[2..6]), 2, "no reason");
-    assert_eq!(refused(&[&both[2..4], &both[6..]].concat()), 2, "nobody asks");
+    assert_eq!(refused(&[&both[2..4], &both[6..]].concat()), 2, "no operator");
     assert_eq!(refused(&[&["--since", "yesterday"], &both[4..]].concat()), 2);
-    assert!(Line::try_parse_from([&["outbox", "republish"], &both[2..]].concat()).is_ok());
+    assert!(CommandLine::try_parse_from([&["outbox", "republish"], &both[2..]].concat()).is_ok());
 }

@@ -23,8 +23,8 @@ async fn status_tells_whether_a_relay_is_active() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let context = context(&database, &topics);
     let never = json_output(&context, &["status"]).await;
-    let nobody = json!({ "active": false, "owner": "nobody", "epoch": 0, "lease_seconds": null });
-    assert_eq!(never["relay"], nobody);
+    let no_relay = json!({ "active": false, "owner": "nobody", "epoch": 0, "lease_seconds": null });
+    assert_eq!(never["relay"], no_relay);
     assert!(run_command(&context, &["status"]).await.unwrap().text.contains("none has ever been active"));
 
     let relay = relay(&database, &topics, settings());

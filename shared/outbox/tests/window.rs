@@ -57,5 +57,5 @@ async fn a_takeover_in_the_middle_of_a_window_loses_nothing() {
     .await;
     assert!(published.contains_key(&late.uuid()) && published.contains_key(&sent.uuid()), "{published:?}");
     second.stop().await;
-    assert!(progress(&database).await.epoch > begun.epoch, "nobody took over");
+    assert!(progress(&database).await.epoch > begun.epoch, "no relay took over");
 }

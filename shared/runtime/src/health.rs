@@ -31,7 +31,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether a load balancer should send requests to this instance.
+    /// Returns whether a load balancer should send requests to this instance.
     pub(crate) fn is_ready(&self) -> bool {
         self.status == READY
     }
@@ -58,12 +58,12 @@ impl Health {
     /// Records that the broker answers and has the topics.
     pub(crate) fn connected(&self) {
         self.connected.store(true, Ordering::Relaxed);
-        self.broker_answers(true);
+        self.set_broker_reachable(true);
     }
 
     /// Records the result of the latest check of the broker.
-    pub(crate) fn broker_answers(&self, answers: bool) {
-        self.broker.store(answers, Ordering::Relaxed);
+    pub(crate) fn set_broker_reachable(&self, is_reachable: bool) {
+        self.broker.store(is_reachable, Ordering::Relaxed);
     }
 
     /// Records that the shutdown has begun.
@@ -75,15 +75,15 @@ impl Health {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Whether tables and keys are there, so that the API can process requests.
+    /// Returns whether tables and keys are there, so that the API can process requests.
     pub(crate) fn is_open(&self) -> bool {
         self.migrated.load(Ordering::Relaxed) && self.keyed.load(Ordering::Relaxed)
     }
 
     /// Checks the database and reports the recorded state of broker and keys.
     pub(crate) async fn report(&self) -> Report {
-        let answers = self.database.ping().await.is_ok();
-        let database = match (answers, self.migrated.load(Ordering::Relaxed)) {
+        let is_reachable = self.database.ping().await.is_ok();
+        let database = match (is_reachable, self.migrated.load(Ordering::Relaxed)) {
             (false, _) => "away",
             (true, false) => "not migrated",
             (true, true) => "ok",
@@ -91,7 +91,7 @@ impl Health {
         let broker = if self.broker.load(Ordering::Relaxed) { "ok" } else { "away" };
         let keys = if self.keyed.load(Ordering::Relaxed) { "ok" } else { "away" };
         let started = self.is_open() && self.connected.load(Ordering::Relaxed);
-        let status = match (self.is_stopping(), started, answers) {
+        let status = match (self.is_stopping(), started, is_reachable) {
             (true, ..) => "stopping",
             (false, false, _) => "starting",
             (false, true, false) => "unavailable",
@@ -108,7 +108,7 @@ pub(crate) fn routes(app: &mut web::ServiceConfig) {
 }
 
 /// The route of a health check, for GET and HEAD. Load balancers call it.
-fn probe(path: &str, answer: fn() -> Route) -> Resource {
+fn probe(path: &str, handler: fn() -> Route) -> Resource {
     let other = || async {
         let detail = "Only GET and HEAD are methods of this path.";
         Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail)
@@ -116,8 +116,8 @@ fn probe(path: &str, answer: fn() -> Route) -> Resource {
             .error_response()
     };
     web::resource(path)
-        .route(answer().method(Method::GET))
-        .route(answer().method(Method::HEAD))
+        .route(handler().method(Method::GET))
+        .route(handler().method(Method::HEAD))
         .default_service(web::to(other))
 }
 

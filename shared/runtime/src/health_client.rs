@@ -14,9 +14,9 @@ pub(crate) fn readiness(address: SocketAddr) -> io::Result<(bool, String)> {
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
     Ok((head.starts_with("HTTP/1.1 200 "), body.to_owned()))
 }
 
@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    fn answering(answer: &'static str) -> SocketAddr {
+    fn answering(response: &'static str) -> SocketAddr {
         let listener = TcpListener::bind("0.0.0.0:0").unwrap();
         let address = listener.local_addr().unwrap();
         thread::spawn(move || {
@@ -48,7 +48,7 @@ mod tests {
                 stream.read_exact(&mut byte).unwrap();
                 request.extend(byte);
             }
-            stream.write_all(answer.as_bytes()).unwrap();
+            stream.write_all(response.as_bytes()).unwrap();
         });
         address
     }

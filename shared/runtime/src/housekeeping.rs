@@ -45,7 +45,7 @@ pub(crate) async fn watch_broker(
     while stop.run_until_cancelled(tokio::time::sleep(CHECK)).await.is_some() {
         let checked = stop.run_until_cancelled(messaging::health(&brokers, CHECK)).await;
         if let Some(checked) = checked {
-            health.broker_answers(checked.is_ok());
+            health.set_broker_reachable(checked.is_ok());
         }
     }
     Ok(())

@@ -10,12 +10,12 @@ use crate::health::{Health, Report};
 /// Mounts `/metrics`; it finds [`Health`] in `web::Data`.
 pub(crate) fn routes(service: &'static str) -> impl FnOnce(&mut web::ServiceConfig) {
     let started = Instant::now();
-    let answer = move |health: web::Data<Health>| async move {
+    let handler = move |health: web::Data<Health>| async move {
         let text = exposition(service, health.report().await, started.elapsed().as_secs());
         HttpResponse::Ok().insert_header(ContentType::plaintext()).body(text)
     };
     move |app| {
-        app.service(web::resource("/metrics").route(web::get().to(answer)));
+        app.service(web::resource("/metrics").route(web::get().to(handler)));
     }
 }
 

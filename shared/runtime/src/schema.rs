@@ -31,7 +31,7 @@ pub(crate) fn versions(sets: Vec<EmbeddedMigrations>) -> Result<Vec<String>, Str
     Ok(versions)
 }
 
-/// How many of these versions are not applied.
+/// Returns the number of these versions that are not applied.
 pub(crate) async fn pending(database: &Database, mut expected: Vec<String>) -> database::Result<usize> {
     let mut connection = database.connection().await?;
     let applied: Vec<String> = __diesel_schema_migrations::table

@@ -51,7 +51,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     }
 }
 
-/// What the endpoints, handlers, jobs and commands of a service share. Cheap to clone.
+/// The state that endpoints, handlers, jobs and commands of a service share. Cheap to clone.
 pub struct Context<S: Service> {
     /// Its database.
     pub database: Database,

@@ -108,10 +108,10 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[tokio::test]
-    async fn a_task_that_ends_untold_is_reported_by_name() {
+    async fn a_task_that_ends_unasked_is_reported_by_name() {
         let (sender, mut task_errors) = mpsc::unbounded_channel();
         let tasks = Tasks::new(Handle::current(), sender);
         tasks.keep("sleepy", async { Ok(()) });
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_was_told_to_stop_is_waited_for_and_not_reported() {
+    async fn a_stopped_task_is_waited_for_and_not_reported() {
         let (sender, mut task_errors) = mpsc::unbounded_channel();
         let tasks = Tasks::new(Handle::current(), sender);
         tasks.finish("short", async { Ok(()) });
@@ -133,7 +133,7 @@ mod tests {
             stop.cancelled().await;
             Ok(())
         });
-        assert_eq!(tasks.stop(PATIENCE).await, Vec::<&str>::new());
+        assert_eq!(tasks.stop(TIMEOUT).await, Vec::<&str>::new());
         drop(tasks);
         assert!(task_errors.recv().await.is_none());
     }

@@ -66,24 +66,24 @@ impl Drop for RoundTrips {
 /// One connection, until either side closes it.
 async fn forward(mut client: TcpStream, mut server: TcpStream, counted: Arc<AtomicUsize>) {
     let (mut from_client, mut from_server) = ([0; 16 * 1024], [0; 16 * 1024]);
-    let (mut asked, mut answers) = (false, Vec::new());
+    let (mut asked, mut responses) = (false, Vec::new());
     loop {
         // Every read restarts the silence.
         tokio::select! {
             read = client.read(&mut from_client) => {
-                let Some(said) = read.ok().filter(|size| *size > 0).map(|size| &from_client[..size]) else { return };
+                let Some(bytes) = read.ok().filter(|size| *size > 0).map(|size| &from_client[..size]) else { return };
                 asked = true;
-                if server.write_all(said).await.is_err() { return }
+                if server.write_all(bytes).await.is_err() { return }
             }
             read = server.read(&mut from_server) => {
-                let Some(said) = read.ok().filter(|size| *size > 0).map(|size| &from_server[..size]) else { return };
-                answers.extend_from_slice(said);
+                let Some(bytes) = read.ok().filter(|size| *size > 0).map(|size| &from_server[..size]) else { return };
+                responses.extend_from_slice(bytes);
             }
-            () = sleep(SILENCE), if !answers.is_empty() => {
+            () = sleep(SILENCE), if !responses.is_empty() => {
                 counted.fetch_add(usize::from(asked), Ordering::SeqCst);
                 asked = false;
-                if client.write_all(&answers).await.is_err() { return }
-                answers.clear();
+                if client.write_all(&responses).await.is_err() { return }
+                responses.clear();
             }
         }
     }

@@ -100,7 +100,7 @@ async fn retry<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> 
     for _ in 0..200 {
         match ask().await {
             Err(error @ messaging::Error::Refused { .. }) => refusal = Some(error),
-            answer => return answer.unwrap(),
+            result => return result.unwrap(),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -78,7 +78,7 @@ pub fn documented(document: &str) -> Catalogue {
         .collect()
 }
 
-/// One line for each entry that stands in one of the two only, or differs.
+/// Returns one line for each entry that only one of the two has, or that differs.
 pub fn differences(declared: &Catalogue, documented: &Catalogue) -> Vec<String> {
     let codes = declared.keys().chain(documented.keys().filter(|code| !declared.contains_key(*code)));
     codes

@@ -108,7 +108,7 @@ fn outside(service: &str, modules: &Modules, found: &mut Vec<String>) {
             Some("domain") => NOT_IN_DOMAIN,
             Some("store") => NOT_IN_STORE,
             Some("schema") | None => continue,
-            // SQL stands in the store alone.
+            // SQL is only in the store.
             Some(_) => &["diesel", "diesel_async"],
         };
         let is_domain = room(path) == Some("domain");

@@ -13,7 +13,7 @@ pub struct Import {
     pub name: String,
     /// Where it comes from, as written.
     pub path: Vec<String>,
-    /// Whether the file passes it on (`pub use`, with any visibility).
+    /// True if the file passes it on (`pub use`, with any visibility).
     pub is_public: bool,
     /// How many modules inside the file surround it.
     pub depth: usize,
@@ -36,12 +36,12 @@ pub struct FileTokens {
 
 type Tokens = Peekable<IntoIter>;
 
-/// What surrounds a token.
+/// The surroundings of a token.
 #[derive(Clone, Copy)]
 struct Nesting {
     /// How many modules inside the file.
     modules: usize,
-    /// Whether items here belong to the file's own module.
+    /// True if items here belong to the file's own module.
     is_item: bool,
 }
 

@@ -39,7 +39,7 @@ fn symbol(label: &str) -> Option<&str> {
     (!symbol.contains(['/', '.', ' '])).then_some(symbol)
 }
 
-/// Whether a file defines a symbol: as an item, an enum's variant, or an SQL table or function.
+/// Returns whether a file defines a symbol: as an item, an enum's variant, or an SQL table or function.
 fn defines(text: &str, symbol: &str) -> bool {
     let (owner, name) = symbol.rsplit_once("::").unwrap_or(("", symbol));
     let words: Vec<&str> =

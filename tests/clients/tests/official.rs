@@ -51,10 +51,10 @@ async fn drives(script: &mut Command) {
 }
 
 fn check(output: &Output) {
-    let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    println!("{said}");
-    assert!(output.status.success(), "{said}{wrong}");
-    let held: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("holds: ")).collect();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    println!("{stdout}");
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let held: Vec<&str> = stdout.lines().filter_map(|line| line.strip_prefix("holds: ")).collect();
     assert_eq!(held, CHECKS);
 }
 

@@ -2,7 +2,7 @@
 
 use harness::Part;
 
-use crate::{Answers, Stack};
+use crate::{Responses, Stack};
 
 /// Open money that no question of `audits/` reports before a minute has passed.
 const UNSETTLED: [(&str, &str); 3] = [
@@ -17,8 +17,8 @@ const UNSETTLED: [(&str, &str); 3] = [
 impl Stack {
     /// Waits until nothing is in progress. Then panics unless no question of `audits/` finds a violation, every order is
     /// settled, every message was published and consumed once and in order, and the orders are exactly those that the
-    /// clients were told of.
-    pub async fn audited(&self, answers: &Answers) {
+    /// responses to clients named.
+    pub async fn audited(&self, responses: &Responses) {
         self.at_rest().await;
         let books = self.books();
         let mut found = Vec::new();
@@ -26,10 +26,10 @@ impl Stack {
             let described = |it| format!("{} ({}): {it}", question.file, database.name());
             found.extend(violations.into_iter().map(described));
         }
-        found.extend(answers.violations(&books.orders().await.unwrap()));
+        found.extend(responses.violations(&books.orders().await.unwrap()));
         let settlement = books.settlement().await.unwrap();
         found.extend(settlement.violations());
-        let sum = settlement.sum(answers.tenant());
+        let sum = settlement.sum(responses.tenant());
         if sum.captures != sum.confirmed || sum.taken - sum.refunded != sum.owed {
             found.push(format!("the sums do not agree: {sum:?}"));
         }
@@ -38,8 +38,8 @@ impl Stack {
             let number = self.count(Part::Payments, sql).await;
             found.extend((number > 0).then(|| format!("{number} {what}")));
         }
-        let delivery = books.delivery(&self.kafka(), answers.tenant()).await.unwrap();
-        found.extend([delivery.unpublished(), delivery.disordered(), delivery.unheard()].concat());
+        let delivery = books.delivery(&self.kafka(), responses.tenant()).await.unwrap();
+        found.extend([delivery.unpublished(), delivery.disordered(), delivery.unconsumed()].concat());
         println!(
             "{} orders: {} confirmed, {} cancelled; {} messages, {} of them repeats; refusals: {:?}",
             sum.orders,
@@ -47,7 +47,7 @@ impl Stack {
             sum.cancelled,
             delivery.messages(),
             delivery.repeats(),
-            answers.refusals()
+            responses.refusals()
         );
         assert!(found.is_empty(), "{} violations:\n  {}", found.len(), found.join("\n  "));
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub use customer::{Customer, TEA};
 pub use harness::api::Order;
 pub use harness::{Part, Program, Request, Response};
-pub use load::{Answers, Load};
+pub use load::{Load, Responses};
 pub use stack::{Options, SECRET_KEY, Stack, WEBHOOK_SECRET};
 pub use traces::Trace;
 

@@ -38,12 +38,12 @@ impl Trace {
         Self { place: place.into(), text: text.into() }
     }
 
-    /// Whether the text contains the needle, in plain or in hexadecimal digits, as PostgreSQL and logs show bytes.
+    /// Returns whether the text contains the needle, in plain or in hexadecimal digits, as PostgreSQL and logs show bytes.
     pub fn contains(&self, needle: &str) -> bool {
         self.text.contains(needle) || self.text.contains(&hex(needle))
     }
 
-    /// Whether a longest run of these characters matches.
+    /// Returns whether a longest run of these characters matches.
     pub fn has_run(&self, of: impl Fn(char) -> bool, matches: impl Fn(&str) -> bool) -> bool {
         self.text.split(|each| !of(each)).any(matches)
     }

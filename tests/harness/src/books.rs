@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use audits::{
-    BooksAgree, Charge, Contents, Database, Delivery, Entered, Order, Payment, Question, Reservation,
-    Settlement, Standing,
+    AmountOwed, BooksAgree, Charge, Contents, Database, Delivery, Entered, Order, Payment, Question,
+    Reservation, Settlement,
 };
 use diesel::sql_types::{Array, BigInt, Text};
 use diesel::{QueryableByName, sql_query};
@@ -139,19 +139,19 @@ impl Books {
         Ok(Settlement::of(self.orders().await?, reservations, self.payments().await?, self.charges().await?))
     }
 
-    /// What the processor owes and has kept for each payment: by our ledger, and by its own balance.
-    pub async fn standings(&self) -> Result<[Vec<Standing>; 2]> {
-        let ledger = self.load(Part::Payments, sql_query(Standing::LEDGER)).await?;
-        Ok([ledger, self.load(Part::Provider, sql_query(Standing::BALANCE)).await?])
+    /// Returns the amount owed and the fees of each payment: by our ledger, and by the processor's balance.
+    pub async fn amounts_owed(&self) -> Result<[Vec<AmountOwed>; 2]> {
+        let ledger = self.load(Part::Payments, sql_query(AmountOwed::LEDGER)).await?;
+        Ok([ledger, self.load(Part::Provider, sql_query(AmountOwed::BALANCE)).await?])
     }
 
-    /// Whether our ledger and the processor's balance say the same.
+    /// Returns whether our ledger and the processor's balance say the same.
     pub async fn books_agree(&self) -> Result<BooksAgree> {
-        let [ledger, balance] = self.standings().await?;
+        let [ledger, balance] = self.amounts_owed().await?;
         Ok(BooksAgree::of(ledger, balance))
     }
 
-    /// What a tenant's services have committed, published and consumed.
+    /// Returns the events that a tenant's services have committed, published and consumed.
     pub async fn delivery(&self, kafka: &Kafka, tenant: &str) -> Result<Delivery> {
         let (mut rows, mut entered) = (Vec::new(), BTreeMap::new());
         for database in Database::SERVICES {
@@ -169,7 +169,7 @@ impl Books {
         audits::contents(&mut connection).await.map_err(|error| unreadable(part, &error))
     }
 
-    /// The events of a service that its relay has not published, as far as its cursor tells.
+    /// The events of a service that its relay has not published, by its cursor.
     pub async fn backlog(&self, part: Part, tenant: &str) -> Result<Backlog> {
         let query = sql_query(include_str!("../../../audits/facts/backlog.sql"));
         self.one(part, query.bind::<Text, _>(tenant.to_owned())).await
@@ -180,12 +180,12 @@ impl Books {
         self.one(part, sql_query("SELECT owner, epoch FROM outbox_lease")).await
     }
 
-    /// How many calls to the processor are not finished.
+    /// Returns how many calls to the processor are not finished.
     pub async fn calls_due(&self) -> Result<i64> {
         self.count(Part::Payments, "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await
     }
 
-    /// How many decisions of banks and webhooks to these URLs the processor has still to make.
+    /// Returns how many decisions of banks and webhooks to these URLs the processor has still to make.
     pub async fn webhooks_due(&self, urls: Vec<String>) -> Result<i64> {
         let query = sql_query(
             "SELECT (SELECT count(*) FROM event WHERE NOT planned) + (SELECT count(*) FROM bank_decision)
@@ -195,7 +195,7 @@ impl Books {
         Ok(count.count)
     }
 
-    /// How many charges and refunds the processor has made for these payments.
+    /// Returns how many charges and refunds the processor has made for these payments.
     pub async fn made_by_processor(&self, payments: &[Uuid]) -> Result<(usize, usize)> {
         #[derive(QueryableByName)]
         struct Made {

@@ -96,7 +96,7 @@ impl Error {
         Self::UnexpectedStatus { request: response.request.clone(), expected, status: response.status, body }
     }
 
-    /// The error of an answer or a message that cannot be read.
+    /// The error of a response or a message that cannot be read.
     pub fn unreadable(what: impl Into<String>, reason: impl Display) -> Self {
         Self::Unreadable { what: what.into(), reason: reason.to_string() }
     }

@@ -61,7 +61,7 @@ impl Request {
     }
 }
 
-/// Where one process answers.
+/// The address of one process.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// The process.
@@ -93,7 +93,7 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Whether the service marked it as a replay.
+    /// Returns whether the service marked it as a replay.
     pub fn is_replay(&self) -> bool {
         self.header("idempotent-replayed") == Some("true")
     }

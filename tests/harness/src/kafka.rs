@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use audits::{Database, READERS, Said};
+use audits::{Database, READERS, TopicMessage};
 use contracts::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
 use messaging::{Brokers, ReceivedMessage, admin};
@@ -27,7 +27,7 @@ pub struct Kafka {
 }
 
 impl Kafka {
-    /// Whether a broker accepts a connection.
+    /// Returns whether a broker accepts a connection.
     pub async fn listens(&self) -> bool {
         for address in self.brokers.bootstrap().split(',') {
             if TcpStream::connect(address.trim()).await.is_ok() {
@@ -52,7 +52,7 @@ impl Kafka {
         Ok(try_join_all(looks).await?.into_iter().flatten().collect())
     }
 
-    /// How many messages all consumers together have still to read.
+    /// Returns how many messages all consumers together have still to read.
     pub fn lag(positions: &Positions) -> i64 {
         positions.values().map(|(next, end)| end - next).sum()
     }
@@ -66,7 +66,7 @@ impl Kafka {
         Ok(())
     }
 
-    /// How many messages a topic holds. Nothing here is compacted or transactional, so offsets count messages.
+    /// Returns how many messages a topic holds. Nothing here is compacted or transactional, so offsets count messages.
     pub async fn count(&self, stream: Stream) -> Result<usize> {
         let ends = admin::end_offsets(&self.brokers, &self.topics.events(stream)).await?;
         Ok(usize::try_from(ends.values().sum::<i64>()).unwrap_or_default())
@@ -82,12 +82,12 @@ impl Kafka {
     }
 
     /// All messages of one tenant, by topic, partition and offset.
-    pub async fn messages(&self, tenant: &str) -> Result<Vec<Said>> {
+    pub async fn messages(&self, tenant: &str) -> Result<Vec<TopicMessage>> {
         let mut messages = Vec::new();
         for stream in Stream::ALL {
             for received in self.read(&self.topics.events(stream)).await? {
-                let message =
-                    Said::read(stream, received).map_err(|reason| Error::unreadable("a message", reason))?;
+                let message = TopicMessage::read(stream, received)
+                    .map_err(|reason| Error::unreadable("a message", reason))?;
                 if message.envelope.tenant.as_str() == tenant {
                     messages.push(message);
                 }

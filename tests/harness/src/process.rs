@@ -1,4 +1,4 @@
-//! What the operating system reports about a process of this machine.
+//! Figures of the operating system about a process of this machine.
 
 use std::fs;
 use std::process::Command;

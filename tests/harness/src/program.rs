@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// How much of the log an error shows.
 const TAIL_LINES: usize = 15;
 
-/// How to start a process.
+/// The command that starts a process.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'a> {
     /// Which process it is; its part names the program.
@@ -63,7 +63,7 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// Whether the exit code is 0.
+    /// Returns whether the exit code is 0.
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
     }
@@ -229,7 +229,7 @@ impl Program {
         Ok(status)
     }
 
-    /// Whether SIGKILL ended it, from outside or by itself. False while it runs.
+    /// Returns whether SIGKILL ended it, from outside or by itself. False while it runs.
     pub fn was_killed(&mut self) -> Result<bool> {
         Ok(self.has_ended()?.is_some_and(|status| status.signal() == Some(9)))
     }

@@ -12,7 +12,7 @@ pub type Look<T> = std::result::Result<T, String>;
 
 /// Looks until there is a value, and fails after `limit`. `hint` names the command that shows more.
 ///
-/// A look that fails shows nothing yet, because servers may be starting. Only an unreadable answer ends the wait at once:
+/// A look that fails shows nothing yet, because servers may be starting. Only an unreadable response ends the wait at once:
 /// another look would read the same.
 pub async fn until<T>(
     condition: impl Into<String>,

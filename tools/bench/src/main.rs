@@ -42,7 +42,7 @@ struct Arguments {
     servers: Servers,
 }
 
-/// What can be measured alone.
+/// The subjects that can be measured alone.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Subject {
     /// POST /v1/orders, first executions and replays, beside the bare statement

@@ -1,4 +1,4 @@
-//! How long and how often each subject is measured.
+//! The duration and the number of measurements of each subject.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Many clients that send at the same moment, and wait as long as they are told to.
+//! Many clients that send at the same moment, and wait as long as Retry-After says.
 
 use futures_util::future::join_all;
 use harness::{Response, Result};
@@ -7,14 +7,14 @@ use tokio::sync::Barrier;
 /// How often a client whose key is in progress sends again.
 const MOST_RETRIES: usize = 20;
 
-/// The response to a client, and how often the client was told before that its key is in progress.
-pub(crate) type Answered = (Response, usize);
+/// The response to a client, and the number of earlier responses that said "in progress".
+pub(crate) type FinalResponse = (Response, usize);
 
 /// Lets so many clients send at once. Each repeats its request after the given pause while its key is in progress.
 pub(crate) async fn concurrently(
     clients: usize,
     send: impl AsyncFn() -> Result<Response>,
-) -> Result<Vec<Answered>> {
+) -> Result<Vec<FinalResponse>> {
     let (barrier, send) = (Barrier::new(clients), &send);
     let clients = (0..clients).map(async |_| {
         barrier.wait().await;
@@ -23,7 +23,7 @@ pub(crate) async fn concurrently(
     join_all(clients).await.into_iter().collect()
 }
 
-async fn send_until_final(send: impl AsyncFn() -> Result<Response>) -> Result<Answered> {
+async fn send_until_final(send: impl AsyncFn() -> Result<Response>) -> Result<FinalResponse> {
     let mut retries = 0;
     loop {
         let response = send().await?;

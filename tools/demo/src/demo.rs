@@ -1,4 +1,4 @@
-//! What a step may use: the running parts, a client of this run's own tenant, the topics and the books.
+//! The tools of a step: the running parts, a client of this run's own tenant, the topics and the books.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) struct Demo<'s> {
     pub(crate) tenant: String,
 }
 
-/// What the processor has taken for one payment, in minor units.
+/// The amounts that the processor has taken for one payment, in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Charged {
     pub(crate) charges: usize,
@@ -106,7 +106,7 @@ impl<'s> Demo<'s> {
         .await
     }
 
-    /// What the processor's books say about the money of an order.
+    /// Returns the entry of the processor's books for the payment of an order.
     pub(crate) async fn charged_for(&self, order: &Order) -> Result<Charged> {
         match order.payment_id {
             Some(payment) => self.charged(payment).await,
@@ -114,7 +114,7 @@ impl<'s> Demo<'s> {
         }
     }
 
-    /// What the processor's books say about a payment.
+    /// Returns the entry of the processor's books for a payment.
     pub(crate) async fn charged(&self, payment: Uuid) -> Result<Charged> {
         let charges = self.books.charges().await?;
         let own = charges.iter().filter(|charge| charge.succeeded && charge.payment() == Some(payment));
@@ -166,7 +166,7 @@ impl<'s> Demo<'s> {
         .await
     }
 
-    /// What the services have committed, published and consumed for this tenant.
+    /// Returns the events that the services have committed, published and consumed for this tenant.
     pub(crate) async fn delivery(&self) -> Result<Delivery> {
         self.books.delivery(&self.kafka, &self.tenant).await
     }
@@ -204,6 +204,6 @@ fn client_of(stack: &Stack, connections: usize, token: String) -> Result<Api<'_>
 }
 
 /// The response to the client that executed the command; the others are replays.
-pub(crate) fn first_execution(answers: &[(Response, usize)]) -> Option<&Response> {
-    answers.iter().map(|(response, _)| response).find(|response| !response.is_replay())
+pub(crate) fn first_execution(received: &[(Response, usize)]) -> Option<&Response> {
+    received.iter().map(|(response, _)| response).find(|response| !response.is_replay())
 }

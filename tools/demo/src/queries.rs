@@ -1,6 +1,6 @@
 //! Figures that only the demo needs and that no API gives.
 
-use audits::Standing;
+use audits::AmountOwed;
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use harness::{Part, Result};
@@ -38,7 +38,7 @@ pub(crate) struct ChargeCall {
     /// Requests under the key of the charge, and look-ups.
     #[diesel(sql_type = BigInt)]
     pub(crate) attempts: i64,
-    /// `request`, or `look_up` once a retry under the key can tell no more.
+    /// `request`, or `look_up` when a retry under the key no longer shows the outcome.
     #[diesel(sql_type = Text)]
     pub(crate) how: String,
 }
@@ -71,7 +71,7 @@ impl Demo<'_> {
         Ok(found.into_iter().map(|row| row.id).collect())
     }
 
-    /// How many of these orders are not confirmed.
+    /// Returns how many of these orders are not confirmed.
     pub(crate) async fn unconfirmed(&self, orders: &[Uuid]) -> Result<usize> {
         let query = sql_query("SELECT id FROM orders WHERE id = ANY ($1) AND state <> 'confirmed'");
         let query = query.bind::<Array<SqlUuid>, _>(orders.to_vec());
@@ -84,7 +84,7 @@ impl Demo<'_> {
         Ok(self.books.one::<Name, _>(part, query).await?.name)
     }
 
-    /// How many items of this run orders can price.
+    /// Returns how many items of this run orders can price.
     pub(crate) async fn catalogue_size(&self) -> Result<i64> {
         let sql = "SELECT count(*) FROM catalogue_item WHERE tenant_id = $1";
         self.books.count_of(Part::Orders, sql, &self.tenant).await
@@ -115,12 +115,12 @@ impl Demo<'_> {
         Ok(kinds.into_iter().map(|row| row.name).collect())
     }
 
-    /// How many webhook events with this id payments has stored.
+    /// Returns how many webhook events with this id payments has stored.
     pub(crate) async fn stored_webhooks(&self, id: &str) -> Result<i64> {
         self.books.count_of(Part::Payments, "SELECT count(*) FROM webhook_event WHERE id = $1", id).await
     }
 
-    /// How many events payments has committed about a payment.
+    /// Returns how many events payments has committed about a payment.
     pub(crate) async fn events_about(&self, payment: Uuid) -> Result<i64> {
         let sql = "SELECT count(*) FROM outbox_event WHERE aggregate_id = $1::uuid";
         self.books.count_of(Part::Payments, sql, payment).await
@@ -132,10 +132,10 @@ impl Demo<'_> {
         Ok(payments.filter(|row| row.tenant_id == self.tenant).map(|row| row.id).collect())
     }
 
-    /// What the processor owes and has kept for the payments of this run: by our ledger, and by its own balance.
-    pub(crate) async fn standings(&self) -> Result<[Vec<Standing>; 2]> {
+    /// Returns the amount owed and the fees of this run's payments: by our ledger, and by the processor's balance.
+    pub(crate) async fn amounts_owed(&self) -> Result<[Vec<AmountOwed>; 2]> {
         let names: Vec<String> = self.payments().await?.iter().map(Uuid::to_string).collect();
-        let is_own = |row: &Standing| row.payment.as_ref().is_some_and(|name| names.contains(name));
-        Ok(self.books.standings().await?.map(|rows| rows.into_iter().filter(is_own).collect()))
+        let is_own = |row: &AmountOwed| row.payment.as_ref().is_some_and(|name| names.contains(name));
+        Ok(self.books.amounts_owed().await?.map(|rows| rows.into_iter().filter(is_own).collect()))
     }
 }

@@ -51,7 +51,7 @@ impl<'d> Traffic<'d> {
         Ok(traffic)
     }
 
-    /// How many requests were sent again.
+    /// Returns how many requests were sent again.
     pub(crate) fn retries(&self) -> usize {
         self.retries.get()
     }

@@ -12,7 +12,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 /// An error is a sentence for the person at the terminal.
 type Result<T> = std::result::Result<T, String>;
 
-/// What ./dev needs beyond shell.
+/// The parts of ./dev that are not shell scripts.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {

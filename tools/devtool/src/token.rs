@@ -78,7 +78,7 @@ mod tests {
     use serde_json::Value;
 
     #[derive(Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         request: TokenRequest,
     }
@@ -86,7 +86,7 @@ mod tests {
     /// Signs as the command line does, and verifies as a service does, with the JWKS file.
     fn issue(arguments: &[&str]) -> jsonwebtoken::errors::Result<Value> {
         let dir = std::env::temp_dir().join(format!("idem-token-{}", uuid::Uuid::now_v7()));
-        let line = Line::try_parse_from([&["token"], arguments].concat()).unwrap();
+        let line = CommandLine::try_parse_from([&["token"], arguments].concat()).unwrap();
         let token = keys::make(&dir).unwrap().sign(&line.request).unwrap();
         let jwks: JwkSet = serde_json::from_slice(&std::fs::read(dir.join("jwks.json")).unwrap()).unwrap();
         std::fs::remove_dir_all(&dir).unwrap();
@@ -128,7 +128,10 @@ mod tests {
     #[test]
     fn a_name_that_services_refuse_is_refused_here() {
         for tenant in ["", "@system", "a b", "é", &"x".repeat(65)] {
-            assert!(Line::try_parse_from(["token", "--tenant", tenant]).is_err(), "{tenant:?} was accepted");
+            assert!(
+                CommandLine::try_parse_from(["token", "--tenant", tenant]).is_err(),
+                "{tenant:?} was accepted"
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) async fn postgres(url: &str, timeout: Duration) -> Result<()> {
         let last_error = match tokio::time::timeout(left, AsyncPgConnection::establish(url)).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "no answer".to_owned(),
+            Err(_) => "no response".to_owned(),
         };
         if Instant::now() + PAUSE >= deadline {
             return Err(format!("PostgreSQL is not ready after {timeout:?}: {last_error}"));

@@ -27,7 +27,7 @@ pub(crate) struct Processor {
     keys_in_flight: KeysInFlight,
 }
 
-/// What belongs to a request beside its parameters.
+/// The parts of a request besides its parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestContext {
     /// `None` without an Idempotency-Key: then a retry takes effect again.

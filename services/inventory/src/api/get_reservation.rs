@@ -35,5 +35,5 @@ pub(crate) async fn get_reservation(
     let mut connection = edge.database().connection().await?;
     let reservation = reservations::find_with_version(&mut connection, principal.tenant(), order).await?;
     let (reservation, version) = reservation.ok_or_else(|| Problem::not_found("reservation"))?;
-    Ok(if_none_match.answer(version, &ReservationView::new(order, reservation, version)))
+    Ok(if_none_match.respond(version, &ReservationView::new(order, reservation, version)))
 }

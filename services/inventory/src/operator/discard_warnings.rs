@@ -1,4 +1,4 @@
-//! Warns an operator who discards a message: which stock stays held, which order stays without an answer.
+//! Warns an operator who discards a message: which stock stays held, and which order gets no event.
 
 use contracts::OrderId;
 use contracts::events::OrderPlaced;

@@ -112,7 +112,7 @@ async fn adjustments_at_once_never_make_stock_negative_and_sum_up() {
         stage.client().stock(&sku, 5).await;
         let client = stage.client();
         let adjusted = join_all((0..10).map(|_| client.adjust(&sku, delta(-1)))).await;
-        let count = |status| adjusted.iter().filter(|answer| answer.status == status).count();
+        let count = |status| adjusted.iter().filter(|response| response.status == status).count();
         assert_eq!((count(201), count(409)), (5, 5), "{adjusted:?}");
         assert_eq!(client.stock_of(&sku).await, (0, 0));
     }

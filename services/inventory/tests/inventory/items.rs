@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::stage::{Stage, item_id, tea};
 
 #[actix_web::test]
-async fn a_new_item_is_201_and_told_with_version_1() {
+async fn a_new_item_is_201_and_announced_with_version_1() {
     let stage = Stage::new().await;
     let put = stage.client().put_item("TEA-1", tea()).await;
     assert_eq!(
@@ -37,7 +37,7 @@ async fn the_same_content_again_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn another_price_is_the_next_version_and_told() {
+async fn another_price_is_the_next_version_and_announced() {
     let stage = Stage::new().await;
     stage.client().put_item("TEA-1", tea()).await;
     let dearer = json!({"name": "Green tea", "unit_price": {"amount": 500, "currency": "EUR"}});

@@ -1,4 +1,4 @@
-//! Batches of several partitions want the same items at the same time, each in an order of its own.
+//! Batches of several partitions lock the same items at the same time, each in another order.
 
 use contracts::OrderId;
 use diesel::sql_types::BigInt;
@@ -20,7 +20,7 @@ async fn batches_that_want_the_same_items_in_opposite_order_do_not_deadlock() {
     let mut orders = Orders::on_partitions(6).await;
     let listener = orders.listen(&stage);
     for round in 1..=ROUNDS {
-        // Keys spread the orders over the partitions, so each partition wants the items in another order.
+        // The keys spread the orders over the partitions, so each partition has the items in another order.
         let wants = [[("a", 1), ("b", 1)], [("b", 1), ("a", 1)]];
         let ids: Vec<OrderId> = (0..ORDERS).map(|_| OrderId::generate()).collect();
         let place = ids.iter().enumerate().map(|(n, id)| match n % 4 {
@@ -45,7 +45,7 @@ async fn batches_that_want_the_same_items_in_opposite_order_do_not_deadlock() {
     assert_eq!(stage.unbalanced_items().await, 0);
     assert_eq!(stage.count("SELECT count(*) FROM inbox_parked").await, 0);
 
-    // A backend writes its statistics when it ends at the latest.
+    // A backend writes its statistics at the latest when it ends.
     let database = stage.close();
     let mut owner = database.owner().await;
     let service = "SELECT count(*) AS n FROM pg_stat_activity

@@ -1,4 +1,4 @@
-//! The service as its clients and `orders` meet it, against real PostgreSQL and Kafka. One program, so that it links
+//! Integration tests of `inventory` over HTTP and Kafka, against real PostgreSQL and Kafka. One program, so that it links
 //! once.
 #![allow(
     clippy::unwrap_used,

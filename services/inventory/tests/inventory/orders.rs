@@ -76,7 +76,7 @@ pub(crate) fn cancelled(order: OrderId, sequence: i64) -> Published {
     Published::by(tenant(), sequence, &OrderCancelled { order, reason: CancelReason::Customer })
 }
 
-/// The topic of `orders`; gone, with the group that read it, when the test ends.
+/// The topic of `orders`. Topic and consumer group are deleted when the test ends.
 pub(crate) struct Orders {
     brokers: Brokers,
     topics: Topics,
@@ -94,7 +94,7 @@ impl Orders {
         Self { brokers, topics, publisher, reports }
     }
 
-    /// Returns once all of it is on the topic.
+    /// Publishes these messages. Returns when all are on the topic.
     pub(crate) async fn publish(&mut self, events: &[Published]) {
         let topic = self.topics.events(Stream::Orders);
         for (token, Published { envelope, key, payload }) in (0..).zip(events) {
@@ -110,7 +110,7 @@ impl Orders {
         }
     }
 
-    /// An instance of the service begins to listen.
+    /// Starts a consumer of the service.
     pub(crate) fn listen(&self, stage: &Stage) -> Listener {
         let consumer = Inventory::consumer(&stage.context()).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
@@ -151,7 +151,7 @@ impl Drop for Orders {
     }
 }
 
-/// An instance that listens.
+/// A running consumer.
 pub(crate) struct Listener {
     stop: CancellationToken,
     running: JoinHandle<Result<(), messaging::Error>>,

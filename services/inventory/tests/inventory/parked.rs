@@ -12,8 +12,8 @@ use testkit::eventually;
 use crate::orders::{Orders, Published, placed};
 use crate::stage::Stage;
 
-/// What `inventory inbox WORDS --json` prints.
-async fn answer(stage: &Stage, words: &[&str]) -> Value {
+/// Runs `inventory inbox WORDS --json`. Returns its output.
+async fn inbox_command(stage: &Stage, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let context = OperatorContext {
         database: stage.instance.clone(),
@@ -46,12 +46,12 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_stock_s
     .await;
     listener.stop().await;
     assert_eq!(client.stock_of("a").await, (5, 3));
-    let parked = answer(&stage, &["parked"]).await;
+    let parked = inbox_command(&stage, &["parked"]).await;
     let [message] = &parked["messages"].as_array().unwrap()[..] else { panic!("{parked:#}") };
     assert_eq!(message["error"], json!(format!("order {order} is not an order of globex")));
 
     let id = message["message_id"].as_str().unwrap();
-    let discarded = answer(&stage, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
+    let discarded = inbox_command(&stage, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
     let warning = discarded["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with(&format!("the reservation of order {order} stays held")), "{warning}");
     assert_eq!(client.stock_of("a").await, (5, 3));

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::orders::{Listener, Orders, Published, cancelled, confirmed, payment_requested, placed};
 use crate::stage::Stage;
 
-/// A service that listens to a topic of one partition.
+/// Starts a service that consumes a topic with one partition.
 async fn listening() -> (Stage, Orders, Listener) {
     let stage = Stage::new().await;
     let orders = Orders::on_partitions(1).await;
@@ -97,7 +97,7 @@ async fn an_order_is_reserved_as_a_whole_or_not_at_all() {
 }
 
 #[actix_web::test]
-async fn what_is_told_again_changes_nothing() {
+async fn a_repeated_message_changes_nothing() {
     let (stage, mut orders, listener) = listening().await;
     stage.client().stock("a", 9).await;
     let (shipped, released) = (OrderId::generate(), OrderId::generate());
@@ -109,7 +109,7 @@ async fn what_is_told_again_changes_nothing() {
         confirmed(shipped, 3),
     ];
     orders.publish(&history).await;
-    // Once more as it was; then new messages that say what is so already.
+    // Publishes the same message again, and then new messages with the same content.
     orders.publish(&history).await;
     orders
         .publish(&[

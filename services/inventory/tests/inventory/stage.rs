@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 pub(crate) const TENANT: &str = "acme";
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: u16,
@@ -36,12 +36,12 @@ impl Outcome {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// What clients branch on.
+    /// The problem code.
     pub(crate) fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_default()
     }
 
-    /// The places that a 400 names.
+    /// The pointers of the errors in a 400.
     pub(crate) fn pointers(&self) -> Vec<&str> {
         let errors = self.body["errors"].as_array();
         errors.into_iter().flatten().filter_map(|error| error["pointer"].as_str()).collect()
@@ -92,7 +92,7 @@ impl Stage {
         context(&self.instance)
     }
 
-    /// A client with both scopes.
+    /// Returns a client with both scopes.
     pub(crate) fn client(&self) -> Client<'_> {
         self.client_of(TENANT, "inventory:read inventory:write")
     }
@@ -101,7 +101,7 @@ impl Stage {
         Client { stage: self, token: identity::token(tenant, "tester", scopes) }
     }
 
-    /// Somebody whose token means nothing here.
+    /// Returns a client whose token is not valid here.
     pub(crate) fn stranger(&self) -> Client<'_> {
         Client { stage: self, token: "nonsense".to_owned() }
     }
@@ -110,12 +110,12 @@ impl Stage {
         self.database.owner().await
     }
 
-    /// Does behind the service's back what the service may not.
+    /// Runs a statement as the owner, which the service may not run.
     pub(crate) async fn as_owner(&self, sql: &str) {
         self.owner().await.batch_execute(sql).await.unwrap();
     }
 
-    /// The number that a statement gives.
+    /// Returns the number that a query selects.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         #[derive(QueryableByName)]
         struct Row {
@@ -129,7 +129,7 @@ impl Stage {
         row.n
     }
 
-    /// Items whose stock is not what the log and the reservations say it is.
+    /// Returns the items whose stock differs from their movements and reservations.
     pub(crate) async fn unbalanced_items(&self) -> i64 {
         self.count(
             "SELECT count(*) FROM item i
@@ -168,7 +168,7 @@ fn context(database: &Database) -> Context<Inventory> {
     Context { database: database.clone(), topics: Topics::with_prefix(""), settings: () }
 }
 
-/// Somebody with a token.
+/// A client with a token.
 pub(crate) struct Client<'s> {
     stage: &'s Stage,
     token: String,
@@ -183,18 +183,18 @@ impl Client<'_> {
         self.send(self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body)).await
     }
 
-    /// Only if it still is of this version.
+    /// Adds `If-Match` with this version.
     pub(crate) async fn put_item_if(&self, versions: &str, sku: &str, body: Value) -> Outcome {
         let request = self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body);
         self.send(request.insert_header(("If-Match", versions))).await
     }
 
-    /// Only if it is no longer of this version.
+    /// Adds `If-None-Match` with this version.
     pub(crate) async fn get_unless(&self, versions: &str, path: &str) -> Outcome {
         self.send(self.request(Method::GET, path).insert_header(("If-None-Match", versions))).await
     }
 
-    /// With a new key.
+    /// Sends a POST with a new key.
     pub(crate) async fn adjust(&self, sku: &str, body: Value) -> Outcome {
         self.adjust_as(Uuid::new_v4(), sku, body).await
     }
@@ -204,7 +204,7 @@ impl Client<'_> {
         self.send(request.insert_header(("Idempotency-Key", key.to_string())).set_json(body)).await
     }
 
-    /// An item with so many on hand.
+    /// Creates an item with this stock.
     pub(crate) async fn stock(&self, sku: &str, on_hand: i64) {
         let put = self.put_item(sku, tea()).await;
         assert_eq!(put.status, 201, "{put:?}");

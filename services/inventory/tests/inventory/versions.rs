@@ -1,11 +1,11 @@
-//! What entity tags promise: nothing is overwritten unseen, and a retry whose first answer was lost still succeeds.
+//! Entity tags: no update is lost, and a retry whose first response was lost succeeds.
 
 use futures_util::future::join_all;
 use serde_json::json;
 
 use crate::stage::{Stage, item_id, tea, tea_at};
 
-/// How often an item was changed, as the others and the auditors know it.
+/// Counts the events and facts about changes of an item.
 async fn changes(stage: &Stage) -> (usize, i64) {
     let facts = stage.count("SELECT count(*) FROM audit_fact WHERE action = 'item.put'").await;
     (stage.announced(item_id("TEA-1")).await.len(), facts)
@@ -46,7 +46,7 @@ async fn a_retry_with_the_old_version_after_a_lost_answer_succeeds() {
         assert_eq!(again.body, first.body);
     }
     assert_eq!(changes(&stage).await, (2, 2));
-    // Somebody has changed it in between: the retry does not bring the old request back.
+    // Another client has changed the item meanwhile, so the retry does not restore the old content.
     client.put_item("TEA-1", tea_at(600)).await;
     let late = client.put_item_if("\"1\"", "TEA-1", tea_at(500)).await;
     assert_eq!((late.status, late.code()), (412, "precondition-failed"));

@@ -36,5 +36,5 @@ pub(crate) async fn get_catalogue_entry(
     let mut connection = edge.database().connection().await?;
     let row = catalogue::find(&mut connection, principal.tenant(), &sku).await?;
     let view = CatalogueEntryView::try_from(row.ok_or_else(|| Problem::not_found("item"))?)?;
-    Ok(if_none_match.answer(view.version, &view))
+    Ok(if_none_match.respond(view.version, &view))
 }

@@ -33,5 +33,5 @@ pub(crate) async fn get_order(
     let mut connection = edge.database().connection().await?;
     let row = orders::find(&mut connection, principal.tenant(), id).await?;
     let view = OrderView::try_from(row.ok_or_else(|| Problem::not_found("order"))?)?;
-    Ok(if_none_match.answer(view.version, &view))
+    Ok(if_none_match.respond(view.version, &view))
 }

@@ -72,7 +72,7 @@ pub enum Input {
     Expire,
 }
 
-/// What an input does to an order.
+/// The effect of an input on an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing: the order reflects the input already, or has ended.
@@ -182,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_ended_order_never_changes_and_is_told_once(inputs in inputs()) {
+        fn an_ended_order_never_changes_and_is_announced_once(inputs in inputs()) {
             let mut state = State::Pending;
             let (mut ended, mut announced) = (0, Vec::new());
             for input in &inputs {

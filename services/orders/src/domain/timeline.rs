@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{Announcement, Input};
 
-/// What a timeline entry reports: an event that `orders` announced, or one that it received.
+/// The event of a timeline entry: an event that `orders` announced, or one that it received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// The order was placed.
@@ -71,7 +71,7 @@ pub enum CauseKind {
     Job,
 }
 
-/// What caused a timeline entry.
+/// The cause of a timeline entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     /// Request, message or job.

@@ -1,3 +1,3 @@
-//! What the service does by itself, on a timer. Each job calls `transitions` as a request would.
+//! The background jobs of the service. Each job calls `transitions`, as a request does.
 
 pub(crate) mod expire_orders;

@@ -1,3 +1,3 @@
-//! What operators see of this service, beyond the commands that every service has.
+//! The operators' part that only this service has: its discard warnings.
 
 pub(crate) mod discard_warnings;

@@ -136,7 +136,7 @@ struct StoredLine {
     unit_price: Money,
 }
 
-/// What a new order consists of.
+/// The columns of a new order.
 pub(crate) struct NewOrder<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) priced: PricedOrder,

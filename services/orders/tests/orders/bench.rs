@@ -50,7 +50,7 @@ impl Bench {
         Self { database, instance }
     }
 
-    /// Reaches its database by one connection alone, through a proxy if one is given.
+    /// Uses only one connection to its database, through a proxy if there is one.
     pub(crate) async fn of_one_connection(through: Option<SocketAddr>, settings: EdgeSettings) -> Self {
         let database = TestDatabase::with(vec![Orders::migrations()]).await;
         let instance = Instance::on(one_connection(&database, through), settings);
@@ -88,7 +88,7 @@ impl Bench {
         .await;
     }
 
-    /// The answer of a query that counts.
+    /// Returns the number that a query selects.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
         #[derive(diesel::QueryableByName)]
         struct Count {
@@ -107,7 +107,7 @@ fn one_connection(database: &TestDatabase, through: Option<SocketAddr>) -> Datab
     Database::new(&settings, Handle::current()).unwrap()
 }
 
-/// A request of a test may be held in its transaction; the guards are for services.
+/// A test may hold a request in its transaction for longer than a service allows.
 fn patient(database: &TestDatabase, through: Option<SocketAddr>) -> database::Settings {
     let mut settings = database::Settings::new(database.service_url(through));
     let long = Duration::from_mins(1);
@@ -165,7 +165,7 @@ impl Instance {
         self.read(&identity::token(tenant, "shop", "orders:read"), path).send().await.unwrap()
     }
 
-    /// 304 if the order, or whatever it is, is still of this version.
+    /// Reads this path with `If-None-Match`. The response is 304 if the version is current.
     pub(crate) async fn get_unless(&self, tenant: &str, path: &str, known: &str) -> Response {
         let token = identity::token(tenant, "shop", "orders:read");
         self.read(&token, path).header("If-None-Match", known).send().await.unwrap()
@@ -190,7 +190,7 @@ pub(crate) fn order(sku: &str) -> Value {
     json!({"lines": [{"sku": sku, "quantity": 2}], "payment_method": "pm_card_visa"})
 }
 
-/// The problem's code, after a look at its form.
+/// Returns the code of the problem. Panics if its format is wrong.
 pub(crate) async fn problem(response: Response, status: u16) -> String {
     assert_eq!(response.status(), status);
     assert_eq!(response.headers()["content-type"], "application/problem+json");

@@ -1,4 +1,4 @@
-//! The catalogue, as orders are priced by it.
+//! The catalogue, whose prices orders use.
 
 use contracts::events::ItemChanged;
 use contracts::{Currency, ItemId, Money};

@@ -23,7 +23,7 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
     let counter = RoundTrips::to_postgres().await;
     let bench = Bench::of_one_connection(Some(counter.address()), EdgeSettings::default()).await;
     bench.item("acme", "TEA", 450, "EUR").await;
-    // The first ones connect and prepare.
+    // The first requests connect and prepare statements.
     for key in [key(), key()] {
         for _ in 0..2 {
             assert_eq!(bench.place("acme", &key, &order("TEA")).await.status(), 201);
@@ -33,9 +33,9 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
     for _ in 0..3 {
         let key = key();
         for (counts, status) in [(&mut first, "executed"), (&mut replay, "replayed")] {
-            let (answer, count) = counter.of(bench.place("acme", &key, &order("TEA"))).await;
-            assert_eq!(answer.status(), 201);
-            assert_eq!(answer.headers()["Idempotency-Status"], status);
+            let (response, count) = counter.of(bench.place("acme", &key, &order("TEA"))).await;
+            assert_eq!(response.status(), 201);
+            assert_eq!(response.headers()["Idempotency-Status"], status);
             counts.push(count);
             // A replay is answered before its transaction has ended. The next request for the only connection waits for that.
             assert_eq!(bench.get("acme", "/v1/orders").await.status(), 200);
@@ -56,7 +56,7 @@ async fn an_order_needs_four_round_trips_and_its_replay_one() {
 /// Stops every read of a price until the transaction ends.
 const HOLD: &str = "BEGIN; LOCK TABLE catalogue_item IN ACCESS EXCLUSIVE MODE";
 
-/// How many bytes of white space come before a slow body, one by one.
+/// The number of white-space bytes before a slow body. They are sent one by one.
 const DROPS: usize = 2000;
 
 /// The head of a request whose body will come slowly. The server is reading it: it has asked for the body.
@@ -88,9 +88,9 @@ async fn send_slowly(mut socket: TcpStream, body: &str, mut end: oneshot::Receiv
     }
     let rest = " ".repeat(DROPS - sent) + body;
     socket.write_all(rest.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).await.unwrap();
-    answer.to_lowercase()
+    let mut response = String::new();
+    socket.read_to_string(&mut response).await.unwrap();
+    response.to_lowercase()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,9 +109,9 @@ async fn a_body_that_is_still_arriving_holds_no_connection() {
         assert_eq!(overtaken.headers()["Idempotency-Status"], "executed");
         end.send(()).unwrap();
     };
-    let (answer, ()) = tokio::join!(send_slowly(slow, &body, ended), meanwhile);
-    assert!(answer.starts_with("http/1.1 201 "), "{answer}");
-    assert!(answer.contains("idempotency-status: replayed"), "{answer}");
+    let (response, ()) = tokio::join!(send_slowly(slow, &body, ended), meanwhile);
+    assert!(response.starts_with("http/1.1 201 "), "{response}");
+    assert!(response.contains("idempotency-status: replayed"), "{response}");
     assert_eq!(bench.count("SELECT count(*) FROM orders").await, 2);
 }
 

@@ -13,15 +13,15 @@ use uuid::Uuid;
 use crate::bench::{Bench, context};
 use crate::peers::Peers;
 
-/// What `orders inbox WORDS --json` prints.
-async fn answer(bench: &Bench, words: &[&str]) -> Value {
+/// Runs `orders inbox WORDS --json`. Returns its output.
+async fn inbox_command(bench: &Bench, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let database = bench.database.second_instance();
     let consumer = Orders::consumer(&context(database.clone())).unwrap();
     let context = OperatorContext { database, topics: Topics::with_prefix(""), consumer, brokers: None };
-    let answer = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
-    assert!(answer.done, "{}", answer.text);
-    serde_json::from_str(&answer.text).unwrap()
+    let output = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
+    assert!(output.done, "{}", output.text);
+    serde_json::from_str(&output.text).unwrap()
 }
 
 fn id_of(order: &Value) -> OrderId {
@@ -51,11 +51,11 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_the_ord
     assert_eq!(read["status"], "pending", "{read:#}");
     assert_eq!(bench.count("SELECT count(*) FROM catalogue_item WHERE version = 9").await, 0);
 
-    let parked = answer(&bench, &["parked", "--aggregate", &order.to_string()]).await;
+    let parked = inbox_command(&bench, &["parked", "--aggregate", &order.to_string()]).await;
     let message = &parked["messages"][0];
     assert_eq!(message["error"], json!("there is no such order"));
     let id = message["message_id"].as_str().unwrap();
-    let discarded = answer(&bench, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
+    let discarded = inbox_command(&bench, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
     let warning = discarded["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with(&format!("order {order} stays open")), "{warning}");
 }

@@ -8,7 +8,7 @@ use crate::bench::Bench;
 use crate::peers::Peers;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_told_of_a_payment_without_an_order_is_heard_and_changes_nothing() {
+async fn events_of_a_payment_without_an_order_are_consumed_and_change_nothing() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut peers = Peers::of(&bench).await;

@@ -23,7 +23,7 @@ const WHOLE: &str = "
       JOIN idempotency_snapshot s ON s.operation_id = a.operation_id AND s.xmin = o.xmin
      WHERE convert_from(s.body, 'UTF8')::jsonb ->> 'id' = o.id::text";
 
-/// The requests that arrive at the same time, and how many of them may wait.
+/// The number of requests that arrive at the same time, and the number that may wait.
 const ARRIVING: usize = 20;
 const WAITING: usize = 12;
 
@@ -52,22 +52,22 @@ impl Sent {
     }
 
     async fn to(self, bench: &Bench) -> (Self, Response) {
-        let answer = bench.place(self.tenant, &self.key, &body(self.number)).await;
-        (self, answer)
+        let response = bench.place(self.tenant, &self.key, &body(self.number)).await;
+        (self, response)
     }
 
     /// Checks that the response belongs to this request. Returns the order.
-    async fn got(self, bench: &Bench, answer: Response) -> Option<String> {
+    async fn got(self, bench: &Bench, response: Response) -> Option<String> {
         match self.number % 10 {
-            1 => assert_eq!(problem(answer, 422).await, "price-changed"),
-            2 => assert_eq!(problem(answer, 422).await, "item-unknown"),
-            3 => assert_eq!(problem(answer, 400).await, "request-invalid"),
+            1 => assert_eq!(problem(response, 422).await, "price-changed"),
+            2 => assert_eq!(problem(response, 422).await, "item-unknown"),
+            3 => assert_eq!(problem(response, 400).await, "request-invalid"),
             _ => {
-                assert_eq!(answer.status(), 201);
-                let text = answer.text().await.unwrap();
+                assert_eq!(response.status(), 201);
+                let text = response.text().await.unwrap();
                 let (Self { tenant, .. }, again) = self.to(bench).await;
                 assert_eq!(again.headers()["Idempotency-Status"], "replayed");
-                assert_eq!(again.text().await.unwrap(), text, "the answer of another order");
+                assert_eq!(again.text().await.unwrap(), text, "the response of another order");
                 let id = serde_json::from_str::<Value>(&text).unwrap()["id"].as_str().unwrap().to_owned();
                 let others = if tenant == "acme" { "other" } else { "acme" };
                 let path = format!("/v1/orders/{id}");
@@ -95,8 +95,8 @@ async fn orders_that_arrive_together_share_a_transaction_and_are_as_apart_as_eve
         let mut all: FuturesUnordered<_> = (0..ARRIVING).map(|number| Sent::new(number).to(&bench)).collect();
         let mut turned_away = Vec::new();
         for _ in WAITING..ARRIVING {
-            let (sent, answer) = all.next().await.unwrap();
-            assert_eq!(problem(answer, 503).await, "service-unavailable");
+            let (sent, response) = all.next().await.unwrap();
+            assert_eq!(problem(response, 503).await, "service-unavailable");
             turned_away.push(sent);
         }
         // The others wait.
@@ -107,19 +107,19 @@ async fn orders_that_arrive_together_share_a_transaction_and_are_as_apart_as_eve
     let (first, (waited, turned_away)) = tokio::join!(bench.place("acme", &key, &body), crowd);
     assert_eq!(first.status(), 201);
     let mut orders = 1;
-    for (sent, answer) in waited {
-        orders += i64::from(sent.got(&bench, answer).await.is_some());
+    for (sent, response) in waited {
+        orders += i64::from(sent.got(&bench, response).await.is_some());
     }
     assert_eq!(bench.count("SELECT count(*) FROM orders").await, orders);
-    // The first one's, and theirs.
+    // The transaction of the first request, and the one of the group.
     assert_eq!(bench.count("SELECT count(DISTINCT xmin::text) FROM orders").await, 2);
 
     for sent in turned_away {
-        let (sent, answer) = sent.to(&bench).await;
-        orders += i64::from(sent.got(&bench, answer).await.is_some());
+        let (sent, response) = sent.to(&bench).await;
+        orders += i64::from(sent.got(&bench, response).await.is_some());
     }
     assert_eq!(bench.count("SELECT count(*) FROM orders").await, orders);
     assert_eq!(bench.count(WHOLE).await, orders);
-    // Two rejections are kept, and nothing of what was refused.
+    // Two rejections are stored. Refused requests leave nothing.
     assert_eq!(bench.count("SELECT count(*) FROM idempotency_record").await, orders + 2);
 }

@@ -1,6 +1,6 @@
-//! What the worker does with a processor call: the inputs of that decision, and its results.
+//! A processor call: the inputs and the results of the worker's decision about it.
 
-/// What a processor call does.
+/// The kinds of processor calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallKind {
     /// Charges the card of a payment. At the processor: a `PaymentIntent`.
@@ -19,16 +19,16 @@ impl CallKind {
     }
 }
 
-/// What the worker does when a call is due.
+/// The worker's action when a call is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallMode {
     /// It sends the request. Under the same key, the processor repeats its first response.
     Request,
-    /// It looks up at the processor whether the request took effect, because the key cannot tell that any more.
+    /// It looks up at the processor whether the request took effect, because the key can no longer answer that.
     LookUp,
 }
 
-/// What the row of a call and the database's clock say when the call is due, or when its result is recorded.
+/// The row of a call and the database's clock, read when the call is due or when its result is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "four facts of the row that do not depend on each other")]
 pub struct CallConditions {
@@ -36,7 +36,7 @@ pub struct CallConditions {
     pub expired: bool,
     /// The processor may have deleted the key. A request under it could charge a second time.
     pub key_expired: bool,
-    /// What the call does when it is due.
+    /// The action when the call is due.
     pub mode: CallMode,
     /// A webhook, an operator or the reconciliation asked for one look-up, whatever the mode is.
     pub look_up_requested: bool,
@@ -71,7 +71,7 @@ impl CallConditions {
 /// The permitted number of consecutive look-ups found nothing. A review follows.
 pub(super) struct LookupsExhausted;
 
-/// What the worker does with a processor call after a decision.
+/// The next action of a processor call after a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
     /// It sends the request now.

@@ -75,7 +75,7 @@ impl PostingKind {
     }
 }
 
-/// What a payment pays for.
+/// The purpose of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// An order that is not confirmed.
@@ -260,7 +260,7 @@ mod tests {
             prop_assert_eq!(balances(&both), BTreeMap::new());
         }
 
-        /// Whatever the end of the order, and whatever is refunded and returned before.
+        /// Holds for every end of the order and for every earlier refund and return.
         #[test]
         fn clearing_is_empty_once_an_order_is_settled(
             amount in money(), fee in money(), part in 0.0..=1.0f64, returned in any::<bool>(), kept in any::<bool>(),

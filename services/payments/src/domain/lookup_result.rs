@@ -25,7 +25,7 @@ pub enum LookupResult {
 }
 
 impl LookupResult {
-    /// Returns whether this result tells how the call ended.
+    /// Returns whether this result is the end of the call.
     pub fn is_authoritative(&self) -> bool {
         match self {
             Self::Found { outcome, .. } => outcome.is_authoritative(),

@@ -32,7 +32,7 @@ pub enum Rejection {
     Contradicted,
     /// No attempt is in flight that could have had this outcome.
     NotInFlight,
-    /// A newer attempt has begun, and this outcome does not tell how the call ended. The newer attempt will tell.
+    /// A newer attempt has begun, and this outcome is not the end of the call. The newer attempt continues.
     Superseded,
 }
 

@@ -74,16 +74,16 @@ impl Input {
     }
 }
 
-/// What changes, all in one transaction.
+/// The changes of one transition. They are written in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The payment from now on.
     pub payment: Payment,
-    /// What the worker does with the call.
+    /// The next action of the call.
     pub next: NextStep,
     /// The event to publish.
     pub announcement: Option<Announcement>,
-    /// Whether the rest of the captured amount is refunded.
+    /// True if the rest of the captured amount is refunded.
     pub refund: bool,
     /// The reason for a review, if one is opened.
     pub review: Option<Reason>,
@@ -109,7 +109,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
     use State as S;
 
     match (&payment.state, input) {
-        // The result of a superseded attempt counts only if it tells how the call ended.
+        // The result of a superseded attempt counts only if it is the end of the call.
         (S::Requested | S::Capturing | S::Unknown, I::Settled { superseded: true, outcome })
             if !outcome.is_authoritative() =>
         {

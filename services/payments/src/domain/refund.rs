@@ -71,12 +71,12 @@ impl Input {
     }
 }
 
-/// What changes, all in one transaction.
+/// The changes of one transition. They are written in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The state from now on.
     pub state: State,
-    /// What the worker does with the call.
+    /// The next action of the call.
     pub next: NextStep,
     /// The reason for a review, if one is opened.
     pub review: Option<Reason>,
@@ -90,7 +90,7 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
     use State as S;
 
     match (&refund.state, input) {
-        // The result of a superseded attempt counts only if it tells how the call ended.
+        // The result of a superseded attempt counts only if it is the end of the call.
         (S::Pending | S::Unknown, I::Settled { superseded: true, outcome })
             if !outcome.is_authoritative() =>
         {

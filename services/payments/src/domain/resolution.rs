@@ -1,4 +1,4 @@
-//! What an operator's resolution of a review changes: one table.
+//! The changes that an operator's resolution of a review makes: one table.
 
 use super::review::Resolution;
 use super::{AttemptOutcome, ProcessorReference, payment, refund};
@@ -45,7 +45,7 @@ impl RecordedState {
     }
 }
 
-/// What a resolution changes.
+/// The change that a resolution makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolutionEffect {
     /// The subject is settled with this outcome, as if the processor had responded with it.
@@ -57,7 +57,7 @@ pub enum ResolutionEffect {
 /// The decline or failure code of a charge or refund that an operator declared not made.
 const BY_REVIEW: &str = "by_review";
 
-/// Decides what a resolution changes in this recorded state. The error tells the operator what to do instead.
+/// Decides what a resolution changes in this recorded state. The error says what the operator can do instead.
 ///
 /// `processor_id` is the processor's id of the `PaymentIntent` or refund that the operator found.
 pub fn effect(

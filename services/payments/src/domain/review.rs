@@ -87,7 +87,7 @@ impl Reason {
     }
 }
 
-/// What the operator found out about the money.
+/// The operator's finding about the money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// The card was charged. For a refund: the amount was not refunded.

@@ -58,7 +58,7 @@ fn what_no_retry_can_clear_up_is_looked_up_or_left_to_people() {
 }
 
 #[test]
-fn an_answer_that_denies_what_was_told_is_noticed() {
+fn a_response_that_contradicts_an_announcement_is_noticed() {
     let taken = |id: &str| {
         AttemptOutcome::Succeeded(ProcessorReference { id: id.to_owned(), charge: None, fee: Some(fee()) })
     };

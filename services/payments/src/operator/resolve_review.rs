@@ -1,4 +1,4 @@
-//! `payments review resolve`: an operator tells what happened to the money, and the payment or refund is settled.
+//! `payments review resolve`: an operator states what happened to the money, and the payment or refund is settled.
 //!
 //! The resolution is recorded under the same locks and through the same decision tables as a response of the processor.
 

@@ -216,7 +216,7 @@ fn whatever_is_not_the_protocols_leaves_the_outcome_unknown() {
 }
 
 #[test]
-fn the_fee_is_read_where_it_is_told_and_missed_nowhere() {
+fn the_fee_is_read_where_it_is_named_and_missed_nowhere() {
     let charge = |entry: Value| {
         let charge = json!({ "id": "ch_1", "object": "charge", "balance_transaction": entry });
         let response = reply(200, &with(intent("succeeded"), "latest_charge", charge));

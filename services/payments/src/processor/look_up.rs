@@ -33,7 +33,7 @@ pub struct LookUp {
     pub key: String,
 }
 
-/// Where a look-up searches.
+/// The list that a look-up searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupScope {
     /// The object with this id.

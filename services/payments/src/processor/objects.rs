@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::response::Movement;
 use crate::domain::{AttemptOutcome, Fee, ProcessorReference, UnknownReason};
 
-/// A `PaymentIntent` or a refund, with the members that tell its outcome.
+/// A `PaymentIntent` or a refund, with the members that determine its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Object {
     pub(super) id: String,
@@ -85,7 +85,7 @@ impl Object {
                 Some(AttemptOutcome::Succeeded(ProcessorReference { id: self.id, charge, fee }))
             }
             "processing" => Some(AttemptOutcome::Processing { object: Some(self.id) }),
-            // The customer is absent, so nobody can act or confirm.
+            // The customer is absent, so no further action or confirmation is possible.
             "requires_action" | "requires_confirmation" => {
                 Some(AttemptOutcome::RequiresAction { payment_intent: self.id })
             }

@@ -1,4 +1,4 @@
-//! What was requested of the processor, and what came back.
+//! A request to the processor, and its response.
 
 use std::time::Duration;
 

@@ -257,7 +257,7 @@ pub(crate) async fn make_due_now(tx: &mut Tx, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// What the row keeps of an attempt or a look-up.
+/// The columns that record the result of an attempt or a look-up.
 pub(crate) struct Observed<'a> {
     /// The outcome as text, for operators.
     pub(crate) text: String,

@@ -33,11 +33,11 @@ pub(crate) async fn begin_snapshot(database: &Database) -> Result<Tx> {
 /// Runs the query of a check and returns its differences.
 pub(crate) async fn differences(tx: &mut Tx, query: &str) -> Result<Vec<String>> {
     #[derive(QueryableByName)]
-    struct Found {
+    struct Difference {
         #[diesel(sql_type = Text)]
         violation: String,
     }
-    let found: Vec<Found> = sql_query(query).load(tx).await?;
+    let found: Vec<Difference> = sql_query(query).load(tx).await?;
     Ok(found.into_iter().map(|row| row.violation).collect())
 }
 

@@ -16,7 +16,7 @@ use crate::domain::reconciliation::{MoneyState, OurRecord};
 use crate::domain::{CallKind, payment, refund, time_delta};
 use crate::schema::{payment as payments, processor_call as call, reconciliation, refund as refunds};
 
-/// Which records to read. A record is read if one of the conditions holds.
+/// Selects the records to read. A record is read if one of the conditions holds.
 pub(crate) struct RecordFilter<'a> {
     /// Its first request was sent at this time or later.
     pub(crate) since: DateTime<Utc>,
@@ -90,9 +90,9 @@ pub(crate) async fn refunds(
     connection: &mut Connection,
     filter: &RecordFilter<'_>,
 ) -> Result<Vec<OurRecord>> {
-    type Found = (RefundRow, PaymentRow, Option<String>, bool, Option<DateTime<Utc>>);
+    type JoinedRow = (RefundRow, PaymentRow, Option<String>, bool, Option<DateTime<Utc>>);
     let RecordFilter { since, references, objects, .. } = filter;
-    let rows: Vec<Found> = refunds::table
+    let rows: Vec<JoinedRow> = refunds::table
         .inner_join(call::table.on(call::id.eq(refunds::id)))
         .inner_join(payments::table.on(payments::id.eq(refunds::payment_id)))
         .filter(
@@ -111,7 +111,7 @@ pub(crate) async fn refunds(
         ))
         .load(connection)
         .await?;
-    let record = |(row, payment, object, in_flight, sent): Found| {
+    let record = |(row, payment, object, in_flight, sent): JoinedRow| {
         let state = row.state()?;
         let in_flight = in_flight && state == refund::State::Pending;
         let (money, object) = match state {

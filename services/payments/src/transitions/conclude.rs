@@ -21,7 +21,7 @@ use crate::views::{PaymentView, RefundView};
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
 
-/// Who declined a charge. It decides which problem the client gets.
+/// The side that declined a charge. It selects the problem for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeclinedBy {
     /// The card's bank: `card-declined`.

@@ -146,14 +146,14 @@ mod tests {
     #[test]
     fn it_counts_for_five_minutes_before_and_after() {
         let header = format!("t={TIME},v1={VECTOR}");
-        for (seconds, answer) in [
+        for (seconds, expected) in [
             (-301, Err(SignatureError::Stale)),
             (-300, Ok(())),
             (0, Ok(())),
             (300, Ok(())),
             (301, Err(SignatureError::Stale)),
         ] {
-            assert_eq!(check(&header, BODY, &[SECRET], TIME + seconds), answer, "{seconds} s");
+            assert_eq!(check(&header, BODY, &[SECRET], TIME + seconds), expected, "{seconds} s");
         }
     }
 

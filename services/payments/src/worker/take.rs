@@ -18,7 +18,7 @@ pub(super) struct LeasedCall {
     pub(super) action: CallAction,
 }
 
-/// What the worker does with a leased call.
+/// The next step of the worker for a leased call.
 pub(super) enum CallAction {
     /// It sends the request.
     Send(Request),

@@ -11,13 +11,13 @@ async fn before_the_first_attempt_nothing_is_ever_asked() {
     let order = stage.request(VISA).await;
     stage.cancel(order).await;
     stage.is_at_rest().await;
-    // Another one after it: a worker that still wanted the first would have asked by now.
+    // A second payment. When it is settled, a worker that still had the first one would have sent it.
     let other = stage.request(VISA).await;
     let worker = stage.worker(brisk());
     stage.becomes(other, "captured").await;
     worker.stop().await;
     assert_eq!(stage.state(order).await, "cancelled");
-    assert_eq!(stage.told_types(order).await, ["PaymentCancelled"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCancelled"]);
     assert_eq!(stage.processor.received().len(), 1);
 }
 
@@ -30,7 +30,7 @@ async fn a_capture_that_lands_after_the_cancellation_is_refunded_once() {
     stage.processor.has_received(1).await;
     stage.cancel(order).await;
     assert_eq!(stage.state(order).await, "capturing");
-    assert_eq!(stage.told_types(order).await, Vec::<String>::new());
+    assert_eq!(stage.announced_types(order).await, Vec::<String>::new());
 
     stage.processor.release();
     stage.becomes(order, "captured").await;
@@ -38,9 +38,9 @@ async fn a_capture_that_lands_after_the_cancellation_is_refunded_once() {
     worker.stop().await;
     assert_eq!((stage.processor.charges(), stage.processor.refunds()), (vec![AMOUNT], vec![AMOUNT]));
     assert_eq!(stage.refunds(order).await, ["succeeded"]);
-    let told = stage.told(order).await;
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
-    assert_eq!(told[1].1["amount"], json!({ "amount": AMOUNT, "currency": "EUR" }));
+    let announced = stage.announced(order).await;
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
+    assert_eq!(announced[1].1["amount"], json!({ "amount": AMOUNT, "currency": "EUR" }));
     assert_eq!(stage.facts().await, ["payment.charge", "payment.refund"]);
 }
 
@@ -89,11 +89,11 @@ async fn an_attempt_that_was_not_executed_is_not_repeated_after_the_cancellation
     stage.is_at_rest().await;
     worker.stop().await;
     assert_eq!(stage.processor.received().len(), 1);
-    assert_eq!(stage.told_types(order).await, ["PaymentCancelled"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCancelled"]);
 }
 
 #[tokio::test]
-async fn a_captured_payment_is_refunded_once_however_often_the_cancellation_is_told() {
+async fn a_captured_payment_is_refunded_once_however_often_the_cancellation_is_delivered() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let worker = stage.worker(brisk());
@@ -106,7 +106,7 @@ async fn a_captured_payment_is_refunded_once_however_often_the_cancellation_is_t
     worker.stop().await;
     assert_eq!(stage.refunds(order).await, ["succeeded"]);
     assert_eq!(stage.processor.refunds(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
     assert_eq!(stage.facts().await, ["payment.charge", "payment.refund"]);
 }
 
@@ -122,8 +122,8 @@ async fn a_payment_that_took_nothing_has_nothing_to_give_back() {
     for order in [declined, cancelled, cancelled, never_asked] {
         stage.cancel(order).await;
     }
-    assert_eq!(stage.told_types(declined).await, ["PaymentDeclined"]);
-    assert_eq!(stage.told_types(cancelled).await, ["PaymentCancelled"]);
+    assert_eq!(stage.announced_types(declined).await, ["PaymentDeclined"]);
+    assert_eq!(stage.announced_types(cancelled).await, ["PaymentCancelled"]);
     assert_eq!(stage.count("SELECT count(*) FROM refund").await, 0);
     assert_eq!(stage.count("SELECT count(*) FROM payment").await, 2);
 }
@@ -161,5 +161,5 @@ async fn a_refund_that_the_processor_refuses_has_failed_and_claims_nothing() {
     assert_eq!(stage.refunds(order).await, ["failed"]);
     assert_eq!(stage.text("SELECT failure_code FROM refund").await, "charge_already_refunded");
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }

@@ -12,7 +12,7 @@ use crate::processor::{Fate, SECRET, client_of};
 use crate::stage::{AMOUNT, LATER, Order, PAST, Stage, VISA, brisk, requested, worker};
 
 #[tokio::test]
-async fn an_order_is_charged_once_and_its_capture_told() {
+async fn an_order_is_charged_once_and_its_capture_announced() {
     let stage = Stage::new().await;
     let worker = stage.worker(brisk());
     let order = stage.request(VISA).await;
@@ -29,7 +29,7 @@ async fn an_order_is_charged_once_and_its_capture_told() {
     let data = json!({
         "payment": order.payment, "order": order.order, "amount": { "amount": AMOUNT, "currency": "EUR" },
     });
-    assert_eq!(stage.told(order).await, [("payments.PaymentCaptured.v1".to_owned(), data)]);
+    assert_eq!(stage.announced(order).await, [("payments.PaymentCaptured.v1".to_owned(), data)]);
     assert_eq!(stage.facts().await, ["payment.charge"]);
 }
 
@@ -48,7 +48,7 @@ async fn a_lost_reply_is_asked_for_again_with_the_same_key_and_the_same_bytes() 
         assert_eq!((again.key(), &again.body), (received[0].key(), &received[0].body));
     }
     assert_eq!(stage.processor.charges(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 #[tokio::test]
@@ -57,14 +57,14 @@ async fn a_decline_is_final() {
     let order = stage.request("pm_card_chargeDeclined").await;
     let worker = stage.worker(brisk());
     stage.becomes(order, "declined").await;
-    // Another one after it: whatever the worker still wanted of the first, it would have had by now.
+    // A second payment. When it is settled, the worker would have sent everything that was left of the first one.
     let other = stage.request(VISA).await;
     stage.becomes(other, "captured").await;
     stage.is_at_rest().await;
     worker.stop().await;
 
     assert_eq!(stage.processor.received().len(), 2);
-    let (kind, data) = stage.told(order).await.remove(0);
+    let (kind, data) = stage.announced(order).await.remove(0);
     assert_eq!((kind.as_str(), &data["code"]), ("payments.PaymentDeclined.v1", &json!("generic_decline")));
     assert_eq!(stage.state(order).await, "declined");
 }
@@ -91,14 +91,14 @@ async fn a_request_that_the_processor_finds_wrong_is_a_decline() {
     let worker = stage.worker(brisk());
     stage.becomes(order, "declined").await;
     worker.stop().await;
-    assert_eq!(stage.told(order).await[0].1["code"], "resource_missing");
+    assert_eq!(stage.announced(order).await[0].1["code"], "resource_missing");
     assert_eq!(stage.processor.charges(), Vec::<i64>::new());
 }
 
 #[tokio::test]
 async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_here() {
     let stage = Stage::new().await;
-    // The first cancellation gets no answer: without it, nothing may be called declined.
+    // The first cancellation gets no response. Until the PaymentIntent is cancelled, the payment must not be declined.
     stage.processor.order([Fate::Answered, Fate::Lost]);
     let order = stage.request("pm_card_authenticationRequired").await;
     let worker = stage.worker(brisk());
@@ -109,13 +109,13 @@ async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_he
     let cancel = "/v1/payment_intents/pi_1/cancel";
     assert_eq!(paths, ["/v1/payment_intents", cancel, "/v1/payment_intents", cancel]);
     assert_eq!(received[1].key(), received[3].key());
-    assert_eq!(stage.told(order).await[0].1["code"], "authentication_required");
+    assert_eq!(stage.announced(order).await[0].1["code"], "authentication_required");
 }
 
 #[tokio::test]
 async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
     let stage = Stage::new().await;
-    // A port that nobody listens on any more.
+    // A port without a listener.
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let order = stage.request(VISA).await;
     let client = client_of(&closed.to_string());
@@ -127,7 +127,7 @@ async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
     worker.stop().await;
     assert_eq!(stage.text("SELECT last_outcome FROM processor_call").await, "not sent");
     assert_eq!(stage.state(order).await, "requested");
-    // So it can still be called off without a trace.
+    // No attempt was made, so the payment can be cancelled without a look-up.
     stage.cancel(order).await;
     assert_eq!(stage.state(order).await, "cancelled");
 }
@@ -141,7 +141,7 @@ async fn an_expired_payment_is_never_charged() {
     stage.becomes(order, "cancelled").await;
     worker.stop().await;
     assert_eq!(stage.processor.received(), []);
-    assert_eq!(stage.told_types(order).await, ["PaymentCancelled"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCancelled"]);
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn an_answer_about_another_amount_is_left_to_people() {
     stage.is_at_rest().await;
     worker.stop().await;
     assert_eq!(stage.processor.received().len(), 1);
-    assert_eq!(stage.told_types(order).await, Vec::<String>::new());
+    assert_eq!(stage.announced_types(order).await, Vec::<String>::new());
     assert_eq!(stage.text("SELECT reason FROM review").await, "other_amount");
 }
 
@@ -203,7 +203,7 @@ async fn the_processors_key_is_stored_in_its_call_alone() {
             let sql = format!("SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{key}%'");
             assert_eq!(stage.count(&sql).await, found, "{table}");
         }
-        let told = stage.told(order).await;
-        assert!(told.iter().all(|(_, data)| !data.to_string().contains(key)), "{told:?}");
+        let announced = stage.announced(order).await;
+        assert!(announced.iter().all(|(_, data)| !data.to_string().contains(key)), "{announced:?}");
     }
 }

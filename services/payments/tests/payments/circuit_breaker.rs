@@ -31,7 +31,7 @@ async fn while_the_processor_is_down_nothing_is_sent_and_nothing_is_in_doubt() {
         ("unknown", "requested")
     );
     assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE last_outcome = 'not sent'").await, 2);
-    // So it can still be called off without a trace.
+    // No attempt was made, so the payment can be cancelled without a look-up.
     stage.cancel(spared).await;
     assert_eq!(stage.state(spared).await, "cancelled");
 }

@@ -9,10 +9,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::http::{Received, answer};
+use crate::http::{Received, respond};
 use crate::processor::client_settings;
 
-/// What a server does with the first request; further ones are counted in vain.
+/// Runs the client against a server that treats the first request like this. A second request would be an error.
 async fn meeting<F>(deadline: Duration, serve: impl FnOnce(TcpStream) -> F) -> AttemptOutcome
 where
     F: Future<Output = ()> + Send + 'static,
@@ -34,7 +34,7 @@ where
         outcome = asking.join_next() => outcome.unwrap().unwrap(),
         _ = listener.accept() => panic!("it asked twice"),
     };
-    // A second request may be on its way still, if one is made at all.
+    // Waits for a second request, which must not arrive.
     assert!(tokio::time::timeout(Duration::from_millis(100), listener.accept()).await.is_err());
     outcome
 }
@@ -49,39 +49,39 @@ async fn an_exchange_that_breaks_anywhere_leaves_the_outcome_unknown() {
         Received::read(&mut socket).await.unwrap();
         std::future::pending::<()>().await;
     });
-    assert_eq!(silent.await, lost, "no answer in time");
+    assert_eq!(silent.await, lost, "no response in time");
     let closed = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
     });
-    assert_eq!(closed.await, lost, "no answer at all");
+    assert_eq!(closed.await, lost, "no response at all");
     let unread = meeting(LATE, |socket| async move { drop(socket) });
-    assert_eq!(unread.await, lost, "nobody read the request");
+    assert_eq!(unread.await, lost, "the server read no request");
     let truncated = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
         socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":").await.unwrap();
     });
-    assert_eq!(truncated.await, lost, "half an answer");
+    assert_eq!(truncated.await, lost, "half a response");
     let endless = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
-        answer(&mut socket, 200, "", &" ".repeat(1100 * 1024)).await;
+        respond(&mut socket, 200, "", &" ".repeat(1100 * 1024)).await;
     });
-    assert_eq!(endless.await, lost, "too long an answer");
+    assert_eq!(endless.await, lost, "too long a response");
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let outcome = meeting(LATE, |mut socket| async move {
         let host = Received::read(&mut socket).await.unwrap().header("host").unwrap().to_owned();
-        answer(&mut socket, 307, &format!("Location: http://{host}/elsewhere\r\n"), "").await;
+        respond(&mut socket, 307, &format!("Location: http://{host}/elsewhere\r\n"), "").await;
     });
     assert_eq!(outcome.await, AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 307 }));
 }
 
 #[tokio::test]
-async fn the_processors_wish_to_be_left_alone_is_read() {
+async fn the_retry_after_of_the_processor_is_read() {
     let outcome = meeting(LATE, |mut socket| async move {
         Received::read(&mut socket).await.unwrap();
-        answer(&mut socket, 429, "Retry-After: 7\r\n", "").await;
+        respond(&mut socket, 429, "Retry-After: 7\r\n", "").await;
     });
     let retry_after = Some(Duration::from_secs(7));
     assert_eq!(outcome.await, AttemptOutcome::NotExecuted { status: 429, retry_after });

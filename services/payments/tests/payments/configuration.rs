@@ -9,7 +9,7 @@ fn serve(variables: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn every_fault_is_told_at_once_and_no_secret_with_it() {
+fn all_errors_are_reported_at_once_without_a_secret() {
     let output = serve(&[
         ("IDEM_PROCESSOR__URL", "ftp://user:canary@processor"),
         ("IDEM_PROCESSOR__SECRET_KEY", "canary\n"),
@@ -19,8 +19,8 @@ fn every_fault_is_told_at_once_and_no_secret_with_it() {
         ("IDEM_WORKER__LEASE_SECONDS", "10"),
     ]);
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    for fault in [
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    for error in [
         "IDEM_PROCESSOR__URL must be an http or https URL",
         "IDEM_PROCESSOR__DEPLOYMENT must be 1 to 64 bytes of text",
         "IDEM_WORKER__CONCURRENCY must be a whole number from 1 to 256",
@@ -28,15 +28,15 @@ fn every_fault_is_told_at_once_and_no_secret_with_it() {
         "IDEM_WORKER__LEASE_SECONDS must be more than processor.total_timeout_milliseconds",
         "IDEM_DATABASE__URL is missing",
     ] {
-        assert!(said.contains(fault), "{fault:?} is not in {said}");
+        assert!(stderr.contains(error), "{error:?} is not in {stderr}");
     }
-    assert!(!said.contains("canary"), "{said}");
+    assert!(!stderr.contains("canary"), "{stderr}");
 }
 
 #[test]
 fn a_key_that_cannot_be_sent_is_refused_and_not_shown() {
     let output = serve(&[("IDEM_PROCESSOR__SECRET_KEY", "canary\u{1}")]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("IDEM_PROCESSOR__SECRET_KEY must be printable ASCII"), "{said}");
-    assert!(!said.contains("canary"), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("IDEM_PROCESSOR__SECRET_KEY must be printable ASCII"), "{stderr}");
+    assert!(!stderr.contains("canary"), "{stderr}");
 }

@@ -8,7 +8,7 @@ use inbox::HandlerError;
 use crate::stage::{LATER, Order, Stage, VISA, brisk, requested};
 
 impl Stage {
-    /// What the database says to the service about this.
+    /// Runs a statement as the service. Returns PostgreSQL's error.
     pub(crate) async fn attempt(&self, sql: &str) -> Result<(), Error> {
         let mut tx = self.database.begin().await.unwrap();
         sql_query(sql).execute(&mut tx).await?;
@@ -70,8 +70,8 @@ async fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         cheaper,
     ];
     for message in nonsense {
-        let answer = stage.ask(&message).await;
-        assert!(matches!(answer, Err(HandlerError::Refused(_))), "{message:?}: {answer:?}");
+        let result = stage.ask(&message).await;
+        assert!(matches!(result, Err(HandlerError::Refused(_))), "{message:?}: {result:?}");
     }
     assert_eq!(stage.count("SELECT count(*) FROM payment").await, 1);
     assert_eq!(stage.facts().await, ["payment.charge"]);

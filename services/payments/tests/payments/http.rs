@@ -62,8 +62,8 @@ impl Received {
     }
 }
 
-/// Sends an answer and ends the connection.
-pub(crate) async fn answer(socket: &mut TcpStream, status: u16, headers: &str, body: &str) {
+/// Sends a response and closes the connection.
+pub(crate) async fn respond(socket: &mut TcpStream, status: u16, headers: &str, body: &str) {
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n");

@@ -18,14 +18,14 @@ pub(crate) fn confirmed(order: Order) -> Message<OrderConfirmed> {
 }
 
 impl Stage {
-    /// `orders` has confirmed.
+    /// Handles the confirmation of an order.
     pub(crate) async fn confirm(&self, confirmed: &Message<OrderConfirmed>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
         consumers::confirm(&mut tx, confirmed).await?;
         Ok(tx.commit().await?)
     }
 
-    /// What was posted for a payment: in order, each as `kind: debit > credit amount`.
+    /// Returns the postings of a payment in order, each as `kind: debit > credit amount`.
     pub(crate) async fn posted(&self, payment: PaymentId) -> Vec<String> {
         let sql = format!(
             "SELECT format('%s: %s > %s %s', kind, debit.account, credit.account, debit.amount)
@@ -38,7 +38,7 @@ impl Stage {
         self.texts(&sql).await
     }
 
-    /// A payment that was captured, and its worker at rest.
+    /// A captured payment with no call due.
     pub(crate) async fn taken(&self) -> Order {
         let order = self.request(VISA).await;
         let worker = self.worker(brisk());
@@ -76,7 +76,7 @@ async fn what_is_given_back_for_a_cancelled_order_leaves_clearing_empty() {
     let [capture, fee] = taken;
     let all = [capture, fee, "refund: clearing > receivable 1999"];
     assert_eq!(stage.posted(order.payment).await, all);
-    // `orders` never says both. If it did, people would see it, and nothing would be earned.
+    // `orders` never announces both ends. If it did, the message would be parked, and no revenue would be posted.
     assert!(matches!(stage.confirm(&confirmed(order)).await, Err(HandlerError::Refused(_))));
     assert_eq!(stage.posted(order.payment).await, all);
 }
@@ -93,8 +93,8 @@ async fn a_confirmation_of_what_was_not_captured_is_refused_and_earns_nothing() 
     let not_asked_yet = stage.request(VISA).await;
     let another_payment = Order { payment: declined.payment, ..captured };
     for order in [never_asked, declined, not_asked_yet, another_payment] {
-        let answer = stage.confirm(&confirmed(order)).await;
-        assert!(matches!(answer, Err(HandlerError::Refused(_))), "{order:?}: {answer:?}");
+        let result = stage.confirm(&confirmed(order)).await;
+        assert!(matches!(result, Err(HandlerError::Refused(_))), "{order:?}: {result:?}");
     }
     let mut another_tenants = confirmed(captured);
     another_tenants.envelope.tenant = "other".parse().unwrap();
@@ -103,7 +103,7 @@ async fn a_confirmation_of_what_was_not_captured_is_refused_and_earns_nothing() 
     assert_eq!(stage.count("SELECT count(*) FROM ledger_transaction WHERE kind <> 'fee'").await, 1);
 }
 
-/// A posting of the first numbered payment, with as much of its entries as is wanted.
+/// The statements for a posting of the first numbered payment with these entries.
 fn by_hand(entries: &str) -> String {
     format!(
         "WITH posted AS (INSERT INTO ledger_transaction (tenant_id, kind, cause, payment_id)
@@ -115,7 +115,7 @@ fn by_hand(entries: &str) -> String {
     )
 }
 
-/// What the database says to the service about these statements, in one transaction.
+/// Runs these statements as the service in one transaction. Returns PostgreSQL's error.
 async fn says(database: &Database, statements: &[String]) -> Result<(), Error> {
     let mut tx = database.begin().await?;
     for sql in statements {
@@ -142,14 +142,14 @@ async fn the_database_refuses_at_commit_whatever_does_not_sum_to_zero() {
             payment(1)
         )],
         vec![sound.clone(), late.clone()],
-        // Checked early, it is checked again.
+        // A check before COMMIT does not replace the check at COMMIT.
         vec![sound.clone(), immediately.clone(), late.clone()],
     ];
     for statements in refused {
-        let answer = says(&stage.database, &statements).await;
+        let result = says(&stage.database, &statements).await;
         assert!(
-            matches!(&answer, Err(error) if error.is_constraint("ledger_transaction_balances")),
-            "{statements:?}: {answer:?}"
+            matches!(&result, Err(error) if error.is_constraint("ledger_transaction_balances")),
+            "{statements:?}: {result:?}"
         );
     }
     assert_eq!(stage.count("SELECT count(*) FROM ledger_entry").await, 0);
@@ -158,10 +158,10 @@ async fn the_database_refuses_at_commit_whatever_does_not_sum_to_zero() {
     let pair = "INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
                 SELECT max(id), line, 'acme', 'fees', 'EUR', amount
                   FROM ledger_transaction, (VALUES (3, 7), (4, -7)) AS entry (line, amount) GROUP BY line, amount";
-    let answer = says(&stage.database, &[pair.to_owned()]).await;
+    let result = says(&stage.database, &[pair.to_owned()]).await;
     assert!(
-        matches!(&answer, Err(error) if error.is_constraint("ledger_transaction_is_closed")),
-        "{answer:?}"
+        matches!(&result, Err(error) if error.is_constraint("ledger_transaction_is_closed")),
+        "{result:?}"
     );
 }
 
@@ -241,12 +241,12 @@ async fn what_happened_before_there_was_a_ledger_is_posted_by_its_migration() {
     let worker = stage.worker(brisk());
     stage.is_at_rest().await;
     worker.stop().await;
-    // The third message of an order says how it ended; before the ledger, a confirmation was heard and ignored.
-    for (order, heard) in [(open, 2), (kept, 3), (returned, 3)] {
+    // The third message of an order announces its end. Before the ledger existed, a confirmation was consumed and ignored.
+    for (order, sequence) in [(open, 2), (kept, 3), (returned, 3)] {
         stage
             .meddle(&format!(
                 "INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence)
-                 VALUES ('payments', 'orders', '{}', {heard})",
+                 VALUES ('payments', 'orders', '{}', {sequence})",
                 order.order
             ))
             .await;
@@ -264,7 +264,7 @@ async fn what_happened_before_there_was_a_ledger_is_posted_by_its_migration() {
     assert_eq!(stage.posted(open.payment).await, std::slice::from_ref(&capture));
     assert_eq!(stage.posted(kept.payment).await, [capture.clone(), confirmation.clone()]);
     assert_eq!(stage.posted(returned.payment).await, [capture.clone(), refund]);
-    // What was on its way when the migration ran arrives as ever.
+    // A message that was in flight during the migration is applied as usual.
     stage.confirm(&confirmed(open)).await.unwrap();
     stage.confirm(&confirmed(kept)).await.unwrap();
     assert_eq!(stage.posted(open.payment).await, [capture.clone(), confirmation.clone()]);

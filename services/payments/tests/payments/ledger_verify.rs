@@ -54,7 +54,7 @@ impl Stage {
     }
 }
 
-/// The output of the command, and whether the ledger agrees.
+/// Returns the output of the command, and whether the ledger agrees.
 async fn verify(stage: &Stage, words: &[&str]) -> (String, bool) {
     let words = ["payments", "ledger", "verify"].iter().chain(words);
     let line = CommandLine::try_parse_from(words).unwrap();
@@ -64,8 +64,8 @@ async fn verify(stage: &Stage, words: &[&str]) -> (String, bool) {
         topics: Topics::with_prefix(""),
         settings,
     };
-    let answer = line.command.run(&context).await.unwrap();
-    (answer.text, answer.done)
+    let result = line.command.run(&context).await.unwrap();
+    (result.text, result.done)
 }
 
 /// The differences, by what was checked.
@@ -111,7 +111,7 @@ const SUMS: &str = "every transaction sums to zero";
 const SAYS: &str = "the ledger says what happened";
 const CLEARING: &str = "clearing is empty for settled orders";
 
-/// Something done behind the ledger's back, what undoes it, and the checks that name it.
+/// A change behind the service's back, the statement that reverts it, and the checks that report it.
 type Damage = (&'static str, &'static str, &'static [&'static str]);
 
 const DAMAGES: [Damage; 9] = [

@@ -7,26 +7,26 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use crate::http::{Received, answer};
+use crate::http::{Received, respond};
 use crate::stage::{Order, Stage};
 
-/// Two books and how often they were read.
+/// The lists, and how often they were read.
 #[derive(Default)]
-struct Books {
+struct ProcessorLists {
     intents: Vec<Value>,
     refunds: Vec<Value>,
-    /// Refunds that were asked for: key and form.
+    /// The requested refunds: key and form.
     asked: Vec<(String, String)>,
-    /// How often somebody began to read.
+    /// The number of times that a list was read from its first page.
     rounds: u64,
-    /// Every page is the first one.
+    /// Every page is the first one, whatever the cursor.
     deaf: bool,
 }
 
-/// Answers until it is dropped.
+/// A processor that serves until it is dropped.
 pub(crate) struct Listing {
     address: String,
-    books: Arc<Mutex<Books>>,
+    lists: Arc<Mutex<ProcessorLists>>,
     _serving: JoinSet<()>,
 }
 
@@ -34,25 +34,25 @@ impl Listing {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let books = Arc::<Mutex<Books>>::default();
+        let lists = Arc::<Mutex<ProcessorLists>>::default();
         let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, Arc::clone(&books)));
-        Self { address, books, _serving: serving }
+        serving.spawn(serve(listener, Arc::clone(&lists)));
+        Self { address, lists, _serving: serving }
     }
 
-    /// Money that was taken; `reference` is ours unless it is of another deployment.
+    /// Adds a charge. `reference` names a payment of this or another deployment.
     pub(crate) fn took(&self, id: &str, reference: &str, deployment: &str, amount: i64) {
-        self.books.lock().unwrap().intents.insert(0, json!({
+        self.lists.lock().unwrap().intents.insert(0, json!({
             "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
             "status": "succeeded", "created": 1_700_000_000,
             "metadata": { "reference": reference, "deployment": deployment },
         }));
     }
 
-    /// Money that was given back, by our reference or by hand.
+    /// Adds a refund, with our reference or without one.
     pub(crate) fn gave_back(&self, id: &str, intent: &str, reference: Option<&str>, amount: i64) {
         let metadata = reference.map_or(json!({}), |r| json!({ "reference": r, "deployment": "idem-dev" }));
-        self.books.lock().unwrap().refunds.insert(
+        self.lists.lock().unwrap().refunds.insert(
             0,
             json!({
                 "id": id, "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded",
@@ -61,25 +61,25 @@ impl Listing {
         );
     }
 
-    /// From now on it begins anew with each page.
+    /// From now on every page is the first one.
     pub(crate) fn lists_for_ever(&self) {
-        self.books.lock().unwrap().deaf = true;
+        self.lists.lock().unwrap().deaf = true;
     }
 
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
-        self.books.lock().unwrap().asked.clone()
+        self.lists.lock().unwrap().asked.clone()
     }
 
-    /// How often somebody began to read.
+    /// The number of times that a list was read from its first page.
     pub(crate) fn rounds(&self) -> u64 {
-        self.books.lock().unwrap().rounds
+        self.lists.lock().unwrap().rounds
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// `payments WORDS`, run by the operator `dana`: exit code and what it printed.
+    /// Runs `payments WORDS` as the operator `dana`. Returns exit code and output.
     pub(crate) async fn payments(&self, stage: &Stage, words: &[&str]) -> (i32, String) {
         self.payments_with(stage, words, &[]).await
     }
@@ -99,26 +99,26 @@ impl Listing {
         operate(stage, words, &settings).await
     }
 
-    /// The report of `payments reconcile --since WHEN --json`, and the exit code.
+    /// Runs `payments reconcile --since WHEN --json`. Returns report and exit code.
     pub(crate) async fn reconcile(&self, stage: &Stage) -> (i32, Value) {
         let (code, text) = self.payments(stage, &["reconcile", "--json"]).await;
         (code, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 }
 
-/// `payments WORDS`, run by the operator `dana`: exit code and what it printed; the log if that is nothing.
+/// Runs `payments WORDS` as the operator `dana`. Returns exit code and output, or the log if there is no output.
 pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(words).env_clear().env("USER", "dana");
     command.env("IDEM_DATABASE__URL", stage.database.service_url(None));
     let output = command.envs(settings.iter().copied()).output().await.unwrap();
-    let [said, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert!(!said.contains("canary") && !log.contains("canary"), "{said}{log}");
-    (output.status.code().unwrap(), if said.is_empty() { log } else { said })
+    let [stdout, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(!stdout.contains("canary") && !log.contains("canary"), "{stdout}{log}");
+    (output.status.code().unwrap(), if stdout.is_empty() { log } else { stdout })
 }
 
 impl Stage {
-    /// A payment that was captured, as the processor calls it `object`.
+    /// Inserts a captured payment with the processor's id `object`.
     pub(crate) async fn captured(&self, object: &str) -> Order {
         let order = self.request(crate::stage::VISA).await;
         let id = order.payment;
@@ -135,7 +135,7 @@ impl Stage {
         order
     }
 
-    /// A payment of which nobody knows whether it was captured.
+    /// Inserts a payment with an unknown capture.
     pub(crate) async fn unknown(&self) -> Order {
         let order = self.request(crate::stage::VISA).await;
         let id = order.payment;
@@ -148,33 +148,33 @@ impl Stage {
     }
 }
 
-async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>) {
+async fn serve(listener: TcpListener, lists: Arc<Mutex<ProcessorLists>>) {
     let mut connections = JoinSet::new();
     while let Ok((mut socket, _)) = listener.accept().await {
-        let books = Arc::clone(&books);
-        // A client may open one more than it uses.
+        let lists = Arc::clone(&lists);
+        // A client may open one connection more than it uses.
         connections.spawn(async move {
             let Some(request) = Received::read(&mut socket).await else { return };
-            let body = respond(&mut books.lock().unwrap(), &request);
-            answer(&mut socket, 200, "", &body.to_string()).await;
+            let body = page(&mut lists.lock().unwrap(), &request);
+            respond(&mut socket, 200, "", &body.to_string()).await;
         });
     }
 }
 
-fn respond(books: &mut Books, request: &Received) -> Value {
+fn page(lists: &mut ProcessorLists, request: &Received) -> Value {
     if request.header("idempotency-key").is_some() {
         let form = String::from_utf8(request.body.clone()).unwrap();
-        books.asked.push((request.key().to_owned(), form));
+        lists.asked.push((request.key().to_owned(), form));
         let amount: i64 = request.parameter("amount").parse().unwrap();
         return json!({ "id": "re_1", "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded" });
     }
-    let after = request.asked("starting_after").filter(|_| !books.deaf);
+    let after = request.asked("starting_after").filter(|_| !lists.deaf);
     if request.path == "/v1/payment_intents" && after.is_none() {
-        books.rounds += 1;
+        lists.rounds += 1;
     }
     let all = match request.path.as_str() {
-        "/v1/payment_intents" => &books.intents,
-        "/v1/refunds" => &books.refunds,
+        "/v1/payment_intents" => &lists.intents,
+        "/v1/refunds" => &lists.refunds,
         path => panic!("a request to {path}"),
     };
     let start = after.map_or(0, |id| all.iter().position(|object| object["id"] == id).unwrap() + 1);

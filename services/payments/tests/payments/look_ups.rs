@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
-/// An object at the processor that bears this mark.
+/// An object at the processor with this reference.
 fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
     json!({
         "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
@@ -18,7 +18,7 @@ fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
 }
 
 impl Stage {
-    /// Somebody has heard that there is news of everything.
+    /// Requests a look-up of every call, as a webhook does.
     pub(crate) async fn wake(&self) {
         self.meddle(
             "UPDATE processor_call
@@ -27,12 +27,12 @@ impl Stage {
         .await;
     }
 
-    /// What people are asked to look into.
+    /// Returns the open reviews.
     pub(crate) async fn reviews(&self) -> Vec<String> {
         self.texts("SELECT reason FROM review ORDER BY opened_at").await
     }
 
-    /// A charge whose key answers with a failure for ever, held back before it does so for the second time.
+    /// A charge whose key repeats a failure. The second response is held.
     async fn failed_for_ever(&self, acted: bool) -> Order {
         self.processor.order([Fate::FailedForEver { acted }, held()]);
         self.request(VISA).await
@@ -50,9 +50,9 @@ async fn a_charge_behind_a_stored_failure_is_found() {
     worker.stop().await;
 
     assert_eq!(stage.processor.charges(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     let posted = stage.processor.posted();
-    assert_eq!(posted.len(), 2, "the failure is the key's own answer once it is repeated");
+    assert_eq!(posted.len(), 2, "the failure is the key's own response once it is repeated");
     assert_eq!(posted[0].key(), posted[1].key());
     let asked = stage.processor.looked_up().remove(0);
     let since: i64 = asked.asked("created[gte]").unwrap().parse().unwrap();
@@ -74,9 +74,9 @@ async fn what_cannot_be_found_is_left_to_people_and_never_charged_again() {
     assert_eq!(stage.state(order).await, "unknown");
     assert_eq!((stage.processor.posted().len(), stage.processor.looked_up().len()), (2, 3));
     assert_eq!(stage.reviews().await, ["not_found"]);
-    assert_eq!(stage.told(order).await, []);
+    assert_eq!(stage.announced(order).await, []);
 
-    // And whenever somebody has it looked up again, it is only looked up.
+    // A further look-up request only reads.
     stage.wake().await;
     let worker = stage.worker(brisk());
     stage.is_at_rest().await;
@@ -188,7 +188,7 @@ async fn what_is_found_with_another_amount_or_twice_is_left_to_people() {
         worker.stop().await;
         assert_eq!(stage.state(order).await, "unknown");
         assert_eq!(stage.reviews().await, [reason]);
-        assert_eq!(stage.told(order).await, []);
+        assert_eq!(stage.announced(order).await, []);
     }
 }
 
@@ -239,11 +239,11 @@ async fn news_that_comes_while_a_worker_looks_is_looked_at_after_it() {
     stage.is_at_rest().await;
     worker.stop().await;
     assert_eq!(stage.processor.looked_up().len(), 2);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 #[tokio::test]
-async fn a_fee_that_is_not_told_at_once_is_looked_up_until_it_is() {
+async fn a_fee_that_is_not_known_at_once_is_looked_up_until_it_is() {
     let stage = Stage::new().await;
     stage.processor.behaves("succeeded", false);
     let order = stage.request(VISA).await;
@@ -258,7 +258,7 @@ async fn a_fee_that_is_not_told_at_once_is_looked_up_until_it_is() {
     worker.stop().await;
     let fee = stage.text("SELECT concat_ws(' ', fee, fee_currency, fee_transaction) FROM payment").await;
     assert_eq!(fee, "59 USD txn_9");
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     let expanded = stage.processor.looked_up()[0].asked("expand[]").map(str::to_owned);
     assert_eq!(expanded.as_deref(), Some("latest_charge.balance_transaction"));
 }
@@ -290,7 +290,7 @@ async fn what_was_made_and_not_confirmed_is_cancelled_there_before_it_is_decline
     let mut made = object("pi_a", &order.payment.to_string(), "test", AMOUNT);
     (made["status"], made["amount_received"]) = (json!("requires_payment_method"), json!(0));
     stage.processor.insert(made);
-    // The first cancellation fails: without it, nothing may be called declined.
+    // The first cancellation fails. Until the PaymentIntent is cancelled, the payment must not be declined.
     stage.processor.order([Fate::Answered, Fate::Refused(503, json!({}))]);
     stage.processor.release();
     stage.becomes(order, "declined").await;

@@ -16,13 +16,13 @@ use uuid::Uuid;
 use crate::stage::{LATER, Order, Stage, VISA, bodies, brisk, requested, tenant};
 
 /// A message; published again, it is a redelivery.
-struct Said {
+struct OrderMessage {
     envelope: Envelope,
     key: Uuid,
     payload: Vec<u8>,
 }
 
-fn said<E: Event>(sequence: i64, event: &E) -> Said {
+fn message<E: Event>(sequence: i64, event: &E) -> OrderMessage {
     let envelope = Envelope {
         id: EventId::generate(),
         kind: E::TYPE.to_owned(),
@@ -33,33 +33,33 @@ fn said<E: Event>(sequence: i64, event: &E) -> Said {
         tenant: tenant(),
         traceparent: Some(TRACEPARENT.to_owned()),
     };
-    Said { envelope, key: event.key(), payload: serde_json::to_vec(event).unwrap() }
+    OrderMessage { envelope, key: event.key(), payload: serde_json::to_vec(event).unwrap() }
 }
 
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-fn placed(order: Order) -> Said {
+fn placed(order: Order) -> OrderMessage {
     let lines = vec![OrderLine { sku: "tea".parse().unwrap(), quantity: 1 }];
-    said(1, &OrderPlaced { order: order.order, lines, total: Money::new(1999, Currency::Eur) })
+    message(1, &OrderPlaced { order: order.order, lines, total: Money::new(1999, Currency::Eur) })
 }
 
-fn payment_requested(order: Order) -> Said {
-    said(2, &requested(order, VISA, LATER).data)
+fn payment_requested(order: Order) -> OrderMessage {
+    message(2, &requested(order, VISA, LATER).data)
 }
 
-fn confirmed(order: Order, sequence: i64) -> Said {
-    said(sequence, &OrderConfirmed { order: order.order, payment: order.payment })
+fn confirmed(order: Order, sequence: i64) -> OrderMessage {
+    message(sequence, &OrderConfirmed { order: order.order, payment: order.payment })
 }
 
-fn cancelled(order: Order, sequence: i64) -> Said {
-    said(sequence, &OrderCancelled { order: order.order, reason: CancelReason::Customer })
+fn cancelled(order: Order, sequence: i64) -> OrderMessage {
+    message(sequence, &OrderCancelled { order: order.order, reason: CancelReason::Customer })
 }
 
-/// Returns once all of it is on the topic.
-async fn say(topics: &TestTopics, messages: &[Said]) {
+/// Publishes these messages. Returns when all are on the topic.
+async fn publish(topics: &TestTopics, messages: &[OrderMessage]) {
     let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
     let topic = topics.events(Stream::Orders);
-    for (token, Said { envelope, key, payload }) in (0..).zip(messages) {
+    for (token, OrderMessage { envelope, key, payload }) in (0..).zip(messages) {
         let headers = envelope.to_headers();
         let headers: Vec<(&str, &[u8])> =
             headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
@@ -91,18 +91,18 @@ async fn redelivered_messages_charge_and_refund_nothing_more() {
     let ends = [confirmed(paid, 3), cancelled(abandoned, 3)];
     let listener = listen(&stage, &topics);
     let worker = stage.worker(brisk());
-    say(&topics, &messages).await;
+    publish(&topics, &messages).await;
     stage.becomes(paid, "captured").await;
     stage.becomes(abandoned, "captured").await;
-    say(&topics, &ends).await;
+    publish(&topics, &ends).await;
     eventually("the refund", async || (stage.refunds(abandoned).await == ["succeeded"]).then_some(())).await;
 
     for _ in 0..3 {
-        say(&topics, &messages).await;
-        say(&topics, &ends).await;
+        publish(&topics, &messages).await;
+        publish(&topics, &ends).await;
     }
-    // One more of each behind them: once it is applied, all of the repetitions have been met.
-    say(&topics, &[confirmed(paid, 4), cancelled(abandoned, 4)]).await;
+    // One more message of each order. When it is applied, the consumer has read all repetitions.
+    publish(&topics, &[confirmed(paid, 4), cancelled(abandoned, 4)]).await;
     eventually("the last messages", async || {
         (stage.count("SELECT count(*) FROM inbox_sequence WHERE last_sequence = 4").await == 2).then_some(())
     })
@@ -112,8 +112,8 @@ async fn redelivered_messages_charge_and_refund_nothing_more() {
     listener.stop().await;
     assert_eq!(stage.processor.charges().len(), 2);
     assert_eq!(stage.processor.refunds().len(), 1);
-    assert_eq!(stage.told_types(paid).await, ["PaymentCaptured"]);
-    assert_eq!(stage.told_types(abandoned).await, ["PaymentCaptured", "PaymentRefunded"]);
+    assert_eq!(stage.announced_types(paid).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(abandoned).await, ["PaymentCaptured", "PaymentRefunded"]);
     assert_eq!(stage.count("SELECT count(*) FROM inbox_parked").await, 0);
 }
 
@@ -121,11 +121,11 @@ async fn redelivered_messages_charge_and_refund_nothing_more() {
 async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
     let (stage, topics) = (Stage::new().await, TestTopics::create().await);
     let order = Order::new();
-    // All of it stands on the topic before anybody listens: one batch, one transaction.
-    say(&topics, &[placed(order), payment_requested(order), cancelled(order, 3)]).await;
+    // All messages are on the topic before the consumer starts, so they are one batch and one transaction.
+    publish(&topics, &[placed(order), payment_requested(order), cancelled(order, 3)]).await;
     let listener = listen(&stage, &topics);
     eventually("the cancellation", async || {
-        (stage.told_types(order).await == ["PaymentCancelled"]).then_some(())
+        (stage.announced_types(order).await == ["PaymentCancelled"]).then_some(())
     })
     .await;
     listener.stop().await;
@@ -134,17 +134,17 @@ async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
     assert_eq!(stage.text("SELECT DISTINCT traceparent FROM outbox_event").await, TRACEPARENT);
 }
 
-/// What `payments inbox WORDS --json` prints.
-async fn answer(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
+/// Runs `payments inbox WORDS --json`. Returns its output.
+async fn inbox_command(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let (database, topics) = (Database::clone(&stage.database), Topics::clone(topics));
     let context = Context::<Payments> { database: database.clone(), topics: topics.clone(), settings };
     let consumer = Payments::consumer(&context).unwrap();
     let context = OperatorContext { database, topics, consumer, brokers: None };
-    let answer = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
-    assert!(answer.done, "{}", answer.text);
-    serde_json::from_str(&answer.text).unwrap()
+    let output = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
+    assert!(output.done, "{}", output.text);
+    serde_json::from_str(&output.text).unwrap()
 }
 
 #[tokio::test]
@@ -153,11 +153,11 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_money_s
     let (order, bystander) = (Order::new(), Order::new());
     let listener = listen(&stage, &topics);
     let worker = stage.worker(brisk());
-    say(&topics, &[placed(order), payment_requested(order)]).await;
+    publish(&topics, &[placed(order), payment_requested(order)]).await;
     stage.becomes(order, "captured").await;
     let mut foreign = cancelled(order, 3);
     foreign.envelope.tenant = "globex".parse().unwrap();
-    say(&topics, &[foreign, placed(bystander), payment_requested(bystander)]).await;
+    publish(&topics, &[foreign, placed(bystander), payment_requested(bystander)]).await;
     stage.becomes(bystander, "captured").await;
     let parked = "SELECT count(*) FROM inbox_parked WHERE state = 'parked'";
     eventually("the parked message", async || (stage.count(parked).await == 1).then_some(())).await;
@@ -165,12 +165,13 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_money_s
     worker.stop().await;
     assert!(stage.refunds(order).await.is_empty());
 
-    let parked = answer(&stage, &topics, &["parked"]).await;
+    let parked = inbox_command(&stage, &topics, &["parked"]).await;
     let message = &parked["messages"][0];
     let refusal = format!("order {} is not an order of globex", order.order);
     assert_eq!(message["error"], Value::String(refusal));
     let id = message["message_id"].as_str().unwrap();
-    let discarded = answer(&stage, &topics, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
+    let discarded =
+        inbox_command(&stage, &topics, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
     let warning = discarded["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with(&format!("payment {} of order", order.payment)), "{warning}");
     assert!(warning.contains("stays captured"), "{warning}");

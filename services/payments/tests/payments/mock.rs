@@ -12,13 +12,13 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::{Background, given, http};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::http::{Received, answer};
+use crate::http::{Received, respond};
 use crate::processor::client_of;
 
-/// What was asked, and the status of the answer with its text.
+/// A request, and the status and text of its response.
 type Seen = (String, u16, String);
 
-/// Stands between the client and stripe-mock, and notes what it carries.
+/// A proxy between the client and stripe-mock that records the requests.
 struct Between {
     address: String,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -53,12 +53,12 @@ async fn carry(mut stream: TcpStream, client: &reqwest::Client, mock: &str, seen
         .collect();
     let method = request.method.parse().unwrap();
     let asked = client.request(method, format!("{mock}{}?{query}", request.path)).headers(headers);
-    let answered = asked.body(request.body.clone()).send().await.unwrap();
-    let (status, text) = (answered.status().as_u16(), answered.text().await.unwrap());
+    let response = asked.body(request.body.clone()).send().await.unwrap();
+    let (status, text) = (response.status().as_u16(), response.text().await.unwrap());
     seen.lock().unwrap().push((format!("{} {}", request.method, request.path), status, text.clone()));
-    // Its intents wait for a card whatever they are given. One that waits for its customer, our client cancels.
+    // stripe-mock's PaymentIntents always wait for a card. The client cancels an intent that waits for its customer.
     let text = text.replace("\"requires_payment_method\"", "\"requires_action\"");
-    answer(&mut stream, status, "Content-Type: application/json\r\n", &text).await;
+    respond(&mut stream, status, "Content-Type: application/json\r\n", &text).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,7 +100,7 @@ async fn stripe_mock_takes_every_request_that_the_client_can_write() {
         println!("{status} {asked}");
         assert_eq!(*status, 200, "{asked}: {text}");
     }
-    // One route that was not asked for would not have been refused either.
+    // A route without a request would not have been refused, so all routes are counted.
     let routes: BTreeSet<String> = seen.iter().map(|(asked, ..)| route(asked)).collect();
     let all = [
         "GET /v1/payment_intents",

@@ -14,7 +14,7 @@ use testkit::identity;
 
 use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, bodies, brisk};
 
-/// What somebody with this token gets: status and body.
+/// Reads this path with this token. Returns status and body.
 pub(crate) async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -> (u16, Value) {
     let authenticator =
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();

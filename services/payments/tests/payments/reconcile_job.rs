@@ -15,7 +15,7 @@ fn serve(stage: &Stage, listing: &Listing, jwks: &str) -> Child {
         ("IDEM_HTTP__PORT", "0".to_owned()),
         ("IDEM_ADMIN__PORT", "0".to_owned()),
         ("IDEM_DATABASE__URL", stage.database.service_url(None)),
-        // Nobody listens there: the comparison needs no broker.
+        // No broker listens there, because the comparison needs none.
         ("IDEM_KAFKA__BROKERS", "127.0.0.1:1".to_owned()),
         ("IDEM_AUTH__JWKS", jwks.to_owned()),
         ("IDEM_PROCESSOR__URL", listing.url()),
@@ -40,7 +40,7 @@ async fn of_two_instances_one_takes_each_round() {
         Some(listing.rounds()).filter(|rounds| *rounds >= 8)
     })
     .await;
-    // One at once, and then one a second, whoever takes it; each instance by itself would have taken as many.
+    // One comparison at once, and then one a second, by either instance. Unshared, each instance would run as many.
     assert!(Duration::from_secs(rounds - 1) <= start.elapsed(), "{rounds} rounds in {:?}", start.elapsed());
     std::fs::remove_file(&jwks).unwrap();
 }

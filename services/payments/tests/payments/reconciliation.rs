@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::listing::Listing;
 use crate::stage::{AMOUNT, Stage};
 
-/// Our deployment's name by default.
+/// The default name of the deployment.
 const OURS: &str = "idem-dev";
 
 /// The counts that are not zero.
@@ -23,7 +23,7 @@ fn n(name: &str, number: u64) -> (String, u64) {
     (name.to_owned(), number)
 }
 
-/// What waits for people: reason, subject, tenant.
+/// Returns the open reviews: reason, subject, tenant.
 async fn reviews(stage: &Stage) -> Vec<String> {
     let of = "SELECT reason || ' ' || subject || ' ' || subject_id || ' ' || coalesce(tenant_id, '-')
               FROM review WHERE resolution IS NULL ORDER BY reason, subject_id";
@@ -148,9 +148,9 @@ async fn a_difference_that_a_person_has_answered_for_is_not_asked_about_again() 
 async fn books_that_cannot_be_read_are_not_compared() {
     let stage = Stage::new().await;
     stage.captured("pi_1").await;
-    let nobody =
+    let unreachable =
         [("IDEM_PROCESSOR__URL", "http://127.0.0.1:9"), ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_canary")];
-    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &nobody).await;
+    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &unreachable).await;
     assert_eq!(code, 1);
     assert!(text.contains("the processor's list was not read"), "{text}");
     assert_eq!(reviews(&stage).await, [""; 0]);
@@ -161,7 +161,7 @@ async fn books_that_cannot_be_read_are_not_compared() {
     listing.lists_for_ever();
     let (code, text) = listing.payments(&stage, &["reconcile"]).await;
     assert_eq!((code, text.contains("the processor's list was not read")), (1, true), "{text}");
-    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &nobody[..1]).await;
+    let (code, text) = crate::listing::operate(&stage, &["reconcile"], &unreachable[..1]).await;
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("IDEM_PROCESSOR__SECRET_KEY is missing"), "{text}");
 }

@@ -6,7 +6,7 @@ use testkit::eventually;
 use crate::processor::Fate;
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
-/// A captured payment whose order is cancelled: its refund is on its way.
+/// A captured payment whose order is cancelled, so its refund is pending.
 async fn refunded(stage: &Stage) -> Order {
     let order = stage.request(VISA).await;
     stage.becomes(order, "captured").await;
@@ -71,7 +71,7 @@ async fn a_refund_that_a_bank_returns_has_failed_and_frees_its_amount() {
     let named = stage.text("SELECT processor_refund FROM refund").await;
     stage.processor.amend("refund", "failure_reason", &json!("lost_or_stolen_card"));
     stage.processor.amend("refund", "status", &json!("failed"));
-    assert_eq!(stage.refunds(order).await, ["succeeded"], "nobody has heard of it");
+    assert_eq!(stage.refunds(order).await, ["succeeded"], "no webhook has arrived");
     stage.wake().await;
     refund_becomes(&stage, order, "failed").await;
     stage.is_at_rest().await;
@@ -80,6 +80,6 @@ async fn a_refund_that_a_bank_returns_has_failed_and_frees_its_amount() {
     assert_eq!(failed, format!("lost_or_stolen_card {named}"));
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);
     assert_eq!(stage.reviews().await, ["refund_returned"]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
     assert_eq!(stage.processor.refunds(), [AMOUNT], "it is not given back again by itself");
 }

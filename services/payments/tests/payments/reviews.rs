@@ -7,12 +7,12 @@ use testkit::eventually;
 use crate::listing::operate;
 use crate::stage::{AMOUNT, Order, Stage};
 
-/// `payments review WORDS`: exit code and what it printed.
+/// Runs `payments review WORDS`. Returns exit code and output.
 async fn review(stage: &Stage, words: &[&str]) -> (i32, String) {
     operate(stage, &[&["review"], words].concat(), &[]).await
 }
 
-/// A payment of which nobody knows whether it was captured, and the review that says so.
+/// A payment with an unknown capture, and its review.
 async fn lost(stage: &Stage) -> (Order, String) {
     let order = stage.unknown().await;
     stage
@@ -34,7 +34,7 @@ async fn facts(stage: &Stage) -> Vec<Value> {
     stage.texts(of).await.iter().map(|fact| serde_json::from_str(fact).unwrap()).collect()
 }
 
-/// What the audit says about answers and facts: nothing, if they agree.
+/// Returns the violations that the SQL audit finds between resolutions and facts.
 async fn audited(stage: &Stage) -> Vec<String> {
     let audit = include_str!("../../../../audits/payments/an_answered_review_has_its_fact.sql");
     stage.texts(audit.trim().trim_end_matches(';')).await
@@ -65,7 +65,7 @@ async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_a
     let (code, text) = review(&stage, &[&["resolve", &id], &FOUND[..]].concat()).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.state(order).await, "captured");
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     let posted = "SELECT kind FROM ledger_transaction";
     assert_eq!(stage.texts(posted).await, ["capture"]);
     let facts = facts(&stage).await;
@@ -79,18 +79,18 @@ async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_a
 async fn the_same_answer_again_changes_nothing_and_another_one_is_refused() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
-    let answer = [&["resolve", &id], &FOUND[..]].concat();
-    assert_eq!(review(&stage, &answer).await.0, 0);
-    let (code, text) = review(&stage, &answer).await;
+    let resolution = [&["resolve", &id], &FOUND[..]].concat();
+    assert_eq!(review(&stage, &resolution).await.0, 0);
+    let (code, text) = review(&stage, &resolution).await;
     assert_eq!((code, text.contains("has this resolution already: nothing changed")), (0, true), "{text}");
     let another = ["resolve", &id, "--as", "not-captured", "--note", "on second thoughts"];
     let (code, text) = review(&stage, &another).await;
     assert_eq!((code, text.contains("it was resolved before as captured")), (1, true), "{text}");
     assert_eq!(facts(&stage).await.len(), 1);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
-/// An orphan is nobody's payment: no lock but the review's own is between the two.
+/// An orphan has no payment, so only the lock of its review separates the two resolutions.
 #[tokio::test]
 async fn of_two_answers_at_once_one_counts_and_has_its_fact() {
     let stage = Stage::new().await;
@@ -134,7 +134,7 @@ async fn a_dry_run_says_what_would_happen_and_undoes_it() {
 }
 
 #[tokio::test]
-async fn what_was_never_captured_is_declined_and_told() {
+async fn a_payment_that_was_never_captured_is_declined_and_announced() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let words =
@@ -142,7 +142,7 @@ async fn what_was_never_captured_is_declined_and_told() {
     let (code, text) = review(&stage, &words).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.state(order).await, "declined");
-    assert_eq!(stage.told_types(order).await, ["PaymentDeclined"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentDeclined"]);
     assert_eq!(facts(&stage).await[0]["actor"], "@operator:lee");
 }
 
@@ -150,13 +150,13 @@ async fn what_was_never_captured_is_declined_and_told() {
 async fn an_answer_that_the_books_cannot_take_says_what_to_do_instead() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
-    let note = ["--note", "somebody told me"];
-    for (words, said) in [
+    let note = ["--note", "seen in the dashboard"];
+    for (words, expected) in [
         (vec!["--as", "refunded"], "resolve it --as captured with --processor-id first"),
         (vec!["--as", "captured"], "--processor-id"),
     ] {
         let (code, text) = review(&stage, &[&["resolve", &id], &words[..], &note].concat()).await;
-        assert_eq!((code, text.contains(said)), (1, true), "{words:?}: {text}");
+        assert_eq!((code, text.contains(expected)), (1, true), "{words:?}: {text}");
     }
     let (code, text) = review(&stage, &["resolve", &id, "--as", "captured"]).await;
     assert_eq!((code, text.contains("--note")), (2, true), "a reason is needed: {text}");
@@ -213,7 +213,7 @@ async fn a_refund_that_a_person_found_not_to_be_made_has_failed_and_asks_nobody_
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);
     assert_eq!(stage.count("SELECT count(*) FROM review WHERE resolution IS NULL").await, 0);
     assert_eq!(facts(&stage).await.len(), 1);
-    // The answer has opened one itself, and answered it: one fact for both.
+    // The resolution has opened a second review and resolved it, too. One fact counts for both.
     assert_eq!(stage.count("SELECT count(*) FROM review").await, 2);
     assert_eq!(audited(&stage).await, [""; 0]);
 }

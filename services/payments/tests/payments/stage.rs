@@ -36,7 +36,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// One that nobody has heard of.
+    /// Returns an order that the service does not know.
     pub(crate) fn new() -> Self {
         Self { order: OrderId::generate(), payment: PaymentId::generate() }
     }
@@ -55,14 +55,14 @@ impl Stage {
         order
     }
 
-    /// `orders` has asked for a payment.
+    /// Handles the payment request of an order.
     pub(crate) async fn ask(&self, wanted: &Message<PaymentRequested>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
         consumers::charge(&mut tx, &bodies(), wanted).await?;
         Ok(tx.commit().await?)
     }
 
-    /// `orders` has cancelled.
+    /// Handles the cancellation of an order.
     pub(crate) async fn cancel(&self, order: Order) {
         let mut tx = self.database.begin().await.unwrap();
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
@@ -70,12 +70,12 @@ impl Stage {
         tx.commit().await.unwrap();
     }
 
-    /// A worker with these limits.
+    /// Returns a worker with these settings.
     pub(crate) fn worker(&self, limits: WorkerSettings) -> Background {
         worker(Database::clone(&self.database), self.processor.client(), limits)
     }
 
-    /// One of another instance of the service.
+    /// Returns a worker of another instance of the service.
     pub(crate) fn second_worker(&self) -> Background {
         worker(self.database.second_instance(), self.processor.client(), brisk())
     }
@@ -92,7 +92,7 @@ impl Stage {
         self.states(order).await.remove(0)
     }
 
-    /// Empty as long as nobody has asked for the payment.
+    /// Returns the state of the payment, or an empty text if there is no payment.
     async fn states(&self, order: Order) -> Vec<String> {
         self.texts(&format!("SELECT state FROM payment WHERE id = '{}'", order.payment)).await
     }
@@ -103,17 +103,17 @@ impl Stage {
             .await
     }
 
-    /// Waits until all that is to be asked of the processor has been asked.
+    /// Waits until no call is due.
     pub(crate) async fn is_at_rest(&self) {
-        eventually("intents at rest", async || {
+        eventually("calls at rest", async || {
             (self.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await == 0)
                 .then_some(())
         })
         .await;
     }
 
-    /// What was told about the payment: type and data, in the order of telling.
-    pub(crate) async fn told(&self, order: Order) -> Vec<(String, Value)> {
+    /// Returns the announced events of the payment: type and data, in order.
+    pub(crate) async fn announced(&self, order: Order) -> Vec<(String, Value)> {
         let sql = format!(
             "SELECT json_build_array(sequence, type, convert_from(payload, 'UTF8')::json)::text
              FROM outbox_event WHERE aggregate_id = '{}' ORDER BY id",
@@ -127,13 +127,13 @@ impl Stage {
         events.into_iter().map(|(_, kind, data)| (kind, data)).collect()
     }
 
-    /// The types alone, without service and version.
-    pub(crate) async fn told_types(&self, order: Order) -> Vec<String> {
-        let told = self.told(order).await.into_iter();
-        told.map(|(kind, _)| kind.split('.').nth(1).unwrap().to_owned()).collect()
+    /// Returns the types of the announced events, without service and version.
+    pub(crate) async fn announced_types(&self, order: Order) -> Vec<String> {
+        let announced = self.announced(order).await.into_iter();
+        announced.map(|(kind, _)| kind.split('.').nth(1).unwrap().to_owned()).collect()
     }
 
-    /// The actions of the audit facts, by their names.
+    /// Returns the actions of all audit facts, sorted.
     pub(crate) async fn facts(&self) -> Vec<String> {
         self.texts("SELECT action FROM audit_fact ORDER BY action").await
     }
@@ -152,7 +152,7 @@ impl Stage {
         self.texts(sql).await.remove(0)
     }
 
-    /// Something that the service would not do.
+    /// Runs a statement as the owner, which the service may not run.
     pub(crate) async fn meddle(&self, sql: &str) {
         sql_query(sql).execute(&mut self.database.owner().await).await.unwrap();
     }
@@ -213,7 +213,7 @@ pub(crate) fn message<E: Event>(data: E) -> Message<E> {
     Message { envelope, data }
 }
 
-/// Settings under which nothing takes longer than it must.
+/// Worker settings with short pauses.
 pub(crate) fn brisk() -> WorkerSettings {
     WorkerSettings {
         concurrency: 4,

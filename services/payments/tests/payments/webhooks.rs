@@ -25,7 +25,7 @@ const SECRET: &str = "whsec_canary";
 struct Sender {
     body: Vec<u8>,
     secret: &'static str,
-    /// Seconds from now.
+    /// Seconds between now and the time of the signature.
     signed_at: i64,
 }
 
@@ -72,7 +72,7 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
     (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// An event about the payment's intent at the processor.
+/// An event about the PaymentIntent of the payment.
 fn event(id: &str, kind: &str, order: Order) -> Value {
     json!({
         "id": id, "object": "event", "type": kind, "created": 1_700_000_000,
@@ -99,7 +99,7 @@ async fn ten_copies_of_an_event_at_once_are_one_and_all_are_answered() {
     for (status, body) in futures_util::future::join_all(copies).await {
         assert_eq!((status, body), (200, Value::Null));
     }
-    assert_eq!(sender.send(&stage).await.0, 200, "and once more, later");
+    assert_eq!(sender.send(&stage).await.0, 200, "and again, later");
     assert_eq!(stage.events().await, 1);
     let of = "SELECT kind || ' ' || object_id || ' ' || tenant_id || ' ' || call_id FROM webhook_event";
     let row = format!("payment_intent.succeeded pi_of_event acme {}", order.payment);
@@ -116,7 +116,7 @@ async fn an_event_changes_nothing_by_what_it_says() {
     assert_eq!(stage.state(order).await, "requested", "nothing has been sent, so there can be no news");
     let due = "SELECT count(*) FROM processor_call WHERE woken";
     assert_eq!(stage.count(due).await, 0);
-    assert_eq!(stage.told(order).await, []);
+    assert_eq!(stage.announced(order).await, []);
 }
 
 #[actix_web::test]
@@ -176,8 +176,8 @@ async fn an_object_is_known_by_the_processors_name_of_it() {
     let event =
         json!({ "id": "evt_1", "type": "charge.updated", "created": 1, "data": { "object": charge } });
     assert_eq!(Sender::of(&event).send(&stage).await.0, 200);
-    let intent = stage.text("SELECT call_id::text FROM webhook_event").await;
-    assert_eq!(intent, order.payment.to_string());
+    let call = stage.text("SELECT call_id::text FROM webhook_event").await;
+    assert_eq!(call, order.payment.to_string());
 }
 
 #[actix_web::test]

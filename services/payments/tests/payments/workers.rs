@@ -33,17 +33,17 @@ async fn two_workers_make_each_call_once() {
     assert!(requests.values().all(|number| *number == 1), "{requests:?}");
     assert_eq!(stage.processor.charges(), [AMOUNT; ORDERS]);
     for order in orders {
-        assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+        assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     }
 }
 
-/// A worker whose one call goes on for longer than its lease.
+/// A worker whose call takes longer than its lease.
 fn slow() -> WorkerSettings {
     WorkerSettings { concurrency: 1, lease: Duration::from_millis(50), ..brisk() }
 }
 
 #[tokio::test]
-async fn a_replaced_worker_and_its_successor_ask_under_one_key_and_tell_once() {
+async fn a_replaced_worker_and_its_successor_use_one_key_and_announce_once() {
     let stage = Stage::new().await;
     stage.processor.order([held(), held()]);
     let order = stage.request(VISA).await;
@@ -60,7 +60,7 @@ async fn a_replaced_worker_and_its_successor_ask_under_one_key_and_tell_once() {
     successor.stop().await;
     stage.is_at_rest().await;
     assert_eq!(stage.processor.charges(), [AMOUNT]);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_refusal_that_a_replaced_worker_saw_leaves_its_successor_alone() {
 async fn an_attempt_whose_worker_died_is_asked_again_under_its_key() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
-    // As a worker leaves it that dies after its first commit: nobody knows whether it has sent anything.
+    // The state after a worker died behind its first commit: the request may have been sent or not.
     stage.meddle("UPDATE payment SET state = 'capturing'").await;
     stage
         .meddle("UPDATE processor_call SET attempt = 1, in_flight = true, sent_since = due_at, due_at = clock_timestamp()")
@@ -134,7 +134,7 @@ async fn no_more_calls_are_out_than_allowed() {
 async fn a_call_that_no_worker_can_take_does_not_block_the_others() {
     let stage = Stage::new().await;
     stage.request(VISA).await;
-    // A currency that this version does not know.
+    // A currency that this version cannot read.
     stage.meddle("UPDATE payment SET currency = 'XXX'").await;
     let order = stage.request(VISA).await;
     let worker = stage.worker(WorkerSettings { concurrency: 1, ..brisk() });

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What a unit of work promises, against a real PostgreSQL.
+//! The guarantees of a unit of work, against a real PostgreSQL.
 
 mod append_tx;
 mod bench;

@@ -11,10 +11,10 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use crate::bench::notebook;
 
 diesel::table! {
-    diary (id) { id -> BigInt, said -> Nullable<Text>, kind -> Text, at -> Timestamptz, }
+    diary (id) { id -> BigInt, words -> Nullable<Text>, kind -> Text, at -> Timestamptz, }
 }
 
-const TABLE: &str = "CREATE TABLE diary (id bigint PRIMARY KEY, said text, kind text NOT NULL, at timestamptz NOT NULL); \
+const TABLE: &str = "CREATE TABLE diary (id bigint PRIMARY KEY, words text, kind text NOT NULL, at timestamptz NOT NULL); \
                      GRANT ALL ON diary TO idem_service";
 
 struct Entry(i64, Option<String>, Option<DateTime<Utc>>);
@@ -23,7 +23,7 @@ impl Buffered for Entry {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
         let insert = InsertRows::new(diary::table, rows)
             .column(diary::id, |Self(id, ..)| *id)
-            .column(diary::said, |Self(_, said, _)| said.take())
+            .column(diary::words, |Self(_, words, _)| words.take())
             .all(diary::kind, "plain".into_sql::<Text>())
             .column_or(diary::at, |Self(.., at)| *at, clock_timestamp());
         vec![Insert::new(insert)]
@@ -47,9 +47,9 @@ async fn one_row_and_many_are_written_with_what_they_have_and_what_the_database_
     let rows: Vec<(i64, Option<String>, String, DateTime<Utc>)> =
         diary::table.order(diary::id).load(&mut connection).await.unwrap();
     assert_eq!(rows.len(), 4);
-    for (id, said, kind, at) in rows {
+    for (id, words, kind, at) in rows {
         let odd = id % 2 == 1;
-        assert_eq!((said, kind.as_str()), (odd.then(|| format!("it's {id}")), "plain"));
+        assert_eq!((words, kind.as_str()), (odd.then(|| format!("it's {id}")), "plain"));
         assert_eq!(at == past, odd, "{id}: {at}");
     }
 }

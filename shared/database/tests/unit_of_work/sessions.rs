@@ -1,4 +1,4 @@
-//! What every session may do and for how long, and what its errors mean.
+//! The rights and time limits of a session, and the classes of its errors.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What travels together: a beginning with what it reads, and all rows that were buffered.
+//! Pipelining: BEGIN travels with the first reads, and all buffered rows travel together.
 
 use std::net::SocketAddr;
 

@@ -58,7 +58,7 @@ impl Authenticator {
         self
     }
 
-    /// Whether there are keys to check tokens with.
+    /// Returns whether there are keys to check tokens with.
     pub fn has_keys(&self) -> bool {
         !self.keys().is_empty()
     }

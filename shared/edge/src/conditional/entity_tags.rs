@@ -40,12 +40,12 @@ impl EntityTags {
         }
     }
 
-    /// Whether the list names this version, byte for byte. Weak tags do not count.
+    /// Returns whether the list names this version, byte for byte. Weak tags do not count.
     pub(super) fn names(&self, version: i64) -> bool {
         self.holds(version, |tag| !tag.weak)
     }
 
-    /// Whether the list names this version, by a weak or a strong tag.
+    /// Returns whether the list names this version, by a weak or a strong tag.
     pub(super) fn names_weakly(&self, version: i64) -> bool {
         self.holds(version, |_| true)
     }

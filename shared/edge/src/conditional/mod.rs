@@ -32,7 +32,7 @@ impl IfNoneMatch {
     /// `ETag`.
     ///
     /// The version must increase with every change that the view shows.
-    pub fn answer(&self, version: i64, view: &impl Serialize) -> HttpResponse {
+    pub fn respond(&self, version: i64, view: &impl Serialize) -> HttpResponse {
         let is_known = self.0.as_ref().is_some_and(|tags| tags.names_weakly(version));
         let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
         response.insert_header((ETAG, entity_tag(version)));

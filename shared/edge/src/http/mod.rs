@@ -1,4 +1,4 @@
-//! What every HTTP request and response passes through: spans, body limits, path segments, rate limits and headers.
+//! The middleware of every HTTP request: spans, body limits, path segments, rate limits and response headers.
 
 mod body;
 mod path_segment;

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_as_long_as_told_is_let_in() {
+    fn a_client_that_waits_as_long_as_retry_after_says_is_admitted() {
         let (buckets, clock) = buckets(3, 1);
         buckets.take(&tenant("acme")).unwrap();
         let wait = buckets.take(&tenant("acme")).unwrap_err();

@@ -1,4 +1,4 @@
-//! The shop behind a real socket, and clients of it.
+//! The shop behind a real socket, and its clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use tokio::runtime::Handle;
 use utoipa_actix_web::service_config::ServiceConfig;
 use uuid::Uuid;
 
-use crate::answer::Outcome;
+use crate::response::TestResponse;
 use crate::shop;
 
 pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
 pub(crate) const SCOPES: &str = "orders:read orders:write inventory:write";
 
-/// No answer takes longer: without one a test fails instead of waiting for ever.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time limit for a response. Without it, a test could wait for ever.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A running shop. It stops, and its database goes, when the test ends.
+/// A running shop. When the test ends, it stops and its database is dropped.
 pub(crate) struct Bench {
     pub(crate) database: Arc<TestDatabase>,
     pub(crate) address: SocketAddr,
@@ -44,7 +44,7 @@ impl Bench {
 
     pub(crate) async fn with(adjust: impl FnOnce(&mut EdgeSettings)) -> Self {
         let database = shop_database().await;
-        // A command of a test may be held in its transaction; the guards are for services.
+        // A test may hold a command in its transaction for longer than a service allows.
         let long = Duration::from_mins(1);
         let mut settings = Settings::new(database.service_url(None));
         (settings.lock_timeout, settings.statement_timeout) = (long, long);
@@ -52,20 +52,20 @@ impl Bench {
         Self::on(database, instance, adjust)
     }
 
-    /// A shop that trusts others.
+    /// A shop that trusts these keys.
     pub(crate) async fn trusting(authenticator: Arc<Authenticator>) -> Self {
         let database = shop_database().await;
         let edge = Edge::new(Database::clone(&database), authenticator, EdgeSettings::default());
         Self::of(Arc::new(database), edge)
     }
 
-    /// Another instance on the same database.
+    /// Starts another instance on the same database.
     pub(crate) fn twin(&self) -> Self {
         let edge = Edge::new(self.database.second_instance(), trusted(), EdgeSettings::default());
         Self::of(Arc::clone(&self.database), edge)
     }
 
-    /// A shop that reaches its database in its own way.
+    /// A shop with its own connection to the database.
     pub(crate) fn on(
         database: TestDatabase,
         instance: Database,
@@ -81,7 +81,7 @@ impl Bench {
         Self { database, address, client: testkit::http::client(), server }
     }
 
-    /// As the default client.
+    /// Builds a request of the default client.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.request_as(&identity::token("acme", "web-shop", SCOPES), method, path)
     }
@@ -90,32 +90,32 @@ impl Bench {
         self.plain(method, path).bearer_auth(token)
     }
 
-    /// Without a token.
+    /// Builds a request without a token.
     pub(crate) fn plain(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("http://{}{path}", self.address)).timeout(PATIENCE)
+        self.client.request(method, format!("http://{}{path}", self.address)).timeout(TIMEOUT)
     }
 
-    /// A command of the default client; the body goes out as it stands.
+    /// Builds a command of the default client. The body is sent unchanged.
     pub(crate) fn command(&self, path: &str, key: &str, body: impl Into<String>) -> RequestBuilder {
         json_body(self.request(Method::POST, path), body).header("Idempotency-Key", key)
     }
 
-    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> Outcome {
+    pub(crate) async fn place(&self, key: &str, body: impl Into<String>) -> TestResponse {
         send(self.command("/v1/orders", key, body)).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Outcome {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         send(self.request(Method::GET, path)).await
     }
 
-    /// Sends these bytes on a connection of their own, and reads until the server ends it.
-    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> Outcome {
+    /// Sends these bytes on a new connection, and reads until the server closes it.
+    pub(crate) async fn raw(&self, request: impl AsRef<[u8]>) -> TestResponse {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         socket.write_all(request.as_ref()).await.unwrap();
         read(&mut socket).await
     }
 
-    /// The head of a command, up to and without the empty line.
+    /// The head of a command, without the empty line.
     pub(crate) fn head(&self, path: &str, headers: &[&str]) -> String {
         let token = identity::token("acme", "web-shop", SCOPES);
         let head = format!(
@@ -134,7 +134,7 @@ impl Bench {
         .await
     }
 
-    /// What a query of one number says.
+    /// Returns the number that a query selects.
     pub(crate) async fn number(&self, query: &'static str) -> i64 {
         #[derive(diesel::QueryableByName)]
         struct Number {
@@ -145,14 +145,14 @@ impl Bench {
         diesel::sql_query(query).get_result::<Number>(&mut owner).await.unwrap().number
     }
 
-    /// Waits until a command is held in its transaction, by a lock that the test has.
+    /// Waits until a lock of the test holds a command in its transaction.
     pub(crate) async fn in_flight(&self) {
         let waiting = "SELECT count(*) AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
                        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         eventually("a command is held", async || (self.number(waiting).await == 1).then_some(())).await;
     }
 
-    /// Nothing was done, and nothing is remembered.
+    /// Panics if a command has left an order or a record.
     pub(crate) async fn assert_untouched(&self) {
         let counts = [
             self.count(Table::Orders).await,
@@ -162,7 +162,7 @@ impl Bench {
         assert_eq!(counts, [0, 0, 0], "orders, records, facts");
     }
 
-    /// So many orders, each with its record and its fact.
+    /// Panics unless there are this many orders, each with its record and fact.
     pub(crate) async fn assert_orders(&self, number: i64) {
         let counts = [self.count(Table::Orders).await, self.count(Table::Facts).await];
         assert_eq!(counts, [number, number], "orders, facts");
@@ -191,7 +191,7 @@ fn trusted() -> Authenticator {
     Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap()
 }
 
-/// Mounts everything as a service does.
+/// Mounts the routes as a service does.
 fn serve(edge: Edge) -> (SocketAddr, ServerHandle) {
     let server = HttpServer::new(move || {
         App::new()
@@ -214,20 +214,20 @@ fn serve(edge: Edge) -> (SocketAddr, ServerHandle) {
     (address, handle)
 }
 
-pub(crate) async fn send(request: RequestBuilder) -> Outcome {
-    Outcome::read(request.send().await.unwrap()).await
+pub(crate) async fn send(request: RequestBuilder) -> TestResponse {
+    TestResponse::read(request.send().await.unwrap()).await
 }
 
-/// The answer on a connection that the server ends after it.
-pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Outcome {
+/// Reads a response until the server closes the connection.
+pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> TestResponse {
     let mut bytes = Vec::new();
-    let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut bytes)).await;
+    let ended = tokio::time::timeout(TIMEOUT, socket.read_to_end(&mut bytes)).await;
     let ended = ended.unwrap_or_else(|_| {
         panic!("the connection does not end after {:?}", String::from_utf8_lossy(&bytes))
     });
-    // It may be reset behind an answer to a request that was not read to its end.
+    // The server may reset the connection if it has not read the whole request.
     assert!(ended.is_ok() || !bytes.is_empty(), "{ended:?}");
-    Outcome::parse(&bytes)
+    TestResponse::parse(&bytes)
 }
 
 pub(crate) fn json_body(request: RequestBuilder, body: impl Into<String>) -> RequestBuilder {
@@ -238,12 +238,12 @@ pub(crate) fn key() -> String {
     Uuid::new_v4().to_string()
 }
 
-/// An order of this amount.
+/// The body of an order of this amount.
 pub(crate) fn order(amount: i64) -> String {
     json!({"lines": [{"sku": "TEA", "amount": amount}]}).to_string()
 }
 
-/// An order that ends as its note says.
+/// The body of an order whose note selects the outcome.
 pub(crate) fn noted(note: &str) -> String {
     let order: Value = json!({"lines": [{"sku": "TEA", "amount": 1}], "note": note});
     order.to_string()

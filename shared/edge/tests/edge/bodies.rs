@@ -1,16 +1,16 @@
-//! Bad bodies: each answer says what is wrong and where, and nothing is stored.
+//! Invalid bodies: each response names the error and its place, and nothing is stored.
 
 use reqwest::Method;
 
 use crate::bench::{Bench, KEY, json_body, order, send};
 
-/// Each body is refused with this pointer, twice, and the key stays free.
+/// Sends each body twice. It is refused with this pointer, and the key stays unused.
 async fn assert_refused(cases: &[(&str, &str)]) {
     let bench = Bench::start().await;
     for (body, pointer) in cases {
         for _ in 0..2 {
-            let told = bench.place(KEY, *body).await.refuses(400, "request-invalid");
-            assert_eq!(told.pointers, [*pointer], "{body}: {told:?}");
+            let problem = bench.place(KEY, *body).await.refuses(400, "request-invalid");
+            assert_eq!(problem.pointers, [*pointer], "{body}: {problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -88,8 +88,8 @@ async fn deep_nesting_is_refused() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         for depth in [65, 5000] {
             let body = format!("{}1{}", open.repeat(depth), close.repeat(depth));
-            let told = bench.place(KEY, body).await.refuses(400, "request-invalid");
-            assert_eq!(told.pointers.len(), 1, "{told:?}");
+            let problem = bench.place(KEY, body).await.refuses(400, "request-invalid");
+            assert_eq!(problem.pointers.len(), 1, "{problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -102,10 +102,10 @@ async fn broken_rules_of_form_are_named_all_at_once() {
         r#"{{"lines":[{{"sku":"TEA","amount":0}},{{"sku":"TEA","amount":-1}}],"note":"{}","weight":0}}"#,
         "n".repeat(100)
     );
-    let told = bench.place(KEY, body).await.refuses(400, "request-invalid");
-    assert_eq!(told.pointers, ["/lines", "/lines/0/amount", "/lines/1/amount", "/note", "/weight"]);
+    let problem = bench.place(KEY, body).await.refuses(400, "request-invalid");
+    assert_eq!(problem.pointers, ["/lines", "/lines/0/amount", "/lines/1/amount", "/note", "/weight"]);
     bench.assert_untouched().await;
-    // Corrected, the same key serves.
+    // The corrected request succeeds under the same key.
     bench.place(KEY, order(1)).await.assert_placed();
 }
 
@@ -113,7 +113,7 @@ async fn broken_rules_of_form_are_named_all_at_once() {
 async fn a_stricter_rule_does_not_refuse_the_retry_of_an_earlier_success() {
     use diesel_async::SimpleAsyncConnection;
     let bench = Bench::start().await;
-    // Accepted by a version before this one, which now finds the body wrong: the fingerprint is that of "{}".
+    // An older version accepted this body, which is now invalid. Its fingerprint is that of "{}".
     let first = bench.place(KEY, order(1)).await;
     let wrong = bench.place("00000000-0000-4000-8000-000000000000", noted_long()).await;
     wrong.refuses(400, "request-invalid");
@@ -128,7 +128,7 @@ async fn a_stricter_rule_does_not_refuse_the_retry_of_an_earlier_success() {
     bench.place(KEY, noted_long()).await.assert_replays(&first);
 }
 
-/// A note that is too long today.
+/// A note longer than this version allows.
 fn noted_long() -> String {
     crate::bench::noted(&"n".repeat(100))
 }
@@ -161,16 +161,16 @@ async fn a_put_is_read_as_strictly() {
         (r#"{"price":1,"price":2}"#, "/price"),
         (r#"{"price":1,"cost":1}"#, "/cost"),
     ] {
-        let told = put("/v1/items/TEA", body).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, [pointer], "{body}");
+        let problem = put("/v1/items/TEA", body).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, [pointer], "{body}");
     }
     put("/v1/items/no%20name", r#"{"price":1}"#).await.refuses(404, "not-found");
     assert_eq!(bench.number("SELECT count(*) AS number FROM item").await, 0);
     bench.assert_untouched().await;
-    // It needs no key, and twice is once.
+    // The command needs no key. Sent twice, it takes effect once.
     for _ in 0..2 {
-        let answer = put("/v1/items/TEA", r#"{"price":3}"#).await;
-        assert_eq!((answer.status, answer.header("idempotency-status")), (200, None));
+        let response = put("/v1/items/TEA", r#"{"price":3}"#).await;
+        assert_eq!((response.status, response.header("idempotency-status")), (200, None));
     }
     assert_eq!(bench.number("SELECT price AS number FROM item").await, 3);
 }

@@ -1,27 +1,27 @@
-//! Conditions: nothing is sent twice, and nothing is overwritten unseen.
+//! Conditional requests: 304 for a current version, and 412 instead of a lost update.
 
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, Table, json_body, send};
+use crate::response::TestResponse;
 
 const ITEM: &str = "/v1/items/TEA";
 
-async fn put(bench: &Bench, price: i64, conditions: &[&str]) -> Outcome {
+async fn put(bench: &Bench, price: i64, conditions: &[&str]) -> TestResponse {
     let request = json_body(bench.request(Method::PUT, ITEM), json!({ "price": price }).to_string());
     send(conditions.iter().fold(request, |request, line| request.header("If-Match", *line))).await
 }
 
-async fn read(bench: &Bench, conditions: &[&str]) -> Outcome {
+async fn read(bench: &Bench, conditions: &[&str]) -> TestResponse {
     let request = bench.request(Method::GET, ITEM);
     send(conditions.iter().fold(request, |request, line| request.header("If-None-Match", *line))).await
 }
 
 #[track_caller]
-fn assert_put(answer: &Outcome, version: &str) {
-    assert_eq!((answer.status, answer.header("etag")), (200, Some(version)), "{answer:?}");
+fn assert_put(response: &TestResponse, version: &str) {
+    assert_eq!((response.status, response.header("etag")), (200, Some(version)), "{response:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,15 +32,23 @@ async fn a_version_that_the_client_has_is_not_sent_again() {
     for known in
         [&["\"2\""][..], &["W/\"2\""], &["\"1\", \"2\""], &["\"1\"", "\"2\""], &["*"], &["\"a,b\",\"2\""]]
     {
-        let answer = read(&bench, known).await;
-        assert_eq!((answer.status, answer.header("etag")), (304, Some("\"2\"")), "{known:?}: {answer:?}");
-        assert!(answer.body.is_empty() && answer.header("content-type").is_none(), "{answer:?}");
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let response = read(&bench, known).await;
+        assert_eq!(
+            (response.status, response.header("etag")),
+            (304, Some("\"2\"")),
+            "{known:?}: {response:?}"
+        );
+        assert!(response.body.is_empty() && response.header("content-type").is_none(), "{response:?}");
+        assert_eq!(response.header("cache-control"), Some("no-store"));
     }
     for other in [&[][..], &["\"1\""], &["\"22\""], &["W/\"1\", \"3\""]] {
-        let answer = read(&bench, other).await;
-        assert_eq!((answer.status, answer.header("etag")), (200, Some("\"2\"")), "{other:?}: {answer:?}");
-        assert_eq!(answer.json(), json!({ "price": 2 }));
+        let response = read(&bench, other).await;
+        assert_eq!(
+            (response.status, response.header("etag")),
+            (200, Some("\"2\"")),
+            "{other:?}: {response:?}"
+        );
+        assert_eq!(response.json(), json!({ "price": 2 }));
     }
 }
 
@@ -49,8 +57,8 @@ async fn a_thing_that_is_not_there_matches_nothing() {
     let bench = Bench::start().await;
     read(&bench, &["*"]).await.refuses(404, "not-found");
     for wanted in ["*", "\"1\"", "\"0\""] {
-        let told = put(&bench, 1, &[wanted]).await.refuses(412, "precondition-failed");
-        assert!(told.detail.contains("yet"), "{told:?}");
+        let problem = put(&bench, 1, &[wanted]).await.refuses(412, "precondition-failed");
+        assert!(problem.detail.contains("yet"), "{problem:?}");
     }
     read(&bench, &[]).await.refuses(404, "not-found");
     assert_eq!(bench.count(Table::Facts).await, 0);
@@ -61,15 +69,15 @@ async fn a_put_replaces_only_a_version_that_it_names() {
     let bench = Bench::start().await;
     assert_put(&put(&bench, 1, &[]).await, "\"1\"");
     assert_put(&put(&bench, 2, &["\"1\""]).await, "\"2\"");
-    // Somebody else was faster; a weak tag is no promise that nothing has changed.
+    // Another client has changed the item. A weak tag does not count for a change.
     for stale in [&["\"1\""][..], &["W/\"2\""], &["\"1\", \"3\""], &["\"1\"", "\"3\""]] {
-        let told = put(&bench, 3, stale).await.refuses(412, "precondition-failed");
-        assert!(told.detail.contains("\"2\""), "{stale:?}: {told:?}");
+        let problem = put(&bench, 3, stale).await.refuses(412, "precondition-failed");
+        assert!(problem.detail.contains("\"2\""), "{stale:?}: {problem:?}");
     }
     assert_eq!((read(&bench, &[]).await.json(), bench.count(Table::Facts).await), (json!({ "price": 2 }), 2));
     assert_put(&put(&bench, 3, &["\"1\", \"2\""]).await, "\"3\"");
     assert_put(&put(&bench, 4, &["*"]).await, "\"4\"");
-    // The retry of a request whose answer was lost: its request is fulfilled.
+    // The retry of a request whose response was lost succeeds, because the item already has the requested content.
     assert_put(&put(&bench, 4, &["\"3\""]).await, "\"4\"");
     assert_eq!(bench.count(Table::Facts).await, 4);
 }
@@ -78,11 +86,11 @@ async fn a_put_replaces_only_a_version_that_it_names() {
 async fn of_parallel_puts_of_one_version_one_wins() {
     let bench = Bench::start().await;
     assert_put(&put(&bench, 1, &[]).await, "\"1\"");
-    let answers = join_all((2..18).map(|price| put(&bench, price, &["\"1\""]))).await;
-    let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    let responses = join_all((2..18).map(|price| put(&bench, price, &["\"1\""]))).await;
+    let (won, lost): (Vec<_>, Vec<_>) = responses.into_iter().partition(|response| response.status == 200);
     assert_eq!(won.len(), 1, "{won:?}");
-    for answer in lost {
-        answer.refuses(412, "precondition-failed");
+    for response in lost {
+        response.refuses(412, "precondition-failed");
     }
     assert_eq!(read(&bench, &[]).await.header("etag"), Some("\"2\""));
 }
@@ -94,13 +102,13 @@ async fn a_condition_that_cannot_be_read_is_refused() {
     for malformed in
         [&[""][..], &["1"], &["\"1"], &["\"1\" \"2\""], &["*", "\"1\""], &["\"1\", *"], &["w/\"1\""]]
     {
-        let told = put(&bench, 2, malformed).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, ["if-match"], "{malformed:?}");
-        let told = read(&bench, malformed).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, ["if-none-match"], "{malformed:?}");
+        let problem = put(&bench, 2, malformed).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, ["if-match"], "{malformed:?}");
+        let problem = read(&bench, malformed).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, ["if-none-match"], "{malformed:?}");
     }
     assert_eq!(read(&bench, &[]).await.json(), json!({ "price": 1 }));
-    // Who is nobody learns nothing about it.
+    // Without a valid token the response says nothing about the item.
     let request = json_body(bench.plain(Method::PUT, ITEM), "{}").header("If-Match", "1");
     send(request).await.refuses(401, "unauthenticated");
 }

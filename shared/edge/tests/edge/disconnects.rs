@@ -1,4 +1,4 @@
-//! A client that hangs up: what it asked for is carried out, once.
+//! Clients that disconnect: their command is executed once.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::bench::{Bench, KEY, Table, noted, order};
 
-/// Sends a whole command, and reads nothing.
+/// Sends a complete command, and does not read the response.
 async fn sent(bench: &Bench, body: &str) -> TcpStream {
     let mut socket = TcpStream::connect(bench.address).await.unwrap();
     let length = format!("Content-Length: {}", body.len());
@@ -33,15 +33,15 @@ async fn a_command_whose_client_resets_the_connection_is_carried_out() {
     let socket = sent(&bench, &noted("wait")).await;
     bench.in_flight().await;
     reset(socket);
-    // It goes on holding its transaction, not its client.
+    // The command continues in its transaction without its client.
     for _ in 0..3 {
         bench.place(KEY, noted("wait")).await.refuses(409, "idempotency-key-in-progress");
         bench.in_flight().await;
     }
     owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     eventually("the order is placed", async || (bench.count(Table::Orders).await == 1).then_some(())).await;
-    let retry = eventually("the answer is there", async || {
-        Some(bench.place(KEY, noted("wait")).await).filter(|answer| answer.status != 409)
+    let retry = eventually("the response is there", async || {
+        Some(bench.place(KEY, noted("wait")).await).filter(|response| response.status != 409)
     })
     .await;
     assert!(retry.is_replay());
@@ -56,15 +56,15 @@ async fn connections_reset_at_any_moment_have_one_effect() {
     let bench = Bench::start().await;
     for round in 0..40_u64 {
         let socket = sent(&bench, &order(1)).await;
-        // The moment moves through the request; each is a retry of the same one.
+        // The moment of the disconnect moves through the request. Each request is a retry of the first one.
         let _ = tokio::time::timeout(Duration::from_micros(round * 250), socket.readable()).await;
         reset(socket);
     }
-    let answer = eventually("the key is settled", async || {
-        Some(bench.place(KEY, order(1)).await).filter(|answer| answer.status != 409)
+    let response = eventually("the key is settled", async || {
+        Some(bench.place(KEY, order(1)).await).filter(|response| response.status != 409)
     })
     .await;
-    assert_eq!(answer.status, 201);
+    assert_eq!(response.status, 201);
     bench.assert_orders(1).await;
     eventually("no transaction stays open", async || (open_transactions(&bench).await == 0).then_some(()))
         .await;

@@ -1,4 +1,4 @@
-//! An identity provider that tests can take away.
+//! An identity provider whose responses a test controls.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpResponse, HttpServer, web};
 
-/// What it answers next, and how often it was asked.
+/// The next response, and the number of requests.
 struct State {
-    answer: Box<dyn Fn() -> HttpResponse + Send>,
+    response: Box<dyn Fn() -> HttpResponse + Send>,
     asked: usize,
 }
 
@@ -21,8 +21,8 @@ pub(crate) struct Issuer {
 
 impl Issuer {
     pub(crate) fn with(jwks: String) -> Self {
-        let answer = move || HttpResponse::Ok().body(jwks.clone());
-        let state = Arc::new(Mutex::new(State { answer: Box::new(answer), asked: 0 }));
+        let response = move || HttpResponse::Ok().body(jwks.clone());
+        let state = Arc::new(Mutex::new(State { response: Box::new(response), asked: 0 }));
         let shared = Arc::clone(&state);
         let server = HttpServer::new(move || {
             let state = Arc::clone(&shared);
@@ -31,8 +31,8 @@ impl Issuer {
                 web::to(move || {
                     let mut state = state.lock().unwrap();
                     state.asked += 1;
-                    let answer = (state.answer)();
-                    async move { answer }
+                    let response = (state.response)();
+                    async move { response }
                 }),
             )
         });
@@ -49,17 +49,17 @@ impl Issuer {
         format!("http://{}/jwks", self.address)
     }
 
-    /// From now on, this document.
+    /// Serves this document from now on.
     pub(crate) fn serves(&self, text: String) {
-        self.answers(move || HttpResponse::Ok().body(text.clone()));
+        self.responses(move || HttpResponse::Ok().body(text.clone()));
     }
 
-    /// From now on, this answer.
-    pub(crate) fn answers(&self, answer: impl Fn() -> HttpResponse + Send + 'static) {
-        self.state.lock().unwrap().answer = Box::new(answer);
+    /// Sends this response from now on.
+    pub(crate) fn responses(&self, response: impl Fn() -> HttpResponse + Send + 'static) {
+        self.state.lock().unwrap().response = Box::new(response);
     }
 
-    /// How often it was asked since this was last asked.
+    /// Returns the number of requests since the last call.
     pub(crate) fn asked(&self) -> usize {
         std::mem::take(&mut self.state.lock().unwrap().asked)
     }

@@ -1,4 +1,4 @@
-//! What became of a key: told to the one who used it, and to nobody else.
+//! The endpoint for key records: a client sees only the keys that it has used.
 
 use diesel_async::SimpleAsyncConnection;
 use idempotency::KeyPolicy;
@@ -6,28 +6,28 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::identity;
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, json_body, key, noted, order, send};
+use crate::response::TestResponse;
 
 fn path(key: &str) -> String {
     format!("/v1/idempotency-keys/{key}")
 }
 
-async fn ask_as(bench: &Bench, tenant: &str, client: &str, key: &str) -> Outcome {
-    // No scope is needed to see one's own.
+async fn ask_as(bench: &Bench, tenant: &str, client: &str, key: &str) -> TestResponse {
+    // A client needs no scope for its own keys.
     send(bench.request_as(&identity::token(tenant, client, ""), Method::GET, &path(key))).await
 }
 
-async fn place_as(bench: &Bench, tenant: &str, client: &str) -> Outcome {
+async fn place_as(bench: &Bench, tenant: &str, client: &str) -> TestResponse {
     let request = bench.request_as(&identity::token(tenant, client, SCOPES), Method::POST, "/v1/orders");
     send(json_body(request, order(1)).header("Idempotency-Key", KEY)).await
 }
 
-/// The records that it shows.
+/// Returns the records in the response.
 #[track_caller]
-fn shown(answer: &Outcome) -> Vec<Value> {
-    assert_eq!(answer.status, 200, "{answer:?}");
-    answer.json()["data"].as_array().unwrap().clone()
+fn shown(response: &TestResponse) -> Vec<Value> {
+    assert_eq!(response.status, 200, "{response:?}");
+    response.json()["data"].as_array().unwrap().clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,7 +58,7 @@ async fn a_key_that_was_used_on_two_routes_shows_both() {
     let placed = bench.place(KEY, order(1)).await;
     let cancel = format!("{}/cancel", placed.header("location").unwrap());
     assert_eq!(send(bench.command(&cancel, KEY, "{}")).await.status, 200);
-    // Others' keys, and a rejection, stand between them.
+    // Keys of other clients and a rejection are stored between the two.
     bench.place(&key(), order(1)).await.assert_placed();
     bench.place(&key(), noted("too much")).await.refuses(422, "too-much");
     let records = shown(&bench.get(&path(KEY)).await);
@@ -83,10 +83,10 @@ async fn a_key_of_another_client_or_tenant_is_not_there() {
     unused.refuses(404, "not-found");
     for (tenant, client) in [("acme", "call-centre"), ("globex", "web-shop"), ("globex", "call-centre")] {
         let theirs = ask_as(&bench, tenant, client, KEY).await;
-        // To the byte as for a key that nobody has used.
+        // The response equals the one for an unused key, byte for byte.
         assert_eq!((theirs.status, theirs.body), (unused.status, unused.body.clone()), "{tenant} {client}");
     }
-    // Each sees its own use of the same key, and no more.
+    // Each client sees only its own use of the same key.
     let mut operations = Vec::new();
     for (tenant, client) in [("acme", "web-shop"), ("acme", "call-centre"), ("globex", "web-shop")] {
         if !operations.is_empty() {

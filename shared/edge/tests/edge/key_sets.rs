@@ -1,4 +1,4 @@
-//! The keys that tokens are checked with: they change while the service runs.
+//! Key sets for checking tokens, and how they change while the service runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use testkit::{Background, eventually};
 use crate::bench::{Bench, SCOPES, send};
 use crate::issuer::Issuer;
 
-/// What an issuer answers.
+/// The responses of an issuer.
 type Reply = Box<dyn Fn() -> HttpResponse + Send>;
 
-/// Longer than any test: a second look never comes within it.
+/// Longer than any test, so the keys are not read a second time.
 const NEVER: Duration = Duration::from_hours(1);
 
 fn authenticator(place: &str, between_refreshes: Duration) -> Result<Authenticator, JwksError> {
@@ -25,18 +25,18 @@ fn authenticator(place: &str, between_refreshes: Duration) -> Result<Authenticat
     Ok(Authenticator::from_source(source, ISSUER, AUDIENCE)?.between_refreshes(between_refreshes))
 }
 
-/// Asks with a token of this key; the status.
+/// Sends a request with a token of this key. Returns the status.
 async fn ask(bench: &Bench, key: &SigningKey) -> u16 {
     let token = key.sign(&identity::claims("acme", "web-shop", SCOPES));
-    let answer = send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
-    if answer.status == 401 {
-        let told = answer.refuses(401, "unauthenticated");
-        assert!(told.detail.contains("not known here"), "{told:?}");
+    let response = send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
+    if response.status == 401 {
+        let problem = response.refuses(401, "unauthenticated");
+        assert!(problem.detail.contains("not known here"), "{problem:?}");
     }
-    answer.status
+    response.status
 }
 
-/// A file of a test; it goes when the test ends.
+/// A file that is deleted when the test ends.
 struct File(PathBuf);
 
 impl File {
@@ -57,7 +57,7 @@ impl Drop for File {
     }
 }
 
-/// Old, then old and new, then new: each token counts exactly as long as its key is in the set.
+/// Publishes the old key, then both keys, then the new key. A token is valid exactly while its key is in the set.
 async fn assert_rotates(place: &str, publish: impl Fn(&str)) {
     let [old, new] = ["old", "new"].map(SigningKey::generate);
     publish(&jwks_of(&[&old]));
@@ -67,7 +67,7 @@ async fn assert_rotates(place: &str, publish: impl Fn(&str)) {
     let both = async || [ask(&bench, &old).await, ask(&bench, &new).await];
     assert_eq!(both().await, [200, 401]);
     publish(&jwks_of(&[&old, &new]));
-    // The first token of the new key makes the service look: nobody waits for the next round.
+    // The first token of the new key makes the service read the keys at once.
     assert_eq!(both().await, [200, 200]);
     publish(&jwks_of(&[&new]));
     authenticator.refresh().await.unwrap();
@@ -98,7 +98,7 @@ async fn a_token_is_not_remembered_longer_than_its_key() {
     file.write(&jwks_of(&[&new]));
     authenticator.refresh().await.unwrap();
     assert_eq!(ask().await, 401);
-    // The key's name alone does not bring it back.
+    // The id of the removed key does not make it valid again.
     file.write(&jwks_of(&[&SigningKey::generate("old")]));
     authenticator.refresh().await.unwrap();
     assert_eq!(ask().await, 401);
@@ -130,7 +130,7 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
     let away = elsewhere.url();
     let large = format!("{}{}", jwks_of(&[&SigningKey::generate("large")]), " ".repeat(256 * 1024));
     let unusable = |error: &JwksError| matches!(error, JwksError::Unusable { .. });
-    let answers: [(&str, bool, Reply); 6] = [
+    let responses: [(&str, bool, Reply); 6] = [
         ("500", false, Box::new(|| HttpResponse::InternalServerError().finish())),
         (
             "elsewhere",
@@ -142,18 +142,18 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
         ("none", true, Box::new(|| HttpResponse::Ok().body("{\"keys\": []}"))),
         ("no document", false, Box::new(|| HttpResponse::NoContent().finish())),
     ];
-    for (what, of_no_use, answer) in answers {
-        issuer.answers(answer);
+    for (what, of_no_use, response) in responses {
+        issuer.responses(response);
         let error = authenticator.refresh().await.unwrap_err();
         assert_eq!(unusable(&error), of_no_use, "{what}: {error}");
         assert!(error.to_string().contains(&issuer.url()), "{what}: {error}");
-        // Also when a stranger's token makes us look.
+        // The same holds if a token of an unknown key causes the read.
         assert_eq!(ask(&bench, &SigningKey::generate("stranger")).await, 401, "{what}");
         assert_eq!(ask(&bench, &key).await, 200, "{what}");
     }
     assert_eq!(elsewhere.asked(), 0, "a redirect was followed");
     drop(issuer);
-    eventually("nobody answers", async || authenticator.refresh().await.err()).await;
+    eventually("the issuer is unreachable", async || authenticator.refresh().await.err()).await;
     assert_eq!(ask(&bench, &key).await, 200);
 }
 
@@ -170,7 +170,7 @@ async fn a_flood_of_unknown_keys_asks_the_issuer_once() {
         assert_eq!(status, 401);
     }
     assert_eq!(issuer.asked(), 1);
-    // Known keys ask nobody.
+    // A token of a known key causes no read.
     assert_eq!(ask(&bench, &key).await, 200);
     assert_eq!(issuer.asked(), 0);
 }

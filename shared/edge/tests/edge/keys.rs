@@ -1,4 +1,4 @@
-//! The Idempotency-Key header: which forms are one key, and which are none.
+//! The Idempotency-Key header: the accepted notations, and the refused ones.
 
 use idempotency::KeyPolicy;
 use reqwest::Method;
@@ -8,9 +8,9 @@ use crate::bench::{Bench, KEY, json_body, order, send};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_without_a_key_is_refused() {
     let bench = Bench::start().await;
-    let answer = send(json_body(bench.request(Method::POST, "/v1/orders"), order(1))).await;
-    let told = answer.refuses(400, "idempotency-key-missing");
-    assert!(told.detail.contains("Idempotency-Key"), "{told:?}");
+    let response = send(json_body(bench.request(Method::POST, "/v1/orders"), order(1))).await;
+    let problem = response.refuses(400, "idempotency-key-missing");
+    assert!(problem.detail.contains("Idempotency-Key"), "{problem:?}");
     bench.assert_untouched().await;
 }
 
@@ -29,7 +29,7 @@ async fn quoted_and_bare_are_the_same_key() {
     let quoted = format!("\"{KEY}\"");
     let first = bench.place(&quoted, order(1)).await;
     first.assert_placed();
-    // Bare, with parameters, in upper case, between blanks: each is that key.
+    // Without quotes, with parameters, in upper case and between blanks, the key is the same.
     let upper = KEY.to_uppercase();
     for same in
         [KEY, &format!("{quoted};foo=1"), &format!("{quoted}; a;b=\"c\""), &upper, &format!("\"{upper}\"")]
@@ -62,8 +62,8 @@ async fn two_key_lines_are_refused_even_if_they_agree() {
     let bench = Bench::start().await;
     for other in [KEY, "00000000-0000-4000-8000-000000000000", ""] {
         let request = bench.command("/v1/orders", KEY, order(1)).header("Idempotency-Key", other);
-        let told = send(request).await.refuses(400, "idempotency-key-invalid");
-        assert!(told.detail.contains("more than one"), "{told:?}");
+        let problem = send(request).await.refuses(400, "idempotency-key-invalid");
+        assert!(problem.detail.contains("more than one"), "{problem:?}");
     }
     bench.assert_untouched().await;
 }
@@ -101,7 +101,7 @@ async fn any_key_of_16_to_255_characters_counts_where_the_setting_says_so() {
     let first = bench.place(&longest, order(1)).await;
     first.assert_placed();
     bench.place(&format!("\"{longest}\""), order(1)).await.assert_replays(&first);
-    // Compared byte for byte: another case is another key.
+    // Keys are compared byte for byte, so another case is another key.
     bench.place(&"K".repeat(16), order(1)).await.assert_placed();
     for wrong in ["k".repeat(15), "k".repeat(256), format!("\"{}\"", "k".repeat(256)), "k".repeat(4000)] {
         bench.place(&wrong, order(1)).await.refuses(400, "idempotency-key-invalid");
@@ -130,7 +130,7 @@ async fn bytes_that_are_no_text_are_refused() {
         request.extend_from_slice(order(1).as_bytes());
         bench.raw(request).await.refuses(400, "idempotency-key-invalid");
     }
-    // A zero byte or a bare line feed is no HTTP at all: the server says so before anything of ours runs.
+    // The HTTP server refuses a zero byte or a bare line feed before our code runs.
     for bytes in ["k\0k-0123456789abcdef", "k\x01k-0123456789abcdef"] {
         let head = bench.head("/v1/orders", &["Content-Length: 0", &format!("Idempotency-Key: {bytes}")]);
         assert_eq!(bench.raw(format!("{head}\r\n")).await.status, 400);

@@ -1,4 +1,4 @@
-//! How much, how fast, and of what type a body may be.
+//! Limits for the size, the duration and the media type of a body.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ fn large() -> String {
 async fn a_large_body_that_is_announced_is_refused() {
     let bench = Bench::start().await;
     for _ in 0..5 {
-        let told = bench.place(KEY, large()).await.refuses(413, "request-too-large");
-        assert!(told.detail.contains("32768"), "{told:?}");
+        let problem = bench.place(KEY, large()).await.refuses(413, "request-too-large");
+        assert!(problem.detail.contains("32768"), "{problem:?}");
     }
     bench.assert_untouched().await;
 }
@@ -39,12 +39,12 @@ async fn a_large_body_in_chunks_is_refused() {
         socket.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
         let chunk = format!("1000\r\n{}\r\n", " ".repeat(0x1000));
         for _ in 0..256 {
-            // The server may have said enough.
+            // The server may have closed the connection already.
             if socket.write_all(chunk.as_bytes()).await.is_err() {
                 break;
             }
         }
-        // The body has no end; the connection has.
+        // The body does not end, so the server closes the connection.
         read(&mut socket).await.refuses(413, "request-too-large");
     }
     bench.assert_untouched().await;
@@ -61,7 +61,7 @@ async fn a_body_of_exactly_the_limit_is_accepted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_stalls_is_given_up() {
     let bench = Bench::with(|settings| settings.body_deadline = Duration::from_millis(300)).await;
-    // Never a byte, half of it, and byte by byte: the deadline is for the whole body.
+    // No byte, half of the body, and one byte at a time: the deadline is for the whole body.
     for (length, sent) in [
         ("Content-Length: 10000", ""),
         ("Content-Length: 10000", "{\"lines\":"),
@@ -77,8 +77,8 @@ async fn a_body_that_stalls_is_given_up() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let (answer, ()) = tokio::join!(read(&mut reading), drip);
-    answer.refuses(408, "request-timeout");
+    let (response, ()) = tokio::join!(read(&mut reading), drip);
+    response.refuses(408, "request-timeout");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -96,8 +96,8 @@ async fn a_body_that_breaks_off_does_nothing() {
     let bench = Bench::start().await;
     let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;
     socket.shutdown().await.unwrap();
-    let told = read(&mut socket).await.refuses(400, "request-invalid");
-    assert!(told.detail.contains("broke off"), "{told:?}");
+    let problem = read(&mut socket).await.refuses(400, "request-invalid");
+    assert!(problem.detail.contains("broke off"), "{problem:?}");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -113,22 +113,22 @@ async fn only_json_is_read() {
         "",
     ] {
         let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
-        let told = send(request.header("Content-Type", wrong).body(order(1))).await;
-        told.refuses(415, "unsupported-media-type");
+        let problem = send(request.header("Content-Type", wrong).body(order(1))).await;
+        problem.refuses(415, "unsupported-media-type");
     }
     let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY).body(order(1));
     send(request).await.refuses(415, "unsupported-media-type");
     let request = bench.command("/v1/orders", KEY, order(1)).header("Content-Encoding", "gzip");
     send(request).await.refuses(415, "unsupported-media-type");
     bench.assert_untouched().await;
-    // Parameters and letter case do not make it another type.
+    // Parameters and letter case do not change the media type.
     let request = bench.request(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
     send(request.header("Content-Type", "Application/JSON;charset=UTF-8").body(order(1)))
         .await
         .assert_placed();
 }
 
-/// Announces a body, and sends this much of it.
+/// Announces a body, and sends only this part.
 async fn open(bench: &Bench, length: &str, sent: &str) -> TcpStream {
     let mut socket = TcpStream::connect(bench.address).await.unwrap();
     let head = bench

@@ -1,4 +1,4 @@
-//! Lists: pages that follow each other, whatever happens in between.
+//! Lists: consecutive pages miss and repeat no row, even if rows are added between them.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -11,13 +11,13 @@ fn ids(page: &Value) -> Vec<String> {
     data.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Places this many, one after the other; newest first.
+/// Places this many orders in turn. Returns their ids, newest first.
 async fn placed(bench: &Bench, number: usize) -> Vec<String> {
     let mut ids = Vec::new();
     for _ in 0..number {
-        let answer = bench.place(&key(), order(1)).await;
-        answer.assert_placed();
-        ids.insert(0, answer.json()["id"].as_str().unwrap().to_owned());
+        let response = bench.place(&key(), order(1)).await;
+        response.assert_placed();
+        ids.insert(0, response.json()["id"].as_str().unwrap().to_owned());
     }
     ids
 }
@@ -28,12 +28,12 @@ async fn pages_follow_each_other_to_the_end_while_orders_arrive() {
     let all = placed(&bench, 7).await;
     let (mut seen, mut path) = (Vec::new(), "/v1/orders?limit=3".to_owned());
     loop {
-        let answer = bench.get(&path).await;
-        assert_eq!(answer.status, 200);
-        let page = answer.json();
+        let response = bench.get(&path).await;
+        assert_eq!(response.status, 200);
+        let page = response.json();
         assert!(ids(&page).len() <= 3);
         seen.extend(ids(&page));
-        // What is placed meanwhile stands before the first page, and moves nothing.
+        // An order that is placed meanwhile belongs before the first page, so later pages do not shift.
         placed(&bench, 1).await;
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         path = format!("/v1/orders?limit=3&cursor={cursor}");
@@ -70,12 +70,12 @@ async fn a_bad_page_is_refused_by_name() {
         ("cursor=%27;DROP%20TABLE%20placed", "cursor"),
         ("offset=1", "query"),
     ] {
-        let told = bench.get(&format!("/v1/orders?{query}")).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, [pointer], "{query}");
+        let problem = bench.get(&format!("/v1/orders?{query}")).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, [pointer], "{query}");
     }
 }
 
-/// The cursor of a first page of one.
+/// Returns the cursor after a first page of one order.
 async fn cursor(bench: &Bench, path: &str) -> String {
     let page = bench.get(&format!("{path}?limit=1")).await.json();
     page["next_cursor"].as_str().unwrap_or_else(|| panic!("no cursor: {page}")).to_owned()
@@ -92,8 +92,8 @@ async fn a_cursor_counts_for_its_tenant_and_its_list_alone() {
     {
         let page = bench.get(&format!("{path}?cursor={own}")).await.json();
         assert_eq!(ids(&page), all[1..], "{path}");
-        let told = bench.get(&format!("{path}?cursor={foreign}")).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, ["cursor"], "{path}");
+        let problem = bench.get(&format!("{path}?cursor={foreign}")).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, ["cursor"], "{path}");
     }
     let of_coffee = bench.get(&format!("/v1/items/COFFEE/orders?cursor={of_tea}")).await;
     assert_eq!(of_coffee.refuses(400, "request-invalid").pointers, ["cursor"]);
@@ -103,8 +103,8 @@ async fn a_cursor_counts_for_its_tenant_and_its_list_alone() {
     let page = send(bench.request_as(&colleague, Method::GET, &path)).await.json();
     assert_eq!(ids(&page), all[1..]);
     let stranger = identity::token("globex", "web-shop", SCOPES);
-    let told = send(bench.request_as(&stranger, Method::GET, &path)).await.refuses(400, "request-invalid");
-    assert_eq!(told.pointers, ["cursor"]);
+    let problem = send(bench.request_as(&stranger, Method::GET, &path)).await.refuses(400, "request-invalid");
+    assert_eq!(problem.pointers, ["cursor"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,8 +115,9 @@ async fn a_cursor_that_was_altered_anywhere_is_refused() {
     for at in 0..cursor.len() {
         let other = if &cursor[at..=at] == "A" { "B" } else { "A" };
         let altered = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
-        let told = bench.get(&format!("/v1/orders?cursor={altered}")).await.refuses(400, "request-invalid");
-        assert_eq!(told.pointers, ["cursor"], "{altered}");
+        let problem =
+            bench.get(&format!("/v1/orders?cursor={altered}")).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, ["cursor"], "{altered}");
     }
     let page = bench.get(&format!("/v1/orders?cursor={cursor}")).await.json();
     assert_eq!(ids(&page), all[1..]);
@@ -130,7 +131,7 @@ async fn another_instance_goes_on_where_the_first_one_stopped() {
     let twin = bench.twin();
     let page = twin.get(&format!("/v1/orders?cursor={cursor}")).await.json();
     assert_eq!(ids(&page), all[1..]);
-    // Of another database, another shop.
+    // A cursor of another database, whose secret differs.
     let other = Bench::start().await;
     other.get(&format!("/v1/orders?cursor={cursor}")).await.refuses(400, "request-invalid");
 }

@@ -1,4 +1,4 @@
-//! What is secret stays out of the log: raw keys, tokens, bodies.
+//! The log contains no keys, tokens or bodies.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::bench::{Bench, SCOPES, json_body, key, noted, send};
 
-/// Everything that is logged in this process, by whichever test.
+/// The log of this process, with the entries of all tests.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -63,7 +63,7 @@ async fn raw_keys_tokens_and_bodies_are_in_no_log() {
     for named in ["IdempotencyKeyReceived", "NewRequestProcessing", "CachedResponseReturned"] {
         let line = log.lines().find(|line| line.contains(named) && line.contains(&hash));
         let line = line.unwrap_or_else(|| panic!("no {named} of {hash}"));
-        // In the span of its request, with the trace.
+        // The entry is in the span of its request, with the trace id.
         assert!(line.contains("request{") && line.contains("trace="), "{line}");
     }
     let bytes = format!("{:?}", key.as_bytes());

@@ -5,9 +5,8 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What a client of any service can rely on, over real HTTP and a real PostgreSQL.
+//! The HTTP contract of every service, over real HTTP and a real PostgreSQL.
 
-mod answer;
 mod bench;
 mod bodies;
 mod conditional;
@@ -23,6 +22,7 @@ mod outages;
 mod phased;
 mod rates;
 mod replay;
+mod response;
 mod routes;
 mod sameness;
 mod shop;

@@ -1,4 +1,4 @@
-//! When the database is away, or something of ours is wrong: an answer that says so, and nothing else.
+//! Outages of the database and internal errors: the response is 503 or 500, and nothing is stored.
 
 use std::time::Duration;
 
@@ -28,18 +28,18 @@ async fn without_a_database_every_route_is_503_and_nothing_is_done() {
     let other = key();
     for _ in 0..2 {
         assert!(bench.place(&other, order(1)).await.refuses(503, "service-unavailable").retryable);
-        // Not even what is known already: the record cannot be read.
+        // A replay fails too, because the record cannot be read.
         bench.place(KEY, order(1)).await.refuses(503, "service-unavailable");
         bench.get("/v1/orders").await.refuses(503, "service-unavailable");
         let put = json_body(bench.request(Method::PUT, "/v1/items/TEA"), r#"{"price":1}"#);
         send(put).await.refuses(503, "service-unavailable");
-        // What is wrong with the request itself is told all the same.
+        // Invalid requests are refused as usual, because validation needs no database.
         bench.place(&other, "{").await.refuses(400, "request-invalid");
         bench.place("no key", order(1)).await.refuses(400, "idempotency-key-invalid");
     }
     proxy.mend();
     let placed = eventually("the pool heals", async || {
-        Some(bench.place(&other, order(1)).await).filter(|answer| answer.status != 503)
+        Some(bench.place(&other, order(1)).await).filter(|response| response.status != 503)
     })
     .await;
     placed.assert_placed();
@@ -63,7 +63,7 @@ async fn a_connection_lost_before_the_commit_is_503_and_nothing_is_done() {
     proxy.mend();
     let placed = eventually("the pool heals", async || {
         Some(bench.place(KEY, noted("wait")).await)
-            .filter(|answer| answer.status != 503 && answer.status != 409)
+            .filter(|response| response.status != 503 && response.status != 409)
     })
     .await;
     placed.assert_placed();
@@ -89,7 +89,7 @@ async fn a_connection_lost_in_the_commit_is_503_and_the_retry_tells() {
     proxy.mend();
     owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     let retry = eventually("the truth is known", async || {
-        Some(bench.place(KEY, order(1)).await).filter(|answer| answer.status == 201)
+        Some(bench.place(KEY, order(1)).await).filter(|response| response.status == 201)
     })
     .await;
     assert!(retry.is_replay());
@@ -100,12 +100,12 @@ async fn a_connection_lost_in_the_commit_is_503_and_the_retry_tells() {
 async fn a_mistake_of_ours_is_500_without_its_insides_and_the_key_stays_free() {
     let bench = Bench::start().await;
     for mistake in ["fail", "panic"] {
-        let told = bench.place(KEY, noted(mistake)).await.refuses(500, "internal-error");
-        assert!(told.retryable, "{told:?}");
+        let problem = bench.place(KEY, noted(mistake)).await.refuses(500, "internal-error");
+        assert!(problem.retryable, "{problem:?}");
         bench.assert_untouched().await;
     }
     let placed = eventually("the key is free", async || {
-        Some(bench.place(KEY, order(1)).await).filter(|answer| answer.status != 409)
+        Some(bench.place(KEY, order(1)).await).filter(|response| response.status != 409)
     })
     .await;
     placed.assert_placed();
@@ -114,8 +114,8 @@ async fn a_mistake_of_ours_is_500_without_its_insides_and_the_key_stays_free() {
 #[tokio::test(flavor = "multi_thread")]
 async fn contention_that_does_not_end_is_503() {
     let bench = Bench::start().await;
-    let told = bench.place(KEY, noted("contend")).await.refuses(503, "service-unavailable");
-    assert!(told.retryable, "{told:?}");
+    let problem = bench.place(KEY, noted("contend")).await.refuses(503, "service-unavailable");
+    assert!(problem.retryable, "{problem:?}");
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }

@@ -1,4 +1,4 @@
-//! Commands that others carry out: what a client sees of each state that they may be in.
+//! Phased commands: the responses to a client in each state of the operation.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use testkit::{eventually, identity};
 use uuid::Uuid;
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, Table, json_body, key, send};
+use crate::response::TestResponse;
 use crate::shop::{done, not_now};
 
 /// Longer than any test.
@@ -21,7 +21,7 @@ async fn bench(wait: Duration) -> Bench {
     Bench::with(|settings| settings.operation_wait = wait).await
 }
 
-async fn transfer(bench: &Bench, key: &str, amount: i64) -> Outcome {
+async fn transfer(bench: &Bench, key: &str, amount: i64) -> TestResponse {
     send(bench.command("/v1/transfers", key, json!({ "amount": amount }).to_string())).await
 }
 
@@ -39,35 +39,35 @@ async fn conclude(bench: &Bench, id: OperationId, conclusion: Conclusion) {
     tx.commit().await.unwrap();
 }
 
-/// A transfer whose handler sees this conclusion.
-async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, Outcome) {
-    let (answer, id) = tokio::join!(transfer(bench, KEY, 1), async {
+/// Starts a transfer, and concludes it while its handler waits.
+async fn concluded(bench: &Bench, conclusion: Conclusion) -> (OperationId, TestResponse) {
+    let (response, id) = tokio::join!(transfer(bench, KEY, 1), async {
         let id = under_way(bench).await;
         conclude(bench, id, conclusion).await;
         id
     });
-    (id, answer)
+    (id, response)
 }
 
-/// A transfer that was answered with 202, and where to look.
-async fn accepted(bench: &Bench) -> (OperationId, Outcome) {
-    let answer = transfer(bench, KEY, 1).await;
-    assert_eq!(answer.status, 202, "{answer:?}");
-    let id = answer.json()["operation_id"].as_str().unwrap().parse::<Uuid>().unwrap();
-    assert_eq!(answer.header("location"), Some(format!("/v1/operations/{id}").as_str()));
-    assert_eq!(answer.json()["location"], answer.header("location").unwrap());
+/// Starts a transfer that is answered with 202. Returns its operation and the response.
+async fn accepted(bench: &Bench) -> (OperationId, TestResponse) {
+    let response = transfer(bench, KEY, 1).await;
+    assert_eq!(response.status, 202, "{response:?}");
+    let id = response.json()["operation_id"].as_str().unwrap().parse::<Uuid>().unwrap();
+    assert_eq!(response.header("location"), Some(format!("/v1/operations/{id}").as_str()));
+    assert_eq!(response.json()["location"], response.header("location").unwrap());
     assert_eq!(
-        (answer.header("retry-after"), answer.header("idempotency-status")),
+        (response.header("retry-after"), response.header("idempotency-status")),
         (Some("1"), Some("executed"))
     );
-    (id.into(), answer)
+    (id.into(), response)
 }
 
-async fn operation(bench: &Bench, id: OperationId) -> Outcome {
+async fn operation(bench: &Bench, id: OperationId) -> TestResponse {
     bench.get(&format!("/v1/operations/{id}")).await
 }
 
-/// The state of the key's record, as its owner sees it.
+/// Returns the state of the key's record, as its owner reads it.
 async fn state(bench: &Bench) -> Value {
     bench.get(&format!("/v1/idempotency-keys/{KEY}")).await.json()["data"][0]["state"].clone()
 }
@@ -75,10 +75,10 @@ async fn state(bench: &Bench) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outcome_in_time_is_the_answer() {
     let bench = bench(LONG).await;
-    let (id, answer) = concluded(&bench, Conclusion::Succeeded(done())).await;
-    assert_eq!((answer.status, answer.header("location")), (201, Some("/v1/transfers/1")));
-    assert_eq!(answer.header("idempotency-status"), Some("executed"));
-    transfer(&bench, KEY, 1).await.assert_replays(&answer);
+    let (id, response) = concluded(&bench, Conclusion::Succeeded(done())).await;
+    assert_eq!((response.status, response.header("location")), (201, Some("/v1/transfers/1")));
+    assert_eq!(response.header("idempotency-status"), Some("executed"));
+    transfer(&bench, KEY, 1).await.assert_replays(&response);
     assert_eq!(state(&bench).await, "completed");
     let operation = operation(&bench, id).await;
     assert_eq!((operation.status, operation.header("retry-after")), (200, None));
@@ -92,7 +92,7 @@ async fn an_outcome_in_time_is_the_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
     let bench = bench(Duration::from_millis(50)).await;
-    let (id, answer) = accepted(&bench).await;
+    let (id, response) = accepted(&bench).await;
     assert_eq!(state(&bench).await, "unknown");
     let running = operation(&bench, id).await;
     assert_eq!(running.header("retry-after"), Some("1"));
@@ -104,35 +104,35 @@ async fn what_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
     conclude(&bench, id, Conclusion::Succeeded(done())).await;
     assert_eq!(operation(&bench, id).await.json()["status"], "succeeded");
     assert_eq!(state(&bench).await, "completed");
-    // The receipt stays as it was given, also on the other instance.
-    transfer(&bench, KEY, 1).await.assert_replays(&answer);
-    transfer(&bench.twin(), KEY, 1).await.assert_replays(&answer);
+    // The stored 202 stays the same, on the other instance too.
+    transfer(&bench, KEY, 1).await.assert_replays(&response);
+    transfer(&bench.twin(), KEY, 1).await.assert_replays(&response);
     assert_eq!(bench.count(Table::Facts).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_it_is_under_way_the_same_request_is_told_to_wait_and_another_one_is_refused() {
     let bench = bench(LONG).await;
-    let (answer, ()) = tokio::join!(transfer(&bench, KEY, 1), async {
+    let (response, ()) = tokio::join!(transfer(&bench, KEY, 1), async {
         let id = under_way(&bench).await;
         assert!(transfer(&bench, KEY, 1).await.refuses(409, "idempotency-key-in-progress").retryable);
         assert!(!transfer(&bench, KEY, 2).await.refuses(409, "idempotency-key-reused").retryable);
         assert_eq!(state(&bench).await, "started");
         conclude(&bench, id, Conclusion::Succeeded(done())).await;
     });
-    assert_eq!(answer.status, 201);
+    assert_eq!(response.status, 201);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_of_what_had_no_effect_is_carried_out() {
     let bench = bench(LONG).await;
-    let (id, answer) = concluded(&bench, Conclusion::Retryable(not_now())).await;
-    assert!(answer.refuses(503, "service-unavailable").retryable);
-    assert_eq!(answer.header("idempotency-status"), None);
+    let (id, response) = concluded(&bench, Conclusion::Retryable(not_now())).await;
+    assert!(response.refuses(503, "service-unavailable").retryable);
+    assert_eq!(response.header("idempotency-status"), None);
     assert_eq!(state(&bench).await, "failed_retryable");
     transfer(&bench, KEY, 2).await.refuses(409, "idempotency-key-reused");
-    let (again, answer) = concluded(&bench, Conclusion::Succeeded(done())).await;
-    assert_eq!((again, answer.status), (id, 201));
+    let (again, response) = concluded(&bench, Conclusion::Succeeded(done())).await;
+    assert_eq!((again, response.status), (id, 201));
     assert_eq!(bench.count(Table::Facts).await, 1);
 }
 
@@ -140,20 +140,20 @@ async fn a_retry_of_what_had_no_effect_is_carried_out() {
 async fn what_can_never_be_carried_out_is_replayed() {
     let bench = bench(LONG).await;
     let broken = StoredResponse { status: 500, ..done() };
-    let (_, answer) = concluded(&bench, Conclusion::Terminal(broken)).await;
-    assert_eq!((answer.status, state(&bench).await), (500, json!("failed_terminal")));
-    transfer(&bench, KEY, 1).await.assert_replays(&answer);
+    let (_, response) = concluded(&bench, Conclusion::Terminal(broken)).await;
+    assert_eq!((response.status, state(&bench).await), (500, json!("failed_terminal")));
+    transfer(&bench, KEY, 1).await.assert_replays(&response);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_of_202_expires_like_any_other() {
+async fn a_stored_202_expires_like_any_other() {
     let bench = bench(Duration::ZERO).await;
     let (id, _) = accepted(&bench).await;
     let age = "UPDATE idempotency_record SET expires_at = clock_timestamp()";
     bench.database.owner().await.batch_execute(age).await.unwrap();
-    let told = transfer(&bench, KEY, 1).await;
-    assert!(!told.refuses(409, "idempotency-key-expired").retryable);
-    assert_eq!(told.header("retry-after"), None);
+    let problem = transfer(&bench, KEY, 1).await;
+    assert!(!problem.refuses(409, "idempotency-key-expired").retryable);
+    assert_eq!(problem.header("retry-after"), None);
     assert_eq!(state(&bench).await, "expired");
     assert_eq!(operation(&bench, id).await.status, 200);
 }
@@ -163,9 +163,9 @@ async fn what_is_refused_at_once_is_stored_and_what_is_not_valid_is_not() {
     let bench = bench(LONG).await;
     transfer(&bench, KEY, 0).await.refuses(400, "request-invalid");
     bench.assert_untouched().await;
-    let answer = transfer(&bench, KEY, 13).await;
-    answer.refuses(422, "too-much");
-    transfer(&bench, KEY, 13).await.assert_replays(&answer);
+    let response = transfer(&bench, KEY, 13).await;
+    response.refuses(422, "too-much");
+    transfer(&bench, KEY, 13).await.assert_replays(&response);
     assert_eq!(bench.count(Table::Facts).await, 0);
 }
 

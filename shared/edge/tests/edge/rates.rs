@@ -1,4 +1,4 @@
-//! Rate limits: a flood of one tenant is not an outage of all.
+//! Rate limits: a flood of one tenant does not affect the others.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
@@ -8,28 +8,28 @@ use edge::RateLimit;
 use reqwest::Method;
 use testkit::{eventually, identity};
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, SCOPES, Table, json_body, key, order, send};
+use crate::response::TestResponse;
 
-/// A shop with so small a limit that a test reaches it.
+/// A shop with a limit that a test can reach.
 async fn limited(per_second: u32, burst: u32) -> Bench {
     let [per_second, burst] = [per_second, burst].map(|number| NonZeroU32::new(number).unwrap());
     Bench::with(|settings| settings.rate_limit = Some(RateLimit { per_second, burst })).await
 }
 
-async fn read_as(bench: &Bench, tenant: &str, client: &str) -> Outcome {
+async fn read_as(bench: &Bench, tenant: &str, client: &str) -> TestResponse {
     let token = identity::token(tenant, client, SCOPES);
     send(bench.request_as(&token, Method::GET, "/v1/orders")).await
 }
 
-/// Reads until the tenant is refused.
-async fn exhaust(bench: &Bench, tenant: &str) -> Outcome {
+/// Sends reads until the tenant is refused. Returns the refusal.
+async fn exhaust(bench: &Bench, tenant: &str) -> TestResponse {
     for _ in 0..1_000 {
-        let answer = read_as(bench, tenant, "web-shop").await;
-        if answer.status == 429 {
-            return answer;
+        let response = read_as(bench, tenant, "web-shop").await;
+        if response.status == 429 {
+            return response;
         }
-        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(response.status, 200, "{response:?}");
     }
     panic!("a thousand requests were let in");
 }
@@ -37,15 +37,15 @@ async fn exhaust(bench: &Bench, tenant: &str) -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_one_tenant_leaves_others_untouched() {
     let bench = limited(1, 20).await;
-    let told = exhaust(&bench, "acme").await.refuses(429, "rate-limited");
-    assert!(told.retryable);
+    let problem = exhaust(&bench, "acme").await.refuses(429, "rate-limited");
+    assert!(problem.retryable);
     // The limit is the tenant's: a client that has never sent anything is refused as well.
     let clients = Cell::new(0);
     eventually("another client is refused", async || {
         clients.set(clients.get() + 1);
         exhaust(&bench, "acme").await;
-        let answer = read_as(&bench, "acme", &format!("client-{}", clients.get())).await;
-        (answer.status == 429).then_some(())
+        let response = read_as(&bench, "acme", &format!("client-{}", clients.get())).await;
+        (response.status == 429).then_some(())
     })
     .await;
     for _ in 0..20 {
@@ -60,18 +60,18 @@ async fn a_limited_request_is_not_remembered_and_its_retry_is_carried_out() {
     let (key, limited) = loop {
         exhaust(&bench, "acme").await;
         let key = key();
-        let answer = bench.place(&key, order(1)).await;
-        if answer.status == 429 {
-            break (key, answer);
+        let response = bench.place(&key, order(1)).await;
+        if response.status == 429 {
+            break (key, response);
         }
-        // In between, the bucket got its next token.
-        answer.assert_placed();
+        // Meanwhile the bucket has gained a token.
+        response.assert_placed();
         carried_out += 1;
     };
     limited.refuses(429, "rate-limited");
     bench.assert_orders(carried_out).await;
     assert_eq!(bench.count(Table::Records).await, carried_out);
-    // As long as the client is told, and not less: this is what it is told for.
+    // Waits as long as Retry-After says. The next request is then accepted.
     let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     bench.place(&key, order(1)).await.assert_placed();
@@ -84,14 +84,14 @@ async fn the_limit_comes_before_all_that_was_sent() {
     let token = identity::token("acme", "web-shop", "orders:read");
     eventually("both are refused for that alone", async || {
         exhaust(&bench, "acme").await;
-        // No scope, no key, no JSON: but above all, too much.
+        // The request has no scope, no key and no JSON, but the rate limit is checked first.
         let post = json_body(bench.request_as(&token, Method::POST, "/v1/orders"), "{");
         let put = json_body(bench.request_as(&token, Method::PUT, "/v1/items/TEA"), "{");
         let (post, put) = tokio::join!(send(post), send(put));
         ([post.status, put.status] == [429, 429]).then_some(())
     })
     .await;
-    // But who is nobody learns that first.
+    // Authentication is checked before the rate limit.
     send(bench.plain(Method::POST, "/v1/orders")).await.refuses(401, "unauthenticated");
     assert_eq!(bench.count(Table::Records).await, 0);
 }
@@ -101,7 +101,7 @@ async fn a_request_counts_once_and_pages_without_a_token_do_not_count() {
     let bench = limited(1, 40).await;
     let start = tokio::time::Instant::now();
     let mut let_in = 0;
-    // The list asks twice who is there: for the page's cursor, and for the rows.
+    // The list authenticates twice, for the cursor and for the rows, and is counted once.
     while read_as(&bench, "acme", "web-shop").await.status == 200 {
         let_in += 1;
         send(bench.plain(Method::GET, "/openapi.json")).await;

@@ -1,4 +1,4 @@
-//! What a retry gets: the first answer, byte for byte, with marks of its own.
+//! Replays: a retry gets the first response byte for byte, marked as a replay.
 
 use diesel_async::SimpleAsyncConnection;
 use reqwest::Method;
@@ -28,7 +28,7 @@ async fn the_first_answer_is_marked_as_executed_and_a_retry_as_replayed() {
         let retry = bench.place(KEY, order(1)).await;
         retry.assert_replays(&first);
         assert_eq!(retry.header("idempotency-original-date"), Some(date.as_str()));
-        // What belongs to this exchange is not replayed.
+        // Headers of the single exchange are not replayed.
         assert_ne!(retry.header("x-request-id"), first.header("x-request-id"));
         assert_eq!((retry.header("cache-control"), retry.header("set-cookie")), (Some("no-store"), None));
     }
@@ -36,7 +36,7 @@ async fn the_first_answer_is_marked_as_executed_and_a_retry_as_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_stays_as_it_was_when_the_order_changes_or_goes() {
+async fn a_stored_response_stays_as_it_was_when_the_order_changes_or_goes() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;
     let path = first.header("location").unwrap().to_owned();
@@ -66,7 +66,7 @@ async fn a_rejection_is_replayed_like_a_success() {
     assert_eq!((bench.count(Table::Orders).await, bench.count(Table::Records).await), (0, 1));
     bench.assert_orders(0).await;
 
-    // A resource that is not there is such a rejection as well.
+    // A missing resource is a rejection, too.
     let nowhere = format!("/v1/orders/{}/cancel", key());
     let first = send(bench.command(&nowhere, KEY, "{}")).await;
     first.refuses(404, "not-found");
@@ -77,12 +77,12 @@ async fn a_rejection_is_replayed_like_a_success() {
 async fn a_refusal_is_told_with_retry_after_and_not_stored() {
     let bench = Bench::start().await;
     for _ in 0..2 {
-        let answer = bench.place(KEY, noted("not yet")).await;
-        assert!(answer.refuses(422, "not-yet").retryable);
-        assert_eq!(answer.header("idempotency-status"), None);
+        let response = bench.place(KEY, noted("not yet")).await;
+        assert!(response.refuses(422, "not-yet").retryable);
+        assert_eq!(response.header("idempotency-status"), None);
     }
     bench.assert_untouched().await;
-    // Even another request may use the key: nothing is remembered of it.
+    // Another request may use the key, because nothing is stored.
     bench.place(KEY, order(1)).await.assert_placed();
 }
 
@@ -99,9 +99,9 @@ async fn a_reply_that_cannot_be_serialised_is_rolled_back_and_not_stored() {
 async fn a_reused_key_is_refused_without_retry_after() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;
-    let told = bench.place(KEY, order(2)).await;
-    assert!(!told.refuses(409, "idempotency-key-reused").retryable);
-    assert_eq!((told.header("idempotency-status"), told.header("retry-after")), (None, None));
+    let problem = bench.place(KEY, order(2)).await;
+    assert!(!problem.refuses(409, "idempotency-key-reused").retryable);
+    assert_eq!((problem.header("idempotency-status"), problem.header("retry-after")), (None, None));
     bench.place(KEY, order(1)).await.assert_replays(&first);
     bench.assert_orders(1).await;
 }
@@ -113,9 +113,9 @@ async fn an_expired_key_is_refused_without_retry_after() {
     let age = "UPDATE idempotency_record SET expires_at = clock_timestamp()";
     bench.database.owner().await.batch_execute(age).await.unwrap();
     for _ in 0..2 {
-        let told = bench.place(KEY, order(1)).await;
-        assert!(!told.refuses(409, "idempotency-key-expired").retryable);
-        assert_eq!((told.is_replay(), told.header("retry-after")), (false, None));
+        let problem = bench.place(KEY, order(1)).await;
+        assert!(!problem.refuses(409, "idempotency-key-expired").retryable);
+        assert_eq!((problem.is_replay(), problem.header("retry-after")), (false, None));
     }
     bench.assert_orders(1).await;
 }
@@ -128,7 +128,7 @@ async fn reused_and_expired_keys_are_422_where_the_setting_says_so() {
     let age = "UPDATE idempotency_record SET expires_at = clock_timestamp()";
     bench.database.owner().await.batch_execute(age).await.unwrap();
     bench.place(KEY, order(1)).await.refuses(422, "idempotency-key-expired");
-    // In progress stays 409: it says "wait", not "mismatch".
+    // A key in progress is 409 under both settings, because it is not a mismatch.
     bench
         .database
         .owner()
@@ -148,8 +148,8 @@ async fn a_duplicate_in_flight_is_told_to_wait() {
     let (first, ()) = tokio::join!(bench.place(KEY, noted("wait")), async {
         bench.in_flight().await;
         for _ in 0..3 {
-            let told = bench.place(KEY, noted("wait")).await;
-            assert!(told.refuses(409, "idempotency-key-in-progress").retryable);
+            let problem = bench.place(KEY, noted("wait")).await;
+            assert!(problem.refuses(409, "idempotency-key-in-progress").retryable);
         }
         owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     });
@@ -168,7 +168,7 @@ async fn a_replay_is_authorised_anew() {
         send(json_body(request, order(1))).await
     };
     again("orders:read").await.refuses(403, "forbidden");
-    // A refreshed token, with other scopes beside the one that counts, is the same caller.
+    // A new token with further scopes is the same caller.
     again(&format!("{SCOPES} payments:read")).await.assert_replays(&first);
     let anonymous = bench.plain(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
     send(json_body(anonymous, order(1))).await.refuses(401, "unauthenticated");

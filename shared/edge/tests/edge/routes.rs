@@ -1,4 +1,4 @@
-//! Paths and methods that are not there, and the pages that explain the rest.
+//! Unknown paths and methods, the common headers, and the documentation pages.
 
 use reqwest::Method;
 
@@ -19,8 +19,8 @@ async fn an_unknown_path_is_not_found() {
     ] {
         for method in [Method::GET, Method::POST, Method::DELETE] {
             let request = json_body(bench.request(method, path), order(1)).header("Idempotency-Key", KEY);
-            let told = send(request).await.refuses(404, "not-found");
-            assert!(told.detail.contains("/docs"), "{path}: {told:?}");
+            let problem = send(request).await.refuses(404, "not-found");
+            assert!(problem.detail.contains("/docs"), "{path}: {problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -39,10 +39,10 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
         (Method::from_bytes(b"BREW").unwrap(), "/v1/orders".to_owned(), "GET, POST"),
     ] {
         let request = json_body(bench.request(method, &path), order(1)).header("Idempotency-Key", KEY);
-        let answer = send(request).await;
-        let told = answer.refuses(405, "method-not-allowed");
-        assert_eq!(answer.header("allow"), Some(allowed), "{path}");
-        assert!(told.detail.contains(allowed), "{told:?}");
+        let response = send(request).await;
+        let problem = response.refuses(405, "method-not-allowed");
+        assert_eq!(response.header("allow"), Some(allowed), "{path}");
+        assert!(problem.detail.contains(allowed), "{problem:?}");
     }
     bench.assert_untouched().await;
 }
@@ -58,9 +58,9 @@ async fn an_id_that_is_none_names_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_has_its_manners() {
+async fn every_response_has_the_common_headers() {
     let bench = Bench::start().await;
-    let answers = [
+    let responses = [
         bench.place(KEY, order(1)).await,
         bench.place(KEY, order(1)).await,
         bench.place(KEY, "{").await,
@@ -69,11 +69,11 @@ async fn every_answer_has_its_manners() {
         send(bench.plain(Method::GET, "/openapi.json")).await,
     ];
     let mut ids = Vec::new();
-    for answer in answers {
-        assert_eq!(answer.header("cache-control"), Some("no-store"), "{answer:?}");
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!((answer.header("server"), answer.header("x-powered-by")), (None, None));
-        ids.push(answer.header("x-request-id").unwrap().to_owned());
+    for response in responses {
+        assert_eq!(response.header("cache-control"), Some("no-store"), "{response:?}");
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!((response.header("server"), response.header("x-powered-by")), (None, None));
+        ids.push(response.header("x-request-id").unwrap().to_owned());
     }
     ids.sort();
     ids.dedup();
@@ -94,17 +94,17 @@ async fn the_page_loads_nothing_from_elsewhere() {
         for part in index.split(attribute).skip(1) {
             let target = part.split('"').next().unwrap();
             assert!(!target.contains(':') && !target.starts_with('/'), "{target}");
-            let answer = page(&format!("/docs/{}", target.trim_start_matches("./"))).await;
-            assert_eq!(answer.status, 200, "{target}");
+            let response = page(&format!("/docs/{}", target.trim_start_matches("./"))).await;
+            assert_eq!(response.status, 200, "{target}");
             if target.contains(".css") {
-                let style = text(&answer);
+                let style = text(&response);
                 assert!(!style.contains("url(http") && !style.contains("@import"), "{target}");
             }
             loaded += 1;
         }
     }
     assert!(loaded >= 5, "{index}");
-    // The script that says what the page shows, and whom it asks: itself.
+    // The script that names the document; the page loads it from the service itself.
     let script = text(&page("/docs/swagger-initializer.js").await);
     assert!(script.contains("/openapi.json"), "{script}");
     assert!(!script.contains("http://") && !script.contains("https://"), "{script}");
@@ -115,9 +115,9 @@ async fn the_page_loads_nothing_from_elsewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_document_is_served_and_tells_of_every_command() {
     let bench = Bench::start().await;
-    let answer = send(bench.plain(Method::GET, "/openapi.json")).await;
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
-    let document = answer.json();
+    let response = send(bench.plain(Method::GET, "/openapi.json")).await;
+    assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")));
+    let document = response.json();
     for (path, method) in
         [("/v1/orders", "post"), ("/v1/orders/{id}/cancel", "post"), ("/v1/items/{sku}", "put")]
     {
@@ -158,7 +158,7 @@ async fn every_problem_is_explained_where_its_type_points() {
     send(request).await.refuses(404, "not-found");
 }
 
-fn text(answer: &crate::answer::Outcome) -> String {
-    assert_eq!(answer.status, 200);
-    String::from_utf8(answer.body.clone()).unwrap()
+fn text(response: &crate::response::TestResponse) -> String {
+    assert_eq!(response.status, 200);
+    String::from_utf8(response.body.clone()).unwrap()
 }

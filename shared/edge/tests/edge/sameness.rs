@@ -1,11 +1,11 @@
-//! Which requests are the same request.
+//! Request fingerprints: which requests count as the same request under a key.
 
 use reqwest::Method;
 use testkit::identity;
 
 use crate::bench::{Bench, KEY, SCOPES, key, order, send};
 
-/// The first body is placed; the same in other words is replayed, and others are refused.
+/// Places the first body. Equal bodies in another notation are replayed, and different bodies are refused.
 async fn assert_same(first: &str, same: &[&str], others: &[&str]) {
     let bench = Bench::start().await;
     let placed = bench.place(KEY, first).await;
@@ -14,8 +14,8 @@ async fn assert_same(first: &str, same: &[&str], others: &[&str]) {
         bench.place(KEY, *same).await.assert_replays(&placed);
     }
     for other in others {
-        let told = bench.place(KEY, *other).await;
-        assert_eq!(told.refuses(409, "idempotency-key-reused").code, "idempotency-key-reused", "{other}");
+        let problem = bench.place(KEY, *other).await;
+        assert_eq!(problem.refuses(409, "idempotency-key-reused").code, "idempotency-key-reused", "{other}");
     }
     bench.place(KEY, first).await.assert_replays(&placed);
     bench.assert_orders(1).await;
@@ -87,8 +87,8 @@ async fn null_is_not_absent() {
 async fn duplicate_members_claim_nothing() {
     let bench = Bench::start().await;
     let twice = r#"{"lines":[{"sku":"TEA","amount":1,"am\u006funt":2}]}"#;
-    let told = bench.place(KEY, twice).await.refuses(400, "request-invalid");
-    assert_eq!(told.pointers, ["/lines/0/amount"]);
+    let problem = bench.place(KEY, twice).await.refuses(400, "request-invalid");
+    assert_eq!(problem.pointers, ["/lines/0/amount"]);
     bench.assert_untouched().await;
     bench.place(KEY, order(1)).await.assert_placed();
 }
@@ -105,9 +105,10 @@ async fn query_and_path_belong_to_the_request() {
         send(bench.command(other, KEY, order(1))).await.refuses(409, "idempotency-key-reused");
     }
 
-    // Two orders on one route: the same key is the same request about one of them only.
+    // The path is part of the fingerprint: the same key for another order is another request.
     let (one, two) = (bench.place(&key(), order(1)).await, bench.place(&key(), order(1)).await);
-    let cancel = |order: &crate::answer::Outcome| format!("{}/cancel", order.header("location").unwrap());
+    let cancel =
+        |order: &crate::response::TestResponse| format!("{}/cancel", order.header("location").unwrap());
     let cancelled = send(bench.command(&cancel(&one), KEY, "{}")).await;
     assert_eq!((cancelled.status, cancelled.header("idempotency-status")), (200, Some("executed")));
     send(bench.command(&cancel(&two), KEY, "{}")).await.refuses(409, "idempotency-key-reused");
@@ -162,7 +163,7 @@ async fn what_changes_between_retries_is_not_compared() {
         .header("Content-Type", "Application/JSON; charset=utf-8")
         .body(order(1));
     send(request).await.assert_replays(&first);
-    // Another key makes it another order, however equal.
+    // The same body under another key is another order.
     bench.place(&key(), order(1)).await.assert_placed();
     bench.assert_orders(2).await;
 }

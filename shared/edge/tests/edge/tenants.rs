@@ -1,20 +1,20 @@
-//! Nobody reads or replays another tenant's data.
+//! Tenants: no client reads or replays the data of another tenant.
 
 use reqwest::Method;
 use serde_json::Value;
 use testkit::identity;
 
-use crate::answer::Outcome;
 use crate::bench::{Bench, KEY, SCOPES, json_body, noted, order, send};
+use crate::response::TestResponse;
 use diesel_async::SimpleAsyncConnection;
 
-async fn place_as(bench: &Bench, tenant: &str, client: &str, body: String) -> Outcome {
+async fn place_as(bench: &Bench, tenant: &str, client: &str, body: String) -> TestResponse {
     let token = identity::token(tenant, client, SCOPES);
     let request = bench.request_as(&token, Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
     send(json_body(request, body)).await
 }
 
-async fn as_tenant(bench: &Bench, tenant: &str, method: Method, path: &str) -> Outcome {
+async fn as_tenant(bench: &Bench, tenant: &str, method: Method, path: &str) -> TestResponse {
     let token = identity::token(tenant, "web-shop", SCOPES);
     let request = bench.request_as(&token, method, path).header("Idempotency-Key", KEY);
     send(json_body(request, "{}")).await
@@ -53,7 +53,7 @@ async fn another_tenants_order_is_not_there() {
     let mine = place_as(&bench, "acme", "web-shop", order(1)).await;
     let path = mine.header("location").unwrap().to_owned();
     let nobodys = "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab";
-    // The same answer as for an order that does not exist, to the byte.
+    // The response equals the one for an order that does not exist, byte for byte.
     for (method, suffix) in [(Method::GET, ""), (Method::POST, "/cancel")] {
         let theirs = as_tenant(&bench, "globex", method.clone(), &format!("{path}{suffix}")).await;
         theirs.refuses(404, "not-found");
@@ -62,7 +62,7 @@ async fn another_tenants_order_is_not_there() {
     }
     let theirs = as_tenant(&bench, "globex", Method::GET, "/v1/orders").await;
     assert_eq!(theirs.json()["data"], Value::Array(Vec::new()));
-    // It was not touched either.
+    // The other tenant's order is unchanged.
     let mine = as_tenant(&bench, "acme", Method::GET, &path).await;
     assert_eq!((mine.status, &mine.json()["cancelled"]), (200, &Value::Bool(false)));
 }
@@ -77,7 +77,7 @@ async fn a_tenant_named_in_the_request_counts_for_nothing() {
     send(json_body(request, order(1))).await.assert_placed();
     let globex = "SELECT count(*) AS number FROM placed WHERE tenant_id = 'globex'";
     assert_eq!(bench.number(globex).await, 1);
-    // Nor in the body.
-    let told = place_as(&bench, "globex", "another", r#"{"lines":[],"tenant":"acme"}"#.to_owned()).await;
-    assert_eq!(told.refuses(400, "request-invalid").pointers, ["/tenant"]);
+    // The body cannot name a tenant either.
+    let problem = place_as(&bench, "globex", "another", r#"{"lines":[],"tenant":"acme"}"#.to_owned()).await;
+    assert_eq!(problem.refuses(400, "request-invalid").pointers, ["/tenant"]);
 }

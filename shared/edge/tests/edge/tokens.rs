@@ -1,4 +1,4 @@
-//! Who asks: every route, every kind of token that does not count.
+//! Authentication: every route with every kind of invalid token.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +11,7 @@ use testkit::identity::{self, AUDIENCE, ISSUER, KEY_ID};
 
 use crate::bench::{Bench, KEY, SCOPES, json_body, key, order, send};
 
-/// Every route of the shop, with the scope that it wants, if it wants one.
+/// Every route of the shop, with the scope that it requires, if any.
 const ROUTES: [(Method, &str, &str, &str); 10] = [
     (Method::POST, "/v1/orders", "orders:write", r#"{"lines":[{"sku":"TEA","amount":1}]}"#),
     (Method::POST, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab/cancel", "orders:write", "{}"),
@@ -25,7 +25,7 @@ const ROUTES: [(Method, &str, &str, &str); 10] = [
     (Method::GET, "/v1/idempotency-keys/8e03978e-40d5-43e8-bc93-6894a57f9324", "", ""),
 ];
 
-/// A request to each route, with this header or without any.
+/// Builds a request to each route, with this header if there is one.
 fn requests<'a>(
     bench: &'a Bench,
     authorization: Option<&'a str>,
@@ -45,7 +45,7 @@ fn every_route_is_in_the_matrix() {
     assert_eq!(routes, ROUTES.len());
 }
 
-/// Signs with a key of its own.
+/// A signer with its own key.
 fn forged(header: &Header, claims: &Value) -> String {
     const PREFIX: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
     encode(header, claims, &EncodingKey::from_ed_der(&[&PREFIX[..], &[7; 32]].concat())).unwrap()
@@ -55,7 +55,7 @@ fn header(algorithm: Algorithm, kid: &str) -> Header {
     Header { kid: Some(kid.to_owned()), ..Header::new(algorithm) }
 }
 
-/// What is wrong, and a token of that kind.
+/// Invalid tokens, each with the reason.
 fn bad_tokens() -> Vec<(&'static str, String)> {
     let now = get_current_timestamp();
     let claims = identity::claims("acme", "web-shop", SCOPES);
@@ -73,7 +73,7 @@ fn bad_tokens() -> Vec<(&'static str, String)> {
     let mut parts = good.split('.');
     let (head, body, signature) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
     let part = |json: &Value| URL_SAFE_NO_PAD.encode(json.to_string());
-    // The public key, as anybody can read it.
+    // The public key, which is not secret.
     let public: Value = serde_json::from_str(&identity::jwks()).unwrap();
     let public = URL_SAFE_NO_PAD.decode(public["keys"][0]["x"].as_str().unwrap()).unwrap();
     let confused = |secret: &[u8]| {
@@ -123,11 +123,11 @@ async fn a_token_that_does_not_count_is_refused_on_every_route() {
     let bench = Bench::start().await;
     for (what, token) in bad_tokens() {
         for request in requests(&bench, Some(&format!("Bearer {token}"))) {
-            let answer = send(request).await;
-            assert_eq!(answer.status, 401, "{what}: {answer:?}");
-            let told = answer.refuses(401, "unauthenticated");
-            assert!(!told.detail.contains(&token), "{what}: {told:?}");
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            let response = send(request).await;
+            assert_eq!(response.status, 401, "{what}: {response:?}");
+            let problem = response.refuses(401, "unauthenticated");
+            assert!(!problem.detail.contains(&token), "{what}: {problem:?}");
+            assert_eq!(response.header("www-authenticate"), Some("Bearer"));
         }
     }
     bench.assert_untouched().await;
@@ -158,8 +158,8 @@ async fn a_missing_scope_is_forbidden_on_every_route() {
         for scopes in [others.join(" "), String::new(), scope.replace(':', " ")] {
             let token = identity::token("acme", "web-shop", &scopes);
             let request = json_body(bench.request_as(&token, method.clone(), path), body);
-            let told = send(request.header("Idempotency-Key", KEY)).await.refuses(403, "forbidden");
-            assert!(told.detail.contains(scope), "{told:?}");
+            let problem = send(request.header("Idempotency-Key", KEY)).await.refuses(403, "forbidden");
+            assert!(problem.detail.contains(scope), "{problem:?}");
         }
     }
     bench.assert_untouched().await;
@@ -168,7 +168,7 @@ async fn a_missing_scope_is_forbidden_on_every_route() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_caller_is_checked_before_anything_that_was_sent() {
     let bench = Bench::start().await;
-    // Malformed in every other way: who is nobody learns nothing about it.
+    // The request is malformed in every other way, too. Without a valid token the response does not say so.
     let request = bench.plain(Method::POST, "/v1/orders").header("Content-Type", "text/plain").body("{");
     send(request).await.refuses(401, "unauthenticated");
     let token = identity::token("acme", "web-shop", "orders:read");
@@ -198,11 +198,11 @@ async fn a_token_that_was_let_in_is_refused_once_it_has_expired() {
     let ask = async || send(bench.request_as(&token, Method::GET, "/v1/orders")).await;
     assert_eq!(ask().await.status, 200);
     let refusal = eventually("it expires", async || {
-        let answer = ask().await;
-        (answer.status != 200).then_some(answer)
+        let response = ask().await;
+        (response.status != 200).then_some(response)
     });
-    let told = refusal.await.refuses(401, "unauthenticated");
-    assert!(told.detail.contains("expired"), "{told:?}");
+    let problem = refusal.await.refuses(401, "unauthenticated");
+    assert!(problem.detail.contains("expired"), "{problem:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What must hold for every document, tried on documents that nobody wrote by hand.
+//! Properties of the canonical form, checked with generated documents.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -188,7 +188,7 @@ fn bytes_of_json() -> impl Strategy<Value = u8> {
     ]
 }
 
-/// Where we refuse what JSON allows, as the module's documentation says.
+/// Documents that JSON allows and the canonical form refuses, as the module's documentation says.
 fn is_extra_strictness(kind: JsonErrorKind) -> bool {
     matches!(
         kind,

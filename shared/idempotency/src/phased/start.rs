@@ -66,7 +66,7 @@ enum Started {
     RecordMoved,
 }
 
-/// How the first transaction ends.
+/// The results of the first transaction.
 enum End {
     Commit(Started),
     Rollback(Started),

@@ -163,7 +163,7 @@ pub(super) async fn retention(tx: &mut Tx, id: OperationId) -> Result<Retention>
     Ok(Retention { reply, tombstone })
 }
 
-/// What a caller that waits for an operation finds.
+/// The state of an operation, as a waiting caller reads it.
 #[derive(Debug)]
 pub(super) enum Progress {
     /// There is no response yet.

@@ -1,4 +1,4 @@
-//! The connection is lost while COMMIT is on its way: nobody knows, until a retry reads the truth.
+//! A connection that is lost during COMMIT: the outcome is unknown until a retry reads the record.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use idempotency::Outcome;
 use testkit::{Proxy, TestDatabase, eventually};
 use tokio::runtime::Handle;
 
-use crate::shop::{self, KEY, Number, effects, intent, open_transactions, records, send};
+use crate::shop::{self, KEY, Number, effects, open_transactions, records, request, send};
 
-/// Makes COMMIT wait for the test, and then succeed or fail.
+/// A trigger that holds COMMIT until the test lets it succeed or fail.
 pub(crate) fn slow_commit(verdict: &str) -> String {
     format!(
         "CREATE FUNCTION wait_in_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -24,7 +24,7 @@ pub(crate) fn slow_commit(verdict: &str) -> String {
     )
 }
 
-/// A request whose connection is cut while its COMMIT waits; the test decides when COMMIT goes on.
+/// Sends a request whose connection is cut during COMMIT. The test decides when COMMIT continues.
 struct Lost {
     database: TestDatabase,
     instance: Database,
@@ -44,15 +44,15 @@ impl Lost {
             ..Settings::new(database.service_url(Some(proxy.address())))
         };
         let instance = Database::new(&settings, Handle::current()).unwrap();
-        let (answer, ()) = tokio::join!(send(&instance, intent(KEY, "a")), async {
+        let (outcome, ()) = tokio::join!(send(&instance, request(KEY, "a")), async {
             eventually("COMMIT waits", async || (waiting(&database).await == 1).then_some(())).await;
             proxy.cut().await;
         });
-        let error = answer.unwrap_err();
+        let error = outcome.unwrap_err();
         assert!(matches!(error, Error::CommitUnknown(_)), "{error:?}");
         assert_eq!(error.class(), ErrorClass::CommitUnknown);
         proxy.mend();
-        // The proxy ends with this function; from here on the instance is given a direct way.
+        // The proxy ends with this function, so the instance connects directly from here on.
         let instance = {
             drop(instance);
             database.second_instance()
@@ -67,7 +67,7 @@ impl Lost {
     }
 }
 
-/// Transactions that wait in their COMMIT.
+/// Counts the transactions that wait in COMMIT.
 pub(crate) async fn waiting(database: &TestDatabase) -> i64 {
     let mut watcher = database.owner().await;
     let waiting = "SELECT count(*) AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
@@ -78,23 +78,23 @@ pub(crate) async fn waiting(database: &TestDatabase) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_unknown_outcome_that_was_kept_is_replayed() {
     let mut lost = Lost::in_commit("").await;
-    // Not decided yet: whoever asks is told to wait, and does not run beside it.
-    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
+    // While the COMMIT is undecided, a retry gets "in progress" and does not run.
+    assert_eq!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
     lost.go_on().await;
-    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
-    assert_eq!(send(&lost.instance, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
+    assert!(matches!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
+    assert_eq!(send(&lost.instance, request(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_unknown_outcome_that_failed_is_carried_out_afresh() {
     let mut lost = Lost::in_commit("RAISE EXCEPTION 'no';").await;
-    assert_eq!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
+    assert_eq!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
     lost.go_on().await;
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (0, 0));
 
     lost.holder.batch_execute("DROP TRIGGER wait_in_commit ON effect").await.unwrap();
-    assert!(matches!(send(&lost.instance, intent(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
+    assert!(matches!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
 }
 
@@ -107,11 +107,11 @@ async fn a_constraint_that_refuses_the_commit_stores_nothing() {
     let command = async |tx: &mut database::Tx, operation: &idempotency::Operation| {
         shop::leave(tx, operation, "one").await?;
         shop::leave(tx, operation, "two").await?;
-        Ok(shop::receipt(201, "never"))
+        Ok(shop::response(201, "never"))
     };
-    let answer =
-        idempotency::execute(&database, idempotency::Retention::default(), intent(KEY, "a"), command).await;
-    let error = answer.unwrap_err();
+    let outcome =
+        idempotency::execute(&database, idempotency::Retention::default(), request(KEY, "a"), command).await;
+    let error = outcome.unwrap_err();
     assert!(error.is_constraint("single"), "{error:?}");
     shop::assert_untouched(&database).await;
 }

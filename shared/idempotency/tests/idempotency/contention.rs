@@ -1,4 +1,4 @@
-//! Losing to others is no answer: the whole command runs again.
+//! Contention is not an outcome: the whole command runs again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use idempotency::{CommandError, Operation, Outcome, Retention, StoredResponse};
 use tokio::sync::Barrier;
 
-use crate::shop::{self, KEY, Runs, assert_untouched, effects, instance, intent, receipt};
+use crate::shop::{self, KEY, Runs, assert_untouched, effects, instance, request, response};
 
 diesel::table! {
     shelf (id) { id -> BigInt, }
@@ -34,18 +34,18 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
                     both.wait().await;
                 }
                 lock(tx, order[1]).await?;
-                Ok(receipt(201, key))
+                Ok(response(201, key))
             };
-        idempotency::execute(&database, Retention::default(), intent(key, "a"), command)
+        idempotency::execute(&database, Retention::default(), request(key, "a"), command)
     };
     let (one, two) = tokio::join!(
         send("00000000-0000-4000-8000-000000000001", [1, 2]),
         send("00000000-0000-4000-8000-000000000002", [2, 1]),
     );
     assert!(matches!((one.unwrap(), two.unwrap()), (Outcome::Executed(_), Outcome::Executed(_))));
-    // One of the two lost and ran again, from the start: its first effect was undone, or the second would have met it.
-    // Again it may come before the other one that was waiting, and lose once more.
-    assert!(runs.number() > 2, "nobody lost");
+    // One of the two commands lost and ran again. Its first effect was rolled back, or its second run would have failed.
+    // It may overtake the waiting command, and lose again.
+    assert!(runs.number() > 2, "no command ran again");
     assert_eq!(effects(&database).await, 2);
 }
 
@@ -60,15 +60,16 @@ async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
     let counter = runs.clone();
     let command = async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         if counter.add() == 2 {
-            // Whoever was in the way ends before the third run.
+            // The blocking session ends before the third run.
             busy.lock().await.batch_execute("COMMIT").await?;
         }
         shop::leave(tx, operation, "note").await?;
         lock(tx, 1).await?;
-        Ok(receipt(201, "had it"))
+        Ok(response(201, "had it"))
     };
-    let answer = idempotency::execute(&hasty, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-    assert_eq!(answer, Outcome::Executed(receipt(201, "had it")));
+    let outcome =
+        idempotency::execute(&hasty, Retention::default(), request(KEY, "a"), command).await.unwrap();
+    assert_eq!(outcome, Outcome::Executed(response(201, "had it")));
     assert_eq!((runs.number(), effects(&database).await), (3, 1));
 }
 
@@ -82,10 +83,10 @@ async fn contention_that_does_not_end_is_told_and_stores_nothing() {
         shop::order(tx, operation).await?;
         tx.batch_execute("DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$")
             .await?;
-        Ok(receipt(201, "never"))
+        Ok(response(201, "never"))
     };
     let error =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), command).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Contention);
     assert_eq!(runs.number(), 4);
     assert_untouched(&database).await;

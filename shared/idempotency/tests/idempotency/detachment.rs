@@ -1,4 +1,4 @@
-//! A client that goes away stops nothing, and leaves nothing open.
+//! Clients that disconnect: their command still ends, and leaves no open transaction.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,9 +9,9 @@ use testkit::eventually;
 
 use database::Tx;
 
-use crate::shop::{self, Gate, KEY, effects, intent, open_transactions, receipt, records, send};
+use crate::shop::{self, CommandBarrier, KEY, effects, open_transactions, records, request, response, send};
 
-/// Starts the request, and drops it as soon as `then` has come.
+/// Starts the request, and drops it when `then` is ready.
 async fn abandon<T>(request: impl Future<Output = T>, then: impl Future<Output = ()>) {
     let mut request = pin!(request);
     tokio::select! {
@@ -24,22 +24,22 @@ async fn abandon<T>(request: impl Future<Output = T>, then: impl Future<Output =
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_request_is_carried_out_all_the_same() {
     let database = shop::open().await;
-    let gate = Gate::closed();
-    abandon(gate.send(&database, intent(KEY, "a")), gate.reached()).await;
+    let barrier = CommandBarrier::closed();
+    abandon(barrier.send(&database, request(KEY, "a")), barrier.reached()).await;
     assert_eq!((effects(&database).await, open_transactions(&database).await), (0, 1));
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
+    assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
 
-    gate.open();
-    let receipt = eventually("the abandoned request is carried out", async || {
-        match send(&database, intent(KEY, "a")).await.unwrap() {
-            Outcome::Replayed { response: receipt, .. } => Some(receipt),
+    barrier.open();
+    let stored = eventually("the abandoned request is carried out", async || {
+        match send(&database, request(KEY, "a")).await.unwrap() {
+            Outcome::Replayed { response: stored, .. } => Some(stored),
             Outcome::InProgress => None,
             other => panic!("{other:?}"),
         }
     })
     .await;
-    assert_eq!(receipt.status, 201);
-    assert_eq!((effects(&database).await, records(&database).await, gate.runs()), (1, 1, 1));
+    assert_eq!(stored.status, 201);
+    assert_eq!((effects(&database).await, records(&database).await, barrier.runs()), (1, 1, 1));
     eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
         .await;
 }
@@ -49,16 +49,16 @@ async fn requests_dropped_at_any_moment_take_effect_once_and_leave_no_transactio
     let database = shop::open().await;
     for round in 0..60_u64 {
         let key = format!("00000000-0000-4000-8000-{round:012}");
-        // From before the first statement to after the reply: the moment moves through the whole unit of work.
+        // The moment moves through the unit of work, from before the first statement to after the reply.
         let moment = Duration::from_micros(round * 150);
-        let dropped = tokio::time::timeout(moment, send(&database, intent(&key, "a"))).await;
+        let dropped = tokio::time::timeout(moment, send(&database, request(&key, "a"))).await;
         drop(dropped);
-        let answer = eventually("the key is settled", async || {
-            Some(send(&database, intent(&key, "a")).await.unwrap())
-                .filter(|answer| *answer != Outcome::InProgress)
+        let outcome = eventually("the key is settled", async || {
+            Some(send(&database, request(&key, "a")).await.unwrap())
+                .filter(|outcome| *outcome != Outcome::InProgress)
         })
         .await;
-        assert!(matches!(answer, Outcome::Executed(_) | Outcome::Replayed { .. }), "{answer:?}");
+        assert!(matches!(outcome, Outcome::Executed(_) | Outcome::Replayed { .. }), "{outcome:?}");
     }
     assert_eq!((effects(&database).await, records(&database).await), (60, 60));
     eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
@@ -68,12 +68,12 @@ async fn requests_dropped_at_any_moment_take_effect_once_and_leave_no_transactio
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_waits_for_what_a_vanished_client_started() {
     let database = shop::open().await;
-    let gate = Gate::closed();
-    abandon(gate.send(&database, intent(KEY, "a")), gate.reached()).await;
+    let barrier = CommandBarrier::closed();
+    abandon(barrier.send(&database, request(KEY, "a")), barrier.reached()).await;
     let mut drained = pin!(database.drained());
     let still = tokio::time::timeout(Duration::from_millis(50), &mut drained).await;
     assert!(still.is_err(), "drained while a unit of work was under way");
-    gate.open();
+    barrier.open();
     drained.await;
     assert_eq!(effects(&database).await, 1);
 }
@@ -81,18 +81,20 @@ async fn shutdown_waits_for_what_a_vanished_client_started() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_request_that_is_rejected_is_remembered_as_rejected() {
     let database = shop::open().await;
-    let gate = Gate::closed();
-    let stop = gate.clone();
+    let barrier = CommandBarrier::closed();
+    let stop = barrier.clone();
     let reject = async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         shop::order(tx, operation).await?;
         stop.pass().await;
-        Err(CommandError::Rejected(receipt(409, "too late")))
+        Err(CommandError::Rejected(response(409, "too late")))
     };
-    let request = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), reject);
-    abandon(request, gate.reached()).await;
-    gate.open();
+    let rejected = idempotency::execute(&database, Retention::default(), request(KEY, "a"), reject);
+    abandon(rejected, barrier.reached()).await;
+    barrier.open();
     database.drained().await;
-    let answer = send(&database, intent(KEY, "a")).await.unwrap();
-    assert!(matches!(answer, Outcome::Replayed { response: told, .. } if told == receipt(409, "too late")));
+    let outcome = send(&database, request(KEY, "a")).await.unwrap();
+    assert!(
+        matches!(outcome, Outcome::Replayed { response: stored, .. } if stored == response(409, "too late"))
+    );
     assert_eq!(effects(&database).await, 0);
 }

@@ -1,16 +1,16 @@
-//! After its time a key is refused, and never carried out again.
+//! Expiry: an expired key is refused and never executed again.
 
 use chrono::TimeDelta;
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Outcome, Retention};
 use testkit::TestDatabase;
 
-use crate::shop::{self, KEY, effects, intent, send};
+use crate::shop::{self, KEY, effects, request, send};
 
-/// Carried out, then changed behind the service's back.
+/// Executes a command, and then changes its record as the owner.
 async fn after(change: &str) -> TestDatabase {
     let database = shop::open().await;
-    send(&database, intent(KEY, "a")).await.unwrap();
+    send(&database, request(KEY, "a")).await.unwrap();
     database.owner().await.batch_execute(change).await.unwrap();
     database
 }
@@ -20,10 +20,10 @@ async fn an_expired_key_is_refused_and_never_carried_out_again() {
     let database =
         after("UPDATE idempotency_record SET expires_at = clock_timestamp() - interval '1 ms'").await;
     for _ in 0..3 {
-        assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
+        assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     }
-    // Another request is told apart as long as the fingerprint is kept.
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
+    // Another request is recognized as long as the fingerprint is stored.
+    assert_eq!(send(&database, request(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -34,14 +34,14 @@ async fn a_key_whose_answer_was_erased_has_expired() {
          UPDATE idempotency_record SET state = 'expired', expires_at = clock_timestamp()",
     )
     .await;
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
+    assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_whose_answer_is_missing_has_expired() {
     let database = after("DELETE FROM idempotency_snapshot").await;
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
+    assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -49,13 +49,13 @@ async fn a_key_whose_answer_is_missing_has_expired() {
 async fn answers_are_kept_for_as_long_as_the_retention_says() {
     let database = shop::open().await;
     let none = Retention { reply: TimeDelta::zero(), ..Retention::default() };
-    idempotency::execute(&database, none, intent(KEY, "a"), shop::order).await.unwrap();
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Expired);
+    idempotency::execute(&database, none, request(KEY, "a"), shop::order).await.unwrap();
+    assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 
-    // A day and thirty days, on the database's clock.
+    // A day and thirty days by the database's clock.
     let other = "00000000-0000-4000-8000-000000000000";
-    send(&database, intent(other, "a")).await.unwrap();
+    send(&database, request(other, "a")).await.unwrap();
     let mut owner = database.owner().await;
     let kept: shop::Number = diesel_async::RunQueryDsl::get_result(
         diesel::sql_query(
@@ -73,8 +73,8 @@ async fn answers_are_kept_for_as_long_as_the_retention_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_started_record_is_in_progress() {
     let database = after("UPDATE idempotency_record SET state = 'started', expires_at = NULL").await;
-    assert_eq!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::InProgress);
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
+    assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
+    assert_eq!(send(&database, request(KEY, "b")).await.unwrap(), Outcome::Reused);
     assert_eq!(effects(&database).await, 1);
 }
 
@@ -83,7 +83,7 @@ async fn a_record_in_an_unknown_state_is_an_error_and_is_not_executed_again() {
     let unknown = "ALTER TABLE idempotency_record DROP CONSTRAINT idempotency_record_state_check; \
                    UPDATE idempotency_record SET state = 'lost'";
     let database = after(unknown).await;
-    let error = send(&database, intent(KEY, "a")).await.unwrap_err();
+    let error = send(&database, request(KEY, "a")).await.unwrap_err();
     assert!(format!("{error:?}").contains("unknown record state 'lost'"), "{error:?}");
     assert_eq!(effects(&database).await, 1);
 }

@@ -1,4 +1,4 @@
-//! What is not a business answer stores nothing, so that the retry runs afresh.
+//! Failures without a business outcome: nothing is stored, so a retry runs the command.
 
 use database::{Database, Error, ErrorClass, Settings, Tx, UnitOfWork};
 use diesel_async::SimpleAsyncConnection;
@@ -6,11 +6,11 @@ use idempotency::{CommandError, Operation, Outcome, Retention, StoredResponse};
 use testkit::{Proxy, TestDatabase, eventually};
 use tokio::runtime::Handle;
 
-use crate::shop::{self, Gate, KEY, Runs, assert_untouched, effects, intent, receipt, send};
+use crate::shop::{self, CommandBarrier, KEY, Runs, assert_untouched, effects, request, response, send};
 
 async fn assert_free(database: &TestDatabase) {
     assert_untouched(database).await;
-    assert!(matches!(send(database, intent(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
+    assert!(matches!(send(database, request(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
     assert_eq!(effects(database).await, 1);
 }
 
@@ -21,10 +21,10 @@ async fn an_infrastructure_error_stores_nothing() {
         shop::order(tx, operation).await?;
         tx.buffer(shop::Later(operation.clone()));
         tx.batch_execute("SELECT 1 / 0").await?;
-        Ok(receipt(201, "never"))
+        Ok(response(201, "never"))
     };
     let error =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap_err();
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), command).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Permanent);
     assert_free(&database).await;
 }
@@ -32,7 +32,7 @@ async fn an_infrastructure_error_stores_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_swallowed_database_error_never_becomes_a_stored_success() {
     let database = shop::open().await;
-    // The error is swallowed as the last statement, before others, and in what is written at the end.
+    // The ignored error is in the last statement, in an earlier one, and in the buffered writes.
     for way in 0..3 {
         let command =
             async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
@@ -46,9 +46,9 @@ async fn a_swallowed_database_error_never_becomes_a_stored_success() {
                 if way == 1 {
                     let _ = shop::leave(tx, operation, "another note").await;
                 }
-                Ok(receipt(201, "never"))
+                Ok(response(201, "never"))
             };
-        let error = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command)
+        let error = idempotency::execute(&database, Retention::default(), request(KEY, "a"), command)
             .await
             .unwrap_err();
         assert_eq!(error.class(), ErrorClass::Permanent, "way {way}: {error}");
@@ -64,8 +64,8 @@ async fn a_panicking_command_stores_nothing_and_frees_its_key() {
         shop::order(tx, operation).await?;
         panic!("as a mistake in a handler would")
     };
-    let answer = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await;
-    assert!(matches!(answer, Err(Error::Panicked)), "{answer:?}");
+    let outcome = idempotency::execute(&database, Retention::default(), request(KEY, "a"), command).await;
+    assert!(matches!(outcome, Err(Error::Panicked)), "{outcome:?}");
     eventually("the transaction ends", async || {
         (shop::open_transactions(&database).await == 0).then_some(())
     })
@@ -73,7 +73,7 @@ async fn a_panicking_command_stores_nothing_and_frees_its_key() {
     assert_free(&database).await;
 }
 
-/// The shop as it is seen through a proxy.
+/// The shop behind a proxy.
 async fn distant(database: &TestDatabase) -> (Proxy, Database) {
     let proxy = Proxy::to_postgres().await;
     let settings = Settings::new(database.service_url(Some(proxy.address())));
@@ -91,20 +91,20 @@ async fn without_a_database_nothing_is_carried_out() {
         counter.add();
         shop::order(tx, operation).await
     };
-    // Warm first: a pooled connection that has died must not be mistaken for a living one.
+    // The pool already has a connection, so the test covers a dead pooled connection.
     distant.ping().await.unwrap();
     proxy.cut().await;
     for _ in 0..3 {
-        let answer =
-            idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await;
-        assert_eq!(answer.unwrap_err().class(), ErrorClass::Unavailable);
+        let outcome =
+            idempotency::execute(&distant, Retention::default(), request(KEY, "a"), command.clone()).await;
+        assert_eq!(outcome.unwrap_err().class(), ErrorClass::Unavailable);
     }
     assert_eq!(runs.number(), 0);
     assert_untouched(&database).await;
 
     proxy.mend();
     let healed = eventually("the pool heals", async || {
-        idempotency::execute(&distant, Retention::default(), intent(KEY, "a"), command.clone()).await.ok()
+        idempotency::execute(&distant, Retention::default(), request(KEY, "a"), command.clone()).await.ok()
     })
     .await;
     assert!(matches!(healed, Outcome::Executed(_)));
@@ -115,13 +115,13 @@ async fn without_a_database_nothing_is_carried_out() {
 async fn a_connection_lost_in_the_middle_of_a_command_stores_nothing() {
     let database = shop::open().await;
     let (proxy, distant) = distant(&database).await;
-    let gate = Gate::closed();
-    let (answer, ()) = tokio::join!(gate.send(&distant, intent(KEY, "a")), async {
-        gate.reached().await;
+    let barrier = CommandBarrier::closed();
+    let (outcome, ()) = tokio::join!(barrier.send(&distant, request(KEY, "a")), async {
+        barrier.reached().await;
         proxy.cut().await;
-        gate.open();
+        barrier.open();
     });
-    assert_eq!(answer.unwrap_err().class(), ErrorClass::Unavailable);
+    assert_eq!(outcome.unwrap_err().class(), ErrorClass::Unavailable);
     eventually("the transaction ends", async || {
         (shop::open_transactions(&database).await == 0).then_some(())
     })

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! What the executor promises, against a real PostgreSQL.
+//! The guarantees of the executor, against a real PostgreSQL.
 
 mod commit;
 mod contention;

@@ -5,7 +5,9 @@ use diesel_async::SimpleAsyncConnection;
 use idempotency::{CommandError, Operation, StoredResponse, execute_natural};
 use testkit::eventually;
 
-use crate::shop::{self, Gate, Runs, assert_untouched, caller, effects, open_transactions, receipt, records};
+use crate::shop::{
+    self, CommandBarrier, Runs, assert_untouched, caller, effects, open_transactions, records, response,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_natural_command_runs_each_time_and_leaves_no_record() {
@@ -31,11 +33,11 @@ async fn a_natural_command_that_says_no_is_undone() {
             async move |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
                 shop::order(tx, operation).await?;
                 tx.buffer(shop::Later(operation.clone()));
-                let answer = receipt(422, "no");
-                Err(if kept { CommandError::Rejected(answer) } else { CommandError::Refused(answer) })
+                let outcome = response(422, "no");
+                Err(if kept { CommandError::Rejected(outcome) } else { CommandError::Refused(outcome) })
             };
-        let told = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
-        assert_eq!(told.unwrap(), receipt(422, "no"));
+        let returned = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
+        assert_eq!(returned.unwrap(), response(422, "no"));
         assert_untouched(&database).await;
     }
 }
@@ -46,7 +48,7 @@ async fn a_natural_command_that_swallows_an_error_is_not_committed() {
     let command = async |tx: &mut Tx, operation: &Operation| -> Result<StoredResponse, CommandError> {
         shop::leave(tx, operation, "note").await?;
         assert!(shop::leave(tx, operation, "note").await.is_err());
-        Ok(receipt(201, "never"))
+        Ok(response(201, "never"))
     };
     let error = execute_natural(&database, caller("acme", "web-shop"), None, command).await.unwrap_err();
     assert!(matches!(error, Error::Poisoned), "{error:?}");
@@ -68,12 +70,12 @@ async fn a_natural_command_runs_again_after_contention() {
                         "DO $$ BEGIN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END $$";
                     tx.batch_execute(lose).await?;
                 }
-                Ok(receipt(200, "done"))
+                Ok(response(200, "done"))
             };
-        let answer = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
+        let outcome = execute_natural(&database, caller("acme", "web-shop"), None, command).await;
         assert_eq!(
-            answer.map_err(|error| error.class()),
-            if failures == 2 { Ok(receipt(200, "done")) } else { Err(ErrorClass::Contention) }
+            outcome.map_err(|error| error.class()),
+            if failures == 2 { Ok(response(200, "done")) } else { Err(ErrorClass::Contention) }
         );
         assert_eq!((runs.number(), effects(&database).await), (ran, 1));
     }
@@ -82,19 +84,19 @@ async fn a_natural_command_runs_again_after_contention() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_natural_command_is_carried_out_all_the_same() {
     let database = shop::open().await;
-    let gate = Gate::closed();
-    let stop = gate.clone();
+    let barrier = CommandBarrier::closed();
+    let stop = barrier.clone();
     let command = async move |tx: &mut Tx, operation: &Operation| {
-        let receipt = shop::order(tx, operation).await?;
+        let stored = shop::order(tx, operation).await?;
         stop.pass().await;
-        Ok(receipt)
+        Ok(stored)
     };
     tokio::select! {
         biased;
-        _ = execute_natural(&database, caller("acme", "web-shop"), None, command) => panic!("the gate was shut"),
-        () = gate.reached() => {}
+        _ = execute_natural(&database, caller("acme", "web-shop"), None, command) => panic!("the barrier was shut"),
+        () = barrier.reached() => {}
     }
-    gate.open();
+    barrier.open();
     eventually("it is carried out", async || (effects(&database).await == 1).then_some(())).await;
     eventually("no transaction stays open", async || (open_transactions(&database).await == 0).then_some(()))
         .await;

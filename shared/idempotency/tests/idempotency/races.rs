@@ -1,4 +1,4 @@
-//! Two connections, released together, a hundred times.
+//! Two requests at the same moment, a hundred times.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use idempotency::{KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 use testkit::{TestDatabase, eventually};
 use tokio::sync::Barrier;
 
-use crate::shop::{self, Runs, effects, intent, records, send};
+use crate::shop::{self, Runs, effects, records, request, send};
 
 const ROUNDS: usize = 100;
 
-/// Two pools, as two instances of the service have them.
+/// Two pools, as of two instances.
 struct Race {
     instances: [Database; 2],
     runs: Runs,
@@ -27,10 +27,10 @@ impl Race {
         Self { instances, runs: Runs::default() }
     }
 
-    /// Sends both at the same moment, each over its own connection.
-    async fn run(&self, intents: [KeyedRequest; 2]) -> [Outcome; 2] {
+    /// Sends both requests at the same moment, each over its own connection.
+    async fn run(&self, requests: [KeyedRequest; 2]) -> [Outcome; 2] {
         let start = Arc::new(Barrier::new(2));
-        let sent = self.instances.iter().zip(intents).map(|(instance, intent)| {
+        let sent = self.instances.iter().zip(requests).map(|(instance, request)| {
             let (start, runs, database) = (Arc::clone(&start), self.runs.clone(), instance.clone());
             instance.spawn(async move {
                 let command = async move |tx: &mut Tx, operation: &Operation| {
@@ -38,11 +38,11 @@ impl Race {
                     shop::order(tx, operation).await
                 };
                 start.wait().await;
-                idempotency::execute(&database, Retention::default(), intent, command).await.unwrap()
+                idempotency::execute(&database, Retention::default(), request, command).await.unwrap()
             })
         });
-        let answers: Vec<Outcome> = join_all(sent).await.into_iter().map(Result::unwrap).collect();
-        answers.try_into().unwrap()
+        let outcomes: Vec<Outcome> = join_all(sent).await.into_iter().map(Result::unwrap).collect();
+        outcomes.try_into().unwrap()
     }
 }
 
@@ -50,22 +50,24 @@ fn key(round: usize) -> String {
     format!("00000000-0000-4000-8000-{round:012}")
 }
 
-/// What was carried out, of two answers of which one at least was.
-fn executed(answers: &[Outcome]) -> StoredResponse {
-    let mut executed = answers.iter().filter_map(|answer| match answer {
-        Outcome::Executed(receipt) => Some(receipt.clone()),
+/// Returns the executed response of the two outcomes. At least one must be executed.
+fn executed(outcomes: &[Outcome]) -> StoredResponse {
+    let mut executed = outcomes.iter().filter_map(|outcome| match outcome {
+        Outcome::Executed(stored) => Some(stored.clone()),
         _ => None,
     });
-    let first = executed.next().unwrap_or_else(|| panic!("nobody was carried out: {answers:?}"));
+    let first = executed.next().unwrap_or_else(|| panic!("no request was executed: {outcomes:?}"));
     assert_eq!(executed.next(), None, "both were carried out");
     first
 }
 
-/// Whoever is told "in progress" waits and sends again.
-async fn insist(database: &Database, intent: &KeyedRequest) -> Outcome {
-    eventually("the request in progress ends", async || match send(database, intent.clone()).await.unwrap() {
-        Outcome::InProgress => None,
-        answer => Some(answer),
+/// Sends again while the outcome is "in progress".
+async fn insist(database: &Database, request: &KeyedRequest) -> Outcome {
+    eventually("the request in progress ends", async || {
+        match send(database, request.clone()).await.unwrap() {
+            Outcome::InProgress => None,
+            outcome => Some(outcome),
+        }
     })
     .await
 }
@@ -75,25 +77,25 @@ async fn of_parallel_requests_one_is_carried_out_and_the_others_wait_or_replay()
     let database = shop::open().await;
     let race = Race::prepare(&database).await;
     for round in 0..ROUNDS {
-        let intent = intent(&key(round), "a");
-        let answers = race.run([intent.clone(), intent.clone()]).await;
-        let first = executed(&answers);
-        for answer in answers {
-            match answer {
+        let request = request(&key(round), "a");
+        let outcomes = race.run([request.clone(), request.clone()]).await;
+        let first = executed(&outcomes);
+        for outcome in outcomes {
+            match outcome {
                 Outcome::Executed(_) | Outcome::InProgress => {}
-                Outcome::Replayed { response: receipt, .. } => assert_eq!(receipt, first),
+                Outcome::Replayed { response: stored, .. } => assert_eq!(stored, first),
                 other => panic!("round {round}: {other:?}"),
             }
         }
-        let again = insist(&database, &intent).await;
+        let again = insist(&database, &request).await;
         assert!(
-            matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first),
+            matches!(again, Outcome::Replayed { response: stored, .. } if stored == first),
             "round {round}"
         );
     }
     let rounds = i64::try_from(ROUNDS).unwrap();
     assert_eq!((effects(&database).await, records(&database).await), (rounds, rounds));
-    // Not even tried twice: the lock comes before the command, and the look after the lock.
+    // The command ran once, because the executor takes the lock before it reads the record and runs the command.
     assert_eq!(race.runs.number(), ROUNDS);
 }
 
@@ -102,17 +104,17 @@ async fn of_two_requests_with_one_key_one_wins_and_the_other_is_refused() {
     let database = shop::open().await;
     let race = Race::prepare(&database).await;
     for round in 0..ROUNDS {
-        let intents = [intent(&key(round), "a"), intent(&key(round), "b")];
-        let answers = race.run(intents.clone()).await;
-        let first = executed(&answers);
-        for (answer, intent) in answers.into_iter().zip(intents) {
-            match answer {
+        let requests = [request(&key(round), "a"), request(&key(round), "b")];
+        let outcomes = race.run(requests.clone()).await;
+        let first = executed(&outcomes);
+        for (outcome, request) in outcomes.into_iter().zip(requests) {
+            match outcome {
                 Outcome::Executed(_) => {
-                    let again = send(&database, intent).await.unwrap();
-                    assert!(matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first));
+                    let again = send(&database, request).await.unwrap();
+                    assert!(matches!(again, Outcome::Replayed { response: stored, .. } if stored == first));
                 }
                 Outcome::InProgress | Outcome::Reused => {
-                    assert_eq!(insist(&database, &intent).await, Outcome::Reused, "round {round}");
+                    assert_eq!(insist(&database, &request).await, Outcome::Reused, "round {round}");
                 }
                 other => panic!("round {round}: {other:?}"),
             }
@@ -126,22 +128,22 @@ async fn of_two_requests_with_one_key_one_wins_and_the_other_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_keys_with_the_same_request_are_fifty_intents() {
     let database = shop::open().await;
-    let sent = (0..50).map(async |number| send(&database, intent(&key(number), "a")).await);
-    let answers = join_all(sent).await;
-    assert!(answers.iter().all(|answer| matches!(answer, Ok(Outcome::Executed(_)))), "{answers:?}");
+    let sent = (0..50).map(async |number| send(&database, request(&key(number), "a")).await);
+    let outcomes = join_all(sent).await;
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Outcome::Executed(_)))), "{outcomes:?}");
     assert_eq!(effects(&database).await, 50);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_requests_with_the_same_key_have_one_effect() {
     let database = shop::open().await;
-    let answers = join_all((0..50).map(|_| send(&database, intent(&key(0), "a")))).await;
-    let answers: Vec<Outcome> = answers.into_iter().map(Result::unwrap).collect();
-    let first = executed(&answers);
-    for answer in answers {
-        assert!(!matches!(answer, Outcome::Reused | Outcome::Expired | Outcome::Refused(_)), "{answer:?}");
+    let outcomes = join_all((0..50).map(|_| send(&database, request(&key(0), "a")))).await;
+    let outcomes: Vec<Outcome> = outcomes.into_iter().map(Result::unwrap).collect();
+    let first = executed(&outcomes);
+    for outcome in outcomes {
+        assert!(!matches!(outcome, Outcome::Reused | Outcome::Expired | Outcome::Refused(_)), "{outcome:?}");
     }
-    let again = send(&database, intent(&key(0), "a")).await.unwrap();
-    assert!(matches!(again, Outcome::Replayed { response: receipt, .. } if receipt == first));
+    let again = send(&database, request(&key(0), "a")).await.unwrap();
+    assert!(matches!(again, Outcome::Replayed { response: stored, .. } if stored == first));
     assert_eq!(effects(&database).await, 1);
 }

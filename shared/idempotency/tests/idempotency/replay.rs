@@ -1,4 +1,4 @@
-//! One key, one answer: what a retry gets, and whose key it is.
+//! Replays and key scopes: one key has one response.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -6,9 +6,11 @@ use idempotency::{CommandError, KeyScope, Operation, Outcome, Retention, StoredR
 
 use database::{Tx, UnitOfWork};
 
-use crate::shop::{self, KEY, assert_untouched, caller, effects, intent, intent_in, receipt, records, send};
+use crate::shop::{
+    self, KEY, assert_untouched, caller, effects, records, request, request_in, response, send,
+};
 
-/// What no careless store survives: order, repeated names, every byte.
+/// A response with repeated header names, an order of headers, and all byte values.
 fn intricate() -> StoredResponse {
     let headers =
         [("link", "</b>; rel=next"), ("content-type", "application/octet-stream"), ("link", "</a>")];
@@ -27,15 +29,15 @@ async fn a_retry_gets_the_first_answer_again() {
         Ok(intricate())
     };
     let first =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await.unwrap();
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), command).await.unwrap();
     assert_eq!(first, Outcome::Executed(intricate()));
 
     let elsewhere = database.second_instance();
     for instance in [&*database, &elsewhere, &database] {
         let again =
-            idempotency::execute(instance, Retention::default(), intent(KEY, "a"), command).await.unwrap();
-        let Outcome::Replayed { response: receipt, .. } = again else { panic!("{again:?}") };
-        assert_eq!(receipt, intricate());
+            idempotency::execute(instance, Retention::default(), request(KEY, "a"), command).await.unwrap();
+        let Outcome::Replayed { response: stored, .. } = again else { panic!("{again:?}") };
+        assert_eq!(stored, intricate());
     }
     assert_eq!((effects(&database).await, records(&database).await), (1, 1));
 }
@@ -44,30 +46,30 @@ async fn a_retry_gets_the_first_answer_again() {
 async fn an_empty_answer_stays_empty() {
     let database = shop::open().await;
     let empty = StoredResponse { status: 204, headers: Vec::new(), body: Vec::new() };
-    let answer = empty.clone();
-    let command = async move |_: &mut Tx, _: &Operation| Ok(answer);
+    let outcome = empty.clone();
+    let command = async move |_: &mut Tx, _: &Operation| Ok(outcome);
     let first =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command.clone()).await;
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), command.clone()).await;
     assert_eq!(first.unwrap(), Outcome::Executed(empty.clone()));
-    let again = idempotency::execute(&database, Retention::default(), intent(KEY, "a"), command).await;
-    assert!(matches!(again.unwrap(), Outcome::Replayed { response: receipt, .. } if receipt == empty));
+    let again = idempotency::execute(&database, Retention::default(), request(KEY, "a"), command).await;
+    assert!(matches!(again.unwrap(), Outcome::Replayed { response: stored, .. } if stored == empty));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_request_with_the_same_key_is_refused() {
     let database = shop::open().await;
-    send(&database, intent(KEY, "a")).await.unwrap();
-    assert_eq!(send(&database, intent(KEY, "b")).await.unwrap(), Outcome::Reused);
-    // The first one is untouched by that.
-    assert!(matches!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
+    send(&database, request(KEY, "a")).await.unwrap();
+    assert_eq!(send(&database, request(KEY, "b")).await.unwrap(), Outcome::Reused);
+    // The first record is unchanged.
+    assert!(matches!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
     assert_eq!(effects(&database).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_key_with_the_same_request_is_another_intent() {
     let database = shop::open().await;
-    send(&database, intent(KEY, "a")).await.unwrap();
-    let other = send(&database, intent("00000000-0000-4000-8000-000000000000", "a")).await.unwrap();
+    send(&database, request(KEY, "a")).await.unwrap();
+    let other = send(&database, request("00000000-0000-4000-8000-000000000000", "a")).await.unwrap();
     assert!(matches!(other, Outcome::Executed(_)));
     assert_eq!(effects(&database).await, 2);
 }
@@ -86,19 +88,19 @@ async fn the_same_key_of_another_client_is_another_intent() {
         scope("acme", "call-centre", "POST", "/v1/orders"),
         scope("acme", "web-shop", "PATCH", "/v1/orders"),
         scope("acme", "web-shop", "POST", "/v1/orders/{id}/cancel"),
-        // The same letters, divided otherwise.
+        // The same letters, divided differently between tenant and client.
         scope("acm", "eweb-shop", "POST", "/v1/orders"),
     ];
     let mut firsts = Vec::new();
     for scope in &scopes {
-        let answer = send(&database, intent_in(scope.clone(), KEY, "a")).await.unwrap();
-        let Outcome::Executed(receipt) = answer else { panic!("{scope:?}: {answer:?}") };
-        firsts.push(receipt);
+        let outcome = send(&database, request_in(scope.clone(), KEY, "a")).await.unwrap();
+        let Outcome::Executed(stored) = outcome else { panic!("{scope:?}: {outcome:?}") };
+        firsts.push(stored);
     }
     for (scope, first) in scopes.into_iter().zip(firsts) {
-        let answer = send(&database, intent_in(scope.clone(), KEY, "a")).await.unwrap();
+        let outcome = send(&database, request_in(scope.clone(), KEY, "a")).await.unwrap();
         assert!(
-            matches!(answer, Outcome::Replayed { response: receipt, .. } if receipt == first),
+            matches!(outcome, Outcome::Replayed { response: stored, .. } if stored == first),
             "{scope:?}"
         );
     }
@@ -111,17 +113,17 @@ async fn a_rejection_is_undone_stored_and_replayed() {
     let reject = async |tx: &mut Tx, operation: &Operation| {
         shop::order(tx, operation).await?;
         tx.buffer(shop::Later(operation.clone()));
-        Err(CommandError::Rejected(receipt(422, "out of stock")))
+        Err(CommandError::Rejected(response(422, "out of stock")))
     };
     let first =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), reject).await.unwrap();
-    assert_eq!(first, Outcome::Executed(receipt(422, "out of stock")));
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), reject).await.unwrap();
+    assert_eq!(first, Outcome::Executed(response(422, "out of stock")));
     assert_eq!((effects(&database).await, records(&database).await), (0, 1));
 
-    // The cause has gone, the answer has not: who wants to try again takes a new key.
-    let again = send(&database, intent(KEY, "a")).await.unwrap();
+    // The cause of the rejection is gone, but the stored response stays. A new attempt needs a new key.
+    let again = send(&database, request(KEY, "a")).await.unwrap();
     assert!(
-        matches!(again, Outcome::Replayed { response: told, .. } if told == receipt(422, "out of stock"))
+        matches!(again, Outcome::Replayed { response: stored, .. } if stored == response(422, "out of stock"))
     );
     assert_eq!(effects(&database).await, 0);
 }
@@ -133,20 +135,20 @@ async fn a_broken_constraint_may_become_a_rejection() {
         shop::leave(tx, operation, "the only one").await.map_err(|error| {
             let error = database::Error::from(error);
             if error.is_constraint("effect_note_key") {
-                CommandError::Rejected(receipt(409, "taken"))
+                CommandError::Rejected(response(409, "taken"))
             } else {
                 error.into()
             }
         })?;
-        Ok(receipt(201, "yours"))
+        Ok(response(201, "yours"))
     };
     let other = "00000000-0000-4000-8000-000000000000";
-    idempotency::execute(&database, Retention::default(), intent(KEY, "a"), once_only).await.unwrap();
-    let refused = idempotency::execute(&database, Retention::default(), intent(other, "a"), once_only).await;
-    assert_eq!(refused.unwrap(), Outcome::Executed(receipt(409, "taken")));
-    let again = idempotency::execute(&database, Retention::default(), intent(other, "a"), once_only).await;
+    idempotency::execute(&database, Retention::default(), request(KEY, "a"), once_only).await.unwrap();
+    let refused = idempotency::execute(&database, Retention::default(), request(other, "a"), once_only).await;
+    assert_eq!(refused.unwrap(), Outcome::Executed(response(409, "taken")));
+    let again = idempotency::execute(&database, Retention::default(), request(other, "a"), once_only).await;
     assert!(
-        matches!(again.unwrap(), Outcome::Replayed { response: told, .. } if told == receipt(409, "taken"))
+        matches!(again.unwrap(), Outcome::Replayed { response: stored, .. } if stored == response(409, "taken"))
     );
     assert_eq!((effects(&database).await, records(&database).await), (1, 2));
 }
@@ -157,13 +159,13 @@ async fn a_refusal_is_undone_and_not_stored() {
     let refuse = async |tx: &mut Tx, operation: &Operation| {
         shop::order(tx, operation).await?;
         tx.buffer(shop::Later(operation.clone()));
-        Err(CommandError::Refused(receipt(422, "not yet")))
+        Err(CommandError::Refused(response(422, "not yet")))
     };
     let refused =
-        idempotency::execute(&database, Retention::default(), intent(KEY, "a"), refuse).await.unwrap();
-    assert_eq!(refused, Outcome::Refused(receipt(422, "not yet")));
+        idempotency::execute(&database, Retention::default(), request(KEY, "a"), refuse).await.unwrap();
+    assert_eq!(refused, Outcome::Refused(response(422, "not yet")));
     assert_untouched(&database).await;
-    assert!(matches!(send(&database, intent(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
+    assert!(matches!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,12 +178,12 @@ async fn record_and_effects_name_the_same_operation() {
         tx.buffer(shop::Later(operation.clone()));
         shop::order(tx, operation).await
     };
-    let mut wish = intent(KEY, "a");
-    wish.traceparent = Some(traceparent.to_owned());
-    idempotency::execute(&database, Retention::default(), wish, command).await.unwrap();
+    let mut request = request(KEY, "a");
+    request.traceparent = Some(traceparent.to_owned());
+    idempotency::execute(&database, Retention::default(), request, command).await.unwrap();
 
     let mut connection = database.connection().await.unwrap();
-    let told: Vec<uuid::Uuid> =
+    let operations: Vec<uuid::Uuid> =
         shop::effect::table.select(shop::effect::operation_id).load(&mut connection).await.unwrap();
     let recorded: uuid::Uuid = shop::idempotency_record::table
         .select(shop::idempotency_record::operation_id)
@@ -190,5 +192,5 @@ async fn record_and_effects_name_the_same_operation() {
         .first(&mut connection)
         .await
         .unwrap();
-    assert_eq!(told, [recorded, recorded]);
+    assert_eq!(operations, [recorded, recorded]);
 }

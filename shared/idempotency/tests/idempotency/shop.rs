@@ -1,4 +1,4 @@
-//! A shop with one table of effects: a command leaves a row there, so that a test can count what took effect.
+//! A shop with one table of effects. Each command inserts a row, so a test can count the executions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ const TABLES: &str = "
     INSERT INTO shelf VALUES (1), (2);
     GRANT ALL ON effect, shelf TO idem_service";
 
-/// The key of every test that needs one only.
+/// The key of tests that need only one.
 pub(crate) const KEY: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
 
 pub(crate) async fn open() -> TestDatabase {
@@ -45,7 +45,7 @@ pub(crate) async fn open() -> TestDatabase {
     database
 }
 
-/// The same database through a pool of another size, or with other guards.
+/// The same database through a pool with other settings.
 pub(crate) fn instance(database: &TestDatabase, adjust: impl FnOnce(Settings) -> Settings) -> Database {
     Database::new(&adjust(Settings::new(database.service_url(None))), Handle::current()).unwrap()
 }
@@ -54,15 +54,15 @@ pub(crate) fn caller(tenant: &str, client: &str) -> Caller {
     Caller { tenant: tenant.parse().unwrap(), client: client.parse().unwrap() }
 }
 
-/// A request of the web shop: `body` is what makes it this request.
-pub(crate) fn intent(key: &str, body: &str) -> KeyedRequest {
+/// A request of the web shop with this body.
+pub(crate) fn request(key: &str, body: &str) -> KeyedRequest {
     let scope =
         KeyScope { caller: caller("acme", "web-shop"), method: "POST".into(), route: "/v1/orders".into() };
-    intent_in(scope, key, body)
+    request_in(scope, key, body)
 }
 
-/// The same request, wherever its key counts.
-pub(crate) fn intent_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest {
+/// The same request in another key scope.
+pub(crate) fn request_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest {
     let fingerprint = Fingerprint::of(&FingerprintInput {
         method: "POST",
         route_template: "/v1/orders",
@@ -76,7 +76,7 @@ pub(crate) fn intent_in(scope: KeyScope, key: &str, body: &str) -> KeyedRequest 
     KeyedRequest { scope, key, fingerprint, traceparent: None }
 }
 
-pub(crate) fn receipt(status: u16, body: &str) -> StoredResponse {
+pub(crate) fn response(status: u16, body: &str) -> StoredResponse {
     StoredResponse {
         status,
         headers: vec![("content-type".into(), "text/plain".into())],
@@ -84,22 +84,22 @@ pub(crate) fn receipt(status: u16, body: &str) -> StoredResponse {
     }
 }
 
-/// Leaves an effect; a note can be left only once.
+/// Inserts an effect. Its note is unique.
 pub(crate) async fn leave(tx: &mut Tx, operation: &Operation, note: &str) -> QueryResult<usize> {
     let row = (effect::operation_id.eq(operation.id.uuid()), effect::note.eq(note));
     diesel::insert_into(effect::table).values(row).execute(tx).await
 }
 
-/// The plainest command: one effect, named after its operation.
+/// The simplest command: one effect with the id of its operation.
 pub(crate) async fn order(tx: &mut Tx, operation: &Operation) -> Result<StoredResponse, CommandError> {
     leave(tx, operation, &operation.id.to_string()).await?;
-    Ok(receipt(201, &operation.id.to_string()))
+    Ok(response(201, &operation.id.to_string()))
 }
 
-/// An effect that waits in the transaction's buffer, as events and audit facts do.
+/// An effect in the buffer of the transaction, as events and audit facts are.
 pub(crate) struct Later(pub(crate) Operation);
 
-/// The same with a note of its own.
+/// The same with this note.
 pub(crate) struct Noted(pub(crate) Operation, pub(crate) String);
 
 impl Buffered for Noted {
@@ -120,9 +120,9 @@ impl Buffered for Later {
     }
 }
 
-/// Sends the plainest command.
-pub(crate) async fn send(database: &Database, intent: KeyedRequest) -> Result<Outcome, Error> {
-    idempotency::execute(database, Retention::default(), intent, order).await
+/// Executes the simplest command.
+pub(crate) async fn send(database: &Database, request: KeyedRequest) -> Result<Outcome, Error> {
+    idempotency::execute(database, Retention::default(), request, order).await
 }
 
 /// Counts how often a command ran; clones count together.
@@ -130,7 +130,7 @@ pub(crate) async fn send(database: &Database, intent: KeyedRequest) -> Result<Ou
 pub(crate) struct Runs(Arc<AtomicUsize>);
 
 impl Runs {
-    /// One more; returns how many there were before.
+    /// Counts a run. Returns the number of earlier runs.
     pub(crate) fn add(&self) -> usize {
         self.0.fetch_add(1, Ordering::SeqCst)
     }
@@ -140,61 +140,61 @@ impl Runs {
     }
 }
 
-/// Holds commands in the middle of their work until a test lets them go on, and counts how often one ran.
+/// Holds commands inside their transaction until the test releases them, and counts the runs.
 #[derive(Clone)]
-pub(crate) struct Gate {
+pub(crate) struct CommandBarrier {
     runs: Runs,
     inside: Arc<Semaphore>,
     open: Arc<Semaphore>,
 }
 
-impl Gate {
+impl CommandBarrier {
     pub(crate) fn closed() -> Self {
         Self { runs: Runs::default(), inside: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) }
     }
 
-    /// Sends a command that stops at the gate with its effect written.
-    pub(crate) async fn send(&self, database: &Database, intent: KeyedRequest) -> Result<Outcome, Error> {
-        let gate = self.clone();
+    /// Executes a command that writes its effect and then waits at the barrier.
+    pub(crate) async fn send(&self, database: &Database, request: KeyedRequest) -> Result<Outcome, Error> {
+        let barrier = self.clone();
         let command = async move |tx: &mut Tx, operation: &Operation| {
-            let receipt = order(tx, operation).await?;
-            gate.pass().await;
-            Ok(receipt)
+            let stored = order(tx, operation).await?;
+            barrier.pass().await;
+            Ok(stored)
         };
-        idempotency::execute(database, Retention::default(), intent, command).await
+        idempotency::execute(database, Retention::default(), request, command).await
     }
 
-    /// Holds a place for a group: a command that does nothing but stop at the gate. It is in the queue once polled.
+    /// Occupies the running group with a command that only waits at the barrier. The command is queued at its first poll.
     pub(crate) fn hold(
         &self,
         groups: &GroupCommit,
-        intent: KeyedRequest,
+        request: KeyedRequest,
     ) -> BoxFuture<'static, Result<Outcome, Error>> {
-        let (gate, groups) = (self.clone(), groups.clone());
+        let (barrier, groups) = (self.clone(), groups.clone());
         async move {
             let command =
                 async move |_: &mut AppendTx, _: &Operation| -> Result<StoredResponse, CommandError> {
-                    gate.pass().await;
-                    Err(CommandError::Refused(receipt(403, "only to hold the place")))
+                    barrier.pass().await;
+                    Err(CommandError::Refused(response(403, "only to hold the place")))
                 };
-            GroupCommit::execute(&groups, intent, command).await
+            GroupCommit::execute(&groups, request, command).await
         }
         .boxed()
     }
 
-    /// Tells that somebody is inside, and waits there.
+    /// Reports that a command has arrived, and waits.
     pub(crate) async fn pass(&self) {
         self.runs.add();
         self.inside.add_permits(1);
         self.open.acquire().await.unwrap().forget();
     }
 
-    /// Waits until one more command is inside.
+    /// Waits until one more command has arrived.
     pub(crate) async fn reached(&self) {
         self.inside.acquire().await.unwrap().forget();
     }
 
-    /// Lets every command go on, those to come too.
+    /// Releases all commands, including later ones.
     pub(crate) fn open(&self) {
         self.open.add_permits(Semaphore::MAX_PERMITS / 2);
     }
@@ -212,7 +212,7 @@ pub(crate) async fn records(database: &Database) -> i64 {
     idempotency_record::table.count().get_result(&mut database.connection().await.unwrap()).await.unwrap()
 }
 
-/// Nothing took effect, and nothing is remembered.
+/// Panics if there is an effect or a record.
 pub(crate) async fn assert_untouched(database: &Database) {
     let mut connection = database.connection().await.unwrap();
     let snapshots: i64 = idempotency_snapshot::table.count().get_result(&mut connection).await.unwrap();
@@ -225,8 +225,8 @@ pub(crate) struct Number {
     pub(crate) number: i64,
 }
 
-/// Sessions of this database that are inside a transaction. Asked as the service's role, because another one would
-/// not be shown when a transaction began.
+/// Counts the sessions of this database that are inside a transaction. The query runs as the service's role, because
+/// PostgreSQL hides the start of a transaction from other roles.
 pub(crate) async fn open_transactions(database: &TestDatabase) -> i64 {
     let mut watcher = AsyncPgConnection::establish(&database.service_url(None)).await.unwrap();
     let sessions: Number = diesel::sql_query(

@@ -46,7 +46,7 @@ impl Command {
     }
 }
 
-/// What the commands work with.
+/// The service's parts that the commands use.
 pub struct OperatorContext {
     /// The service's database.
     pub database: Database,

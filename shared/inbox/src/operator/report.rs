@@ -1,4 +1,4 @@
-//! What a redrive has done, aggregate by aggregate, as JSON and as text.
+//! The report of a redrive for each aggregate, as JSON and as text.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(super) struct RedriveReport {
     pub(super) aggregates: Vec<RedrivenAggregate>,
 }
 
-/// What became of the waiting messages of one aggregate.
+/// The result for the waiting messages of one aggregate.
 #[derive(Serialize)]
 pub(super) struct RedrivenAggregate {
     source: String,

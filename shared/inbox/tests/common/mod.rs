@@ -1,4 +1,4 @@
-//! A consumer whose effects can be counted, and the inbox as an operator sees it.
+//! A consumer with countable effects, and the rows of the inbox.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 mod operator;
@@ -24,11 +24,11 @@ use uuid::Uuid;
 pub(crate) use operator::{Operator, audited, facts};
 pub(crate) use record::{TestRecord, publish, record};
 
-/// The consumer of all these tests.
+/// The name of the consumer in all these tests.
 pub(crate) const CONSUMER: &str = "inventory";
 
 diesel::table! {
-    /// One row for each time that a handler took effect. Nothing keeps it from being written twice.
+    /// One row for each effect of a handler. No constraint prevents a second row.
     effect (n) {
         n -> BigInt,
         instance -> Text,
@@ -50,7 +50,7 @@ diesel::table! {
     }
 }
 
-/// The inbox, and a place for effects.
+/// A database with the inbox and the table of effects.
 pub(crate) async fn database() -> TestDatabase {
     let database = TestDatabase::plain().await;
     let mut owner = database.owner().await;
@@ -65,7 +65,7 @@ pub(crate) async fn database() -> TestDatabase {
     database
 }
 
-/// A pool whose transactions may be slow.
+/// A pool that allows slow transactions.
 pub(crate) fn slow_pool(database: &TestDatabase) -> Database {
     let settings = Settings {
         idle_in_transaction_timeout: Duration::from_mins(1),
@@ -74,7 +74,7 @@ pub(crate) fn slow_pool(database: &TestDatabase) -> Database {
     Database::new(&settings, Handle::current()).unwrap()
 }
 
-/// Nobody waits for longer than it takes to see that waiting works.
+/// Short pauses, so that tests of retries end soon.
 pub(crate) fn settings() -> RunnerSettings {
     RunnerSettings {
         attempts: 3,
@@ -88,7 +88,7 @@ pub(crate) fn run(database: &Database, topics: &TestTopics, consumer: Consumer) 
     Background::run(|stop| async move { runner.run(stop).await.unwrap() })
 }
 
-/// Notes the effect of each confirmed order, and the newest of each item; nothing follows from a cancelled order.
+/// Records an effect for each confirmed order and for the newest change of each item. Cancelled orders have no effect.
 pub(crate) fn recording(instance: &'static str) -> Consumer {
     Consumer::of(CONSUMER)
         .on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
@@ -100,7 +100,7 @@ pub(crate) fn recording(instance: &'static str) -> Consumer {
         .ignoring::<OrderCancelled>()
 }
 
-/// A bug in a service, until the fix comes.
+/// A bug in a handler, until the test fixes it.
 #[derive(Clone, Default)]
 pub(crate) struct Fix(Arc<AtomicBool>);
 
@@ -109,7 +109,7 @@ impl Fix {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Refuses every confirmed order, and then notes its effect.
+    /// Refuses confirmed orders before the fix, and records their effect after it.
     pub(crate) fn consumer(&self) -> Consumer {
         let fixed = Arc::clone(&self.0);
         Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
@@ -122,7 +122,7 @@ impl Fix {
     }
 }
 
-/// Lets a message take effect.
+/// Records the effect of a message.
 pub(crate) async fn record_effect<E: Event>(
     tx: &mut Tx,
     instance: &str,
@@ -157,7 +157,7 @@ pub(crate) fn changed(item: ItemId) -> ItemChanged {
     ItemChanged { item, sku, name, unit_price: Money::new(100, Currency::Eur), version: 1 }
 }
 
-/// Aggregate and sequence of every effect, in the order in which they were written.
+/// Returns aggregate and sequence of all effects, in the order of writing.
 pub(crate) async fn effects(database: &Database) -> Vec<(Uuid, i64)> {
     let mut connection = database.connection().await.unwrap();
     effect::table
@@ -168,7 +168,7 @@ pub(crate) async fn effects(database: &Database) -> Vec<(Uuid, i64)> {
         .unwrap()
 }
 
-/// How many effects the messages of an aggregate have had, as a transaction sees it.
+/// Counts the effects of an aggregate, as this transaction sees them.
 pub(crate) async fn effects_of(tx: &mut Tx, aggregate: Uuid) -> i64 {
     effect::table.filter(effect::aggregate.eq(aggregate)).count().get_result(tx).await.unwrap()
 }
@@ -180,19 +180,19 @@ pub(crate) async fn wait_for_effects(database: &Database, expected: usize) {
     .await;
 }
 
-/// Until every message is dealt with.
+/// Waits until the consumer has committed all offsets.
 pub(crate) async fn wait_until_done(topics: &TestTopics) {
     topics.wait_until_consumed(CONSUMER, &Stream::ALL).await;
 }
 
-/// Makes the group begin again at the first message. Its members must have been stopped.
+/// Resets the group to the first message. All members must have stopped.
 pub(crate) async fn rewind(topics: &TestTopics) {
     let names = Stream::ALL.map(|stream| topics.events(stream));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     admin::rewind_group(&topics.brokers(), &topics.group(CONSUMER), &names).await.unwrap();
 }
 
-/// A message that waits.
+/// A held or parked message.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = inbox_parked)]
 pub(crate) struct Parked {

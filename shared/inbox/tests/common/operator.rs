@@ -1,4 +1,4 @@
-//! The operators' commands as they are typed, without a process around them.
+//! The operators' commands, parsed and run without a process.
 
 use clap::Parser;
 use database::Database;
@@ -16,7 +16,7 @@ struct CommandLine {
     command: Command,
 }
 
-/// A service's command line, with these consumer.
+/// The command line of a service with this consumer.
 pub(crate) struct Operator {
     context: OperatorContext,
 }
@@ -27,31 +27,31 @@ impl Operator {
         Self { context: OperatorContext { database, topics: (**topics).clone(), consumer, brokers } }
     }
 
-    /// What `SERVICE inbox LINE` prints, for people.
+    /// Runs `SERVICE inbox LINE`. Returns its text output.
     pub(crate) async fn types(&self, line: &str) -> CommandOutput {
         self.tries(line).await.unwrap()
     }
 
-    /// The same, if the command can do its work at all.
+    /// Runs the command. Returns its output or error.
     pub(crate) async fn tries(&self, line: &str) -> Result<CommandOutput, OperatorError> {
         let words = std::iter::once("inbox").chain(line.split_whitespace());
         let command = CommandLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command;
         run(command, &self.context).await
     }
 
-    /// The same of a command that has an effect; for machines.
+    /// Runs a command that changes something. Returns its JSON output.
     pub(crate) async fn does(&self, line: &str) -> (bool, Value) {
         self.asks(&format!("{line} --by kim --reason fixed")).await
     }
 
-    /// The same of one that has none.
+    /// Runs a command that only reads. Returns its JSON output.
     pub(crate) async fn asks(&self, line: &str) -> (bool, Value) {
         let CommandOutput { text, done } = self.types(&format!("{line} --json")).await;
         (done, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 }
 
-/// A fact in the audit.
+/// An audit fact.
 #[derive(Debug, QueryableByName)]
 pub(crate) struct Fact {
     #[diesel(sql_type = Text)]
@@ -66,13 +66,13 @@ pub(crate) struct Fact {
     pub(crate) details: Value,
 }
 
-/// All facts, in the order of their recording.
+/// Returns all facts, in the order of recording.
 pub(crate) async fn facts(database: &Database) -> Vec<Fact> {
     let sql = "SELECT tenant_id, actor, action, subject_id, details FROM audit_fact ORDER BY recorded_at";
     diesel::sql_query(sql).load(&mut database.connection().await.unwrap()).await.unwrap()
 }
 
-/// Fails with what an audit finds.
+/// Panics if an SQL audit finds a violation.
 pub(crate) async fn audited(database: &Database) {
     #[derive(QueryableByName)]
     struct Violation {

@@ -1,10 +1,10 @@
-//! Messages exactly as a test wants them, also such as no service of ours would send.
+//! Messages with any content, including content that no service sends.
 
 use contracts::{Envelope, Event, EventId, Timestamp};
 use messaging::{Publisher, PublisherSettings, Record};
 use testkit::TestTopics;
 
-/// A message before it is sent: change what you like.
+/// A message that a test can change before it is sent.
 #[derive(Clone)]
 pub(crate) struct TestRecord {
     pub(crate) topic: String,
@@ -13,7 +13,7 @@ pub(crate) struct TestRecord {
     pub(crate) payload: Vec<u8>,
 }
 
-/// An event at its place in the aggregate's history, with an id of its own.
+/// A message of this event and sequence, with a new id.
 pub(crate) fn record<E: Event>(topics: &TestTopics, sequence: i64, event: &E) -> TestRecord {
     let envelope = Envelope {
         id: EventId::generate(),
@@ -36,7 +36,7 @@ pub(crate) fn record<E: Event>(topics: &TestTopics, sequence: i64, event: &E) ->
 }
 
 impl TestRecord {
-    /// With this header instead of the one it has.
+    /// Replaces a header.
     pub(crate) fn with(mut self, name: &str, value: &[u8]) -> Self {
         self = self.without(name);
         self.headers.push((name.to_owned(), value.to_vec()));
@@ -52,13 +52,13 @@ impl TestRecord {
         Self { payload: payload.as_bytes().to_vec(), ..self }
     }
 
-    /// In the partition of this key, whatever its aggregate is.
+    /// Sends the message to the partition of this key.
     pub(crate) fn keyed(self, key: &str) -> Self {
         Self { key: key.to_owned(), ..self }
     }
 }
 
-/// Sends them in this order; returns the partition of each once all are acknowledged.
+/// Sends the messages in this order. Returns their partitions when all are acknowledged.
 pub(crate) async fn publish(topics: &TestTopics, records: &[TestRecord]) -> Vec<i32> {
     let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
     for (token, record) in (0..).zip(records) {

@@ -13,10 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// An address without a listener.
-pub(crate) const NOBODY: &str = "127.0.0.1:1";
+pub(crate) const NO_BROKER: &str = "127.0.0.1:1";
 
 /// How long a test waits for an expected event.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a test waits to see that an event does not happen.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(700);
@@ -30,12 +30,12 @@ pub(crate) fn brokers() -> Brokers {
         .unwrap()
 }
 
-pub(crate) fn nobody() -> Brokers {
-    NOBODY.parse().unwrap()
+pub(crate) fn no_broker() -> Brokers {
+    NO_BROKER.parse().unwrap()
 }
 
 pub(crate) async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
+    tokio::time::timeout(TIMEOUT, future).await.unwrap_or_else(|_| panic!("{what}: not within {TIMEOUT:?}"))
 }
 
 /// A topic, and a group that may read it.

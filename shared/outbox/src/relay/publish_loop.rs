@@ -34,7 +34,7 @@ pub(super) struct PublishLoop<'r> {
     /// The sent messages that the cursor has not passed, in the order of sending.
     in_flight: VecDeque<InFlight>,
     checkpointed_at: Instant,
-    /// Whether the cursor has moved since the last checkpoint.
+    /// True if the cursor has moved since the last checkpoint.
     has_moved: bool,
 }
 
@@ -207,7 +207,7 @@ impl<'r> PublishLoop<'r> {
             }
             Ok::<(), RelayError>(())
         };
-        // After the timeout the cursor is still written: it stands before the messages without a report.
+        // After the timeout the cursor is still written: it is before the messages without a report.
         if let Ok(drained) = tokio::time::timeout(DRAIN_TIMEOUT, drained).await {
             drained?;
         }

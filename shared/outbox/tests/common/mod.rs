@@ -157,7 +157,7 @@ pub(crate) async fn run_command(
     context: &OperatorContext,
     words: &[&str],
 ) -> Result<CommandOutput, OperatorError> {
-    let line = Line::try_parse_from(["outbox"].iter().chain(words)).unwrap();
+    let line = CommandLine::try_parse_from(["outbox"].iter().chain(words)).unwrap();
     outbox::operator::run(line.command, context, &mut |_| {}).await
 }
 
@@ -168,7 +168,7 @@ pub(crate) async fn json_output(context: &OperatorContext, words: &[&str]) -> Va
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct Line {
+pub(crate) struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }

@@ -1,6 +1,6 @@
-//! The smallest service: a table or two, one route, one reaction, one job. The tests of this crate run it as a process.
+//! The smallest service: two tables, one route, one handler, one job. The tests of this crate run it as a process.
 
-#![allow(missing_docs, reason = "nobody uses an example but by reading it")]
+#![allow(missing_docs, reason = "an example has no callers")]
 
 use std::convert::Infallible;
 use std::process::ExitCode;

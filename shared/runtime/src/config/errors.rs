@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct ConfigError {
     /// The setting, `section.key`.
     pub(super) path: String,
-    /// Whether the setting is missing. Then it is an error only for a command that needs it.
+    /// True if the setting is missing. A missing setting is an error only for a command that needs it.
     pub(super) missing: bool,
     /// The variable and what it must be. Never the value, because it may be a secret in the wrong variable.
     pub(super) text: String,

@@ -100,27 +100,19 @@ impl SettingsReader {
         let expected = words.join(" or ");
         let found = self.find_text(path, &expected).and_then(|word| {
             let Some(word) = word else { return Ok(None) };
-            match choices.iter().find(|(choice, _)| *choice == word) {
-                Some((_, value)) => Ok(Some(*value)),
-                None => Err(self.wrong(path, &expected)),
-            }
+            let choice = choices.iter().find(|(choice, _)| *choice == word);
+            choice.map(|(_, value)| Some(*value)).ok_or_else(|| self.wrong(path, &expected))
         });
         self.required(path, &expected, found)
     }
 
     /// Text that `T` parses; `expected` completes "must be …". The placeholder replaces a wrong or missing value.
     pub fn parsed<T: FromStr>(&mut self, path: &str, expected: &str, placeholder: T) -> T {
-        match self.find_text(path, expected) {
-            Ok(Some(text)) => text.parse().unwrap_or_else(|_| {
-                self.wrong(path, expected);
-                placeholder
-            }),
-            Ok(None) => {
-                self.missing(path, expected);
-                placeholder
-            }
-            Err(Reported) => placeholder,
-        }
+        let found = self.find_text(path, expected).and_then(|text| {
+            let Some(text) = text else { return Ok(None) };
+            text.parse().map(Some).map_err(|_| self.wrong(path, expected))
+        });
+        self.required_or(path, expected, found, placeholder)
     }
 
     /// A secret; `meaning` explains it in the error of a missing setting. `IDEM_SECTION__KEY_FILE` may name a file that
@@ -184,14 +176,14 @@ impl SettingsReader {
     }
 
     fn required<T: Default>(&mut self, path: &str, meaning: &str, found: ReadResult<T>) -> T {
-        match found {
-            Ok(Some(value)) => value,
-            Ok(None) => {
-                self.missing(path, meaning);
-                T::default()
-            }
-            Err(Reported) => T::default(),
+        self.required_or(path, meaning, found, T::default())
+    }
+
+    fn required_or<T>(&mut self, path: &str, meaning: &str, found: ReadResult<T>, placeholder: T) -> T {
+        if let Ok(None) = found {
+            self.missing(path, meaning);
         }
+        found.ok().flatten().unwrap_or(placeholder)
     }
 
     fn find<T: DeserializeOwned>(&mut self, path: &str, expected: &str) -> ReadResult<T> {

@@ -95,11 +95,11 @@ fn rate_limit(reader: &mut SettingsReader) -> Option<RateLimit> {
     per_second.zip(burst).map(|(per_second, burst)| RateLimit { per_second, burst })
 }
 
-/// How tokens are checked.
+/// The settings for checking tokens.
 pub(crate) struct Auth {
     /// `None` if this process checks no tokens.
     pub(crate) authenticator: Option<Authenticator>,
-    /// How often its keys are read again.
+    /// The pause between two reads of the key set.
     pub(crate) refresh: Duration,
 }
 
@@ -107,13 +107,13 @@ pub(crate) struct Auth {
 pub(super) fn auth(reader: &mut SettingsReader, needed: bool) -> Auth {
     let issuer = reader.text("auth.issuer", "who issues the tokens (iss)");
     let audience = reader.text("auth.audience", "for whom tokens must be (aud)");
-    let place = reader.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
+    let location = reader.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
     let plain_http = reader.switch("auth.jwks_plain_http");
     let refresh = reader.seconds("auth.jwks_refresh_seconds", 1..=DAY);
-    if place.is_empty() || !needed {
+    if location.is_empty() || !needed {
         return Auth { authenticator: None, refresh };
     }
-    let opened = JwksSource::parse(&place, plain_http)
+    let opened = JwksSource::parse(&location, plain_http)
         .and_then(|source| Authenticator::from_source(source, &issuer, &audience));
     let refuse = |error| reader.refuse("auth.jwks", &format!("the path or URL of a key set: {error}"));
     Auth { authenticator: opened.map_err(refuse).ok(), refresh }
@@ -223,7 +223,7 @@ pub(super) fn log(reader: &mut SettingsReader) -> Log {
     }
 }
 
-/// How long running requests may take after the shutdown has begun.
+/// The time limit for running requests after the shutdown has begun.
 pub(super) fn drain(reader: &mut SettingsReader) -> Duration {
     reader.seconds("shutdown.drain_seconds", 1..=DAY)
 }

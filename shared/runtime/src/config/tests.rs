@@ -48,7 +48,7 @@ fn read(needs: Needs, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, Con
     Config::read(needs, variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
 }
 
-/// The variables that errors are told of, in order.
+/// The variables that the errors name, in order.
 fn faulty(needs: Needs, variables: &[&[(&str, &str)]]) -> Vec<String> {
     let Err(errors) = read(needs, variables) else { return Vec::new() };
     let names = errors.errors.iter().map(|error| error.text.split(' ').next().unwrap_or_default().to_owned());
@@ -63,7 +63,7 @@ fn the_defaults_alone_name_what_is_missing() {
 }
 
 #[test]
-fn every_fault_is_in_one_list() {
+fn all_errors_are_in_one_list() {
     let variables: &[(&str, &str)] = &[
         ("IDEM_HTTP__PORT", "hunter2"),
         ("IDEM_HTTP__BIND", "here"),
@@ -87,7 +87,7 @@ fn every_fault_is_in_one_list() {
     let errors = read(Needs::Serve, &[variables]).err().expect("a list of errors");
     let text = errors.to_string();
     for (variable, _) in variables {
-        assert!(text.contains(&format!("- {variable} ")), "{variable} is not told of in {text}");
+        assert!(text.contains(&format!("- {variable} ")), "{variable} is not named in {text}");
     }
     assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
     assert!(text.starts_with("shop: 19 errors in the configuration"), "{text}");
@@ -95,7 +95,7 @@ fn every_fault_is_in_one_list() {
 }
 
 #[test]
-fn a_variable_that_nothing_reads_is_a_fault() {
+fn a_variable_that_nothing_reads_is_an_error() {
     for typo in ["IDEM_HTTP__PROT", "IDEM_HTPP__PORT", "IDEM_HTTP__PORT__X", "IDEM_HTTP__", "IDEM___PORT"] {
         let errors =
             read(Needs::Nothing, &[&[(typo, "1")]]).err().unwrap_or_else(|| panic!("{typo} was accepted"));
@@ -167,7 +167,7 @@ fn ports_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_default_that_nothing_reads_is_a_fault() {
+fn a_default_that_nothing_reads_is_an_error() {
     let mut reader = SettingsReader::new("shop", &["[http]\nport = 1\nprot = 2"], []);
     reader.number::<u16>("http.port", 0..=9);
     let errors = reader.finish(|_| true).unwrap_err();
@@ -191,7 +191,7 @@ fn a_placeholder_is_not_refused_on_top() {
 }
 
 #[test]
-fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
+fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
     let path = std::env::temp_dir().join(format!("runtime-jwks-{}", std::process::id()));
     let file = path.to_str().unwrap();
     for (text, what) in [
@@ -200,11 +200,11 @@ fn a_key_set_that_cannot_be_used_is_a_fault_that_says_what_and_where_and_how() {
         (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
     ] {
         std::fs::write(&path, text).unwrap();
-        let errors = read(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("a error");
-        let told = errors.to_string();
-        let place =
+        let errors = read(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("an error");
+        let text = errors.to_string();
+        let start =
             format!("IDEM_AUTH__JWKS must be the path or URL of a key set: the key set {file} is not usable");
-        assert!(told.contains(&place) && told.contains(what), "{told}");
+        assert!(text.contains(&start) && text.contains(what), "{text}");
     }
     std::fs::write(&path, testkit::identity::jwks()).unwrap();
     assert_eq!(faulty(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]), Vec::<String>::new());

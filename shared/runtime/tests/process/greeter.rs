@@ -1,4 +1,4 @@
-//! Starts the example, reads its log, and asks it over HTTP.
+//! Starts the example service, reads its log, and sends it HTTP requests.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// The example's executable. Cargo builds it with the tests, unless it is told to build a single test.
+/// The example's executable. Cargo builds it together with all tests, but not for a single test target.
 fn executable() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
@@ -24,7 +24,7 @@ fn executable() -> PathBuf {
     path
 }
 
-/// A command of the example, with nothing in its environment but what the test adds.
+/// A command of the example. Its environment has only the variables that the test adds.
 pub(crate) fn greeter(command: &str) -> Command {
     let mut greeter = Command::new(executable());
     greeter.arg(command).env_clear().stdin(Stdio::null()).kill_on_drop(true);
@@ -43,7 +43,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// The reliability tables are there; the example's own are not.
+    /// Creates a database that has the reliability tables, and not the example's own.
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::plain().await;
         let prefix = format!("test-{}.", uuid::Uuid::new_v4().simple());
@@ -52,7 +52,7 @@ impl Surroundings {
         Self { database, prefix, jwks }
     }
 
-    /// `serve` on ports that the system chooses, migrating by itself.
+    /// `serve` on ports that the system chooses. It applies its migrations itself.
     pub(crate) fn serve(&self) -> Command {
         let mut serve = greeter("serve");
         serve
@@ -67,16 +67,16 @@ impl Surroundings {
         serve
     }
 
-    /// What the names of its topics begin with.
+    /// The prefix of its topics.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Takes away what a test leaves on Kafka.
+    /// Deletes the topics and groups of the test.
     pub(crate) async fn clear(self) {
         let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
         let group = format!("{}greeter", self.prefix);
-        // A member that was killed counts as one until its session has run out.
+        // A killed member stays in the group until its session ends.
         eventually("a group without members", async || delete_groups(&brokers, &[&group]).await.ok()).await;
         let topics =
             ["orders.events", "inventory.events", "greeter.dlq"].map(|t| format!("{}{t}", self.prefix));
@@ -90,7 +90,7 @@ impl Drop for Surroundings {
     }
 }
 
-/// The example, running. Killed when dropped.
+/// A running example. It is killed when dropped.
 pub(crate) struct Running {
     process: Child,
     log: Arc<Mutex<Vec<Value>>>,
@@ -117,26 +117,26 @@ impl Running {
         eventually(&format!("a log entry \"{words}\""), async || self.entries(words).into_iter().next()).await
     }
 
-    /// All entries so far whose message contains these words.
+    /// Returns all entries so far whose message contains these words.
     pub(crate) fn entries(&self, words: &str) -> Vec<Value> {
         let log = self.log.lock().unwrap();
         log.iter().filter(|e| e["message"].as_str().is_some_and(|m| m.contains(words))).cloned().collect()
     }
 
-    /// The clients' address, or the operators'.
+    /// Returns the address of the clients' or the admin listener.
     pub(crate) async fn address(&self, which: &str) -> SocketAddr {
         self.logged("listening").await[which].as_str().unwrap().parse().unwrap()
     }
 
-    /// Asks the clients' listener. `None` if there is no whole answer.
+    /// Sends GET to the clients' listener. Returns `None` without a complete response.
     pub(crate) async fn get(&self, path: &str) -> Option<(u16, String)> {
         ask(self.address("address").await, "GET", path).await
     }
 
-    /// Waits until readiness is this status with this body.
+    /// Waits until `/health/ready` returns this status and body.
     pub(crate) async fn readiness(&self, status: u16, body: &str) {
         eventually(&format!("readiness {status} {body}"), async || {
-            self.get("/health/ready").await.filter(|answer| *answer == (status, body.to_owned()))
+            self.get("/health/ready").await.filter(|response| *response == (status, body.to_owned()))
         })
         .await;
     }
@@ -145,13 +145,13 @@ impl Running {
         self.readiness(200, r#"{"status":"ready","database":"ok","broker":"ok","keys":"ok"}"#).await;
     }
 
-    /// Ends it in good order.
+    /// Stops the process with SIGTERM and expects exit code 0.
     pub(crate) async fn end(mut self) {
         self.terminate();
         assert_eq!(self.exit_code().await, Some(0), "{:?}", self.entries("ended"));
     }
 
-    /// Waits until it has ended.
+    /// Waits until the process has ended.
     pub(crate) async fn exit_code(&mut self) -> Option<i32> {
         let ended = tokio::time::timeout(Duration::from_mins(1), self.process.wait()).await;
         ended.expect("the process did not end").unwrap().code()
@@ -163,14 +163,14 @@ impl Running {
     }
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) async fn ask(address: SocketAddr, method: &str, path: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.ok()?;
+    let (head, body) = response.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     Some((status, body.to_owned()))
 }

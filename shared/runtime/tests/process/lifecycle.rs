@@ -1,4 +1,4 @@
-//! After it was ready: how it ends, told or untold.
+//! The end of the process: by a signal, by a failed task, or by a second signal.
 
 use diesel::sql_types::Bool;
 use diesel::{QueryableByName, sql_query};
@@ -15,7 +15,7 @@ struct Lease {
     taken: bool,
 }
 
-/// Whether a relay has the lease, and whether one ever had.
+/// Returns whether a relay has the lease, and whether a relay ever had it.
 async fn lease(surroundings: &Surroundings) -> Lease {
     let query = "SELECT lease_until > clock_timestamp() AS held, epoch > 0 AS taken FROM outbox_lease";
     sql_query(query).get_result(&mut surroundings.database.owner().await).await.unwrap()
@@ -36,14 +36,16 @@ async fn sigterm_lets_a_request_end_and_gives_the_lease_back() {
         let admin = running.address("admin").await;
         let stopping = r#"{"status":"stopping","database":"ok","broker":"ok","keys":"ok"}"#;
         eventually("readiness to be taken back", async || {
-            ask(admin, "GET", "/health/ready").await.filter(|answer| *answer == (503, stopping.to_owned()))
+            ask(admin, "GET", "/health/ready")
+                .await
+                .filter(|response| *response == (503, stopping.to_owned()))
         })
         .await;
         eventually("no more connections", async || running.get("/health/live").await.is_none().then_some(()))
             .await;
     };
-    let (answer, ()) = tokio::join!(request, terminate);
-    assert_eq!(answer, Some((200, "\"Hello\"".to_owned())));
+    let (response, ()) = tokio::join!(request, terminate);
+    assert_eq!(response, Some((200, "\"Hello\"".to_owned())));
     assert_eq!(running.exit_code().await, Some(0));
     let lease = lease(&surroundings).await;
     assert!(lease.taken && !lease.held, "a standby would have to wait for the lease to run out");
@@ -96,7 +98,7 @@ async fn a_background_task_that_ends_ends_the_process() {
 }
 
 #[tokio::test]
-async fn it_can_be_told_to_end_while_it_waits_for_a_server() {
+async fn it_can_be_stopped_while_it_waits_for_a_server() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let mut running = Running::start(serve.env("IDEM_KAFKA__BROKERS", "127.0.0.1:1"));

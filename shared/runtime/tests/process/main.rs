@@ -1,4 +1,4 @@
-//! The example as a process, against real servers: what an operator sees from outside.
+//! The example service as a process, against real servers: its output, exit codes, endpoints and shutdown.
 
 #![allow(
     clippy::unwrap_used,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::greeter::{Running, Surroundings, greeter, stderr};
 
-/// `greeter inbox WORDS`, with what such a command needs and nothing else.
+/// `greeter inbox WORDS`, with only the settings that such a command needs.
 async fn inbox(surroundings: &Surroundings, words: &[&str]) -> Output {
     let mut command = greeter("inbox");
     command
@@ -54,7 +54,7 @@ async fn confirm(surroundings: &Surroundings, order: OrderId, sequences: std::op
     }
 }
 
-/// Whom it has greeted, and with which number.
+/// The greeted orders and their sequence numbers.
 async fn greeted(surroundings: &Surroundings) -> Vec<(Uuid, i64)> {
     #[derive(QueryableByName)]
     struct Greeted {
@@ -91,7 +91,7 @@ async fn a_message_is_parked_by_a_bug_and_redriven_in_order_after_the_fix() {
     let shown = inbox(&surroundings, &["show", id]).await;
     assert!(stdout(&shown).contains("too shy to greet") && shown.status.success(), "{}", stderr(&shown));
 
-    // Beside the running instance, from another process with the fix.
+    // Another process, which has the fix, redrives while the instance runs.
     let redrive = ["redrive", id, "--by", "kim", "--reason", "no longer shy"];
     let redriven = inbox(&surroundings, &redrive).await;
     assert_eq!(redriven.status.code(), Some(0), "{}{}", stdout(&redriven), stderr(&redriven));
@@ -112,8 +112,8 @@ async fn a_message_is_parked_by_a_bug_and_redriven_in_order_after_the_fix() {
 
 #[tokio::test]
 async fn operators_commands_say_who_and_why_and_need_a_database_alone() {
-    let mut nobody = greeter("inbox");
-    let output = nobody.args(["redrive", "--all"]).output().await.unwrap();
+    let mut anonymous = greeter("inbox");
+    let output = anonymous.args(["redrive", "--all"]).output().await.unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--by <NAME>") && stderr(&output).contains("--reason <TEXT>"));
 

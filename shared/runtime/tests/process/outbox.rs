@@ -1,4 +1,4 @@
-//! `outbox …` as an operator types it.
+//! The `outbox` commands as processes.
 
 use serde_json::Value;
 use testkit::{TestDatabase, given};

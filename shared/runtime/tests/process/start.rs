@@ -1,4 +1,4 @@
-//! Before it is ready: a wrong configuration, servers that are not there, tables that are not there.
+//! The start of the process: wrong configurations, missing servers and missing tables.
 
 use testkit::{Proxy, given};
 
@@ -72,7 +72,7 @@ async fn readiness_says_which_server_is_missing() {
 
     kafka.mend();
     running.ready().await;
-    // One line each, however often it was tried.
+    // Each server has one log line, although it was tried several times.
     assert_eq!(running.entries("waiting for PostgreSQL: ").len(), 1);
 
     postgres.cut().await;
@@ -85,7 +85,7 @@ async fn readiness_says_which_server_is_missing() {
 }
 
 #[tokio::test]
-async fn without_its_tables_it_waits_for_somebody_to_migrate() {
+async fn without_its_tables_it_waits_for_a_migration() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let running = Running::start(serve.env_remove("IDEM_DATABASE__MIGRATION_URL"));

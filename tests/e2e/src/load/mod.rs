@@ -1,8 +1,8 @@
 //! Load: customers who keep each key and send the same request again until the response is final. They remember every
 //! response, because a replay must repeat it byte for byte.
 
-mod answers;
 mod client;
+mod responses;
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use harness::api::{cancel_order, charge, place_order, refund};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub use answers::Answers;
 use client::PatientClient;
+pub use responses::Responses;
 
 use crate::{Customer, TEA};
 
@@ -39,7 +39,7 @@ pub struct Load {
     tenant: String,
     client: PatientClient,
     stop: CancellationToken,
-    customers: JoinSet<Answers>,
+    customers: JoinSet<Responses>,
 }
 
 impl Load {
@@ -68,52 +68,52 @@ impl Load {
         load
     }
 
-    /// Lets each customer finish what it began, and then sends every request once more. All programs must run again.
-    pub async fn stop(mut self) -> Answers {
+    /// Lets each customer finish what it began, and then sends every request again. All programs must run again.
+    pub async fn stop(mut self) -> Responses {
         self.stop.cancel();
-        let mut answers = Answers::of(&self.tenant);
+        let mut responses = Responses::of(&self.tenant);
         while let Some(more) = self.customers.join_next().await {
-            answers.extend(more.unwrap());
+            responses.extend(more.unwrap());
         }
-        answers.replay(&self.client).await;
-        answers
+        responses.replay(&self.client).await;
+        responses
     }
 }
 
 /// Places orders, and cancels every fifth at once.
-async fn order(tenant: String, client: PatientClient, stop: CancellationToken) -> Answers {
-    let mut answers = Answers::of(&tenant);
+async fn order(tenant: String, client: PatientClient, stop: CancellationToken) -> Responses {
+    let mut responses = Responses::of(&tenant);
     let pieces = [1, 2];
     for number in 1_usize.. {
         if stop.is_cancelled() {
             break;
         }
         let request = place_order(&[(TEA, pieces[number % 2])], CARDS[number % CARDS.len()], "");
-        let order = answers.place(&client, request).await;
+        let order = responses.place(&client, request).await;
         if number.is_multiple_of(5) {
-            answers.cancel(&client, cancel_order(order)).await;
+            responses.cancel(&client, cancel_order(order)).await;
         }
         tokio::time::sleep(PAUSE).await;
     }
-    answers
+    responses
 }
 
 /// Buys without an order, and refunds two of three purchases in two parts.
-async fn buy(tenant: String, client: PatientClient, stop: CancellationToken) -> Answers {
-    let mut answers = Answers::of(&tenant);
+async fn buy(tenant: String, client: PatientClient, stop: CancellationToken) -> Responses {
+    let mut responses = Responses::of(&tenant);
     for number in 1_usize.. {
         if stop.is_cancelled() {
             break;
         }
         let request = charge(PRICE, CARDS[number % CARDS.len()]);
-        if let Some(payment) = answers.buy(&client, request).await
+        if let Some(payment) = responses.buy(&client, request).await
             && !number.is_multiple_of(3)
         {
             for amount in REFUNDS {
-                answers.refund(&client, refund(payment, amount)).await;
+                responses.refund(&client, refund(payment, amount)).await;
             }
         }
         tokio::time::sleep(PAUSE).await;
     }
-    answers
+    responses
 }

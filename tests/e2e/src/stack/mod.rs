@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 pub use settings::{SECRET_KEY, WEBHOOK_SECRET};
 
-/// How an installation differs from the usual one.
+/// The differences between an installation and the usual one.
 #[derive(Default)]
 pub struct Options {
     /// Two instances of every service, and of every separate relay.

@@ -48,7 +48,7 @@ impl Stack {
         .await;
     }
 
-    /// How many events the services have committed.
+    /// Returns how many events the services have committed.
     pub async fn events(&self) -> i64 {
         let mut events = 0;
         for service in Part::SERVICES {
@@ -57,7 +57,7 @@ impl Stack {
         events
     }
 
-    /// How many messages consumers have not entered, counted for each consumer.
+    /// Returns how many messages consumers have not entered, counted for each consumer.
     async fn unconsumed(&self) -> i64 {
         let mut unconsumed = 0;
         for (reader, stream) in READERS {
@@ -78,7 +78,7 @@ impl Stack {
         self.faults(json!([])).await;
     }
 
-    /// How often a fault has taken effect.
+    /// Returns how often a fault has taken effect.
     pub async fn fault_count(&self, kind: &str) -> i64 {
         self.api().fault_count(kind).await.unwrap()
     }

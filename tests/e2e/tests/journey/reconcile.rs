@@ -15,7 +15,7 @@ const OURS: &str = "idem-dev";
 
 /// The report of `payments reconcile`.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct ReconcileOutput {
     code: i32,
     /// Each number that is not zero.
     counts: Vec<String>,
@@ -23,7 +23,7 @@ struct Found {
     differences: Vec<String>,
 }
 
-impl Found {
+impl ReconcileOutput {
     /// Asserts the exit code and the numbers.
     #[track_caller]
     fn is(&self, code: i32, counts: &[&str]) {
@@ -31,7 +31,7 @@ impl Found {
     }
 }
 
-async fn reconcile(stack: &Stack) -> Found {
+async fn reconcile(stack: &Stack) -> ReconcileOutput {
     let output = stack.operate(Part::Payments, &["reconcile", "--json"]).await;
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let mut counts = Vec::new();
@@ -42,11 +42,11 @@ async fn reconcile(stack: &Stack) -> Found {
     let differences = report["differences"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let differences = differences.map(|it| format!("{} {}", text(&it["processor_id"]), text(&it["what"])));
-    Found { code: output.code.unwrap(), counts, differences: differences.collect() }
+    ReconcileOutput { code: output.code.unwrap(), counts, differences: differences.collect() }
 }
 
 /// Reconciles twice: the second time finds the same, and changes nothing.
-async fn reconcile_twice(stack: &Stack) -> Found {
+async fn reconcile_twice(stack: &Stack) -> ReconcileOutput {
     let first = reconcile(stack).await;
     stack.at_rest().await;
     let mut owner = stack.database(Part::Payments).owner().await;
@@ -211,13 +211,13 @@ impl<'s> ReturnedRefund<'s> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_that_the_bank_returns_is_told_by_the_processor_and_posted_back() {
+async fn a_refund_that_the_bank_returns_is_announced_by_the_processor_and_posted_back() {
     let stack = Stack::start().await;
     ReturnedRefund::of(&stack).await.has_failed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_return_that_nobody_told_is_found_by_the_reconciliation() {
+async fn a_return_without_a_webhook_is_found_by_the_reconciliation() {
     let stack = Stack::start().await;
     stack.faults(json!([{"kinds": ["late_webhook"], "delay_ms": 60_000}])).await;
     let returned = ReturnedRefund::of(&stack).await;

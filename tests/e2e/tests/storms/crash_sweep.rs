@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use e2e::{Answers, Customer, Load, Options, Stack, crash_points};
+use e2e::{Customer, Load, Options, Responses, Stack, crash_points};
 use testkit::eventually;
 
 use crate::turn;
@@ -100,7 +100,7 @@ async fn every_crash_point_is_survived() {
 async fn sweep(rounds: Vec<Round>) {
     let mut stack = Stack::with(Options { lease_seconds: Some(2), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let mut answers = Answers::of(customer.tenant());
+    let mut responses = Responses::of(customer.tenant());
     for round in rounds {
         let began = Instant::now();
         let load = Load::with_buyers(
@@ -116,8 +116,8 @@ async fn sweep(rounds: Vec<Round>) {
         for (program, _) in &round {
             stack.ready(program).await;
         }
-        answers.extend(load.stop().await);
-        stack.audited(&answers).await;
+        responses.extend(load.stop().await);
+        stack.audited(&responses).await;
         println!("{:.1} s: {round:?}", began.elapsed().as_secs_f64());
     }
 }

@@ -40,7 +40,7 @@ async fn storm(kills: usize) {
         stack.ready(service).await;
         stack.ready(&format!("{service}-2")).await;
     }
-    let answers = load.stop().await;
-    assert!(!answers.refusals().is_empty(), "the kills of orders refused no request");
-    stack.audited(&answers).await;
+    let responses = load.stop().await;
+    assert!(!responses.refusals().is_empty(), "the kills of orders refused no request");
+    stack.audited(&responses).await;
 }

@@ -33,8 +33,8 @@ async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() 
         })
         .await;
     }
-    let answers = load.stop().await;
-    stack.audited(&answers).await;
+    let responses = load.stop().await;
+    stack.audited(&responses).await;
 }
 
 fn stream(service: Part) -> Stream {
@@ -80,11 +80,11 @@ async fn an_instance_that_was_paused_past_its_session_causes_nothing_but_duplica
         })
         .await;
     }
-    let answers = load.stop().await;
-    stack.audited(&answers).await;
+    let responses = load.stop().await;
+    stack.audited(&responses).await;
 }
 
-/// How many partitions a program was given, each time.
+/// Returns how many partitions a program was given, each time.
 fn assigned(stack: &mut Stack, name: &str) -> Vec<i64> {
     let lines = stack.program(name).lines();
     let assigned = lines.iter().filter(|line| line["message"] == "partitions assigned");

@@ -33,10 +33,10 @@ async fn broker_away_for(outage: Duration) {
     tokio::time::sleep(outage).await;
     accepted(&stack, 5).await;
     broker.start_again().await;
-    let answers = load.stop().await;
-    let away = answers.refusals().keys().filter(|refusal| refusal.starts_with("503")).count();
-    assert_eq!(away, 0, "accepting orders needs no broker: {:?}", answers.refusals());
-    stack.audited(&answers).await;
+    let responses = load.stop().await;
+    let away = responses.refusals().keys().filter(|refusal| refusal.starts_with("503")).count();
+    assert_eq!(away, 0, "accepting orders needs no broker: {:?}", responses.refusals());
+    stack.audited(&responses).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,12 +59,12 @@ async fn with_postgres_restarted_and_killed_under_load_accepted_orders_end_as_pr
         postgres.start_again().await;
     }
     accepted(&stack, 10).await;
-    let answers = load.stop().await;
-    assert!(!answers.refusals().is_empty(), "the outage of the database refused no request");
+    let responses = load.stop().await;
+    assert!(!responses.refusals().is_empty(), "the outage of the database refused no request");
     for program in Part::PROGRAMS.map(Part::name) {
         assert!(stack.has_ended(program).is_none(), "{program} ended with its database");
     }
-    stack.audited(&answers).await;
+    stack.audited(&responses).await;
 }
 
 /// Waits until so many more orders are accepted.

@@ -20,7 +20,7 @@ async fn instances_stopped_twenty_times_under_load_answer_nothing_wrong_and_lose
         stack.stop(name).await;
         stack.launch_ready(name, &[]).await;
     }
-    let answers = load.stop().await;
-    assert_eq!(answers.unanswered(), 0, "{:?}", answers.refusals());
-    stack.audited(&answers).await;
+    let responses = load.stop().await;
+    assert_eq!(responses.unanswered(), 0, "{:?}", responses.refusals());
+    stack.audited(&responses).await;
 }

@@ -33,7 +33,7 @@ impl<'r> Api<'r> {
         &self.client
     }
 
-    /// How many requests found no listener at one instance, and went to the next.
+    /// Returns how many requests found no listener at one instance, and went to the next.
     pub fn passed_on(&self) -> usize {
         self.passed_on.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The stand-in for the processor: its own answers, its events, and the faults that a caller arranges there.
+//! The stand-in for the processor: its objects, its events, and its injected faults.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ impl Api<'_> {
         self.send(&request).await?.read::<Value>(200).map(drop)
     }
 
-    /// How often a fault, or a test card that acts as one, has taken effect.
+    /// Returns how often a fault, or a test card that acts as one, has taken effect.
     pub async fn fault_count(&self, fault: &str) -> Result<i64> {
         let faults = self.ask_processor(FAULTS).await?;
         Ok(faults["bites"][fault].as_i64().unwrap_or_default())

@@ -37,7 +37,7 @@ impl Order {
         }
     }
 
-    /// Whether it is neither confirmed nor cancelled.
+    /// Returns whether it is neither confirmed nor cancelled.
     pub fn is_open(&self) -> bool {
         matches!(self.status.as_str(), "pending" | "awaiting_payment")
     }

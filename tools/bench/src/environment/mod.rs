@@ -156,7 +156,7 @@ impl Environment {
         settings.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
-    /// How many messages of orders these topics hold.
+    /// Returns how many messages of orders these topics hold.
     pub(crate) async fn messages(&self, topics: &Topics) -> Result<usize> {
         let kafka = Kafka { brokers: self.brokers.clone(), topics: topics.clone() };
         kafka.count(Stream::Orders).await

@@ -1,4 +1,4 @@
-//! What is measured: each subject has a file or a folder.
+//! The subjects of the benchmark: each has a file or a folder.
 
 pub(crate) mod inbox;
 pub(crate) mod journey;

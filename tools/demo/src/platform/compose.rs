@@ -23,7 +23,7 @@ const ADDRESSES: &str = "IDEM_COMPOSE_ADDRESSES";
 /// The secret in docker-compose.yml.
 const WEBHOOK_SECRET: &str = "whsec_idem";
 
-/// Commands of `./dev` in hints, and their equivalents; a longer command stands before its own beginning.
+/// Commands of `./dev` in hints, and their equivalents; a longer command comes before its own prefix.
 const EQUIVALENTS: [(&str, &str); 7] = [
     ("./dev run payments ", "docker compose exec payments payments "),
     ("./dev psql ", "docker compose exec postgres psql -U postgres "),

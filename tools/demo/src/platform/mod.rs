@@ -1,4 +1,4 @@
-//! What runs the parts: `./dev` or docker compose. The rest of the demo does not know which.
+//! The platform that runs the parts: `./dev` or docker compose. The rest of the demo does not know which.
 
 mod compose;
 mod local;
@@ -12,7 +12,7 @@ pub(crate) use local::Local;
 /// The future of a platform's method.
 pub(crate) type Pending<'a, T> = LocalBoxFuture<'a, Result<T>>;
 
-/// What can be done to processes. Starting a running process and stopping a stopped one is no error.
+/// The actions on processes. Starting a running process and stopping a stopped one is no error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Action<'a> {
     /// Starts the process, or resumes a paused one; done when it is ready.
@@ -33,9 +33,9 @@ pub(crate) enum Action<'a> {
 
 /// Runs the parts.
 pub(crate) trait Platform {
-    /// How many instances of each service there are. With two, relays are processes of their own.
+    /// Returns how many instances of each service there are. With two, relays are processes of their own.
     fn instances(&self) -> usize;
-    /// Whether the programs have crash points, so that `Action::StartArmed` works.
+    /// Returns whether the programs have crash points, so that `Action::StartArmed` works.
     fn has_crash_points(&self) -> bool;
     /// `host:port` of a process.
     fn address(&self, instance: Instance) -> String;

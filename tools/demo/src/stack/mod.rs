@@ -24,7 +24,7 @@ impl Stack {
         Self { platform, unavailable: Mutex::default(), turn: AtomicUsize::new(0) }
     }
 
-    /// Whether there are two of each service, with relays apart.
+    /// Returns whether there are two of each service, with relays apart.
     pub(crate) fn is_doubled(&self) -> bool {
         self.platform.instances() > 1
     }

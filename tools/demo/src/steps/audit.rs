@@ -76,7 +76,7 @@ async fn messages(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
         "./dev topics",
     );
     step.no_violations("first occurrences in order", &delivery.disordered(), "./dev topics");
-    step.no_violations("each consumer has entered each message", &delivery.unheard(), "./dev psql orders");
+    step.no_violations("each consumer has entered each message", &delivery.unconsumed(), "./dev psql orders");
     step.detail(format!("messages   {rows} committed, each on its topic with the same bytes, in order"));
     step.detail(format!(
         "           {messages} on the topics, {repeats} of them repeats; {} entered, each once per consumer",

@@ -15,7 +15,7 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// Percent of one processor. A loop that does not wait takes 100.
 const BUSY: f64 = 25.0;
 
-/// What must not change without requests.
+/// The figures that must not change without requests.
 #[derive(Debug, PartialEq, Eq)]
 struct Snapshot {
     tables: AllContents,

@@ -1,6 +1,6 @@
 //! The ledger is verified, and compared with the processor's own balance, payment by payment.
 
-use audits::{BooksAgree, Standing};
+use audits::{AmountOwed, BooksAgree};
 use harness::{Part, Result};
 
 use crate::demo::Demo;
@@ -22,7 +22,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.figure(lines.last().copied().unwrap_or_default());
     step.detail(lines.first().copied().unwrap_or_default());
 
-    let [ledger, balance] = demo.standings().await?;
+    let [ledger, balance] = demo.amounts_owed().await?;
     let (payments, theirs) = (ledger.len(), Sum::of(&balance));
     step.check("payments in the ledger", "some", payments, payments > 0, "./dev psql payments");
     let differences = BooksAgree::of(ledger, balance).violations();
@@ -31,15 +31,15 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     accounts(demo, step, theirs).await
 }
 
-/// What the processor owes and has kept, in minor units.
+/// The amount owed and the fees, in minor units.
 struct Sum {
     owed: i64,
     fees: i64,
 }
 
 impl Sum {
-    fn of(standings: &[Standing]) -> Self {
-        let sum = |of: fn(&Standing) -> i64| standings.iter().map(of).sum();
+    fn of(amounts_owed: &[AmountOwed]) -> Self {
+        let sum = |of: fn(&AmountOwed) -> i64| amounts_owed.iter().map(of).sum();
         Self { owed: sum(|row| row.owed), fees: sum(|row| row.fees) }
     }
 }

@@ -80,7 +80,7 @@ impl Run<'_, '_, '_> {
             .await;
     }
 
-    /// What needs two instances of each service.
+    /// The steps that need two instances of each service.
     async fn doubled(&mut self) {
         let demo = self.demo;
         self.step("A consumer dies and comes back", async |step| instances::rebalance(demo, step).await)

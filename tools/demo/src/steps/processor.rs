@@ -45,7 +45,7 @@ pub(crate) async fn stored_failure(demo: &Demo<'_>, step: &mut Step<'_>) -> Resu
 }
 
 /// Places an order while one charge meets this fault. Returns the order, how often the fault took effect, and what
-/// became of the charge. Webhooks come late, because otherwise they would tell the outcome first.
+/// became of the charge. Webhooks come late, because otherwise they would reveal the outcome first.
 async fn confirmed_despite(
     demo: &Demo<'_>,
     step: &mut Step<'_>,

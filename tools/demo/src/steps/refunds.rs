@@ -47,10 +47,10 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 
 async fn one_key(demo: &Demo<'_>, step: &mut Step<'_>, api: &Api<'_>, payment: &Payment) -> Result<()> {
     let request = refund(payment.id, ONCE);
-    let answers = concurrently(TIMES, async || api.send(&request).await).await?;
-    let first = first_execution(&answers).map(Response::stored_part);
+    let received = concurrently(TIMES, async || api.send(&request).await).await?;
+    let first = first_execution(&received).map(Response::stored_part);
     let is_same = |response: &Response| is_accepted(response) && Some(response.stored_part()) == first;
-    let same = answers.iter().filter(|(response, _)| is_same(response)).count();
+    let same = received.iter().filter(|(response, _)| is_same(response)).count();
     let refunds = demo.api.payment(payment.id).await?.refunds;
     step.equal("equal responses to one key", TIMES, same, HINT);
     let amounts: Vec<Money> = refunds.iter().map(|refund| refund.amount).collect();
@@ -60,8 +60,8 @@ async fn one_key(demo: &Demo<'_>, step: &mut Step<'_>, api: &Api<'_>, payment: &
 }
 
 async fn many_keys(demo: &Demo<'_>, step: &mut Step<'_>, api: &Api<'_>, payment: &Payment) -> Result<()> {
-    let answers = concurrently(TIMES, async || api.send(&refund(payment.id, EACH)).await).await?;
-    let responses = || answers.iter().map(|(response, _)| response);
+    let received = concurrently(TIMES, async || api.send(&refund(payment.id, EACH)).await).await?;
+    let responses = || received.iter().map(|(response, _)| response);
     let accepted = responses().filter(|response| is_accepted(response)).count();
     let exceeds =
         |response: &&Response| response.status == 422 && response.code() == "refund-exceeds-capture";

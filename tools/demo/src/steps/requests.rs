@@ -17,9 +17,9 @@ pub(crate) async fn same_key(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
     const REFERENCE: &str = "twenty-at-once";
     let request = place_order(&[(TEA, 1)], VISA, REFERENCE);
     let api = demo.with_connections(TIMES, Part::Orders, "/v1/orders?limit=1").await?;
-    let answers = concurrently(TIMES, async || api.send(&request).await).await?;
+    let received = concurrently(TIMES, async || api.send(&request).await).await?;
 
-    let responses = || answers.iter().map(|(response, _)| response);
+    let responses = || received.iter().map(|(response, _)| response);
     let is_executed = |response: &&Response| response.header("idempotency-status") == Some("executed");
     let replays: Vec<&Response> = responses().filter(|response| response.is_replay()).collect();
     let created = responses().filter(|response| response.status == 201).count();
@@ -27,7 +27,7 @@ pub(crate) async fn same_key(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
     step.equal("executed responses", 1, responses().filter(is_executed).count(), HINT);
     step.equal("replayed responses", TIMES - 1, replays.len(), HINT);
 
-    let first = first_execution(&answers);
+    let first = first_execution(&received);
     let is_same =
         |replay: &&&Response| first.is_some_and(|first| replay.stored_part() == first.stored_part());
     let same = replays.iter().filter(is_same).count();
@@ -48,7 +48,7 @@ pub(crate) async fn same_key(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
         step.figure(format!("answered {}", by.join(", ")));
     }
 
-    let retries: usize = answers.iter().map(|(_, retries)| retries).sum();
+    let retries: usize = received.iter().map(|(_, retries)| retries).sum();
     let slowest = responses().map(|response| response.took).max().unwrap_or_default();
     step.figure(format!("retries after 409 idempotency-key-in-progress: {retries}"));
     step.figure(format!("slowest response {}", span(slowest)));

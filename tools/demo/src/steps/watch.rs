@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use audits::Said;
+use audits::TopicMessage;
 use chrono::{DateTime, TimeDelta};
 use harness::api::{Order, place_order};
 use harness::{Request, Result, until};
@@ -67,7 +67,7 @@ async fn follow(demo: &Demo<'_>, request: &Request) -> Result<(Order, Vec<SeenSt
     Ok((order, seen))
 }
 
-/// How many payments the processor lists for the order, and how much it has received for them.
+/// Returns how many payments the processor lists for the order, and how much it has received for them.
 async fn listed_by_processor(demo: &Demo<'_>, order: &Order) -> Result<(usize, i64)> {
     let list = demo.api.ask_processor("/v1/payment_intents?limit=100").await?;
     let payment = order.payment_id.map(|id| id.to_string());
@@ -78,7 +78,7 @@ async fn listed_by_processor(demo: &Demo<'_>, order: &Order) -> Result<(usize, i
 }
 
 /// The messages about the order in the order of their times, as soon as all are on the topics.
-async fn messages_about(demo: &Demo<'_>, order: Uuid) -> Result<Vec<Said>> {
+async fn messages_about(demo: &Demo<'_>, order: Uuid) -> Result<Vec<TopicMessage>> {
     until("the order's six messages are on the topics", LIMIT, "./dev topics", async || {
         let mut found = demo.kafka.messages(&demo.tenant).await?;
         found.retain(|message| message.key == Some(order));
@@ -90,7 +90,7 @@ async fn messages_about(demo: &Demo<'_>, order: Uuid) -> Result<Vec<Said>> {
 }
 
 /// The messages as a table: times by the database's clock, and beside them when the client saw the status.
-fn show(step: &mut Step<'_>, messages: &[Said], seen: &[SeenStatus]) {
+fn show(step: &mut Step<'_>, messages: &[TopicMessage], seen: &[SeenStatus]) {
     let kinds: Vec<&str> = messages.iter().map(|message| message.envelope.kind.as_str()).collect();
     let journey: Vec<&str> = JOURNEY.iter().map(|(kind, _)| *kind).collect();
     step.equal("the messages about the order", journey, kinds, "./dev topics");

@@ -18,7 +18,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     // The processor's own delivery comes later, and is another copy.
     let rules = json!([{"kinds": ["late_webhook"], "delay_ms": 8000}]);
     let order = demo
-        .with_faults(&rules, async || demo.ships(demo.order_tea(VISA, "told-ten-times").await?.id).await)
+        .with_faults(&rules, async || demo.ships(demo.order_tea(VISA, "announced-ten-times").await?.id).await)
         .await?;
     step.equal("the final status", "confirmed", order.outcome(), HINT);
     let payment = order.payment_id.unwrap_or_default();
@@ -35,8 +35,8 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let header = signature::header(&demo.stack.platform.webhook_secret(), time, &body);
     let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
     let request = webhook(&body, &header);
-    let answers = concurrently(TIMES, async || api.send(&request).await).await?;
-    let accepted = answers.iter().filter(|(response, _)| response.status == 200).count();
+    let received = concurrently(TIMES, async || api.send(&request).await).await?;
+    let accepted = received.iter().filter(|(response, _)| response.status == 200).count();
     step.equal("responses with 200", TIMES, accepted, HINT);
 
     step.progress("waiting until payments has asked the processor");
@@ -52,7 +52,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     forged(demo, step, event).await
 }
 
-/// What an event can change.
+/// The rows that an event can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Effects {
     /// Rows with the id of the event.

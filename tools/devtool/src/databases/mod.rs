@@ -60,12 +60,12 @@ async fn make_role(admin: &mut AsyncPgConnection, role: &str, login: Login) -> Q
 
 async fn exists(admin: &mut AsyncPgConnection, query: &str, name: &str) -> QueryResult<bool> {
     #[derive(QueryableByName)]
-    struct Answer {
+    struct Existence {
         #[diesel(sql_type = Bool)]
         exists: bool,
     }
-    let answer: Answer = sql_query(query).bind::<Text, _>(name).get_result(admin).await?;
-    Ok(answer.exists)
+    let database: Existence = sql_query(query).bind::<Text, _>(name).get_result(admin).await?;
+    Ok(database.exists)
 }
 
 /// Executes a statement about roles or databases. Such statements take no parameters, so `PostgreSQL` first formats the

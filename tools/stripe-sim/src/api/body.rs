@@ -14,7 +14,7 @@ use thiserror::Error;
 struct BrokenBody {
     size: BodySize,
     first_half: Option<Bytes>,
-    /// Whether actix had the opportunity to send the first half.
+    /// True if actix had the opportunity to send the first half.
     flushed: bool,
 }
 

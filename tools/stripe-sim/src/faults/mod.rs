@@ -90,7 +90,7 @@ impl Faults {
         state.view()
     }
 
-    /// Whether there is a rule for calls. Only then a call's reference must be looked up.
+    /// Returns whether there is a rule for calls. Only then a call's reference must be looked up.
     pub(crate) fn concern_calls(&self) -> bool {
         self.lock().rules.iter().any(|(rule, _)| rule.target() == Target::Call)
     }

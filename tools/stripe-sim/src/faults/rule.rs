@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     DisorderedWebhooks,
 }
 
-/// What a kind of fault hits.
+/// The targets of a kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     /// A request under `/v1`.
@@ -132,7 +132,7 @@ impl Rule {
         Err(error)
     }
 
-    /// Whether the rule applies to this route or event type and reference, after this number of hits.
+    /// Returns whether the rule applies to this route or event type and reference, after this number of hits.
     pub(super) fn matches(&self, place: &str, reference: &str, hits: u64) -> bool {
         let is = |expected: &Option<String>, given: &str| expected.as_deref().is_none_or(|it| it == given);
         is(&self.route, place)

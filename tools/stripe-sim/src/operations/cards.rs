@@ -7,7 +7,7 @@ use crate::bank::Decision;
 /// The delay of [`Card::ChargesSlowly`]: long enough to cancel an order while its charge is in flight.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// What a test card does when it is charged.
+/// The result of charging a test card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Card {
     Charges,

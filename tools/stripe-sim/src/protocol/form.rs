@@ -120,7 +120,7 @@ impl Form {
         .collect()
     }
 
-    /// Whether the client asks for the charge and its balance transaction, the one `expand` that is offered.
+    /// Returns whether the client asks for the charge and its balance transaction, the one `expand` that is offered.
     pub(crate) fn expand(&mut self) -> Result<bool, ApiError> {
         let paths = self.list("expand");
         match paths.iter().find(|path| *path != "latest_charge.balance_transaction") {

@@ -16,7 +16,7 @@ async fn the_dropped_reply_has_charged_once_and_the_retry_reads_it() {
     let sim = Simulator::start().await;
     let mut received = Vec::new();
     sim.send_charge("k", NO_REPLY).await.read_to_end(&mut received).await.unwrap();
-    assert_eq!(received, b"", "not a byte of the answer");
+    assert_eq!(received, b"", "not a byte of the response");
     assert_eq!(sim.paid().await, 1);
 
     let retried = sim.charge("k", NO_REPLY, 100).await;
@@ -91,9 +91,9 @@ async fn a_charge_runs_to_its_end_although_its_client_has_gone() {
     let busy = sim.charge("k", "pm_card_idem_slow", 100).await;
     assert_eq!((busy.status, busy.error("code")), (409, "idempotency_key_in_use".into()));
     eventually("the charge", async || (sim.paid().await == 1).then_some(())).await;
-    let read = eventually("the answer", async || {
-        let answer = sim.charge("k", "pm_card_idem_slow", 100).await;
-        (answer.status == 200).then_some(answer)
+    let read = eventually("the response", async || {
+        let response = sim.charge("k", "pm_card_idem_slow", 100).await;
+        (response.status == 200).then_some(response)
     })
     .await;
     assert!(read.is_replay());

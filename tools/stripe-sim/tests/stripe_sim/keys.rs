@@ -1,4 +1,4 @@
-//! Idempotency keys: the first answer is the only one, and it is as old as its effect.
+//! Idempotency keys: each key has one response, stored together with its effect.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use futures_util::future::join_all;
 use stripe_sim::Timing;
 use testkit::eventually;
 
-use crate::simulator::{Answer, Simulator, VISA, charge_form, post_to};
+use crate::simulator::{Simulator, TestResponse, VISA, charge_form, post_to};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_charges_once_under_twenty_parallel_requests() {
     let sim = Simulator::start().await;
-    let answers = join_all((0..20).map(|_| sim.charge("k-1", VISA, 1999))).await;
+    let responses = join_all((0..20).map(|_| sim.charge("k-1", VISA, 1999))).await;
 
     assert_eq!(sim.paid().await, 1);
-    let first: Vec<&Answer> = answers.iter().filter(|a| a.status == 200 && !a.is_replay()).collect();
+    let first: Vec<&TestResponse> = responses.iter().filter(|a| a.status == 200 && !a.is_replay()).collect();
     assert_eq!(first.len(), 1, "one request made the charge");
-    for answer in &answers {
-        match answer.status {
-            200 => assert_eq!(answer.bytes, first[0].bytes),
+    for response in &responses {
+        match response.status {
+            200 => assert_eq!(response.bytes, first[0].bytes),
             409 => {
-                assert_eq!(answer.error("type"), "idempotency_error");
-                assert_eq!(answer.error("code"), "idempotency_key_in_use");
+                assert_eq!(response.error("type"), "idempotency_error");
+                assert_eq!(response.error("code"), "idempotency_key_in_use");
             }
-            other => panic!("{other}: {}", answer.json()),
+            other => panic!("{other}: {}", response.json()),
         }
     }
     let later = sim.charge("k-1", VISA, 1999).await;
@@ -144,13 +144,13 @@ async fn past_its_window_a_key_is_forgotten() {
     let first = sim.charge("k", VISA, 100).await;
     assert!(sim.charge("k", VISA, 100).await.is_replay());
     let second = eventually("the end of the window", async || {
-        let answer = sim.charge("k", VISA, 100).await;
-        (!answer.is_replay()).then_some(answer)
+        let response = sim.charge("k", VISA, 100).await;
+        (!response.is_replay()).then_some(response)
     })
     .await;
     assert_eq!(second.status, 200);
     assert_ne!(second.id(), first.id(), "a new charge: the key says nothing any more");
     assert_eq!(sim.paid().await, 2);
-    // The new window holds the new answer, also for other parameters than the first had.
+    // The new window has the new response, even for other parameters than the first request had.
     assert_eq!(sim.number("SELECT count(*) AS number FROM idempotency_key").await, 1);
 }

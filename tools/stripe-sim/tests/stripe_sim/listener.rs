@@ -1,4 +1,4 @@
-//! An endpoint that hears webhooks, and answers as the test wants.
+//! An endpoint that records webhooks and returns the statuses that the test sets.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,14 +10,14 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// One request, as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedWebhook {
     pub(crate) signature: String,
     pub(crate) body: String,
-    /// What was answered.
+    /// The status of the response.
     pub(crate) status: u16,
 }
 
-impl Heard {
+impl ReceivedWebhook {
     pub(crate) fn event(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
@@ -29,8 +29,8 @@ impl Heard {
 
 #[derive(Debug, Default)]
 struct Memory {
-    heard: Vec<Heard>,
-    /// What the next requests are answered; 200 after those.
+    received: Vec<ReceivedWebhook>,
+    /// The statuses of the next responses; 200 after those.
     statuses: Vec<u16>,
 }
 
@@ -64,26 +64,26 @@ impl Listener {
         Self { url, memory, _task: task }
     }
 
-    /// What the next requests are answered.
-    pub(crate) fn answers(&self, statuses: &[u16]) {
+    /// Sets the statuses of the next responses.
+    pub(crate) fn respond_with(&self, statuses: &[u16]) {
         self.memory.lock().unwrap().statuses = statuses.iter().rev().copied().collect();
     }
 
-    pub(crate) fn heard(&self) -> Vec<Heard> {
-        self.memory.lock().unwrap().heard.clone()
+    pub(crate) fn received(&self) -> Vec<ReceivedWebhook> {
+        self.memory.lock().unwrap().received.clone()
     }
 
     /// Waits until so many have come.
-    pub(crate) async fn hears(&self, number: usize) -> Vec<Heard> {
+    pub(crate) async fn wait_for(&self, number: usize) -> Vec<ReceivedWebhook> {
         eventually(&format!("{number} webhooks"), async || {
-            let heard = self.heard();
-            (heard.len() >= number).then_some(heard)
+            let received = self.received();
+            (received.len() >= number).then_some(received)
         })
         .await
     }
 }
 
-/// One connection, one request: the answer closes it.
+/// Serves one request on a connection, and closes the connection.
 async fn serve(mut stream: TcpStream, memory: &Mutex<Memory>) {
     let mut received = Vec::new();
     let request = loop {
@@ -99,14 +99,14 @@ async fn serve(mut stream: TcpStream, memory: &Mutex<Memory>) {
     let status = {
         let mut memory = memory.lock().unwrap();
         let status = memory.statuses.pop().unwrap_or(200);
-        memory.heard.push(Heard { status, ..request });
+        memory.received.push(ReceivedWebhook { status, ..request });
         status
     };
-    let answer = format!("HTTP/1.1 {status} So\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    let _ = stream.write_all(answer.as_bytes()).await;
+    let response = format!("HTTP/1.1 {status} So\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let _ = stream.write_all(response.as_bytes()).await;
 }
 
-fn whole(text: &str) -> Option<Heard> {
+fn whole(text: &str) -> Option<ReceivedWebhook> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let header = |name: &str| {
         head.lines().find_map(|line| {
@@ -115,7 +115,7 @@ fn whole(text: &str) -> Option<Heard> {
         })
     };
     let length: usize = header("content-length")?.parse().ok()?;
-    (body.len() >= length).then(|| Heard {
+    (body.len() >= length).then(|| ReceivedWebhook {
         signature: header("stripe-signature").unwrap_or_default(),
         body: body[..length].to_owned(),
         status: 0,

@@ -9,9 +9,9 @@ async fn ids(sim: &Simulator, url: &str, limit: usize) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     loop {
         let after = ids.last().map(|id| format!("&starting_after={id}")).unwrap_or_default();
-        let answer = sim.get(&format!("{url}limit={limit}{after}")).await;
-        assert_eq!(answer.status, 200, "{}", answer.json());
-        let page = answer.json();
+        let response = sim.get(&format!("{url}limit={limit}{after}")).await;
+        assert_eq!(response.status, 200, "{}", response.json());
+        let page = response.json();
         assert_eq!(page["object"], "list");
         let data = page["data"].as_array().unwrap();
         ids.extend(data.iter().map(|object| object["id"].as_str().unwrap().to_owned()));

@@ -7,7 +7,7 @@ use testkit::{Proxy, TestDatabase, eventually, free_port, given};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
-use crate::listener::{Heard, Listener};
+use crate::listener::{Listener, ReceivedWebhook};
 use crate::simulator::{Simulator, VISA, charge_form, client, post_to, read};
 
 fn program(command: &str) -> Command {
@@ -61,7 +61,7 @@ async fn health_says_whether_the_instance_is_ready() {
     sim.ready(200).await;
     assert!(health(sim.address.port()).await.status.success());
 
-    let proxy = Proxy::to("127.0.0.1:9".to_owned()).await; // nobody is there
+    let proxy = Proxy::to("127.0.0.1:9".to_owned()).await; // no server listens there
     proxy.cut().await;
     let away = Simulator::on(TestDatabase::plain().await, proxy.address());
     away.ready(503).await;
@@ -96,7 +96,7 @@ async fn serving(database: &TestDatabase, more: &[(&str, &str)]) -> Serving {
                 break;
             }
         }
-        address.expect("the log tells the address")
+        address.expect("the log names the address")
     };
     let address =
         tokio::time::timeout(Duration::from_mins(1), opened).await.expect("the database is opened in time");
@@ -120,15 +120,15 @@ async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
         let id = serving.process.id().unwrap().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
     };
-    let (answer, ()) = tokio::join!(charge, terminate);
-    assert_eq!(answer.unwrap().json()["status"], "succeeded");
+    let (response, ()) = tokio::join!(charge, terminate);
+    assert_eq!(response.unwrap().json()["status"], "succeeded");
     assert!(serving.process.wait().await.unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_kill_9_the_books_stand_and_what_was_open_goes_on() {
     let database = TestDatabase::plain().await;
-    // Nobody listens yet; the port is free again at once.
+    // No server listens yet, and the port is free again at once.
     let port = free_port();
     let hook = format!("http://127.0.0.1:{port}/hook");
     let settings = [
@@ -152,8 +152,8 @@ async fn after_kill_9_the_books_stand_and_what_was_open_goes_on() {
     assert!(again.is_replay());
     assert_eq!(again.bytes, first.bytes);
     let listener = Listener::at(([127, 0, 0, 1], port).into()).await;
-    let heard = listener.hears(2).await;
-    let mut kinds: Vec<String> = heard.iter().map(Heard::kind).collect();
+    let received = listener.wait_for(2).await;
+    let mut kinds: Vec<String> = received.iter().map(ReceivedWebhook::kind).collect();
     kinds.sort();
     assert_eq!(kinds, ["payment_intent.processing", "payment_intent.succeeded"]);
 }

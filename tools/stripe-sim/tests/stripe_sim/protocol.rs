@@ -1,4 +1,4 @@
-//! What is not a well-formed request: refused in the protocol's words, with nothing written.
+//! Malformed requests: refused with the protocol's errors, and nothing is written.
 
 use crate::simulator::{KEY, Simulator, VISA, charge_form, read};
 

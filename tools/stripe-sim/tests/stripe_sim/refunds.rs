@@ -12,15 +12,15 @@ async fn refunds_never_exceed_the_capture_under_concurrent_requests() {
     let sim = Simulator::start().await;
     let intent = sim.charge("charge", VISA, 1000).await.id();
     // Twenty times 150 of 1000: six fit.
-    let answers = join_all((0..20).map(|n| {
+    let responses = join_all((0..20).map(|n| {
         let (sim, intent) = (&sim, &intent);
         async move { sim.refund(&format!("refund-{n}"), intent, 150).await }
     }))
     .await;
 
-    let made = answers.iter().filter(|answer| answer.status == 200).count();
+    let made = responses.iter().filter(|response| response.status == 200).count();
     assert_eq!(made, 6);
-    for refused in answers.iter().filter(|answer| answer.status != 200) {
+    for refused in responses.iter().filter(|response| response.status != 200) {
         assert_eq!((refused.status, refused.error("param")), (400, "amount".into()), "{}", refused.json());
     }
     assert_eq!(sim.number(REFUNDED).await, 900);

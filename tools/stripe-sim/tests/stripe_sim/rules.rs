@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::simulator::{Answer, Simulator, VISA, charge_form};
+use crate::simulator::{Simulator, TestResponse, VISA, charge_form};
 
 const CREATE: &str = "POST /v1/payment_intents";
 
-async fn charge_for(sim: &Simulator, reference: &str) -> reqwest::Result<Answer> {
+async fn charge_for(sim: &Simulator, reference: &str) -> reqwest::Result<TestResponse> {
     let mut form = charge_form(VISA, "100");
     form[7] = ("metadata[reference]", reference);
     sim.try_post("/v1/payment_intents", Some(reference), &form).await

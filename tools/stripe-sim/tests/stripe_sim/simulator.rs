@@ -30,13 +30,13 @@ pub(crate) struct Simulator {
 
 /// A complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap()
     }
@@ -95,36 +95,41 @@ impl Simulator {
     pub(crate) async fn ready(&self, status: u16) {
         let url = self.url("/health/ready");
         eventually(&format!("readiness {status}"), async || {
-            let answer = self.client.get(&url).send().await.ok()?;
-            (answer.status().as_u16() == status).then_some(())
+            let response = self.client.get(&url).send().await.ok()?;
+            (response.status().as_u16() == status).then_some(())
         })
         .await;
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         read(self.client.get(self.url(path)).bearer_auth("sk_test_1")).await.unwrap()
     }
 
-    /// `Err` if the connection ended without a whole answer.
+    /// `Err` if the connection ended without a complete response.
     pub(crate) async fn try_post(
         &self,
         path: &str,
         key: Option<&str>,
         form: &[(&str, &str)],
-    ) -> reqwest::Result<Answer> {
+    ) -> reqwest::Result<TestResponse> {
         post_to(&self.client, &self.url(path), key, form).await
     }
 
-    pub(crate) async fn post(&self, path: &str, key: Option<&str>, form: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn post(&self, path: &str, key: Option<&str>, form: &[(&str, &str)]) -> TestResponse {
         self.try_post(path, key, form).await.unwrap()
     }
 
     /// Charges a card, as the payments service does.
-    pub(crate) async fn charge(&self, key: &str, card: &str, amount: i64) -> Answer {
+    pub(crate) async fn charge(&self, key: &str, card: &str, amount: i64) -> TestResponse {
         self.try_charge(key, card, amount).await.unwrap()
     }
 
-    pub(crate) async fn try_charge(&self, key: &str, card: &str, amount: i64) -> reqwest::Result<Answer> {
+    pub(crate) async fn try_charge(
+        &self,
+        key: &str,
+        card: &str,
+        amount: i64,
+    ) -> reqwest::Result<TestResponse> {
         let amount = amount.to_string();
         self.try_post("/v1/payment_intents", Some(key), &charge_form(card, &amount)).await
     }
@@ -142,12 +147,12 @@ impl Simulator {
         socket
     }
 
-    pub(crate) async fn refund(&self, key: &str, intent: &str, amount: i64) -> Answer {
+    pub(crate) async fn refund(&self, key: &str, intent: &str, amount: i64) -> TestResponse {
         let amount = amount.to_string();
         self.post("/v1/refunds", Some(key), &[("payment_intent", intent), ("amount", &amount)]).await
     }
 
-    pub(crate) async fn faults(&self, method: Method, json: &str) -> Answer {
+    pub(crate) async fn faults(&self, method: Method, json: &str) -> TestResponse {
         read(self.client.request(method, self.url("/_faults")).body(json.to_owned())).await.unwrap()
     }
 
@@ -168,7 +173,7 @@ impl Simulator {
         sql_query(query).get_result::<Number>(&mut owner).await.unwrap().number
     }
 
-    /// How many charges were paid.
+    /// Returns how many charges were paid.
     pub(crate) async fn paid(&self) -> i64 {
         self.number("SELECT count(*) AS number FROM charge WHERE status = 'succeeded'").await
     }
@@ -199,7 +204,7 @@ pub(crate) async fn post_to(
     url: &str,
     key: Option<&str>,
     form: &[(&str, &str)],
-) -> reqwest::Result<Answer> {
+) -> reqwest::Result<TestResponse> {
     let body = serde_urlencoded::to_string(form).unwrap();
     let request = client.post(url).bearer_auth("sk_test_1").body(body);
     let request = request.header("Content-Type", "application/x-www-form-urlencoded");
@@ -210,10 +215,10 @@ pub(crate) async fn post_to(
     .await
 }
 
-pub(crate) async fn read(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
+pub(crate) async fn read(request: reqwest::RequestBuilder) -> reqwest::Result<TestResponse> {
     let response = request.send().await?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    Ok(Answer { status, headers, bytes: response.bytes().await?.to_vec() })
+    Ok(TestResponse { status, headers, bytes: response.bytes().await?.to_vec() })
 }
 
 pub(crate) fn client() -> Client {

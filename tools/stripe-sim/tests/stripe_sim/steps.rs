@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use stripe_sim::Timing;
 use testkit::eventually;
 
-use crate::simulator::{Answer, Simulator, VISA};
+use crate::simulator::{Simulator, TestResponse, VISA};
 
-async fn create(sim: &Simulator, key: &str, more: &[(&str, &str)]) -> Answer {
+async fn create(sim: &Simulator, key: &str, more: &[(&str, &str)]) -> TestResponse {
     let form = [&[("amount", "1000"), ("currency", "eur")], more].concat();
     sim.post("/v1/payment_intents", Some(key), &form).await
 }
 
-async fn step(sim: &Simulator, id: &str, step: &str, form: &[(&str, &str)]) -> Answer {
+async fn step(sim: &Simulator, id: &str, step: &str, form: &[(&str, &str)]) -> TestResponse {
     sim.post(&format!("/v1/payment_intents/{id}/{step}"), None, form).await
 }
 

@@ -1,4 +1,4 @@
-//! Webhooks: what happened is told, signed, at least once; and under a fault late, twice or out of order.
+//! Webhooks: each event is delivered, signed, at least once; under a fault late, twice or out of order.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use sha2::Sha256;
 use stripe_sim::Timing;
 use testkit::eventually;
 
-use crate::listener::{Heard, Listener};
-use crate::simulator::{Answer, Simulator, VISA, read};
+use crate::listener::{Listener, ReceivedWebhook};
+use crate::simulator::{Simulator, TestResponse, VISA, read};
 
 const SECRET: &str = "whsec_canary";
 
-/// A provider in a hurry, and somebody who listens.
-async fn told() -> (Simulator, Listener) {
+/// A simulator with short delays, and a listener for its webhooks.
+async fn with_listener() -> (Simulator, Listener) {
     let timing = Timing {
         bank_delay: Duration::from_millis(200),
         webhook_retry: Duration::from_millis(50),
@@ -29,35 +29,35 @@ async fn told() -> (Simulator, Listener) {
     (sim, listener)
 }
 
-async fn endpoint(sim: &Simulator, json: &Value) -> Answer {
+async fn endpoint(sim: &Simulator, json: &Value) -> TestResponse {
     read(sim.client.post(sim.url("/_webhooks")).body(json.to_string())).await.unwrap()
 }
 
-fn kinds(heard: &[Heard]) -> Vec<String> {
-    heard.iter().map(Heard::kind).collect()
+fn kinds(received: &[ReceivedWebhook]) -> Vec<String> {
+    received.iter().map(ReceivedWebhook::kind).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_happens_is_told_in_order_and_signed() {
-    let (sim, listener) = told().await;
+    let (sim, listener) = with_listener().await;
     let intent = sim.charge("c", "pm_card_refundFail", 1000).await.json();
     let refund = sim.refund("r", intent["id"].as_str().unwrap(), 400).await.json();
-    let heard = listener.hears(5).await;
+    let received = listener.wait_for(5).await;
     assert_eq!(
-        kinds(&heard).into_iter().collect::<BTreeSet<_>>(),
+        kinds(&received).into_iter().collect::<BTreeSet<_>>(),
         ["charge.refunded", "payment_intent.succeeded", "refund.created", "refund.failed", "refund.updated"]
             .map(str::to_owned)
             .into()
     );
     // Those of one object come in their order.
-    let of_refund: Vec<String> = heard
+    let of_refund: Vec<String> = received
         .iter()
-        .filter(|heard| heard.event()["data"]["object"]["id"] == refund["id"])
-        .map(Heard::kind)
+        .filter(|received| received.event()["data"]["object"]["id"] == refund["id"])
+        .map(ReceivedWebhook::kind)
         .collect();
     assert_eq!(of_refund, ["refund.created", "refund.updated", "refund.failed"]);
 
-    let first = heard.iter().find(|heard| heard.kind() == "payment_intent.succeeded").unwrap();
+    let first = received.iter().find(|received| received.kind() == "payment_intent.succeeded").unwrap();
     let event = first.event();
     assert_eq!((&event["object"], &event["data"]["object"]), (&json!("event"), &intent));
     assert_eq!(event["request"]["idempotency_key"], "c");
@@ -79,29 +79,29 @@ async fn what_happens_is_told_in_order_and_signed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_declined_and_a_cancelled_intent_are_told() {
-    let (sim, listener) = told().await;
+    let (sim, listener) = with_listener().await;
     let declined = sim.charge("c", "pm_card_chargeDeclined", 1000).await;
     let id = declined.error("payment_intent")["id"].as_str().unwrap().to_owned();
     sim.post(&format!("/v1/payment_intents/{id}/cancel"), Some("x"), &[]).await;
     sim.charge("p", "pm_card_idem_processing", 1000).await;
-    let heard = listener.hears(4).await;
+    let received = listener.wait_for(4).await;
     let expected = [
         "payment_intent.canceled",
         "payment_intent.payment_failed",
         "payment_intent.processing",
         "payment_intent.succeeded",
     ];
-    assert_eq!(kinds(&heard).into_iter().collect::<BTreeSet<_>>(), expected.map(str::to_owned).into());
+    assert_eq!(kinds(&received).into_iter().collect::<BTreeSet<_>>(), expected.map(str::to_owned).into());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_taken_is_told_again() {
-    let (sim, listener) = told().await;
-    listener.answers(&[500, 302, 404]);
+    let (sim, listener) = with_listener().await;
+    listener.respond_with(&[500, 302, 404]);
     sim.charge("c", VISA, 1000).await;
-    let heard = listener.hears(4).await;
-    assert_eq!(heard.iter().map(|heard| heard.status).collect::<Vec<_>>(), [500, 302, 404, 200]);
-    let ids: BTreeSet<String> = heard.iter().map(|heard| heard.event()["id"].to_string()).collect();
+    let received = listener.wait_for(4).await;
+    assert_eq!(received.iter().map(|received| received.status).collect::<Vec<_>>(), [500, 302, 404, 200]);
+    let ids: BTreeSet<String> = received.iter().map(|received| received.event()["id"].to_string()).collect();
     assert_eq!(ids.len(), 1, "the same event each time");
     eventually("the delivery is over", async || {
         let open = "SELECT count(*) AS number FROM delivery WHERE delivered_at IS NULL";
@@ -127,18 +127,22 @@ async fn an_event_is_committed_with_its_cause_or_not_at_all() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_tells_an_event_twice_or_late() {
-    let (sim, listener) = told().await;
+    let (sim, listener) = with_listener().await;
     sim.rules(json!([
         { "kinds": ["duplicate_webhook"], "event": "payment_intent.succeeded" },
         { "kinds": ["late_webhook"], "event": "refund.created", "delay_ms": 700 },
     ]))
     .await;
     let intent = sim.charge("c", VISA, 1000).await.id();
-    let twice = listener.hears(2).await;
+    let twice = listener.wait_for(2).await;
     assert_eq!(twice[0].event()["id"], twice[1].event()["id"]);
     sim.refund("r", &intent, 100).await;
-    let heard = listener.hears(4).await;
-    assert_eq!(kinds(&heard)[2..], ["charge.refunded", "refund.created"], "the first of the two came last");
+    let received = listener.wait_for(4).await;
+    assert_eq!(
+        kinds(&received)[2..],
+        ["charge.refunded", "refund.created"],
+        "the first of the two came last"
+    );
     let state = sim.faults(Method::GET, "").await.json();
     assert_eq!(
         (&state["bites"]["duplicate_webhook"], &state["bites"]["late_webhook"]),
@@ -148,19 +152,19 @@ async fn a_fault_tells_an_event_twice_or_late() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_disorders_events_and_loses_none() {
-    let (sim, listener) = told().await;
+    let (sim, listener) = with_listener().await;
     sim.rules(json!([{ "kinds": ["disordered_webhooks"], "delay_ms": 2000 }])).await;
     let mut made = Vec::new();
     for n in 0..12 {
         made.push(sim.charge(&format!("c-{n}"), VISA, 100 + n).await.id());
     }
-    let heard = listener.hears(12).await;
-    let told: Vec<String> = heard
+    let received = listener.wait_for(12).await;
+    let announced: Vec<String> = received
         .iter()
-        .map(|heard| heard.event()["data"]["object"]["id"].as_str().unwrap().to_owned())
+        .map(|received| received.event()["data"]["object"]["id"].as_str().unwrap().to_owned())
         .collect();
-    assert_ne!(told, made);
-    assert_eq!(told.iter().collect::<BTreeSet<_>>(), made.iter().collect::<BTreeSet<_>>());
+    assert_ne!(announced, made);
+    assert_eq!(announced.iter().collect::<BTreeSet<_>>(), made.iter().collect::<BTreeSet<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread")]

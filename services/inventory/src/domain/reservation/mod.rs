@@ -68,7 +68,7 @@ pub enum Input {
     OrderCancelled,
 }
 
-/// What an input does to the reservation of an order.
+/// The effect of an input on the reservation of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Reserve these lines: all of them, or none.

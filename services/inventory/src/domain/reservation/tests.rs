@@ -106,7 +106,7 @@ fn inputs() -> impl Strategy<Value = Vec<(usize, Input)>> {
 proptest! {
     /// Four orders over two items, with any messages in any order, any number of times.
     #[test]
-    fn stock_is_conserved_whatever_is_told(inputs in inputs()) {
+    fn stock_is_conserved_by_every_history(inputs in inputs()) {
         let mut stock = stocks(&[("a", 10, 0), ("b", 7, 0)]);
         let mut orders: [Option<Reservation>; 4] = [None, None, None, None];
         for (order, input) in inputs {

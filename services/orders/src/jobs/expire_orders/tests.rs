@@ -74,7 +74,7 @@ impl Scene {
     /// The order's timeline, as "WHAT by KIND: STATE".
     async fn timeline(&self) -> Vec<String> {
         #[derive(diesel::QueryableByName)]
-        struct Line {
+        struct OrderLine {
             #[diesel(sql_type = Text)]
             line: String,
         }
@@ -82,7 +82,7 @@ impl Scene {
                    FROM order_timeline WHERE order_id = $1 ORDER BY id";
         let mut owner = self.database.owner().await;
         let lines = diesel::sql_query(sql).bind::<SqlUuid, _>(self.order.uuid());
-        let lines: Vec<Line> = lines.load(&mut owner).await.unwrap();
+        let lines: Vec<OrderLine> = lines.load(&mut owner).await.unwrap();
         lines.into_iter().map(|row| row.line).collect()
     }
 

@@ -141,7 +141,7 @@ pub(super) enum Step {
     Undo,
     /// The processor decides about a request that it was processing.
     Decide,
-    FeeIsTold,
+    FeeIsKnown,
     KeyIsForgotten,
 }
 
@@ -153,7 +153,7 @@ pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => Just(Step::Wake),
         2 => Just(Step::Undo),
         1 => Just(Step::Decide),
-        1 => Just(Step::FeeIsTold),
+        1 => Just(Step::FeeIsKnown),
         1 => Just(Step::KeyIsForgotten),
     ];
     prop::collection::vec(one, 0..48)

@@ -17,7 +17,7 @@ struct World {
     books: ProcessorModel,
     /// The changes of state, from which the ledger posts.
     moves: Vec<(State, State)>,
-    captures_told: usize,
+    captures_announced: usize,
     refunds: usize,
     reviews: Vec<Reason>,
     contradicted: bool,
@@ -30,7 +30,7 @@ impl World {
             row: CallModel::new(),
             books: ProcessorModel::new(verdict),
             moves: Vec::new(),
-            captures_told: 0,
+            captures_announced: 0,
             refunds: 0,
             reviews: Vec::new(),
             contradicted: false,
@@ -42,7 +42,7 @@ impl World {
             Ok(decision) => {
                 self.moves.push((self.payment.state.clone(), decision.payment.state.clone()));
                 self.payment = decision.payment;
-                self.captures_told += usize::from(decision.announcement == Some(Announcement::Captured));
+                self.captures_announced += usize::from(decision.announcement == Some(Announcement::Captured));
                 self.refunds += usize::from(decision.refund);
                 self.reviews.extend(decision.review);
                 decision.next
@@ -93,7 +93,7 @@ impl World {
             },
             Step::Wake => self.row.wake(),
             Step::Decide => self.books.decide(),
-            Step::FeeIsTold => self.books.tells_fee = true,
+            Step::FeeIsKnown => self.books.tells_fee = true,
             Step::KeyIsForgotten => self.row.forget_key(&mut self.books),
             Step::Act(..) | Step::Report(_) => {}
         }
@@ -129,7 +129,7 @@ proptest! {
         for step in steps {
             world.step(step);
             prop_assert!(world.books.moved <= 1, "it was charged twice");
-            prop_assert!(world.captures_told <= world.books.moved, "told, and not taken");
+            prop_assert!(world.captures_announced <= world.books.moved, "announced, and not taken");
         }
         world.heal();
         if let State::Captured(reference) = &world.payment.state {
@@ -138,7 +138,7 @@ proptest! {
         // Request one more look-up, as the reconciliation does.
         world.row.wake();
         world.heal();
-        prop_assert!(!world.contradicted, "the processor's answer denies what we have told");
+        prop_assert!(!world.contradicted, "the processor's response denies what was announced");
         prop_assert!(!world.row.is_due, "it did not come to rest: {:?} {:?}", world.payment, world.row);
         let moved = world.books.moved;
         match &world.payment.state {
@@ -148,7 +148,7 @@ proptest! {
             State::Unknown => prop_assert_eq!((moved, world.reviews.last()), (0, Some(&Reason::NotFound))),
             State::Requested | State::Capturing => prop_assert!(false, "it did not end: {:?}", world.payment),
         }
-        prop_assert_eq!(world.captures_told, moved);
+        prop_assert_eq!(world.captures_announced, moved);
         // The processor owes us the captured amount less its fee.
         let (ledger, taken) = (Balances::of_charge(&world.moves), i64::try_from(moved).unwrap());
         prop_assert_eq!(ledger.of(Account::Receivable), taken * (AMOUNT - FEE));

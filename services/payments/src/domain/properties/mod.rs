@@ -80,7 +80,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     prop::collection::vec(one, 0..32)
 }
 
-fn answers(input: &Input) -> bool {
+fn ends_doubt(input: &Input) -> bool {
     match input {
         Input::Settled { outcome, .. } => outcome.is_authoritative(),
         Input::LookedUp { result, .. } => result.is_authoritative(),
@@ -104,16 +104,16 @@ proptest! {
     #[test]
     fn no_sequence_of_inputs_captures_twice_or_refunds_more_than_was_captured(inputs in inputs()) {
         let mut payment = requested();
-        let (mut told, mut captures, mut refunds) = (0, 0, 0);
+        let (mut announced, mut captures, mut refunds) = (0, 0, 0);
         for input in inputs {
             let Ok(decision) = decide(&payment, input.clone()) else { continue };
             let is_same = is_same_end(&payment.state, &decision.payment.state);
             prop_assert!(!has_ended(&payment.state) || is_same, "{payment:?} {input:?}");
-            told += usize::from(decision.announcement.is_some());
+            announced += usize::from(decision.announcement.is_some());
             captures += usize::from(decision.announcement == Some(Announcement::Captured));
             refunds += usize::from(decision.refund);
             payment = decision.payment;
-            prop_assert_eq!(told, usize::from(has_ended(&payment.state)));
+            prop_assert_eq!(announced, usize::from(has_ended(&payment.state)));
             prop_assert_eq!(captures, usize::from(matches!(payment.state, State::Captured(_))));
             // The payment is refunded if and only if it is captured and its order is cancelled.
             prop_assert_eq!(refunds, usize::from(captures == 1 && payment.cancel_requested));
@@ -126,7 +126,7 @@ proptest! {
         for input in inputs {
             let Ok(decision) = decide(&payment, input.clone()) else { continue };
             if payment.state == State::Unknown && decision.payment.state != State::Unknown {
-                prop_assert!(answers(&input), "{input:?} ended a doubt");
+                prop_assert!(ends_doubt(&input), "{input:?} ended a doubt");
             }
             payment = decision.payment;
         }
@@ -180,7 +180,7 @@ proptest! {
         let mut refund = refund::Refund { state: refund::State::Pending, in_flight: false };
         let (mut successes, mut failures) = (0, 0);
         for (conditions, outcome, result, kind, superseded) in steps {
-            let answered = match kind {
+            let ends = match kind {
                 0 => false,
                 1 => outcome.is_authoritative(),
                 _ => result.is_authoritative(),
@@ -192,7 +192,7 @@ proptest! {
             };
             let Ok(decision) = refund::decide(&refund, input.clone()) else { continue };
             if refund.state == refund::State::Unknown && decision.state != refund::State::Unknown {
-                prop_assert!(answered, "{input:?} ended a doubt");
+                prop_assert!(ends, "{input:?} ended a doubt");
             }
             if decision.state != refund.state {
                 successes += usize::from(matches!(decision.state, refund::State::Succeeded { .. }));

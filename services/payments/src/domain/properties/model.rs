@@ -32,7 +32,7 @@ pub(super) fn verdict() -> impl Strategy<Value = Verdict> {
     ])
 }
 
-/// What happens to one request.
+/// The treatment of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,
@@ -102,28 +102,28 @@ impl ProcessorModel {
             Fate::NotSent => AttemptOutcome::NotSent,
             Fate::RateLimited => AttemptOutcome::NotExecuted { status: 429, retry_after: None },
             Fate::KeyInUse => {
-                self.answer();
+                self.respond();
                 AttemptOutcome::NotExecuted { status: 409, retry_after: None }
             }
             Fate::FailedBeforeActing => failed(false),
-            Fate::FailedForEver { .. } if self.stored.is_some() => self.answer(),
+            Fate::FailedForEver { .. } if self.stored.is_some() => self.respond(),
             Fate::FailedForEver { acted } => {
                 if acted {
-                    self.answer();
+                    self.respond();
                 }
                 self.stored = Some(failed(true));
                 failed(false)
             }
             Fate::ReplyLost => {
-                self.answer();
+                self.respond();
                 AttemptOutcome::Unknown(UnknownReason::NoResponse)
             }
-            Fate::Answered | Fate::ListLags => self.answer(),
+            Fate::Answered | Fate::ListLags => self.respond(),
         }
     }
 
     /// The processor's guarantee: a key takes effect once, and its first response is its only one.
-    fn answer(&mut self) -> AttemptOutcome {
+    fn respond(&mut self) -> AttemptOutcome {
         if let Some(stored) = &self.stored {
             return stored.clone();
         }
@@ -136,8 +136,8 @@ impl ProcessorModel {
             }
         };
         self.becomes(status);
-        let answer = self.outcome(status);
-        self.stored.insert(answer).clone()
+        let response = self.outcome(status);
+        self.stored.insert(response).clone()
     }
 
     fn becomes(&mut self, status: Status) {

@@ -83,7 +83,7 @@ impl World {
             Step::Wake => self.row.wake(),
             Step::Decide => self.books.decide(),
             Step::KeyIsForgotten => self.row.forget_key(&mut self.books),
-            Step::Act(..) | Step::Report(_) | Step::FeeIsTold => {}
+            Step::Act(..) | Step::Report(_) | Step::FeeIsKnown => {}
         }
     }
 
@@ -119,17 +119,17 @@ proptest! {
         // Request one more look-up, as the reconciliation does.
         world.row.wake();
         world.heal();
-        prop_assert!(!world.contradicted, "the processor's answer denies what we have told");
+        prop_assert!(!world.contradicted, "the processor's response denies what was announced");
         prop_assert!(!world.row.is_due, "it did not come to rest: {:?} {:?}", world.state, world.row);
         let given = world.books.moved == 1 && !world.books.returned;
         let (ledger, gone) = (Balances::of_refund(&world.moves), if given { AMOUNT } else { 0 });
         prop_assert_eq!((ledger.of(Account::Refunds), ledger.of(Account::Receivable)), (gone, -gone));
-        let was_told = world.moves.iter().any(|(_, to)| matches!(to, State::Succeeded { .. }));
+        let was_announced = world.moves.iter().any(|(_, to)| matches!(to, State::Succeeded { .. }));
         match &world.state {
             State::Succeeded { .. } => prop_assert!(given),
             State::Failed { .. } => {
                 prop_assert!(!given);
-                let reason = if was_told { Reason::RefundReturned } else { Reason::RefundFailed };
+                let reason = if was_announced { Reason::RefundReturned } else { Reason::RefundFailed };
                 prop_assert_eq!(world.reviews.last(), Some(&reason));
             }
             State::Unknown => prop_assert_eq!((given, world.reviews.last()), (false, Some(&Reason::NotFound))),

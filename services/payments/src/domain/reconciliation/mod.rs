@@ -12,7 +12,7 @@ use super::CallKind;
 
 pub(crate) use compare::{Records, Verdict, compare_records};
 
-/// Whether the money of a charge or refund has moved.
+/// The state of the money of a charge or refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MoneyState {
     /// It has moved.

@@ -81,8 +81,8 @@ fn every_pair_of_what_the_books_say_has_its_verdict() {
         for (kind, id, verdict) in
             [(CallKind::Charge, "pi_1", of_charge), (CallKind::Refund, "re_1", of_refund)]
         {
-            let said = names(&[theirs(kind, id, there)], &[ours(kind, here)]);
-            assert_eq!(said, [verdict], "{kind:?}: here {here:?}, there {there:?}");
+            let verdicts = names(&[theirs(kind, id, there)], &[ours(kind, here)]);
+            assert_eq!(verdicts, [verdict], "{kind:?}: here {here:?}, there {there:?}");
         }
     }
 }

@@ -27,13 +27,13 @@ async fn a_charge_is_made_once_and_answered_with_its_payment() {
     assert_eq!(stage.processor.charges(), [AMOUNT]);
     assert_eq!(client.state_of(&key).await, "completed");
 
-    // One fact of the client, and an event that names no order.
+    // The client has one fact, and the event names no order.
     assert_eq!(stage.facts().await, ["payment.charge"]);
     assert_eq!(stage.text("SELECT actor FROM audit_fact").await, "web-shop");
-    let told = stage
+    let response = stage
         .text("SELECT convert_from(payload, 'UTF8') FROM outbox_event WHERE type LIKE '%Captured%'")
         .await;
-    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["order"], Value::Null);
+    assert_eq!(serde_json::from_str::<Value>(&response).unwrap()["order"], Value::Null);
     worker.stop().await;
 }
 

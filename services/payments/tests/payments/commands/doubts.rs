@@ -18,13 +18,13 @@ async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it
     let stage = Stage::new().await;
     stage.processor.order([limited()]);
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
-    let told = client.charge(&key, &visa()).await;
-    told.refuses(503, "payment-not-executed");
+    let response = client.charge(&key, &visa()).await;
+    response.refuses(503, "payment-not-executed");
     assert_eq!(
-        (client.state_of(&key).await, told.header("idempotency-status")),
+        (client.state_of(&key).await, response.header("idempotency-status")),
         (json!("failed_retryable"), None)
     );
-    // It rests: whatever the worker still wanted of it, it would have had by now.
+    // No call is due, so the worker would have sent everything by now.
     let other = stage.request(VISA).await;
     stage.becomes(other, "captured").await;
     assert_eq!(stage.processor.charges(), [AMOUNT]);
@@ -35,7 +35,7 @@ async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it
     client.charge(&key, &visa()).await.assert_replays(&first);
     let received = stage.processor.received();
     let posted: Vec<_> = received.iter().filter(|request| request.path == "/v1/payment_intents").collect();
-    // The same key and the same bytes, before and after.
+    // All attempts have the same key and the same bytes.
     assert_eq!((posted[0].key(), &posted[0].body), (posted[2].key(), &posted[2].body));
     assert_eq!((posted.len(), stage.processor.charges()), (3, vec![AMOUNT, AMOUNT]));
     assert_eq!(stage.facts().await, ["payment.charge", "payment.charge"]);
@@ -66,9 +66,9 @@ async fn a_charge_that_nobody_tries_again_in_time_has_expired() {
         (stage.text("SELECT state FROM payment").await == "cancelled").then_some(())
     })
     .await;
-    let told = client.charge(&key, &visa()).await;
-    told.refuses(409, "payment-expired");
-    assert_eq!(told.header("idempotency-status"), Some("replayed"));
+    let response = client.charge(&key, &visa()).await;
+    response.refuses(409, "payment-expired");
+    assert_eq!(response.header("idempotency-status"), Some("replayed"));
     assert_eq!((client.state_of(&key).await, stage.processor.charges()), (json!("completed"), vec![]));
     worker.stop().await;
 }
@@ -107,17 +107,17 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
     let stage = Stage::new().await;
     let (client, key) = (client(&stage, LONG).await, key());
     let charge = visa();
-    let (told, worker) = tokio::join!(client.charge(&key, &charge), async {
+    let (response, worker) = tokio::join!(client.charge(&key, &charge), async {
         testkit::eventually("a payment", async || {
             (stage.count("SELECT count(*) FROM payment").await == 1).then_some(())
         })
         .await;
-        // A row that no release of ours can read.
+        // A row that no release can read.
         stage.meddle("UPDATE payment SET currency = 'XXX'").await;
         stage.worker(brisk())
     });
-    told.refuses(500, "operation-failed");
-    client.charge(&key, &charge).await.assert_replays(&told);
+    response.refuses(500, "operation-failed");
+    client.charge(&key, &charge).await.assert_replays(&response);
     assert_eq!(client.state_of(&key).await, "failed_terminal");
     assert_eq!(stage.text("SELECT state FROM payment").await, "cancelled");
     assert_eq!(stage.text("SELECT reason FROM review").await, "poisoned");
@@ -125,7 +125,7 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
         stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NULL AND faults = 8").await,
         1
     );
-    // Others went on all the while.
+    // Other calls were not delayed.
     let order = Order::new();
     stage.ask(&requested(order, VISA, LATER)).await.unwrap();
     stage.becomes(order, "captured").await;

@@ -29,15 +29,15 @@ const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Duration::from_millis(50);
 const SCOPES: &str = "payments:read payments:write payments:refund";
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
-struct Answer {
+struct ApiResponse {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl ApiResponse {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
@@ -47,7 +47,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// A problem; whether it may be sent again agrees with `Retry-After`.
+    /// Expects a problem with this status and code. `retryable` must agree with `Retry-After`.
     #[track_caller]
     fn refuses(&self, status: u16, code: &str) {
         let body = self.json();
@@ -70,19 +70,19 @@ impl Answer {
     }
 }
 
-/// The service, as its clients see it. It stops when it is dropped.
+/// The HTTP API of the service. It stops when it is dropped.
 pub(crate) struct Client {
     pub(crate) address: SocketAddr,
     http: reqwest::Client,
     server: ServerHandle,
 }
 
-/// The service on this stage; a command waits for so long.
+/// Starts the API on this stage. A command waits this long for its outcome.
 pub(crate) async fn client(stage: &Stage, wait: Duration) -> Client {
     client_on(stage, Database::clone(&stage.database), wait).await
 }
 
-/// Another instance of it.
+/// Starts another instance of the API.
 async fn client_on(stage: &Stage, database: Database, wait: Duration) -> Client {
     let authenticator =
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
@@ -113,7 +113,7 @@ impl Client {
         method: Method,
         path: &str,
         more: Option<(&str, &str)>,
-    ) -> Answer {
+    ) -> ApiResponse {
         let mut request = self
             .http
             .request(method, format!("http://{}{path}", self.address))
@@ -125,26 +125,26 @@ impl Client {
         }
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Answer { status, headers, body: response.bytes().await.unwrap().to_vec() }
+        ApiResponse { status, headers, body: response.bytes().await.unwrap().to_vec() }
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    async fn get(&self, path: &str) -> ApiResponse {
         self.send((TENANT, SCOPES), Method::GET, path, None).await
     }
 
-    async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
+    async fn post(&self, path: &str, key: &str, body: &Value) -> ApiResponse {
         self.send((TENANT, SCOPES), Method::POST, path, Some((key, &body.to_string()))).await
     }
 
-    async fn charge(&self, key: &str, body: &Value) -> Answer {
+    async fn charge(&self, key: &str, body: &Value) -> ApiResponse {
         self.post("/v1/payments", key, body).await
     }
 
-    async fn refund(&self, payment: &str, key: &str, body: &Value) -> Answer {
+    async fn refund(&self, payment: &str, key: &str, body: &Value) -> ApiResponse {
         self.post(&format!("/v1/payments/{payment}/refunds"), key, body).await
     }
 
-    /// Waits until the operation is there; returns its reply.
+    /// Waits until the operation has ended. Returns its reply.
     async fn becomes(&self, operation: &str, status: &str) -> Value {
         let what = format!("an operation that is {status}");
         let found = eventually(&what, async || {
@@ -154,7 +154,7 @@ impl Client {
         found.await["reply"].clone()
     }
 
-    /// The key's state, as its owner sees it.
+    /// Returns the state of the key's record, as its owner reads it.
     async fn state_of(&self, key: &str) -> Value {
         self.get(&format!("/v1/idempotency-keys/{key}")).await.json()["data"][0]["state"].clone()
     }
@@ -164,7 +164,7 @@ pub(crate) fn key() -> String {
     Uuid::new_v4().to_string()
 }
 
-/// A charge of this card.
+/// The body of a charge of this card.
 fn with_card(card: &str) -> Value {
     json!({ "amount": { "amount": AMOUNT, "currency": "EUR" }, "payment_method": card, "reference": "invoice 1" })
 }
@@ -173,7 +173,7 @@ fn visa() -> Value {
     with_card(VISA)
 }
 
-/// A refund of a part.
+/// The body of a partial refund.
 fn part(amount: i64) -> Value {
     json!({ "amount": { "amount": amount, "currency": "EUR" }, "reason": "broken" })
 }

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::{Answer, LONG, SHORT, client, key, part, visa, whole};
+use super::{ApiResponse, LONG, SHORT, client, key, part, visa, whole};
 use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Stage, brisk};
 
-fn id(created: &Answer) -> String {
+fn id(created: &ApiResponse) -> String {
     assert_eq!(created.status, 201, "{created:?}");
     created.json()["id"].as_str().unwrap().to_owned()
 }
@@ -31,7 +31,7 @@ async fn parts_are_given_back_until_nothing_is_left() {
 
     client.refund(&payment, &key(), &part(1500)).await.refuses(422, "refund-exceeds-capture");
     id(&client.refund(&payment, &key(), &part(500)).await);
-    // Left out, it is what is left.
+    // Without an amount, the refund is the rest of the payment.
     let rest = client.refund(&payment, &key(), &whole()).await;
     assert_eq!(rest.json()["amount"]["amount"], AMOUNT - 1000);
     client.refund(&payment, &key(), &whole()).await.refuses(422, "refund-exceeds-capture");
@@ -43,9 +43,9 @@ async fn parts_are_given_back_until_nothing_is_left() {
     let keys: HashSet<&str> = refunds.map(crate::http::Received::key).collect();
     assert_eq!(keys.len(), 3);
     assert_eq!(stage.facts().await.iter().filter(|fact| *fact == "payment.refund").count(), 3);
-    let told = "SELECT count(*) FROM outbox_event WHERE type LIKE '%PaymentRefunded%' \
+    let response = "SELECT count(*) FROM outbox_event WHERE type LIKE '%PaymentRefunded%' \
                 AND (convert_from(payload, 'UTF8')::json ->> 'order') IS NULL";
-    assert_eq!(stage.count(told).await, 3);
+    assert_eq!(stage.count(response).await, 3);
     worker.stop().await;
 }
 
@@ -55,11 +55,11 @@ async fn of_fifty_refunds_at_once_only_what_was_captured_is_given_back() {
     let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
     let payment = id(&client.charge(&key(), &visa()).await);
     let (part, keys) = (part(100), (0..50).map(|_| key()).collect::<Vec<_>>());
-    let answers = join_all(keys.iter().map(|key| client.refund(&payment, key, &part))).await;
-    let given = answers.iter().filter(|answer| answer.status == 201).count();
+    let responses = join_all(keys.iter().map(|key| client.refund(&payment, key, &part))).await;
+    let given = responses.iter().filter(|response| response.status == 201).count();
     assert_eq!(given, 19);
-    for answer in answers.iter().filter(|answer| answer.status != 201) {
-        answer.refuses(422, "refund-exceeds-capture");
+    for response in responses.iter().filter(|response| response.status != 201) {
+        response.refuses(422, "refund-exceeds-capture");
     }
     assert_eq!(stage.processor.refunds(), [100; 19]);
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 1900);
@@ -73,10 +73,10 @@ async fn what_the_processor_refuses_to_give_back_is_free_again() {
     let payment = id(&client.charge(&key(), &visa()).await);
     let error = json!({ "error": { "type": "invalid_request_error", "code": "charge_disputed" } });
     stage.processor.order([Fate::Refused(400, error)]);
-    let told = client.refund(&payment, &refund_key, &whole()).await;
-    told.refuses(422, "refund-failed");
-    assert!(told.json()["detail"].as_str().unwrap().contains("charge_disputed"));
-    client.refund(&payment, &refund_key, &whole()).await.assert_replays(&told);
+    let response = client.refund(&payment, &refund_key, &whole()).await;
+    response.refuses(422, "refund-failed");
+    assert!(response.json()["detail"].as_str().unwrap().contains("charge_disputed"));
+    client.refund(&payment, &refund_key, &whole()).await.assert_replays(&response);
     id(&client.refund(&payment, &key(), &whole()).await);
     assert_eq!(stage.processor.refunds(), [AMOUNT]);
     worker.stop().await;

@@ -18,10 +18,11 @@ async fn a_refund_of_another_tenants_payment_is_as_unknown_as_one_of_none() {
     };
     let unknown = ask(TENANT, &key()).await;
     unknown.refuses(404, "not-found");
-    for told in [ask("other", &payment).await, ask("other", &key()).await, ask(TENANT, "nonsense").await] {
-        assert_eq!((told.status, &told.body), (404, &unknown.body));
+    for response in [ask("other", &payment).await, ask("other", &key()).await, ask(TENANT, "nonsense").await]
+    {
+        assert_eq!((response.status, &response.body), (404, &unknown.body));
     }
-    // And what there is of it is not shown either.
+    // Another tenant cannot read the payment either.
     let mine = client.refund(&payment, &key(), &part(1)).await.json()["id"].as_str().unwrap().to_owned();
     let read = async |refund: &str| {
         client.send(("other", SCOPES), Method::GET, &format!("/v1/refunds/{refund}"), None).await
@@ -39,13 +40,13 @@ async fn an_orders_money_is_given_back_on_request_once_the_order_is_confirmed() 
     let payment = order.payment.to_string();
     stage.becomes(order, "captured").await;
     for _ in 0..2 {
-        let told = client.refund(&payment, &refund_key, &part(100)).await;
-        told.refuses(409, "payment-unconfirmed");
-        assert_eq!(told.header("idempotency-status"), None);
+        let response = client.refund(&payment, &refund_key, &part(100)).await;
+        response.refuses(409, "payment-unconfirmed");
+        assert_eq!(response.header("idempotency-status"), None);
     }
     stage.meddle("UPDATE payment SET confirmed = true").await;
     assert_eq!(client.refund(&payment, &refund_key, &part(100)).await.status, 201);
-    assert_eq!(stage.told_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
     worker.stop().await;
 }
 
@@ -56,9 +57,9 @@ async fn a_cancelled_orders_money_goes_back_by_itself_alone() {
     let order = stage.request(VISA).await;
     stage.becomes(order, "captured").await;
     stage.cancel(order).await;
-    let told = client.refund(&order.payment.to_string(), &refund_key, &part(100)).await;
-    told.refuses(409, "payment-cancelled");
-    client.refund(&order.payment.to_string(), &refund_key, &part(100)).await.assert_replays(&told);
+    let response = client.refund(&order.payment.to_string(), &refund_key, &part(100)).await;
+    response.refuses(409, "payment-cancelled");
+    client.refund(&order.payment.to_string(), &refund_key, &part(100)).await.assert_replays(&response);
     testkit::eventually("the automatic refund", async || {
         (stage.refunds(order).await == ["succeeded"]).then_some(())
     })
@@ -71,8 +72,8 @@ async fn what_was_not_taken_cannot_be_given_back() {
     let stage = Stage::new().await;
     let client = client(&stage, LONG).await;
     let waiting = stage.request(VISA).await;
-    let told = client.refund(&waiting.payment.to_string(), &key(), &whole()).await;
-    told.refuses(409, "payment-not-captured");
+    let response = client.refund(&waiting.payment.to_string(), &key(), &whole()).await;
+    response.refuses(409, "payment-not-captured");
     let declined = stage.request("pm_card_chargeDeclined").await;
     let worker = stage.worker(brisk());
     stage.becomes(declined, "declined").await;

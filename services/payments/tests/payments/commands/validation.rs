@@ -35,9 +35,9 @@ async fn a_charge_that_makes_no_sense_is_refused_with_the_place() {
         ("", json!({ "amount": { "amount": 1, "currency": "EUR" } })),
     ];
     for (pointer, charge) in cases {
-        let told = client.charge(&key(), &charge).await;
-        told.refuses(400, "request-invalid");
-        assert_eq!(told.json()["errors"][0]["pointer"], pointer, "{charge}");
+        let response = client.charge(&key(), &charge).await;
+        response.refuses(400, "request-invalid");
+        assert_eq!(response.json()["errors"][0]["pointer"], pointer, "{charge}");
     }
     for table in ["payment", "processor_call", "idempotency_record", "idempotency_operation", "audit_fact"] {
         assert_eq!(stage.count(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
@@ -58,9 +58,9 @@ async fn a_refund_that_makes_no_sense_is_refused_with_the_place() {
         ("/why", json!({ "reason": "broken", "why": "" })),
     ];
     for (pointer, refund) in cases {
-        let told = client.refund(&key(), &key(), &refund).await;
-        told.refuses(400, "request-invalid");
-        assert_eq!(told.json()["errors"][0]["pointer"], pointer, "{refund}");
+        let response = client.refund(&key(), &key(), &refund).await;
+        response.refuses(400, "request-invalid");
+        assert_eq!(response.json()["errors"][0]["pointer"], pointer, "{refund}");
     }
     assert_eq!(stage.count("SELECT count(*) FROM idempotency_record").await, 0);
 }
@@ -76,8 +76,8 @@ async fn each_command_needs_its_own_scope() {
         (format!("/v1/payments/{key}/refunds"), &refund, "payments:refund"),
     ] {
         let others = SCOPES.replace(scope, "");
-        let told = client.send((TENANT, &others), post.clone(), &path, Some((&key, body))).await;
-        told.refuses(403, "forbidden");
+        let response = client.send((TENANT, &others), post.clone(), &path, Some((&key, body))).await;
+        response.refuses(403, "forbidden");
     }
     for path in ["/v1/refunds", "/v1/refunds/0190a5c4-7e3b-7abc-8def-0123456789ab"] {
         let get = reqwest::Method::GET;

@@ -13,39 +13,39 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::http::{Received, answer};
-use objects::Books;
+use crate::http::{Received, respond};
+use objects::ProcessorState;
 
 pub(crate) const SECRET: &str = "sk_test_canary";
 
-/// What becomes of a request.
+/// The treatment of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is carried out and answered.
+    /// The request is executed and answered.
     Answered,
-    /// It is carried out; the answer is lost.
+    /// The request is executed, and its response is lost.
     Lost,
-    /// Nothing happens until [`Processor::release`] or [`Processor::release_one`] comes to it; then this.
+    /// The request is held until [`Processor::release`] or [`Processor::release_one`]. Then it is treated like this.
     Held(Box<Fate>),
-    /// It is not carried out; this is the answer.
+    /// The request is not executed. This is the response.
     Refused(u16, Value),
-    /// It is carried out; this is the answer.
+    /// The request is executed. This is the response.
     Misreported(Value),
-    /// It fails, and the key answers so for ever; whether it is carried out.
+    /// The request fails, and its key repeats the failure. `acted`: the request is executed.
     FailedForEver { acted: bool },
-    /// A list that does not show yet what is there; anything else is answered.
+    /// A list without the newest objects. Other requests are answered.
     ListLags,
 }
 
-/// Held, then carried out and answered.
+/// A request that is held, then executed and answered.
 pub(crate) fn held() -> Fate {
     Fate::Held(Box::new(Fate::Answered))
 }
 
-/// Answers until it is dropped.
+/// A processor that serves until it is dropped.
 pub(crate) struct Processor {
     address: String,
-    books: Arc<Mutex<Books>>,
+    state: Arc<Mutex<ProcessorState>>,
     released: watch::Sender<usize>,
     _serving: JoinSet<()>,
 }
@@ -54,43 +54,43 @@ impl Processor {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let books = Arc::<Mutex<Books>>::default();
+        let state = Arc::<Mutex<ProcessorState>>::default();
         let released = watch::Sender::new(0);
         let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, Arc::clone(&books), released.subscribe()));
-        Self { address, books, released, _serving: serving }
+        serving.spawn(serve(listener, Arc::clone(&state), released.subscribe()));
+        Self { address, state, released, _serving: serving }
     }
 
-    /// The service's client of it.
+    /// Returns the service's client of this processor.
     pub(crate) fn client(&self) -> payments::processor::Processor {
         client_of(&self.address)
     }
 
-    /// One with these settings.
+    /// Returns a client with these settings.
     pub(crate) fn client_with(&self, client_settings: &ClientSettings) -> payments::processor::Processor {
         client_with(&self.address, client_settings)
     }
 
-    /// What becomes of the next requests; those after them are answered.
+    /// Sets the treatment of the next requests. Later ones are answered.
     pub(crate) fn order(&self, fates: impl IntoIterator<Item = Fate>) {
-        self.books().fates.extend(fates);
+        self.state().fates.extend(fates);
     }
 
-    /// Goes on with everything that was held, and holds nothing any more.
+    /// Releases all held requests, and holds none from now on.
     pub(crate) fn release(&self) {
         self.released.send_replace(usize::MAX);
     }
 
-    /// Goes on with the one that was held first.
+    /// Releases the request that was held first.
     pub(crate) fn release_one(&self) {
         self.released.send_modify(|released| *released += 1);
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
-        self.books().received.clone()
+        self.state().received.clone()
     }
 
-    /// Waits until so many requests have arrived.
+    /// Waits until this number of requests have arrived.
     pub(crate) async fn has_received(&self, number: usize) -> Vec<Received> {
         eventually("requests to the processor", async || {
             let received = self.received();
@@ -99,59 +99,59 @@ impl Processor {
         .await
     }
 
-    /// Those that ask for something to be done.
+    /// Returns the requests that change something.
     pub(crate) fn posted(&self) -> Vec<Received> {
         self.received().into_iter().filter(|request| request.method == "POST").collect()
     }
 
-    /// Those that only look.
+    /// Returns the requests that only read.
     pub(crate) fn looked_up(&self) -> Vec<Received> {
         self.received().into_iter().filter(|request| request.method == "GET").collect()
     }
 
-    /// Waits until so many requests have looked.
+    /// Waits for this number of reads.
     pub(crate) async fn has_been_looked_at(&self, number: usize) {
         eventually("look-ups at the processor", async || (self.looked_up().len() >= number).then_some(()))
             .await;
     }
 
-    /// Changes its books: all objects of this kind (`payment_intent`, `refund`) get this member.
+    /// Sets this member of all objects of this kind (`payment_intent`, `refund`).
     pub(crate) fn amend(&self, kind: &str, member: &str, value: &Value) {
-        self.books().amend(kind, member, value);
+        self.state().amend(kind, member, value);
     }
 
-    /// From now on refunds have this status as they are made, and payment intents tell their fee at once or not.
+    /// From now on new refunds have this status, and PaymentIntents have their fee at once or later.
     pub(crate) fn behaves(&self, refunds_are: &'static str, tells_fee: bool) {
-        let mut books = self.books();
-        (books.refunds_are, books.tells_fee) = (refunds_are, tells_fee);
+        let mut state = self.state();
+        (state.refunds_are, state.tells_fee) = (refunds_are, tells_fee);
     }
 
-    /// Puts somebody else's object in its books, before all others.
+    /// Inserts a foreign object before all others.
     pub(crate) fn insert(&self, object: Value) {
-        self.books().insert(object);
+        self.state().insert(object);
     }
 
-    /// Gives so many objects in one page of a list at most.
+    /// Sets the maximum number of objects in a page of a list.
     pub(crate) fn pages_of(&self, size: usize) {
-        self.books().page = size;
+        self.state().page = size;
     }
 
-    /// What was taken, charge by charge.
+    /// Returns the charged amounts.
     pub(crate) fn charges(&self) -> Vec<i64> {
-        self.books().charges.clone()
+        self.state().charges.clone()
     }
 
-    /// What was given back, refund by refund.
+    /// Returns the refunded amounts.
     pub(crate) fn refunds(&self) -> Vec<i64> {
-        self.books().refunds.clone()
+        self.state().refunds.clone()
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap()
+    fn state(&self) -> MutexGuard<'_, ProcessorState> {
+        self.state.lock().unwrap()
     }
 }
 
-/// Settings under which nothing is given up early.
+/// Client settings with long time limits.
 pub(crate) fn client_settings() -> ClientSettings {
     ClientSettings {
         version: "2025-03-31.basil".to_owned(),
@@ -163,7 +163,7 @@ pub(crate) fn client_settings() -> ClientSettings {
     }
 }
 
-/// A client of whoever listens there.
+/// A client of the server at this address.
 pub(crate) fn client_of(address: &str) -> payments::processor::Processor {
     client_with(address, &client_settings())
 }
@@ -173,42 +173,46 @@ fn client_with(address: &str, client_settings: &ClientSettings) -> payments::pro
     payments::processor::Processor::new(base, &SECRET.into(), client_settings).unwrap()
 }
 
-async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>, released: watch::Receiver<usize>) {
+async fn serve(listener: TcpListener, state: Arc<Mutex<ProcessorState>>, released: watch::Receiver<usize>) {
     let mut connections = JoinSet::new();
     while let Ok((socket, _)) = listener.accept().await {
-        connections.spawn(meet(socket, Arc::clone(&books), released.clone()));
+        connections.spawn(meet(socket, Arc::clone(&state), released.clone()));
     }
 }
 
-async fn meet(mut socket: TcpStream, books: Arc<Mutex<Books>>, mut released: watch::Receiver<usize>) {
+async fn meet(
+    mut socket: TcpStream,
+    state: Arc<Mutex<ProcessorState>>,
+    mut released: watch::Receiver<usize>,
+) {
     let Some(request) = Received::read(&mut socket).await else { return };
-    let (mut fate, place) = arrive(&mut books.lock().unwrap(), &request);
+    let (mut fate, place) = arrive(&mut state.lock().unwrap(), &request);
     if let Fate::Held(then) = fate {
         released.wait_for(|released| *released >= place).await.unwrap();
         fate = *then;
     }
     let (status, body, replayed) = match fate {
         Fate::Refused(status, body) => (status, body, false),
-        Fate::Answered => books.lock().unwrap().carry_out(&request),
+        Fate::Answered => state.lock().unwrap().carry_out(&request),
         Fate::Misreported(body) => {
-            books.lock().unwrap().carry_out(&request);
+            state.lock().unwrap().carry_out(&request);
             (200, body, false)
         }
-        Fate::FailedForEver { acted } => books.lock().unwrap().fail_for_ever(&request, acted),
-        Fate::ListLags => books.lock().unwrap().lag(&request),
+        Fate::FailedForEver { acted } => state.lock().unwrap().fail_for_ever(&request, acted),
+        Fate::ListLags => state.lock().unwrap().lag(&request),
         Fate::Lost | Fate::Held(_) => {
-            books.lock().unwrap().carry_out(&request);
+            state.lock().unwrap().carry_out(&request);
             return;
         }
     };
     let headers = if replayed { "Idempotent-Replayed: true\r\n" } else { "" };
-    answer(&mut socket, status, headers, &body.to_string()).await;
+    respond(&mut socket, status, headers, &body.to_string()).await;
 }
 
-/// What becomes of the request, and its place among those that are held, from 1.
-fn arrive(books: &mut Books, request: &Received) -> (Fate, usize) {
-    books.received.push(request.clone());
-    let fate = books.fates.pop_front().unwrap_or(Fate::Answered);
-    books.held += usize::from(matches!(fate, Fate::Held(_)));
-    (fate, books.held)
+/// Returns the treatment of the request, and its number among the held requests, from 1.
+fn arrive(state: &mut ProcessorState, request: &Received) -> (Fate, usize) {
+    state.received.push(request.clone());
+    let fate = state.fates.pop_front().unwrap_or(Fate::Answered);
+    state.held += usize::from(matches!(fate, Fate::Held(_)));
+    (fate, state.held)
 }

@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use super::Fate;
 use crate::http::Received;
 
-/// Status, body, and whether it is the key's stored answer.
+/// Status and body, and whether they are the stored response of the key.
 pub(super) type Reply = (u16, Value, bool);
 
-pub(super) struct Books {
+pub(super) struct ProcessorState {
     pub(super) fates: VecDeque<Fate>,
     pub(super) received: Vec<Received>,
-    /// How many were ever held.
+    /// The number of requests that were held so far.
     pub(super) held: usize,
-    /// The first answer to each key.
-    answers: HashMap<String, (u16, Value)>,
-    /// Payment intents and refunds, the newest first.
+    /// The first response to each key.
+    responses: HashMap<String, (u16, Value)>,
+    /// PaymentIntents and refunds, the newest first.
     objects: Vec<Value>,
-    /// Amounts.
+    /// Amounts in minor units.
     pub(super) charges: Vec<i64>,
     pub(super) refunds: Vec<i64>,
     pub(super) refunds_are: &'static str,
@@ -27,13 +27,13 @@ pub(super) struct Books {
     pub(super) page: usize,
 }
 
-impl Default for Books {
+impl Default for ProcessorState {
     fn default() -> Self {
         Self {
             fates: VecDeque::new(),
             received: Vec::new(),
             held: 0,
-            answers: HashMap::new(),
+            responses: HashMap::new(),
             objects: Vec::new(),
             charges: Vec::new(),
             refunds: Vec::new(),
@@ -44,12 +44,12 @@ impl Default for Books {
     }
 }
 
-impl Books {
+impl ProcessorState {
     pub(super) fn carry_out(&mut self, request: &Received) -> Reply {
         if request.method == "GET" {
             return self.read(request, true);
         }
-        if let Some((status, body)) = self.answers.get(request.key()) {
+        if let Some((status, body)) = self.responses.get(request.key()) {
             return (*status, body.clone(), true);
         }
         let (status, body) = match request.path.as_str() {
@@ -58,7 +58,7 @@ impl Books {
             path if path.ends_with("/cancel") => (200, self.cancel(path)),
             path => panic!("a request to {path}"),
         };
-        self.answers.insert(request.key().to_owned(), (status, body.clone()));
+        self.responses.insert(request.key().to_owned(), (status, body.clone()));
         (status, body, false)
     }
 
@@ -67,7 +67,7 @@ impl Books {
             self.carry_out(request);
         }
         let failure = json!({ "error": { "type": "api_error" } });
-        self.answers.insert(request.key().to_owned(), (500, failure.clone()));
+        self.responses.insert(request.key().to_owned(), (500, failure.clone()));
         (500, failure, false)
     }
 
@@ -87,7 +87,7 @@ impl Books {
 
     fn charge(&mut self, request: &Received) -> (u16, Value) {
         let amount: i64 = request.parameter("amount").parse().unwrap();
-        let number = self.answers.len() + 1;
+        let number = self.responses.len() + 1;
         let mut intent = json!({
             "id": format!("pi_{number}"), "object": "payment_intent", "amount": amount, "amount_received": amount,
             "currency": request.parameter("currency"), "status": "succeeded", "metadata": metadata(request),
@@ -113,7 +113,7 @@ impl Books {
         (200, intent)
     }
 
-    /// With its fee, where the processor knows it at once.
+    /// The intent with its fee, if the processor knows the fee at once.
     fn charge_object(&self, number: usize, amount: i64) -> Value {
         let fee = json!({ "id": format!("txn_{number}"), "fee": amount / 100, "currency": "eur" });
         let fee = if self.tells_fee { fee } else { Value::Null };
@@ -124,7 +124,7 @@ impl Books {
         let amount: i64 = request.parameter("amount").parse().unwrap();
         self.refunds.push(amount);
         let refund = json!({
-            "id": format!("re_{}", self.answers.len() + 1), "object": "refund", "amount": amount,
+            "id": format!("re_{}", self.responses.len() + 1), "object": "refund", "amount": amount,
             "currency": "eur", "status": self.refunds_are, "metadata": metadata(request),
             "payment_intent": request.parameter("payment_intent"),
         });

@@ -1,6 +1,6 @@
-//! The records of both sides, as the audits read them.
+//! The records of the ledger and of the processor, as the audits read them.
 
-use audits::Standing;
+use audits::AmountOwed;
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
 
@@ -8,12 +8,12 @@ use super::run::Run;
 
 impl Run {
     /// Our ledger.
-    pub(super) async fn ledger(&self) -> Vec<Standing> {
-        sql_query(Standing::LEDGER).load(&mut self.stage.database.owner().await).await.unwrap()
+    pub(super) async fn ledger(&self) -> Vec<AmountOwed> {
+        sql_query(AmountOwed::LEDGER).load(&mut self.stage.database.owner().await).await.unwrap()
     }
 
     /// The processor's balance.
-    pub(super) async fn balance(&self) -> Vec<Standing> {
-        sql_query(Standing::BALANCE).load(&mut self.stand_in.books.owner().await).await.unwrap()
+    pub(super) async fn balance(&self) -> Vec<AmountOwed> {
+        sql_query(AmountOwed::BALANCE).load(&mut self.stand_in.books.owner().await).await.unwrap()
     }
 }

@@ -13,14 +13,14 @@ mod run;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use audits::{BooksAgree, Database, Standing};
+use audits::{AmountOwed, BooksAgree, Database};
 
 use run::Run;
 
-/// Far above what a run takes.
+/// Far longer than a run takes.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Read from `IDEM_SEED`, or drawn.
+/// The seed: `IDEM_SEED`, or random.
 fn seed() -> u64 {
     std::env::var("IDEM_SEED")
         .map_or_else(|_| uuid::Uuid::new_v4().as_u64_pair().0 >> 1, |seed| seed.parse().unwrap())
@@ -51,7 +51,7 @@ async fn a_thousand_payments_with_three_in_ten_calls_hit_end_as_the_processors_b
     assert!(differences.is_empty(), "these ended otherwise the second time: {differences:?}");
 }
 
-/// The two books, and every question about each.
+/// Runs all SQL audits, and compares the ledger with the processor's balance.
 async fn agree(run: &Run, ends: &BTreeMap<u128, String>) {
     let (ours, theirs) = (run.ledger().await, run.balance().await);
     println!("owed by the processor, and its fees: {:?} here, {:?} there", total(&ours), total(&theirs));
@@ -62,7 +62,7 @@ async fn agree(run: &Run, ends: &BTreeMap<u128, String>) {
         for (of, database) in
             [(Database::Payments, &run.stage.database), (Database::Provider, &run.stand_in.books)]
         {
-            // There is no relay here, and what people must look at is not settled.
+            // No relay runs here, and payments under review are not settled.
             let asked = question.of == [of] && question.file != "payments/money_is_settled.sql";
             if asked {
                 found.extend(question.ask(&mut database.owner().await).await.unwrap());
@@ -73,11 +73,11 @@ async fn agree(run: &Run, ends: &BTreeMap<u128, String>) {
     reconciled(run, ends).await;
 }
 
-fn total(book: &[Standing]) -> (i64, i64) {
+fn total(book: &[AmountOwed]) -> (i64, i64) {
     book.iter().fold((0, 0), |sum, row| (sum.0 + row.owed, sum.1 + row.fees))
 }
 
-/// The service's own comparison finds no other difference than what people look at.
+/// `payments reconcile` finds only the differences that have a review.
 async fn reconciled(run: &Run, ends: &BTreeMap<u128, String>) {
     let report = run.reconciled().await;
     println!("reconciled: {}", report["counts"]);
@@ -92,7 +92,7 @@ async fn reconciled(run: &Run, ends: &BTreeMap<u128, String>) {
     assert!(number("charges", "matched") >= captured as u64, "{report}");
 }
 
-/// How many ended how, the first time and the second; amounts are left out.
+/// Counts the payments by their end, in both runs. Amounts are left out.
 fn table(first: &BTreeMap<u128, String>, second: &BTreeMap<u128, String>) -> String {
     let mut rows = BTreeMap::<String, [usize; 2]>::new();
     for (run, ends) in [first, second].into_iter().enumerate() {

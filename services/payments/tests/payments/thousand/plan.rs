@@ -6,20 +6,20 @@ use uuid::Uuid;
 
 use crate::stage::{Order, VISA};
 
-/// How many there are.
+/// The number of payments.
 pub(super) const PAYMENTS: u128 = 1000;
 
-/// Which part of the calls is hit, and of these, which part comes too late.
+/// The share of calls that fail, and the share of these that are late.
 const SHARE: f64 = 0.3;
 const LATE: f64 = 0.02;
 
-/// What happens to a call beside a delay.
+/// The kinds of failures besides a delay.
 const KINDS: [&str; 6] = ["error_before", "error_after", "drop_reply", "truncate", "rate_limit", "conflict"];
 
-/// Far above the deadline of a call.
+/// Far longer than the deadline of a call.
 pub(super) const DELAY_MS: u64 = 1200;
 
-/// These never come through: whatever is asked is lost, before it is done or after.
+/// Payments whose requests are all lost, before or after execution.
 const CHARGE_NEVER_MADE: std::ops::Range<u128> = 0..6;
 const CHARGE_NEVER_ANSWERED: std::ops::Range<u128> = 6..12;
 const REFUND_NEVER_MADE: std::ops::Range<u128> = 12..15;
@@ -29,13 +29,13 @@ const REFUND_NEVER_ANSWERED: std::ops::Range<u128> = 15..18;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan(pub(super) u128);
 
-/// What is done once it is captured.
+/// The event after the capture.
 pub(super) enum After {
-    /// Its order is cancelled: all of it is given back.
+    /// The order is cancelled, so the whole amount is refunded.
     Cancelled,
-    /// Its order is confirmed, and the customer gets this back.
+    /// The order is confirmed, and the customer gets a refund of this amount.
     Refunded(Money),
-    /// Its order is confirmed.
+    /// The order is confirmed.
     Kept,
 }
 
@@ -44,13 +44,13 @@ impl Plan {
         (0..PAYMENTS).map(Self)
     }
 
-    /// The same in each run.
+    /// The id is the same in each run.
     pub(super) fn order(self) -> Order {
         let id = |space: u128| Uuid::from_u128(space << 64 | self.0);
         Order { order: OrderId::from(id(0xb0)), payment: PaymentId::from(id(0xb1)) }
     }
 
-    /// Another one for each, so that a lost or a doubled one names itself.
+    /// Each payment has another amount, so that a lost or doubled payment can be identified.
     pub(super) fn amount(self) -> i64 {
         10_000 + 7 * i64::try_from(self.0).unwrap()
     }
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// Its order is cancelled with the first word about it.
+    /// True if the order is cancelled before the first attempt.
     pub(super) fn is_called_off(self) -> bool {
         self.0 % 50 == 49
     }
@@ -86,8 +86,8 @@ impl Plan {
     }
 }
 
-/// The faults of the processor: for each route of a call about one payment, and a few for the pages of its lists, which
-/// are about nobody: ten of them make one look-up.
+/// The faults of the processor: some for each route of a single payment, and a few for the pages of its lists. A page is
+/// not about a single payment, and a look-up reads ten pages.
 pub(super) fn faults(seed: u64) -> Value {
     let (charges, refunds) = ("POST /v1/payment_intents", "POST /v1/refunds");
     let never = [
@@ -108,7 +108,7 @@ pub(super) fn faults(seed: u64) -> Value {
     for (route, share) in
         about_one.map(|route| (route, SHARE)).into_iter().chain([("GET /v1/payment_intents", 0.03)])
     {
-        // Of what is not late, so many that it makes the share together.
+        // The share of the remaining failures, so that all failures together have the total share.
         let others = (share - LATE) / (1.0 - LATE);
         rules.push(json!({ "kinds": ["delay"], "route": route, "share": LATE, "delay_ms": DELAY_MS }));
         rules.push(json!({ "kinds": KINDS, "route": route, "share": others }));
@@ -116,7 +116,7 @@ pub(super) fn faults(seed: u64) -> Value {
     json!({ "seed": seed, "rules": rules })
 }
 
-/// All that can bite.
+/// All faults that can take effect.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.into_iter().chain(["delay"])
 }

@@ -13,10 +13,10 @@ use tokio::process::{Child, Command};
 
 use crate::processor::client_settings;
 
-/// How long a bank takes.
+/// The delay of a bank's decision.
 const BANK: &str = "100";
 
-/// Nobody is killed here, so nobody needs to wait for the disk; connections from now on do not.
+/// Turns off synchronous commits for new connections, because no process is killed in this test.
 pub(super) async fn hurry(database: &TestDatabase) {
     let off = "DO $$ BEGIN
                    EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database());
@@ -24,7 +24,7 @@ pub(super) async fn hurry(database: &TestDatabase) {
     sql_query(off).execute(&mut database.owner().await).await.unwrap();
 }
 
-/// A running one; killed when dropped.
+/// A running stand-in. It is killed when dropped.
 pub(super) struct StandIn {
     pub(super) books: TestDatabase,
     address: String,
@@ -50,7 +50,7 @@ impl StandIn {
         let stand_in = Self { books, address: format!("http://127.0.0.1:{port}"), _process: process };
         eventually("the processor is ready", async || {
             let ready = http::client().get(format!("{}/health/ready", stand_in.address)).send().await;
-            ready.is_ok_and(|answer| answer.status() == 200).then_some(())
+            ready.is_ok_and(|response| response.status() == 200).then_some(())
         })
         .await;
         let set =
@@ -63,7 +63,7 @@ impl StandIn {
         &self.address
     }
 
-    /// A client whose deadlines are short: far above what a call takes, and far below what a late one does.
+    /// A client with short deadlines: far longer than a normal call, and far shorter than a late one.
     pub(super) fn client(&self) -> Processor {
         let client_settings = ClientSettings {
             request: Duration::from_millis(600),
@@ -74,7 +74,7 @@ impl StandIn {
         Processor::new(self.address.parse().unwrap(), &"sk_test_thousand".into(), &client_settings).unwrap()
     }
 
-    /// How often which fault bit; from now on none does.
+    /// Returns how often each fault took effect, and removes all faults.
     pub(super) async fn heals(&self) -> Value {
         let faults = format!("{}/_faults", self.address);
         let shown: Value = http::client().get(&faults).send().await.unwrap().json().await.unwrap();

@@ -17,20 +17,20 @@ use super::processor::{StandIn, hurry};
 use crate::commands::{Client, client, key};
 use crate::stage::{LATER, Stage, TENANT, bodies, brisk, message, requested, worker};
 
-/// How many are under way at a time. A retry waits behind those that were due before it: so it waits for a moment, and
-/// the life of a key counts attempts and not the machine's other work.
+/// The number of payments at the same time. Because a retry waits behind calls that were due earlier, a low number keeps
+/// its wait short, and the lifetime of a key depends on attempts and not on the load of the machine.
 const AT_A_TIME: usize = 40;
 
-/// Between two looks at what has come of them.
+/// The pause between two reads of the states.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What was seen of a run.
+/// The result of a run.
 pub(super) struct Run {
     pub(super) stage: Stage,
     pub(super) stand_in: StandIn,
 }
 
-/// Hours turned into milliseconds: within the life of a key it is asked at least twenty times.
+/// Hours become milliseconds: within the lifetime of a key there are at least twenty attempts.
 fn scaled() -> WorkerSettings {
     let pace = |first| Backoff { first: Duration::from_millis(first), longest: Duration::from_millis(250) };
     WorkerSettings {
@@ -72,14 +72,14 @@ impl Run {
         Self { stage, stand_in }
     }
 
-    /// How often each was asked for or looked up.
+    /// Returns the number of attempts and look-ups of each payment.
     pub(super) async fn attempts(&self) -> BTreeMap<u128, i64> {
         let asked =
             "SELECT json_build_array(payment_id, sum(attempt))::text FROM processor_call GROUP BY payment_id";
         self.stage.texts(asked).await.iter().map(|row| number_and(row)).collect()
     }
 
-    /// How each ended: its own state, those of its refunds, and why people must look.
+    /// Returns the end of each payment: its state, the states of its refunds, and the reasons of its reviews.
     pub(super) async fn ends(&self) -> BTreeMap<u128, String> {
         let ends = "SELECT json_build_array(payment.id, concat_ws('; ', payment.state, payment.decline_code,
                         (SELECT string_agg(format('refund of %s %s %s', refund.amount, refund.state,
@@ -94,33 +94,33 @@ impl Run {
         ends
     }
 
-    /// `payments reconcile --json` with these books.
+    /// Runs `payments reconcile --json` with these settings.
     pub(super) async fn reconciled(&self) -> Value {
         let settings = [
             ("IDEM_PROCESSOR__URL", self.stand_in.address()),
             ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_thousand"),
             ("IDEM_PROCESSOR__DEPLOYMENT", "test"),
         ];
-        let (_, said) = crate::listing::operate(&self.stage, &["reconcile", "--json"], &settings).await;
-        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+        let (_, stdout) = crate::listing::operate(&self.stage, &["reconcile", "--json"], &settings).await;
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"))
     }
 }
 
-/// `["payment's id", value]` by the payment's number.
+/// Rows of `["payment's id", value]`, by the payment's number.
 pub(super) fn number_and<T: serde::de::DeserializeOwned>(row: &str) -> (u128, T) {
     let (id, value): (uuid::Uuid, T) =
         serde_json::from_str(row).unwrap_or_else(|error| panic!("{error}: {row}"));
     (id.as_u128() & u128::from(u64::MAX), value)
 }
 
-/// Those whose order has not ended yet.
+/// Returns the payments whose order has not ended yet.
 async fn captured(stage: &Stage) -> Vec<Plan> {
     let open = "SELECT json_build_array(id, 0)::text FROM payment
                  WHERE state = 'captured' AND NOT confirmed AND NOT cancel_requested";
     stage.texts(open).await.iter().map(|row| Plan(number_and::<u8>(row).0)).collect()
 }
 
-/// `orders` wants the payment; of some it says in the same breath that they are not wanted any more.
+/// Handles the payment request of the order. Some orders are cancelled directly afterwards.
 async fn wanted(stage: &Stage, plan: Plan) {
     let order = plan.order();
     let mut wanted = requested(order, plan.card(), LATER);
@@ -134,7 +134,7 @@ async fn wanted(stage: &Stage, plan: Plan) {
     tx.commit().await.unwrap();
 }
 
-/// What is planned for one that is captured.
+/// Does what the plan says after the capture.
 async fn follow(stage: &Stage, shop: &Shop, plan: Plan) {
     let order = plan.order();
     if matches!(plan.after(), After::Cancelled) {
@@ -145,12 +145,12 @@ async fn follow(stage: &Stage, shop: &Shop, plan: Plan) {
     consumers::confirm(&mut tx, &message(confirmed)).await.unwrap();
     tx.commit().await.unwrap();
     if let After::Refunded(amount) = plan.after() {
-        let wish = json!({ "amount": amount, "reason": "broken" });
-        shop.ask(&format!("/v1/payments/{}/refunds", order.payment), &wish).await;
+        let body = json!({ "amount": amount, "reason": "broken" });
+        shop.ask(&format!("/v1/payments/{}/refunds", order.payment), &body).await;
     }
 }
 
-/// Where customers ask, each on a connection of its own: a server may close one that rests as it is used again.
+/// The HTTP API. Each request has a new connection, because the server may close an idle one at the moment of its reuse.
 struct Shop {
     server: Client,
     http: reqwest::Client,
@@ -162,11 +162,11 @@ impl Shop {
         Self { server, http }
     }
 
-    async fn ask(&self, path: &str, wish: &Value) {
+    async fn ask(&self, path: &str, body: &Value) {
         let post = self.http.post(format!("http://{}{path}", self.server.address));
         let post = post.bearer_auth(identity::token(TENANT, "web-shop", "payments:refund"));
-        let answer = post.header("Idempotency-Key", key()).json(wish).send().await.unwrap();
-        let status = answer.status().as_u16();
-        assert!([201, 202].contains(&status), "{status}: {}", answer.text().await.unwrap());
+        let response = post.header("Idempotency-Key", key()).json(body).send().await.unwrap();
+        let status = response.status().as_u16();
+        assert!([201, 202].contains(&status), "{status}: {}", response.text().await.unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Items: commands that need no key, and conditions.
+//! Items: commands without a key, and conditional requests.
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get, put};
@@ -94,7 +94,7 @@ pub(super) async fn read(
     let item = item::table.find((who.tenant().as_str(), sku.as_str())).select(Item::as_select());
     let item: Option<Item> = item.first(&mut connection).await.optional()?;
     let item = item.ok_or_else(|| Problem::not_found("item"))?;
-    Ok(known.answer(item.version, &item))
+    Ok(known.respond(item.version, &item))
 }
 
 #[utoipa::path(

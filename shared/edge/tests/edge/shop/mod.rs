@@ -1,4 +1,4 @@
-//! A service of a few routes: orders that are placed, cancelled, read and listed, and items that are put and read.
+//! A service with few routes: place, cancel, read and list orders; put and read items.
 
 mod items;
 mod orders;

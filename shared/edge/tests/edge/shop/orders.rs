@@ -1,4 +1,4 @@
-//! Orders: what can become of a command.
+//! Orders: commands with each possible outcome.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use super::placed;
 
 pub(super) mod problem {
     edge::problem_types! {
-        /// A rule says no.
+        /// A rejection by a business rule.
         TOO_MUCH = "too-much", 422, "The amount is too large", retryable: false;
-        /// Not there yet.
+        /// A refusal that a retry may overcome.
         NOT_YET = "not-yet", 422, "The item is not there yet", retryable: true;
     }
 }
@@ -29,7 +29,7 @@ pub(super) mod problem {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlaceOrder {
-    lines: Vec<Line>,
+    lines: Vec<OrderLine>,
     #[serde(default)]
     note: Option<String>,
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(super) struct PlaceOrder {
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct OrderLine {
     sku: Sku,
     amount: i64,
 }
@@ -67,7 +67,7 @@ pub(super) struct Order {
     cancelled: bool,
 }
 
-/// The notes of an order decide what becomes of it, so that a test can have each ending.
+/// The note of an order selects the outcome of the command.
 #[utoipa::path(
     operation_id = "placeOrder",
     params(IdempotencyKey),
@@ -89,7 +89,7 @@ pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpRespons
             };
             diesel::insert_into(placed::table).values(&order).execute(tx).await?;
             match request.note.as_deref() {
-                // Until the test lets go of the lock.
+                // Waits until the test releases the lock.
                 Some("wait") => tx.batch_execute("SELECT pg_advisory_xact_lock_shared(1)").await?,
                 Some("too much") => return Err(CommandError::rejected(&problem::TOO_MUCH, "Order less.")),
                 Some("not yet") => return Err(CommandError::refused(&problem::NOT_YET, "Send it again.")),

@@ -1,4 +1,4 @@
-//! Transfers: commands that somebody else carries out. Here that is the test.
+//! Transfers: phased commands. The test concludes them.
 
 use actix_web::{HttpResponse, post};
 use database::Tx;
@@ -29,12 +29,12 @@ struct Transfer {
     done: bool,
 }
 
-/// What whoever carries a transfer out answers.
+/// The final reply of a transfer.
 pub(crate) fn done() -> StoredResponse {
     Reply::created("/v1/transfers/1", &Transfer { done: true }).stored_response().unwrap()
 }
 
-/// What they answer if it had no effect this time.
+/// The reply of an attempt without effect.
 pub(crate) fn not_now() -> StoredResponse {
     Problem::new(&problem_types::UNAVAILABLE, "Nothing was transferred.").stored_response()
 }

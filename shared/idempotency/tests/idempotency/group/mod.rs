@@ -1,6 +1,6 @@
-//! Group commit: what each command was promised alone holds in a group as well.
+//! Group commit: the guarantees of a single command hold for each command of a group.
 
-mod faults;
+mod failures;
 mod limits;
 mod together;
 
@@ -14,9 +14,9 @@ use idempotency::{
 };
 use testkit::TestDatabase;
 
-use crate::shop::{Gate, Noted, Runs, intent, receipt};
+use crate::shop::{CommandBarrier, Noted, Runs, request, response};
 
-/// One group at a time: whoever comes while one is under way goes with all the others that do.
+/// One group at a time. Commands that arrive while a group runs form the next group.
 const ONE_AT_A_TIME: GroupSettings =
     GroupSettings { size: 64, at_once: 1, waiting: 1_024, wait: std::time::Duration::from_mins(1) };
 
@@ -28,20 +28,20 @@ fn key(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// How a command ends.
+/// The outcomes of a command.
 #[derive(Clone, Copy)]
 enum Ending {
     Done,
     Rejected,
     Refused,
     Panics,
-    /// It notes the same effect as everybody else who ends so: there can be one.
+    /// Inserts the same unique note as the other commands that clash, so only one succeeds.
     Clashes,
-    /// It swallows the error of something that it reads.
+    /// Ignores the error of a read.
     Swallows,
 }
 
-/// Commands that end as they are told to, and how often they ran.
+/// Commands with a given outcome, and the number of their runs.
 #[derive(Clone, Default)]
 struct Shop {
     runs: Runs,
@@ -50,62 +50,61 @@ struct Shop {
 impl Shop {
     async fn run(
         &self,
-        draft: &mut AppendTx,
+        tx: &mut AppendTx,
         operation: &Operation,
         ending: Ending,
     ) -> Result<StoredResponse, CommandError> {
         self.runs.add();
         let id = operation.id.to_string();
         let note = if matches!(ending, Ending::Clashes) { "the same" } else { &id };
-        draft.buffer(Noted(operation.clone(), note.to_owned()));
+        tx.buffer(Noted(operation.clone(), note.to_owned()));
         match ending {
-            Ending::Done | Ending::Clashes => Ok(receipt(201, &id)),
-            Ending::Rejected => Err(CommandError::Rejected(receipt(422, &id))),
-            Ending::Refused => Err(CommandError::Refused(receipt(403, &id))),
+            Ending::Done | Ending::Clashes => Ok(response(201, &id)),
+            Ending::Rejected => Err(CommandError::Rejected(response(422, &id))),
+            Ending::Refused => Err(CommandError::Refused(response(403, &id))),
             Ending::Panics => panic!("as a mistake in a handler would"),
             Ending::Swallows => {
-                let fault = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
-                assert!(draft.read::<i32, _>(fault).await.is_err());
-                Ok(receipt(201, &id))
+                let failing = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
+                assert!(tx.read::<i32, _>(failing).await.is_err());
+                Ok(response(201, &id))
             }
         }
     }
 
-    /// Sends one command; it is in the queue once this has been polled.
+    /// Executes one command. The command is queued at the first poll.
     fn send(
         &self,
         groups: &GroupCommit,
-        intent: KeyedRequest,
+        request: KeyedRequest,
         ending: Ending,
     ) -> BoxFuture<'static, Result<Outcome, Error>> {
         let (shop, groups) = (self.clone(), groups.clone());
         async move {
-            let command = async move |draft: &mut AppendTx, operation: &Operation| {
-                shop.run(draft, operation, ending).await
-            };
-            groups.execute(intent, command).await
+            let command =
+                async move |tx: &mut AppendTx, operation: &Operation| shop.run(tx, operation, ending).await;
+            groups.execute(request, command).await
         }
         .boxed()
     }
 }
 
-/// Sends all of these while another command is under way, so that they are one group. Their answers.
+/// Executes these commands as one group, while another command runs. Returns their outcomes.
 async fn together(
     groups: &GroupCommit,
     commands: impl IntoIterator<Item = BoxFuture<'static, Result<Outcome, Error>>>,
 ) -> Vec<Result<Outcome, Error>> {
-    let gate = Gate::closed();
-    let mut holder = gate.hold(groups, intent(&key(999_999), "hold"));
+    let barrier = CommandBarrier::closed();
+    let mut holder = barrier.hold(groups, request(&key(999_999), "hold"));
     assert!(poll!(&mut holder).is_pending());
-    gate.reached().await;
+    barrier.reached().await;
     let mut all = Box::pin(join_all(commands));
     assert!(poll!(&mut all).is_pending());
-    gate.open();
+    barrier.open();
     holder.await.unwrap();
     all.await
 }
 
-/// Transactions that have left effects.
+/// Counts the transactions that have inserted effects.
 async fn transactions(database: &TestDatabase) -> i64 {
     use diesel_async::RunQueryDsl;
     let query = "SELECT count(DISTINCT xmin::text) AS number FROM effect";

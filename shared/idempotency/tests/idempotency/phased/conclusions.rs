@@ -1,4 +1,4 @@
-//! What may become of an operation, state by state.
+//! Conclusions of an operation in each of its states.
 
 use idempotency::{Conclusion, OperationState, Outcome};
 
@@ -6,38 +6,38 @@ use super::{
     LONG, assert_replayed, conclude, concluded, created, declined, not_executed, operation, promised, send,
     state, under_way,
 };
-use crate::shop::{self, KEY, intent, receipt};
+use crate::shop::{self, KEY, request, response};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_without_effect_is_told_and_leaves_no_receipt() {
+async fn an_attempt_without_effect_is_reported_and_stores_no_response() {
     let database = shop::open().await;
-    let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
-    assert_eq!(answer, Outcome::Refused(not_executed()));
+    let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    assert_eq!(outcome, Outcome::Refused(not_executed()));
     assert_eq!(state(&database, id).await, "failed_retryable");
     let operation = operation(&database, id).await;
     assert_eq!((operation.state, operation.reply), (OperationState::Running, None));
-    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Outcome::Reused);
+    assert_eq!(send(&database, LONG, request(KEY, "b")).await, Outcome::Reused);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_tried_again_ends_with_a_receipt() {
+async fn an_operation_without_a_retry_ends_with_a_stored_response() {
     let database = shop::open().await;
-    let (id, _) = concluded(&database, intent(KEY, "a"), Conclusion::Retryable(not_executed())).await;
-    let expired = receipt(409, "expired");
+    let (id, _) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let expired = response(409, "expired");
     assert!(conclude(&database, id, Conclusion::Failed(expired.clone())).await);
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &expired);
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &expired);
     assert_eq!(state(&database, id).await, "completed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
     let database = shop::open().await;
-    let broken = receipt(500, "broken");
-    let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Terminal(broken.clone())).await;
-    assert_eq!(answer, Outcome::Executed(broken.clone()));
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &broken);
+    let broken = response(500, "broken");
+    let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Terminal(broken.clone())).await;
+    assert_eq!(outcome, Outcome::Executed(broken.clone()));
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &broken);
     assert_eq!(state(&database, id).await, "failed_terminal");
-    // What comes after the end changes nothing.
+    // A later conclusion changes nothing.
     assert!(!conclude(&database, id, Conclusion::Failed(declined())).await);
     assert!(!conclude(&database, id, Conclusion::Unknown).await);
     assert!(!conclude(&database, id, Conclusion::Retryable(not_executed())).await);
@@ -47,20 +47,20 @@ async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
 #[tokio::test(flavor = "multi_thread")]
 async fn once_promised_a_try_without_effect_is_ours_to_repeat() {
     let database = shop::open().await;
-    let id = promised(&database, intent(KEY, "a")).await;
+    let id = promised(&database, request(KEY, "a")).await;
     assert!(!conclude(&database, id, Conclusion::Retryable(not_executed())).await);
     assert_eq!(state(&database, id).await, "unknown");
-    assert!(conclude(&database, id, Conclusion::Terminal(receipt(500, "broken"))).await);
+    assert!(conclude(&database, id, Conclusion::Terminal(response(500, "broken"))).await);
     assert_eq!(state(&database, id).await, "failed_terminal");
     assert!(
-        matches!(send(&database, LONG, intent(KEY, "a")).await, Outcome::Replayed { response: receipt, .. } if receipt.status == 202)
+        matches!(send(&database, LONG, request(KEY, "a")).await, Outcome::Replayed { response: stored, .. } if stored.status == 202)
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_doubt_is_shown_and_ends_nothing() {
     let database = shop::open().await;
-    let (answer, id) = tokio::join!(send(&database, LONG, intent(KEY, "a")), async {
+    let (outcome, id) = tokio::join!(send(&database, LONG, request(KEY, "a")), async {
         let id = under_way(&database).await;
         assert!(!conclude(&database, id, Conclusion::Unknown).await);
         assert_eq!(operation(&database, id).await.state, OperationState::Unknown);
@@ -68,6 +68,6 @@ async fn a_doubt_is_shown_and_ends_nothing() {
         conclude(&database, id, Conclusion::Succeeded(created())).await;
         id
     });
-    assert_eq!(answer, Outcome::Executed(created()));
+    assert_eq!(outcome, Outcome::Executed(created()));
     assert_eq!(operation(&database, id).await.state, OperationState::Succeeded);
 }

@@ -1,9 +1,9 @@
-//! Commands that are accepted now and concluded later, by somebody else.
+//! Phased commands: accepted by the handler, and concluded later by a worker.
 
 mod conclusions;
 mod races;
-mod receipts;
 mod retries;
+mod stored_responses;
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use idempotency::{
 use testkit::{TestDatabase, eventually};
 use uuid::Uuid;
 
-use crate::shop::{self, Runs, idempotency_record, leave, receipt};
+use crate::shop::{self, Runs, idempotency_record, leave, response};
 
 /// Longer than any test.
 const LONG: Duration = Duration::from_mins(10);
@@ -26,19 +26,19 @@ const SHORT: Duration = Duration::from_millis(30);
 const NONE: Duration = Duration::ZERO;
 
 fn accepted(id: OperationId) -> StoredResponse {
-    receipt(202, &format!("look at {id}"))
+    response(202, &format!("look at {id}"))
 }
 
 fn created() -> StoredResponse {
-    receipt(201, "created")
+    response(201, "created")
 }
 
 fn declined() -> StoredResponse {
-    receipt(402, "declined")
+    response(402, "declined")
 }
 
 fn not_executed() -> StoredResponse {
-    receipt(503, "not executed")
+    response(503, "not executed")
 }
 
 /// A service with one phased command; clones count together.
@@ -53,7 +53,7 @@ impl Shop {
         &self,
         database: &Database,
         limit: Duration,
-        intent: KeyedRequest,
+        request: KeyedRequest,
     ) -> database::Result<Outcome> {
         let (begun, resumed) = (self.begun.clone(), self.resumed.clone());
         let begin = async move |tx: &mut Tx, operation: &Operation| -> Result<(), CommandError> {
@@ -66,17 +66,17 @@ impl Shop {
             leave(tx, operation, &format!("{} again {number}", operation.id)).await?;
             Ok(())
         };
-        let patience = WaitPolicy { limit, accepted };
-        idempotency::start(database, Retention::default(), patience, intent, begin, resume).await
+        let policy = WaitPolicy { limit, accepted };
+        idempotency::start(database, Retention::default(), policy, request, begin, resume).await
     }
 }
 
-/// The plainest one, whoever counts.
-async fn send(database: &Database, limit: Duration, intent: KeyedRequest) -> Outcome {
-    Shop::default().send(database, limit, intent).await.unwrap()
+/// The simplest phased command, without a counter of runs.
+async fn send(database: &Database, limit: Duration, request: KeyedRequest) -> Outcome {
+    Shop::default().send(database, limit, request).await.unwrap()
 }
 
-/// Waits until the one command is under way.
+/// Waits until the operation runs.
 async fn under_way(database: &Database) -> OperationId {
     eventually("a command under way", async || {
         let mut connection = database.connection().await.unwrap();
@@ -88,7 +88,7 @@ async fn under_way(database: &Database) -> OperationId {
     .await
 }
 
-/// As a worker does, wherever it runs.
+/// Concludes the operation as a worker does.
 async fn conclude(database: &Database, id: OperationId, conclusion: Conclusion) -> bool {
     let mut tx = database.begin().await.unwrap();
     let moved = idempotency::conclude(&mut tx, id, conclusion).await.unwrap();
@@ -96,10 +96,10 @@ async fn conclude(database: &Database, id: OperationId, conclusion: Conclusion) 
     moved
 }
 
-/// A command whose handler was given this conclusion.
+/// Starts a command, and concludes it while its handler waits.
 async fn concluded(
     database: &TestDatabase,
-    intent: KeyedRequest,
+    request: KeyedRequest,
     conclusion: Conclusion,
 ) -> (OperationId, Outcome) {
     let worker = async {
@@ -107,13 +107,13 @@ async fn concluded(
         assert!(conclude(database, id, conclusion).await);
         id
     };
-    let (answer, id) = tokio::join!(send(database, LONG, intent), worker);
-    (id, answer)
+    let (outcome, id) = tokio::join!(send(database, LONG, request), worker);
+    (id, outcome)
 }
 
-/// A command that was promised an outcome.
-async fn promised(database: &Database, intent: KeyedRequest) -> OperationId {
-    let Outcome::Executed(promise) = send(database, NONE, intent).await else { panic!("no promise") };
+/// Starts a command that is answered with 202.
+async fn promised(database: &Database, request: KeyedRequest) -> OperationId {
+    let Outcome::Executed(promise) = send(database, NONE, request).await else { panic!("no promise") };
     let id = operation_ids(database).await[0];
     assert_eq!(promise, accepted(id));
     id
@@ -139,6 +139,6 @@ async fn operation(database: &Database, id: OperationId) -> OperationRecord {
 }
 
 #[track_caller]
-fn assert_replayed(answer: &Outcome, first: &StoredResponse) {
-    assert!(matches!(answer, Outcome::Replayed { response: receipt, .. } if receipt == first), "{answer:?}");
+fn assert_replayed(outcome: &Outcome, first: &StoredResponse) {
+    assert!(matches!(outcome, Outcome::Replayed { response: stored, .. } if stored == first), "{outcome:?}");
 }

@@ -1,4 +1,4 @@
-//! Who is first: a handler, its twin, a worker.
+//! Races between two handlers and a worker.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use testkit::{TestDatabase, eventually};
 use uuid::Uuid;
 
 use super::{LONG, SHORT, Shop, accepted, assert_replayed, conclude, created, operation, send, under_way};
-use crate::shop::{self, KEY, Number, effects, idempotency_record, intent};
+use crate::shop::{self, KEY, Number, effects, idempotency_record, request};
 
-/// Waits until a session of the service waits for another one's row.
+/// Waits until a session of the service waits for a row lock.
 async fn waits_for_a_lock(database: &TestDatabase) {
     let mut watcher = AsyncPgConnection::establish(&database.service_url(None)).await.unwrap();
-    eventually("somebody waits for a row", async || {
+    eventually("a session waits for a row", async || {
         let waiting = "SELECT count(*) AS number FROM pg_stat_activity \
                        WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let waiting: Number = sql_query(waiting).get_result(&mut watcher).await.unwrap();
@@ -27,7 +27,7 @@ async fn waits_for_a_lock(database: &TestDatabase) {
     .await;
 }
 
-/// Waits until the key stands for an operation, wherever that is.
+/// Waits until the key has an operation.
 async fn of_key(database: &Database, key: &str) -> OperationId {
     eventually("a record", async || {
         let mut connection = database.connection().await.unwrap();
@@ -45,45 +45,45 @@ async fn of_parallel_starts_one_begins() {
     let (shop, other) = (Shop::default(), database.second_instance());
     let starts = (0..30).map(|number| {
         let instance = if number % 2 == 0 { &*database } else { &other };
-        shop.send(instance, LONG, intent(KEY, "a"))
+        shop.send(instance, LONG, request(KEY, "a"))
     });
-    let (answers, ()) = tokio::join!(join_all(starts), async {
+    let (outcomes, ()) = tokio::join!(join_all(starts), async {
         let id = under_way(&database).await;
         conclude(&database, id, Conclusion::Succeeded(created())).await;
     });
-    let answers: Vec<Outcome> = answers.into_iter().map(Result::unwrap).collect();
-    let first = answers.iter().filter(|answer| matches!(answer, Outcome::Executed(_))).count();
-    assert_eq!((first, effects(&database).await), (1, 1), "{answers:?}");
-    for answer in answers {
-        match answer {
+    let outcomes: Vec<Outcome> = outcomes.into_iter().map(Result::unwrap).collect();
+    let first = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Executed(_))).count();
+    assert_eq!((first, effects(&database).await), (1, 1), "{outcomes:?}");
+    for outcome in outcomes {
+        match outcome {
             Outcome::InProgress => {}
-            Outcome::Executed(receipt) | Outcome::Replayed { response: receipt, .. } => {
-                assert_eq!(receipt, created());
+            Outcome::Executed(stored) | Outcome::Replayed { response: stored, .. } => {
+                assert_eq!(stored, created());
             }
-            answer => panic!("{answer:?}"),
+            outcome => panic!("{outcome:?}"),
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_that_commits_at_the_limit_is_the_receipt_of_everybody() {
+async fn an_outcome_that_commits_at_the_limit_is_the_response_of_every_caller() {
     let database = shop::open().await;
-    let (answer, ()) = tokio::join!(send(&database, SHORT * 10, intent(KEY, "a")), async {
+    let (outcome, ()) = tokio::join!(send(&database, SHORT * 10, request(KEY, "a")), async {
         let id = under_way(&database).await;
         let mut tx = database.begin().await.unwrap();
         idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap();
-        // The handler comes to its limit, and to the worker's lock.
+        // The handler reaches its time limit, and then waits for the worker's lock.
         waits_for_a_lock(&database).await;
         tx.commit().await.unwrap();
     });
-    assert_eq!(answer, Outcome::Executed(created()));
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &created());
+    assert_eq!(outcome, Outcome::Executed(created()));
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &created());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_that_was_undone_is_no_receipt() {
+async fn an_outcome_that_was_rolled_back_is_no_stored_response() {
     let database = shop::open().await;
-    let (answer, id) = tokio::join!(send(&database, SHORT * 10, intent(KEY, "a")), async {
+    let (outcome, id) = tokio::join!(send(&database, SHORT * 10, request(KEY, "a")), async {
         let id = under_way(&database).await;
         let mut tx = database.begin().await.unwrap();
         idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap();
@@ -91,7 +91,7 @@ async fn an_outcome_that_was_undone_is_no_receipt() {
         tx.rollback().await.unwrap();
         id
     });
-    assert_eq!(answer, Outcome::Executed(accepted(id)));
+    assert_eq!(outcome, Outcome::Executed(accepted(id)));
     assert_eq!(operation(&database, id).await.state, OperationState::Running);
 }
 
@@ -101,14 +101,14 @@ async fn whoever_is_first_at_the_limit_the_retry_gets_what_the_handler_got() {
     for number in 0..20 {
         let key = format!("00000000-0000-4000-8000-{number:012}");
         let limit = Duration::from_millis(5 + number);
-        let (answer, id) = tokio::join!(send(&database, limit, intent(&key, "a")), async {
+        let (outcome, id) = tokio::join!(send(&database, limit, request(&key, "a")), async {
             let id = of_key(&database, &key).await;
             conclude(&database, id, Conclusion::Succeeded(created())).await;
             id
         });
-        let Outcome::Executed(first) = answer else { panic!("{answer:?}") };
+        let Outcome::Executed(first) = outcome else { panic!("{outcome:?}") };
         assert!(first == created() || first == accepted(id), "{first:?}");
-        assert_replayed(&send(&database, LONG, intent(&key, "a")).await, &first);
+        assert_replayed(&send(&database, LONG, request(&key, "a")).await, &first);
         assert_eq!(operation(&database, id).await.reply, Some(created()));
     }
 }

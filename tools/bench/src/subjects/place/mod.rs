@@ -42,7 +42,7 @@ pub(super) struct Round {
     pub(super) pgbench: Option<Load>,
 }
 
-/// What all rounds use.
+/// The parts that all rounds use.
 struct Setup<'g> {
     environment: &'g Environment,
     service: Program,

@@ -55,16 +55,16 @@ impl Pgbench {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         let output = command.output().await.context("run pgbench")?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() || !said.contains("number of failed transactions: 0 ") {
+        let report = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() || !report.contains("number of failed transactions: 0 ") {
             let complaint = String::from_utf8_lossy(&output.stderr);
-            return Err(Error::Refused(format!("pgbench failed: {said}{complaint}")));
+            return Err(Error::Refused(format!("pgbench failed: {report}{complaint}")));
         }
         let mut load = Load::of(self.times()?, length);
         // pgbench's own rate does not count the time to connect.
-        let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
+        let line = report.lines().find_map(|line| line.strip_prefix("tps = "));
         let rate = line.and_then(|line| line.split(' ').next()?.parse().ok());
-        load.rate = rate.ok_or_else(|| Error::Refused(format!("pgbench reports no rate: {said}")))?;
+        load.rate = rate.ok_or_else(|| Error::Refused(format!("pgbench reports no rate: {report}")))?;
         Ok(load)
     }
 

@@ -1,9 +1,9 @@
--- What POST /v1/orders writes, as one statement: the floor that its price is counted from. Before anything is
+-- The writes of POST /v1/orders as one statement: the base that its cost is compared with. Before anything is
 -- measured, the rows of both are compared, table by table.
 WITH placed AS (
     INSERT INTO orders (id, tenant_id, client_id, state, lines, amount, currency, payment_method, sequence, expires_at)
     VALUES ($1::uuid, $6, $7, 'pending', $8::jsonb, 900, 'EUR', 'pm_card_visa', 1, clock_timestamp() + interval '15 minutes')
-), told AS (
+), announced AS (
     INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source,
                               tenant_id, payload, traceparent)
     VALUES ($4::uuid, 'orders.events', $1::uuid, 'order', $1::uuid, 1, 'orders.OrderPlaced.v1', 'orders',

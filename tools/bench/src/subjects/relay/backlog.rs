@@ -35,7 +35,7 @@ pub(crate) async fn epoch(owner: &Session) -> Result<i64> {
     Ok(owner.one("SELECT epoch FROM outbox_lease").await?.get(0))
 }
 
-/// Whether the cursor has passed every row.
+/// Returns whether the cursor has passed every row.
 pub(crate) async fn drained(owner: &Session) -> Result<bool> {
     Ok(owner.one("SELECT snapshot_a <> '1:1:' AND snapshot_b IS NULL FROM outbox_cursor").await?.get(0))
 }

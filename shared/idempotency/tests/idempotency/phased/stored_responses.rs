@@ -1,4 +1,4 @@
-//! The receipt: written once, whoever is first, and the same for every retry.
+//! The stored response: written once, by the handler or the worker, and the same for every retry.
 
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Conclusion, OperationState, Outcome};
@@ -9,14 +9,14 @@ use super::{
     LONG, NONE, SHORT, Shop, accepted, assert_replayed, conclude, concluded, created, declined, operation,
     promised, send, state, under_way,
 };
-use crate::shop::{self, KEY, effects, intent, records};
+use crate::shop::{self, KEY, effects, records, request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outcome_in_time_is_the_receipt() {
     let database = shop::open().await;
-    let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Succeeded(created())).await;
-    assert_eq!(answer, Outcome::Executed(created()));
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &created());
+    let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Succeeded(created())).await;
+    assert_eq!(outcome, Outcome::Executed(created()));
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &created());
     assert_eq!(state(&database, id).await, "completed");
     let operation = operation(&database, id).await;
     assert_eq!((operation.state, operation.reply), (OperationState::Succeeded, Some(created())));
@@ -26,44 +26,44 @@ async fn an_outcome_in_time_is_the_receipt() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_in_time_is_the_receipt_as_well() {
     let database = shop::open().await;
-    let (id, answer) = concluded(&database, intent(KEY, "a"), Conclusion::Failed(declined())).await;
-    assert_eq!(answer, Outcome::Executed(declined()));
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &declined());
+    let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Failed(declined())).await;
+    assert_eq!(outcome, Outcome::Executed(declined()));
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &declined());
     assert_eq!(operation(&database, id).await.state, OperationState::Failed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outcome_that_another_process_records_is_found() {
     let database = shop::open().await;
-    // At the limit it would be found all the same.
-    let soon = timeout(LONG / 10, send(&database, LONG, intent(KEY, "a")));
-    let (answer, ()) = tokio::join!(soon, async {
+    // Without the notification the handler would find the outcome only at the time limit.
+    let soon = timeout(LONG / 10, send(&database, LONG, request(KEY, "a")));
+    let (outcome, ()) = tokio::join!(soon, async {
         let id = under_way(&database).await;
-        // Nobody in this process is told of it.
+        // No handler in this process is notified.
         let elsewhere = format!(
             "UPDATE idempotency_record SET state = 'completed', status = 201, expires_at = '2999-01-01'; \
              INSERT INTO idempotency_snapshot VALUES ('{id}', '[[\"content-type\", \"text/plain\"]]', 'created')"
         );
         database.owner().await.batch_execute(&elsewhere).await.unwrap();
     });
-    assert_eq!(answer.expect("the outcome is found long before the limit"), Outcome::Executed(created()));
+    assert_eq!(outcome.expect("the outcome is found long before the limit"), Outcome::Executed(created()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn past_the_limit_the_receipt_is_202_and_stays_so_when_the_outcome_is_known() {
     let database = shop::open().await;
-    let answer = send(&database, SHORT, intent(KEY, "a")).await;
+    let outcome = send(&database, SHORT, request(KEY, "a")).await;
     let id = super::operation_ids(&database).await[0];
-    assert_eq!(answer, Outcome::Executed(accepted(id)));
+    assert_eq!(outcome, Outcome::Executed(accepted(id)));
     assert_eq!(
         (state(&database, id).await.as_str(), operation(&database, id).await.reply),
         ("unknown", None)
     );
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &accepted(id));
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &accepted(id));
 
     assert!(conclude(&database, id, Conclusion::Succeeded(created())).await);
-    assert_replayed(&send(&database, LONG, intent(KEY, "a")).await, &accepted(id));
-    assert_eq!(send(&database, LONG, intent(KEY, "b")).await, Outcome::Reused);
+    assert_replayed(&send(&database, LONG, request(KEY, "a")).await, &accepted(id));
+    assert_eq!(send(&database, LONG, request(KEY, "b")).await, Outcome::Reused);
     assert_eq!(state(&database, id).await, "completed");
     let operation = operation(&database, id).await;
     assert_eq!((operation.state, operation.reply), (OperationState::Succeeded, Some(created())));
@@ -79,14 +79,13 @@ async fn a_refusal_of_the_command_is_stored_and_starts_nothing() {
     };
     let never = async |_: &mut database::Tx, _: &idempotency::Operation| panic!("nothing to resume");
     for attempt in 0..2 {
-        let patience = idempotency::WaitPolicy { limit: LONG, accepted };
+        let policy = idempotency::WaitPolicy { limit: LONG, accepted };
         let retention = idempotency::Retention::default();
-        let answer = idempotency::start(&database, retention, patience, intent(KEY, "a"), refuse, never)
-            .await
-            .unwrap();
+        let outcome =
+            idempotency::start(&database, retention, policy, request(KEY, "a"), refuse, never).await.unwrap();
         match attempt {
-            0 => assert_eq!(answer, Outcome::Executed(declined())),
-            _ => assert_replayed(&answer, &declined()),
+            0 => assert_eq!(outcome, Outcome::Executed(declined())),
+            _ => assert_replayed(&outcome, &declined()),
         }
     }
     assert_eq!((effects(&database).await, records(&database).await), (0, 1));
@@ -96,48 +95,48 @@ async fn a_refusal_of_the_command_is_stored_and_starts_nothing() {
 async fn what_is_under_way_never_expires_and_every_receipt_does() {
     let database = shop::open().await;
     let mut owner = database.owner().await;
-    let id = promised(&database, intent(KEY, "a")).await;
+    let id = promised(&database, request(KEY, "a")).await;
     let age = "UPDATE idempotency_record SET expires_at = clock_timestamp() WHERE expires_at IS NOT NULL";
     for conclusion in [None, Some(Conclusion::Succeeded(created()))] {
         if let Some(conclusion) = conclusion {
             conclude(&database, id, conclusion).await;
         }
         owner.batch_execute(age).await.unwrap();
-        assert_eq!(send(&database, LONG, intent(KEY, "a")).await, Outcome::Expired);
+        assert_eq!(send(&database, LONG, request(KEY, "a")).await, Outcome::Expired);
     }
     assert_eq!(operation(&database, id).await.state, OperationState::Succeeded);
 
-    // Started years ago, and nobody waits for it any more: it is answered all the same.
+    // An operation that started years ago, and whose handlers have ended, still gets a response.
     owner.batch_execute("DELETE FROM idempotency_record; DELETE FROM idempotency_operation").await.unwrap();
     let database = &database;
-    let waiting = timeout(SHORT * 10, send(database, LONG, intent(KEY, "a"))).await;
+    let waiting = timeout(SHORT * 10, send(database, LONG, request(KEY, "a"))).await;
     assert!(waiting.is_err());
     let id = under_way(database).await;
     owner
         .batch_execute(&format!("{age}; UPDATE idempotency_operation SET started_at = '2020-01-01'"))
         .await
         .unwrap();
-    assert_eq!(send(database, LONG, intent(KEY, "a")).await, Outcome::Executed(accepted(id)));
+    assert_eq!(send(database, LONG, request(KEY, "a")).await, Outcome::Executed(accepted(id)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_is_kept_as_promised_at_the_start() {
     let database = shop::open().await;
-    promised(&database, intent(KEY, "a")).await;
+    promised(&database, request(KEY, "a")).await;
     let kept = "DO $$ BEGIN ASSERT (SELECT expires_at - completed_at BETWEEN interval '24 h' AND interval '24 h 1 s' \
                 AND tombstone_until - completed_at BETWEEN interval '30 d' AND interval '30 d 1 s' \
                 FROM idempotency_record); END $$";
     database.owner().await.batch_execute(kept).await.unwrap();
     let key = "00000000-0000-4000-8000-000000000000";
     database.owner().await.batch_execute("DELETE FROM idempotency_record").await.unwrap();
-    concluded(&database, intent(key, "a"), Conclusion::Succeeded(created())).await;
+    concluded(&database, request(key, "a"), Conclusion::Succeeded(created())).await;
     database.owner().await.batch_execute(kept).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operation_is_shown_to_its_tenant_alone() {
     let database = shop::open().await;
-    let id = promised(&database, intent(KEY, "a")).await;
+    let id = promised(&database, request(KEY, "a")).await;
     let mut connection = database.connection().await.unwrap();
     for (tenant, there) in [("acme", true), ("globex", false)] {
         let tenant = tenant.parse().unwrap();
@@ -152,18 +151,18 @@ async fn whoever_waits_holds_no_connection() {
     let narrow = shop::instance(&database, |settings| database::Settings { pool_size: 1, ..settings });
     let shop = Shop::default();
     let keys: Vec<String> = (0..30).map(|number| format!("00000000-0000-4000-8000-{number:012}")).collect();
-    let sent = keys.iter().map(|key| shop.send(&narrow, LONG, intent(key, "a")));
-    let (answers, ()) = tokio::join!(futures_util::future::join_all(sent), async {
+    let sent = keys.iter().map(|key| shop.send(&narrow, LONG, request(key, "a")));
+    let (outcomes, ()) = tokio::join!(futures_util::future::join_all(sent), async {
         eventually("all are under way", async || (records(&database).await == 30).then_some(())).await;
         eventually("no transaction is open", async || {
             (shop::open_transactions(&database).await == 0).then_some(())
         })
         .await;
-        // The one connection serves others as well.
-        assert!(matches!(send(&narrow, NONE, intent(KEY, "a")).await, Outcome::Executed(_)));
+        // The only connection serves other requests meanwhile.
+        assert!(matches!(send(&narrow, NONE, request(KEY, "a")).await, Outcome::Executed(_)));
         for id in super::operation_ids(&database).await {
             conclude(&database, id, Conclusion::Succeeded(created())).await;
         }
     });
-    assert!(answers.into_iter().all(|answer| answer.unwrap() == Outcome::Executed(created())));
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == Outcome::Executed(created())));
 }

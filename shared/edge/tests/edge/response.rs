@@ -1,32 +1,32 @@
-//! A response, read to its end, and what every problem must look like.
+//! A complete response, and the format that every problem must have.
 
 use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Outcome {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// An error in the one format, checked.
+/// A problem whose format has been checked.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ParsedProblem {
     pub(crate) code: String,
     pub(crate) detail: String,
     pub(crate) retryable: bool,
     pub(crate) pointers: Vec<String>,
 }
 
-impl Outcome {
+impl TestResponse {
     pub(crate) async fn read(response: Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Self { status, headers, body: response.bytes().await.unwrap().to_vec() }
     }
 
-    /// From the bytes of a connection that was closed after it.
+    /// Parses the bytes of a connection that the server has closed.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
         let end = end.unwrap_or_else(|| panic!("no response: {:?}", String::from_utf8_lossy(bytes)));
@@ -49,7 +49,7 @@ impl Outcome {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// Whether it is marked as a replay; the marks must agree.
+    /// Returns whether the response is marked as a replay. Panics if its headers contradict each other.
     pub(crate) fn is_replay(&self) -> bool {
         let replayed = self.header("idempotent-replayed") == Some("true");
         let marked =
@@ -58,14 +58,14 @@ impl Outcome {
         replayed
     }
 
-    /// A first execution that was accepted.
+    /// Panics unless this is the 201 of a first execution.
     #[track_caller]
     pub(crate) fn assert_placed(&self) {
         assert_eq!((self.status, self.header("idempotency-status")), (201, Some("executed")), "{self:?}");
         assert_eq!(self.header("idempotent-replayed"), None);
     }
 
-    /// The same answer as the first one, byte for byte, and marked.
+    /// Panics unless this is a replay of `first`, byte for byte.
     #[track_caller]
     pub(crate) fn assert_replays(&self, first: &Self) {
         assert!(self.is_replay(), "{self:?}");
@@ -75,9 +75,9 @@ impl Outcome {
         }
     }
 
-    /// The problem that it tells, if it tells it as every problem is told.
+    /// Returns the problem. Panics if its format is wrong or it contains internals.
     #[track_caller]
-    pub(crate) fn problem(&self) -> Told {
+    pub(crate) fn problem(&self) -> ParsedProblem {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let body = self.json();
         let text =
@@ -88,7 +88,7 @@ impl Outcome {
         assert!(!text("title").is_empty() && !text("detail").is_empty(), "{body}");
         let known = ["type", "title", "status", "detail", "code", "retryable", "errors"];
         assert!(body.as_object().unwrap().keys().all(|member| known.contains(&member.as_str())), "{body}");
-        // Nothing of our insides: no SQL, no names of types or files, no secret.
+        // A problem contains no SQL, no names of types or files, and no secret.
         let whole = String::from_utf8(self.body.clone()).unwrap().to_lowercase();
         for inside in
             ["canary", "select", "insert", "diesel", "postgres://", "::", ".rs", "panick", "bearer ey"]
@@ -101,22 +101,22 @@ impl Outcome {
             error["pointer"].as_str().unwrap().to_owned()
         });
         let retryable = body["retryable"].as_bool().unwrap();
-        Told { pointers: pointers.collect(), detail: text("detail"), retryable, code }
+        ParsedProblem { pointers: pointers.collect(), detail: text("detail"), retryable, code }
     }
 
-    /// A problem with this status and code; whether it may be sent again agrees with `Retry-After`.
+    /// Expects this status and code. `retryable` must agree with `Retry-After`.
     #[track_caller]
-    pub(crate) fn refuses(&self, status: u16, code: &str) -> Told {
-        let told = self.problem();
-        assert_eq!((self.status, told.code.as_str()), (status, code), "{self:?}");
+    pub(crate) fn refuses(&self, status: u16, code: &str) -> ParsedProblem {
+        let problem = self.problem();
+        assert_eq!((self.status, problem.code.as_str()), (status, code), "{self:?}");
         if status == 500 {
-            return told;
+            return problem;
         }
-        assert_eq!(self.header("retry-after").is_some(), told.retryable, "{self:?}");
-        if told.retryable {
+        assert_eq!(self.header("retry-after").is_some(), problem.retryable, "{self:?}");
+        if problem.retryable {
             let seconds: u32 = self.header("retry-after").unwrap().parse().unwrap();
             assert!((1..=60).contains(&seconds), "{self:?}");
         }
-        told
+        problem
     }
 }

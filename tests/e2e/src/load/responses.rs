@@ -10,14 +10,14 @@ use uuid::Uuid;
 use super::client::{PatientClient, UNANSWERED};
 
 /// Every final response to the customers of one tenant.
-pub struct Answers {
+pub struct Responses {
     tenant: String,
     given: Vec<(Request, Response)>,
     orders: Vec<Uuid>,
     refusals: BTreeMap<String, usize>,
 }
 
-impl Answers {
+impl Responses {
     /// None so far.
     pub fn of(tenant: &str) -> Self {
         Self { tenant: tenant.to_owned(), given: Vec::new(), orders: Vec::new(), refusals: BTreeMap::new() }
@@ -37,12 +37,12 @@ impl Answers {
         &self.tenant
     }
 
-    /// How often customers had to send again, by the reason: it shows that a fault had an effect.
+    /// Returns how often customers had to send again, by the reason: it shows that a fault had an effect.
     pub fn refusals(&self) -> &BTreeMap<String, usize> {
         &self.refusals
     }
 
-    /// How many requests were executed without a response.
+    /// Returns how many requests were executed without a response.
     pub fn unanswered(&self) -> usize {
         self.refusals.get(UNANSWERED).copied().unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl Answers {
         response
     }
 
-    /// Orders that are missing, that no customer was told of, or that have not ended.
+    /// Returns the orders that are missing, that no response named, or that have not ended.
     pub(crate) fn violations(&self, orders: &[Order]) -> Vec<String> {
         let promised: BTreeSet<Uuid> = self.orders.iter().copied().collect();
         let own = orders.iter().filter(|order| order.tenant_id == self.tenant);
@@ -98,7 +98,7 @@ impl Answers {
             lost.map(|id| format!("order {id} was accepted, and is not in the database")).collect();
         for (id, state) in &kept {
             if !promised.contains(id) {
-                found.push(format!("order {id} is {state}, and no customer was told of it"));
+                found.push(format!("order {id} is {state}, and no response named it"));
             }
             if !["confirmed", "cancelled"].contains(state) {
                 found.push(format!("order {id} is {state}"));
@@ -107,7 +107,7 @@ impl Answers {
         found
     }
 
-    /// Sends every request once more: each response must repeat the first one byte for byte.
+    /// Sends every request again: each response must repeat the first one byte for byte.
     pub(super) async fn replay(&self, client: &PatientClient) {
         let mut refusals = BTreeMap::new();
         for (request, response) in &self.given {
@@ -139,16 +139,16 @@ mod tests {
 
     #[test]
     fn orders_that_are_lost_unasked_for_or_open_are_seen() {
-        let mut answers = Answers::of("t");
-        answers.orders = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
+        let mut responses = Responses::of("t");
+        responses.orders = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
         let ended = || vec![order(1, "confirmed"), order(2, "cancelled")];
-        assert_eq!(answers.violations(&ended()), Vec::<String>::new());
-        assert_eq!(answers.violations(&ended()[1..]).len(), 1, "lost");
+        assert_eq!(responses.violations(&ended()), Vec::<String>::new());
+        assert_eq!(responses.violations(&ended()[1..]).len(), 1, "lost");
         assert_eq!(
-            answers.violations(&[ended(), vec![order(3, "confirmed")]].concat()).len(),
+            responses.violations(&[ended(), vec![order(3, "confirmed")]].concat()).len(),
             1,
             "unasked for"
         );
-        assert_eq!(answers.violations(&[order(1, "pending"), order(2, "cancelled")]).len(), 1, "open");
+        assert_eq!(responses.violations(&[order(1, "pending"), order(2, "cancelled")]).len(), 1, "open");
     }
 }

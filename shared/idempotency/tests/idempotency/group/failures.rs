@@ -1,4 +1,4 @@
-//! The fault of one is not the fault of the others.
+//! Failures in a group: a failed command does not affect the others.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, shared, together, transactions};
 use crate::commit::{slow_commit, waiting};
-use crate::shop::{self, effects, intent, open_transactions, records};
+use crate::shop::{self, effects, open_transactions, records, request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
@@ -21,20 +21,20 @@ async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
     let commands = endings
         .iter()
         .enumerate()
-        .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
-    let answers = together(&groups, commands).await;
-    assert!(matches!(&answers[0], Ok(Outcome::Executed(receipt)) if receipt.status == 201), "{answers:?}");
-    assert!(matches!(&answers[1], Ok(Outcome::Executed(receipt)) if receipt.status == 422), "{answers:?}");
-    assert!(matches!(&answers[2], Ok(Outcome::Refused(receipt)) if receipt.status == 403), "{answers:?}");
-    assert!(matches!(&answers[3], Err(Error::Panicked)), "{answers:?}");
-    assert!(matches!(&answers[4], Ok(Outcome::Executed(receipt)) if receipt.status == 201), "{answers:?}");
-    // The others did not have to run again, and what was noted by those left out was not written.
+        .map(|(place, ending)| shop.send(&groups, request(&key(place), "a"), *ending));
+    let outcomes = together(&groups, commands).await;
+    assert!(matches!(&outcomes[0], Ok(Outcome::Executed(stored)) if stored.status == 201), "{outcomes:?}");
+    assert!(matches!(&outcomes[1], Ok(Outcome::Executed(stored)) if stored.status == 422), "{outcomes:?}");
+    assert!(matches!(&outcomes[2], Ok(Outcome::Refused(stored)) if stored.status == 403), "{outcomes:?}");
+    assert!(matches!(&outcomes[3], Err(Error::Panicked)), "{outcomes:?}");
+    assert!(matches!(&outcomes[4], Ok(Outcome::Executed(stored)) if stored.status == 201), "{outcomes:?}");
+    // The other commands did not run again. Buffered effects of failed commands were not written.
     assert_eq!((shop.runs.number(), transactions(&database).await), (5, 1));
     assert_eq!((effects(&database).await, records(&database).await), (2, 3));
 
-    // A rejection is kept; the keys of the others are free.
+    // The rejection is stored. The keys of the failed commands are unused.
     for (place, stored) in [(1, true), (2, false), (3, false)] {
-        let again = shop.send(&groups, intent(&key(place), "a"), Ending::Done).await.unwrap();
+        let again = shop.send(&groups, request(&key(place), "a"), Ending::Done).await.unwrap();
         assert_eq!(matches!(again, Outcome::Replayed { .. }), stored, "{place}: {again:?}");
     }
 }
@@ -47,12 +47,12 @@ async fn who_is_left_out_of_a_group_can_try_again_at_once() {
     for (round, ending) in (0..40).zip([Ending::Refused, Ending::Panics].into_iter().cycle()) {
         let (left_out, kept) = (key(2 * round), key(2 * round + 1));
         let again = async {
-            let _ = shop.send(&groups, intent(&left_out, "a"), ending).await;
-            shop.send(&other, intent(&left_out, "a"), Ending::Done).await
+            let _ = shop.send(&groups, request(&left_out, "a"), ending).await;
+            shop.send(&other, request(&left_out, "a"), Ending::Done).await
         };
-        let commands = [again.boxed(), shop.send(&groups, intent(&kept, "a"), Ending::Done)];
-        for answer in futures_util::future::join_all(commands).await {
-            assert!(matches!(answer, Ok(Outcome::Executed(_))), "round {round}: {answer:?}");
+        let commands = [again.boxed(), shop.send(&groups, request(&kept, "a"), Ending::Done)];
+        for outcome in futures_util::future::join_all(commands).await {
+            assert!(matches!(outcome, Ok(Outcome::Executed(_))), "round {round}: {outcome:?}");
         }
     }
 }
@@ -65,15 +65,15 @@ async fn a_row_that_cannot_be_written_is_the_fault_of_one() {
     let commands = endings
         .iter()
         .enumerate()
-        .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
-    let answers = together(&groups, commands).await;
+        .map(|(place, ending)| shop.send(&groups, request(&key(place), "a"), *ending));
+    let outcomes = together(&groups, commands).await;
     for place in [0, 2, 4] {
-        assert!(matches!(&answers[place], Ok(Outcome::Executed(_))), "{answers:?}");
+        assert!(matches!(&outcomes[place], Ok(Outcome::Executed(_))), "{outcomes:?}");
     }
-    // Of two that want the same, one has it.
-    let told = [&answers[1], &answers[3]].into_iter().filter_map(|answer| answer.as_ref().err());
-    let told: Vec<bool> = told.map(|error| error.is_constraint("effect_note_key")).collect();
-    assert_eq!(told, [true], "{answers:?}");
+    // Of two commands with the same note, one succeeds.
+    let refused = [&outcomes[1], &outcomes[3]].into_iter().filter_map(|outcome| outcome.as_ref().err());
+    let refused: Vec<bool> = refused.map(|error| error.is_constraint("effect_note_key")).collect();
+    assert_eq!(refused, [true], "{outcomes:?}");
     assert_eq!((effects(&database).await, records(&database).await), (3, 4));
 }
 
@@ -82,25 +82,25 @@ async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told
     let database = shop::open().await;
     let settings = |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings };
     let (groups, shop) = (groups(&shop::instance(&database, settings), ONE_AT_A_TIME), Shop::default());
-    // Somebody has left the same note, and has not committed yet.
-    let mut somebody = database.owner().await;
+    // Another session has inserted the same note, and has not committed.
+    let mut other = database.owner().await;
     let note = "BEGIN; INSERT INTO effect (operation_id, note) VALUES (gen_random_uuid(), 'the same')";
-    somebody.batch_execute(note).await.unwrap();
+    other.batch_execute(note).await.unwrap();
     let endings = [Ending::Done, Ending::Clashes, Ending::Done];
     let commands = || {
-        let send = |(place, ending): (usize, &Ending)| shop.send(&groups, intent(&key(place), "a"), *ending);
+        let send = |(place, ending): (usize, &Ending)| shop.send(&groups, request(&key(place), "a"), *ending);
         endings.iter().enumerate().map(send).collect::<Vec<_>>()
     };
-    let answers = together(&groups, commands()).await;
-    assert!(matches!(&answers[0], Ok(Outcome::Executed(_))), "{answers:?}");
-    assert_eq!(answers[1].as_ref().unwrap_err().class(), ErrorClass::Contention, "{answers:?}");
-    assert!(matches!(&answers[2], Ok(Outcome::Executed(_))), "{answers:?}");
+    let outcomes = together(&groups, commands()).await;
+    assert!(matches!(&outcomes[0], Ok(Outcome::Executed(_))), "{outcomes:?}");
+    assert_eq!(outcomes[1].as_ref().unwrap_err().class(), ErrorClass::Contention, "{outcomes:?}");
+    assert!(matches!(&outcomes[2], Ok(Outcome::Executed(_))), "{outcomes:?}");
     assert_eq!((effects(&database).await, records(&database).await), (2, 2));
 
-    somebody.batch_execute("ROLLBACK").await.unwrap();
-    let answers = together(&groups, commands()).await;
-    assert!(matches!(&answers[0], Ok(Outcome::Replayed { .. })), "{answers:?}");
-    assert!(matches!(&answers[1], Ok(Outcome::Executed(_))), "{answers:?}");
+    other.batch_execute("ROLLBACK").await.unwrap();
+    let outcomes = together(&groups, commands()).await;
+    assert!(matches!(&outcomes[0], Ok(Outcome::Replayed { .. })), "{outcomes:?}");
+    assert!(matches!(&outcomes[1], Ok(Outcome::Executed(_))), "{outcomes:?}");
     assert_eq!((effects(&database).await, records(&database).await), (3, 3));
 }
 
@@ -112,11 +112,11 @@ async fn an_error_that_one_command_swallows_is_its_own() {
     let commands = endings
         .iter()
         .enumerate()
-        .map(|(place, ending)| shop.send(&groups, intent(&key(place), "a"), *ending));
-    let answers = together(&groups, commands).await;
-    assert!(matches!(&answers[0], Ok(Outcome::Executed(_))), "{answers:?}");
-    assert_eq!(answers[1].as_ref().unwrap_err().class(), ErrorClass::Permanent, "{answers:?}");
-    assert!(matches!(&answers[2], Ok(Outcome::Executed(_))), "{answers:?}");
+        .map(|(place, ending)| shop.send(&groups, request(&key(place), "a"), *ending));
+    let outcomes = together(&groups, commands).await;
+    assert!(matches!(&outcomes[0], Ok(Outcome::Executed(_))), "{outcomes:?}");
+    assert_eq!(outcomes[1].as_ref().unwrap_err().class(), ErrorClass::Permanent, "{outcomes:?}");
+    assert!(matches!(&outcomes[2], Ok(Outcome::Executed(_))), "{outcomes:?}");
     assert_eq!((effects(&database).await, records(&database).await), (2, 2));
 }
 
@@ -127,15 +127,15 @@ async fn a_connection_that_broke_while_idle_costs_a_group_nothing() {
     let settings = Settings::new(database.service_url(Some(proxy.address())));
     let distant = Database::new(&settings, Handle::current()).unwrap();
     let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
-    // Again and again, because what is tested is the moment before the pool has noticed.
+    // Repeated, because the test is about the moment before the pool notices the failure.
     for round in 0..10 {
         distant.ping().await.unwrap();
         proxy.cut().await;
         proxy.mend();
         let keys = (3 * round..3 * round + 3).map(key);
-        let commands = keys.map(|key| shop.send(&groups, intent(&key, "a"), Ending::Done));
-        for answer in futures_util::future::join_all(commands).await {
-            assert!(matches!(answer, Ok(Outcome::Executed(_))), "round {round}: {answer:?}");
+        let commands = keys.map(|key| shop.send(&groups, request(&key, "a"), Ending::Done));
+        for outcome in futures_util::future::join_all(commands).await {
+            assert!(matches!(outcome, Ok(Outcome::Executed(_))), "round {round}: {outcome:?}");
         }
     }
     assert_eq!(effects(&database).await, 30);
@@ -149,9 +149,9 @@ async fn without_a_database_a_whole_group_is_told_so() {
     let distant = Database::new(&settings, Handle::current()).unwrap();
     let (groups, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
     proxy.cut().await;
-    let commands = (0..3).map(|number| shop.send(&groups, intent(&key(number), "a"), Ending::Done));
-    for answer in futures_util::future::join_all(commands).await {
-        assert_eq!(answer.unwrap_err().class(), ErrorClass::Unavailable);
+    let commands = (0..3).map(|number| shop.send(&groups, request(&key(number), "a"), Ending::Done));
+    for outcome in futures_util::future::join_all(commands).await {
+        assert_eq!(outcome.unwrap_err().class(), ErrorClass::Unavailable);
     }
     assert_eq!((shop.runs.number(), effects(&database).await), (0, 0));
 }
@@ -169,20 +169,20 @@ async fn a_lost_commit_is_unknown_to_its_whole_group_until_the_retries_read_the_
     };
     let distant = Database::new(&settings, Handle::current()).unwrap();
     let (lossy, shop) = (groups(&distant, ONE_AT_A_TIME), Shop::default());
-    let commands = (0..3).map(|number| shop.send(&lossy, intent(&key(number), "a"), Ending::Done));
-    let (answers, ()) = tokio::join!(together(&lossy, commands), async {
+    let commands = (0..3).map(|number| shop.send(&lossy, request(&key(number), "a"), Ending::Done));
+    let (outcomes, ()) = tokio::join!(together(&lossy, commands), async {
         eventually("COMMIT waits", async || (waiting(&database).await == 1).then_some(())).await;
         proxy.cut().await;
     });
-    for answer in answers {
-        assert!(matches!(answer, Err(Error::CommitUnknown(_))), "{answer:?}");
+    for outcome in outcomes {
+        assert!(matches!(outcome, Err(Error::CommitUnknown(_))), "{outcome:?}");
     }
     holder.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     eventually("COMMIT ends", async || (open_transactions(&database).await == 0).then_some(())).await;
 
     let direct = groups(&database, ONE_AT_A_TIME);
     for number in 0..3 {
-        let again = shop.send(&direct, intent(&key(number), "a"), Ending::Done).await.unwrap();
+        let again = shop.send(&direct, request(&key(number), "a"), Ending::Done).await.unwrap();
         assert!(matches!(again, Outcome::Replayed { .. }), "{again:?}");
     }
     assert_eq!((shop.runs.number(), effects(&database).await, records(&database).await), (3, 3, 3));
