@@ -11,7 +11,8 @@ use testkit::given;
 fn crash_points_in(part: Part) -> BTreeSet<String> {
     let file = Path::new(&given("IDEM_BIN_DIR")).join(part.program());
     // Each name is spelled out, because texts lie in a program without separators.
-    let pattern = format!("idem-crash-point:({})", Vec::from_iter(crash_points()).join("|").replace('.', r"\."));
+    let pattern =
+        format!("idem-crash-point:({})", Vec::from_iter(crash_points()).join("|").replace('.', r"\."));
     let grep = Command::new("grep").args(["-aoE", &pattern]).arg(&file).output().unwrap();
     // grep returns 1 if nothing matches.
     assert!(matches!(grep.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&grep.stderr));
