@@ -82,9 +82,6 @@ fn every_event_has_the_wire_form_of_its_golden_file() {
     assert_eq!(files, seen.len() + 1, "a golden file without an event, or an event without a file");
 }
 
-/// Messages outside the event streams of the services.
-const OTHERS: usize = 2;
-
 #[test]
 fn the_copy_of_a_parked_message_has_the_wire_form_of_its_golden_file() {
     let kind = MessageParked::kind("orders");
