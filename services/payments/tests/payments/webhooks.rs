@@ -72,7 +72,7 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
     (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// An event about the PaymentIntent of the payment.
+/// An event about the `PaymentIntent` of the payment.
 fn event(id: &str, kind: &str, order: Order) -> Value {
     json!({
         "id": id, "object": "event", "type": kind, "created": 1_700_000_000,

@@ -120,7 +120,7 @@ impl Processor {
         self.state().amend(kind, member, value);
     }
 
-    /// From now on new refunds have this status, and PaymentIntents have their fee at once or later.
+    /// From now on new refunds have this status, and `PaymentIntents` have their fee at once or later.
     pub(crate) fn behaves(&self, refunds_are: &'static str, tells_fee: bool) {
         let mut state = self.state();
         (state.refunds_are, state.tells_fee) = (refunds_are, tells_fee);

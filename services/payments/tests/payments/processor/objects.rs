@@ -17,7 +17,7 @@ pub(super) struct ProcessorState {
     pub(super) held: usize,
     /// The first response to each key.
     responses: HashMap<String, (u16, Value)>,
-    /// PaymentIntents and refunds, the newest first.
+    /// `PaymentIntents` and refunds, the newest first.
     objects: Vec<Value>,
     /// Amounts in minor units.
     pub(super) charges: Vec<i64>,
