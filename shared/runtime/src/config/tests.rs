@@ -195,7 +195,7 @@ fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
     let path = std::env::temp_dir().join(format!("runtime-jwks-{}", std::process::id()));
     let file = path.to_str().unwrap();
     for (text, what) in [
-        ("no JSON", "it is no JWKS document"),
+        ("no JSON", "it is not a JWKS document"),
         (r#"{"keys":[]}"#, "it holds no key"),
         (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
     ] {

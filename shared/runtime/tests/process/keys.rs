@@ -58,7 +58,7 @@ async fn without_its_key_set_it_waits_for_the_issuer() {
     assert_eq!(status, 503);
     assert!(problem.contains("\"service-unavailable\""), "{problem}");
     let line = running.logged("waiting for the key set: ").await.to_string();
-    assert!(line.contains("the answer is 503") && line.contains("IDEM_AUTH__JWKS"), "{line}");
+    assert!(line.contains("the response is 503") && line.contains("IDEM_AUTH__JWKS"), "{line}");
     assert!(!line.contains("canary"), "a query may hold a secret: {line}");
 
     issuer.set_response("200 OK", &identity::jwks());
@@ -74,7 +74,7 @@ async fn an_unusable_key_set_ends_the_start() {
     let issuer = Issuer::answering("200 OK", r#"{"keys":[]}"#);
     let mut running = Running::start(surroundings.serve().env("IDEM_AUTH__JWKS", issuer.url()));
     assert_eq!(running.exit_code().await, Some(1));
-    let line = running.logged("greeter ended: ").await.to_string();
+    let line = running.logged("greeter failed: ").await.to_string();
     let location = format!("http://{}/jwks is not usable: it holds no key", issuer.address);
     assert!(
         line.contains("IDEM_AUTH__JWKS must be the path or URL of a key set") && line.contains(&location),

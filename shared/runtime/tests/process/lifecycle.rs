@@ -62,7 +62,7 @@ async fn a_request_that_outlasts_the_drain_is_reported() {
     let end = async {
         running.logged("thinking").await;
         running.terminate();
-        running.logged("greeter ended: did not end in time: requests").await;
+        running.logged("greeter failed: did not end in time: requests").await;
     };
     assert_eq!(tokio::join!(running.get("/v1/greeting"), end).0, None);
     assert_eq!(running.exit_code().await, Some(1));
@@ -79,9 +79,9 @@ async fn a_second_signal_ends_it_at_once() {
     let end = async {
         running.logged("thinking").await;
         running.terminate();
-        running.logged("stopping, as a signal asks").await;
+        running.logged("stopping: a signal was received").await;
         running.terminate();
-        running.logged("greeter ended: a second signal came").await;
+        running.logged("greeter failed: a second signal was received").await;
     };
     assert_eq!(tokio::join!(running.get("/v1/greeting"), end).0, None);
     assert_eq!(running.exit_code().await, Some(1));

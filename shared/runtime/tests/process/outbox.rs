@@ -38,7 +38,7 @@ async fn outbox_commands_ask_only_for_what_they_need() {
         .await
         .unwrap();
     assert_eq!(whole.status.code(), Some(0), "{}", stderr(&whole));
-    assert!(String::from_utf8(whole.stdout).unwrap().starts_with("nothing to publish again"));
+    assert!(String::from_utf8(whole.stdout).unwrap().starts_with("no message to publish again"));
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn an_outbox_command_that_fails_ends_with_1_and_one_that_is_not_understood
     let output = outbox(&["status"]).env("IDEM_DATABASE__URL", away).output().await.unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     let text = stderr(&output);
-    assert!(text.contains("does IDEM_DATABASE__URL lead to a running database"), "{text}");
+    assert!(text.contains("is the database of IDEM_DATABASE__URL running and migrated"), "{text}");
     assert!(!text.contains("secret"), "{text}");
 
     let output = outbox(&["republish", "--by", "ada", "--reason", "x"]).output().await.unwrap();

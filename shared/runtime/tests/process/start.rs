@@ -160,7 +160,7 @@ async fn health_asks_the_running_instance() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let health = greeter("health").env("IDEM_HTTP__PORT", &free).output().await.unwrap();
     assert_eq!(health.status.code(), Some(1));
-    assert!(stderr(&health).contains("nothing answers"), "{}", stderr(&health));
+    assert!(stderr(&health).contains("no instance answers"), "{}", stderr(&health));
 
     let running = Running::start(&mut surroundings.serve());
     running.ready().await;
