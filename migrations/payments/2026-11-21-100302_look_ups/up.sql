@@ -6,8 +6,8 @@ ALTER TABLE processor_call
     ADD COLUMN look_ups integer NOT NULL DEFAULT 0 CHECK (look_ups >= 0),
     -- The processor's id of the PaymentIntent or refund, once a response has named it.
     ADD COLUMN processor_object text,
-    -- A look-up was requested while a worker was busy with the call. Because the worker's response may be older than
-    -- the reason for the look-up, the call is looked up again at once.
+    -- A webhook or the reconciliation requested one look-up. If a worker is busy with the call, it is looked up at once
+    -- afterwards, because the worker's response may be older than the reason for the look-up.
     ADD COLUMN woken boolean NOT NULL DEFAULT false;
 
 GRANT UPDATE (asks, look_ups, processor_object, woken) ON processor_call TO idem_service;
