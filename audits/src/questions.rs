@@ -52,19 +52,19 @@ macro_rules! questions {
 /// All questions.
 pub const ALL: &[Question] = questions! {
     &Database::SERVICES => [
-        "reliability/an_answer_is_kept.sql",
-        "reliability/a_receipt_agrees_with_its_operation.sql",
-        "reliability/an_intent_has_one_fact.sql",
+        "reliability/a_response_is_kept.sql",
+        "reliability/a_stored_response_agrees_with_its_operation.sql",
+        "reliability/a_command_has_one_fact.sql",
         "reliability/a_history_has_no_gap.sql",
-        "reliability/an_event_is_told_once.sql",
+        "reliability/an_event_is_announced_once.sql",
         "reliability/what_was_committed_is_published.sql",
         "reliability/a_message_is_applied_once.sql",
         "reliability/nothing_waits_in_the_inbox.sql",
     ],
     &[Database::Orders] => [
-        "orders/an_order_was_asked_for_once.sql",
+        "orders/an_order_was_placed_once.sql",
         "orders/an_order_ends_in_time.sql",
-        "orders/an_order_tells_its_story.sql",
+        "orders/an_order_announces_its_states.sql",
         "orders/an_order_has_its_timeline.sql",
     ],
     &[Database::Inventory] => [
@@ -76,10 +76,10 @@ pub const ALL: &[Question] = questions! {
     &[Database::Payments] => [
         "payments/refunds_stay_within_the_capture.sql",
         "payments/a_cancelled_order_keeps_no_money.sql",
-        "payments/an_intent_belongs_to_one_wish.sql",
+        "payments/a_call_belongs_to_one_command.sql",
         "payments/money_is_settled.sql",
         "payments/a_command_ends_as_its_money_did.sql",
-        "payments/an_answered_review_has_its_fact.sql",
+        "payments/a_resolved_review_has_its_fact.sql",
         "payments/the_ledger_sums_to_zero.sql",
         "payments/the_ledger_says_what_happened.sql",
         "payments/clearing_is_empty_for_a_settled_order.sql",
@@ -88,7 +88,7 @@ pub const ALL: &[Question] = questions! {
         "provider/a_payment_is_charged_once.sql",
         "provider/refunds_stay_within_the_charge.sql",
         "provider/the_balance_holds_every_movement.sql",
-        "provider/what_happened_is_told.sql",
+        "provider/every_change_has_its_event.sql",
     ],
 };
 

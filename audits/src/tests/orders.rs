@@ -41,13 +41,13 @@ pub(super) const SOUND: [&str; 2] = [
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/orders");
 
 const DAMAGES: &[Damage] = &[
-    ("an_order_was_asked_for_once", "DELETE FROM audit_fact"),
+    ("an_order_was_placed_once", "DELETE FROM audit_fact"),
     (
-        "an_order_was_asked_for_once",
+        "an_order_was_placed_once",
         "INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
          VALUES (id(32), 't', 'c', 'order.place', 'order', id(1)::text, id(23), '{}')",
     ),
-    ("an_order_was_asked_for_once", "DELETE FROM order_timeline; DELETE FROM orders"),
+    ("an_order_was_placed_once", "DELETE FROM order_timeline; DELETE FROM orders"),
     (
         "an_order_ends_in_time",
         "UPDATE orders SET state = 'pending', expires_at = clock_timestamp() - interval '61 seconds'",
@@ -56,11 +56,11 @@ const DAMAGES: &[Damage] = &[
         "an_order_ends_in_time",
         "UPDATE orders SET state = 'awaiting_payment', expires_at = clock_timestamp() - interval '61 seconds'",
     ),
-    ("an_order_tells_its_story", "UPDATE orders SET state = 'awaiting_payment'"),
-    ("an_order_tells_its_story", "UPDATE orders SET state = 'cancelled', cancel_reason = 'expired'"),
-    ("an_order_tells_its_story", "UPDATE orders SET state = 'pending', payment_id = NULL"),
-    ("an_order_tells_its_story", "UPDATE orders SET sequence = 4"),
-    ("an_order_tells_its_story", "DELETE FROM outbox_event"),
+    ("an_order_announces_its_states", "UPDATE orders SET state = 'awaiting_payment'"),
+    ("an_order_announces_its_states", "UPDATE orders SET state = 'cancelled', cancel_reason = 'expired'"),
+    ("an_order_announces_its_states", "UPDATE orders SET state = 'pending', payment_id = NULL"),
+    ("an_order_announces_its_states", "UPDATE orders SET sequence = 4"),
+    ("an_order_announces_its_states", "DELETE FROM outbox_event"),
     ("an_order_has_its_timeline", "DELETE FROM order_timeline"),
     ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'OrderPlaced'"),
     ("an_order_has_its_timeline", "DELETE FROM order_timeline WHERE what = 'PaymentRequested'"),

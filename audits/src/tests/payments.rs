@@ -64,20 +64,20 @@ const DAMAGES_OF_COMMANDS: &[Damage] = &[
         "a_command_ends_as_its_money_did",
         "UPDATE payment SET expires_at = clock_timestamp() - interval '61 seconds' WHERE id = id(5)",
     ),
-    ("an_answered_review_has_its_fact", "DELETE FROM audit_fact WHERE id = id(37)"),
-    ("an_answered_review_has_its_fact", "UPDATE audit_fact SET actor = 'c' WHERE id = id(37)"),
-    ("an_answered_review_has_its_fact", "UPDATE review SET resolution = 'refunded' WHERE id = id(51)"),
-    ("an_answered_review_has_its_fact", "UPDATE review SET reason = 'other_amount' WHERE id = id(52)"),
+    ("a_resolved_review_has_its_fact", "DELETE FROM audit_fact WHERE id = id(37)"),
+    ("a_resolved_review_has_its_fact", "UPDATE audit_fact SET actor = 'c' WHERE id = id(37)"),
+    ("a_resolved_review_has_its_fact", "UPDATE review SET resolution = 'refunded' WHERE id = id(51)"),
+    ("a_resolved_review_has_its_fact", "UPDATE review SET reason = 'other_amount' WHERE id = id(52)"),
     (
-        "an_answered_review_has_its_fact",
+        "a_resolved_review_has_its_fact",
         "UPDATE review SET resolution = NULL, resolved_by = NULL, note = NULL, resolved_at = NULL WHERE id = id(51)",
     ),
     (
-        "an_answered_review_has_its_fact",
+        "a_resolved_review_has_its_fact",
         "INSERT INTO audit_fact SELECT id(38), tenant_id, actor, action, subject_type, subject_id, id(45), details
            FROM audit_fact WHERE id = id(37)",
     ),
-    ("an_answered_review_has_its_fact", "UPDATE audit_fact SET subject_id = id(53) WHERE id = id(37)"),
+    ("a_resolved_review_has_its_fact", "UPDATE audit_fact SET subject_id = id(53) WHERE id = id(37)"),
 ];
 
 /// The order of the first payment is confirmed: four postings.
@@ -146,10 +146,10 @@ const DAMAGES: &[Damage] = &[
     ("a_cancelled_order_keeps_no_money", "UPDATE payment SET cancel_requested = true WHERE id = id(1)"),
     ("a_cancelled_order_keeps_no_money", "UPDATE refund SET state = 'failed', failure_code = 'no'"),
     ("a_cancelled_order_keeps_no_money", "UPDATE refund SET amount = 449 WHERE id = id(3)"),
-    ("an_intent_belongs_to_one_wish", "DELETE FROM processor_call WHERE id = id(1)"),
-    ("an_intent_belongs_to_one_wish", "DELETE FROM audit_fact WHERE id = id(23)"),
+    ("a_call_belongs_to_one_command", "DELETE FROM processor_call WHERE id = id(1)"),
+    ("a_call_belongs_to_one_command", "DELETE FROM audit_fact WHERE id = id(23)"),
     (
-        "an_intent_belongs_to_one_wish",
+        "a_call_belongs_to_one_command",
         "INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
          VALUES (id(24), 't', '@system', 'payment.charge', 'payment', id(1)::text, id(4), '{}')",
     ),

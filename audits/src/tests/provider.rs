@@ -63,10 +63,10 @@ const DAMAGES: &[Damage] = &[
         "INSERT INTO balance_transaction (id, type, source, amount, fee, net, currency)
          VALUES ('txn_5', 'charge', 'ch_0', 450, 43, 407, 'eur')",
     ),
-    ("what_happened_is_told", "DELETE FROM event WHERE id = 'evt_2'"),
-    ("what_happened_is_told", "DELETE FROM event WHERE id = 'evt_6'"),
+    ("every_change_has_its_event", "DELETE FROM event WHERE id = 'evt_2'"),
+    ("every_change_has_its_event", "DELETE FROM event WHERE id = 'evt_6'"),
     (
-        "what_happened_is_told",
+        "every_change_has_its_event",
         "INSERT INTO event (id, type, object) VALUES ('evt_7', 'payment_intent.succeeded', '{\"id\": \"pi_1\"}')",
     ),
 ];

@@ -28,45 +28,45 @@ const PHASED: &str = "
     VALUES (id(81), 't', '@system', 'order.expire', 'order', id(1)::text, id(82), '{}');";
 
 const DAMAGES: &[Damage] = &[
-    ("an_answer_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(21)"),
-    ("an_answer_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(63)"),
+    ("a_response_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(21)"),
+    ("a_response_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(63)"),
     (
-        "a_receipt_agrees_with_its_operation",
+        "a_stored_response_agrees_with_its_operation",
         "UPDATE idempotency_operation SET state = 'running' WHERE operation_id = id(61)",
     ),
     (
-        "a_receipt_agrees_with_its_operation",
+        "a_stored_response_agrees_with_its_operation",
         "UPDATE idempotency_operation SET state = 'unknown' WHERE operation_id = id(62)",
     ),
     (
-        "a_receipt_agrees_with_its_operation",
+        "a_stored_response_agrees_with_its_operation",
         "UPDATE idempotency_record SET state = 'unknown' WHERE operation_id = id(62)",
     ),
     (
-        "a_receipt_agrees_with_its_operation",
+        "a_stored_response_agrees_with_its_operation",
         "UPDATE idempotency_record SET state = 'started' WHERE operation_id = id(61)",
     ),
     (
-        "a_receipt_agrees_with_its_operation",
+        "a_stored_response_agrees_with_its_operation",
         "UPDATE idempotency_record SET state = 'failed_retryable' WHERE operation_id = id(63)",
     ),
-    ("a_receipt_agrees_with_its_operation", "UPDATE idempotency_record SET status = 201 WHERE operation_id = id(61)"),
-    ("an_intent_has_one_fact", "DELETE FROM audit_fact"),
-    ("an_intent_has_one_fact", "UPDATE audit_fact SET operation_id = id(22) WHERE id = id(31)"),
+    ("a_stored_response_agrees_with_its_operation", "UPDATE idempotency_record SET status = 201 WHERE operation_id = id(61)"),
+    ("a_command_has_one_fact", "DELETE FROM audit_fact"),
+    ("a_command_has_one_fact", "UPDATE audit_fact SET operation_id = id(22) WHERE id = id(31)"),
     (
-        "an_intent_has_one_fact",
+        "a_command_has_one_fact",
         "INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
          VALUES (id(32), 't', 'c', 'order.place', 'order', id(1)::text, id(23), '{}')",
     ),
     (
-        "an_intent_has_one_fact",
+        "a_command_has_one_fact",
         "INSERT INTO idempotency_operation (operation_id, tenant_id, client_id, reply_kept, tombstone_kept)
          VALUES (id(33), 't', 'c', '1 day', '30 days')",
     ),
     ("a_history_has_no_gap", "DELETE FROM outbox_event WHERE sequence = 1"),
     ("a_history_has_no_gap", "DELETE FROM outbox_event WHERE sequence = 2"),
     ("a_history_has_no_gap", "UPDATE outbox_event SET sequence = 2 WHERE sequence = 3"),
-    ("an_event_is_told_once", "UPDATE outbox_event SET type = 'orders.OrderPlaced.v1' WHERE sequence = 2"),
+    ("an_event_is_announced_once", "UPDATE outbox_event SET type = 'orders.OrderPlaced.v1' WHERE sequence = 2"),
     (
         "what_was_committed_is_published",
         "UPDATE outbox_event SET created_at = created_at - interval '61 seconds';

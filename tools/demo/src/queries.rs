@@ -97,7 +97,7 @@ impl Demo<'_> {
 
     /// The accepted requests of this run at one service.
     pub(crate) async fn accepted_requests(&self, part: Part) -> Result<AcceptedRequests> {
-        self.books.one(part, fact!("intents").bind::<Text, _>(self.tenant.clone())).await
+        self.books.one(part, fact!("calls").bind::<Text, _>(self.tenant.clone())).await
     }
 
     /// The call that charges a payment.
