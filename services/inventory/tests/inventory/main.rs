@@ -9,6 +9,7 @@
 )]
 
 mod adjustments;
+mod document;
 mod guards;
 mod items;
 mod locks;
