@@ -1,4 +1,4 @@
--- Promise 4: each payment has at most one capture, whatever is retried.
+-- Promise 4: each payment has at most one capture, however often requests are retried.
 -- Database: provider (the processor's own books).
 --
 -- payments names its payment in the metadata. No constraint of this database prevents a second charge for it.

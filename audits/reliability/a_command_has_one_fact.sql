@@ -4,7 +4,7 @@
 -- Because operation_id is unique, a replay that ran again would show as a fact of an operation that has no record.
 -- These facts have no record, because no request with a key caused them: a PUT (idempotent by itself), the expiry of an
 -- order, the charge or refund of an order (caused by a message), and the commands of operators.
--- A phased command is accepted when it begins, whatever its end: a declined card was asked for money.
+-- A phased command is accepted when it begins, even if it fails later: a declined card was charged on the tenant's request.
 SELECT format('operation %s was accepted with %s, but has no audit fact', record.operation_id, record.status) AS violation
   FROM idempotency_record AS record
   LEFT JOIN audit_fact AS fact USING (operation_id)

@@ -41,7 +41,7 @@ pub struct Payments;
 #[openapi(
     info(
         title = "Idem payments",
-        description = "Charges and refunds. Each is made once at the card processor, whatever is lost or repeated on the way.",
+        description = "Charges and refunds. Each is made once at the card processor, even if requests or messages are lost or repeated.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     tags(

@@ -26,8 +26,8 @@ pub(crate) struct PutItem {
 /// Create an item, or change its name and price.
 ///
 /// New orders have the new price within moments. A new item has no stock. With `If-Match`, an item changes only if it
-/// has the named version. A request with the item's present name and price changes nothing and succeeds, whatever
-/// version it names: a retry succeeds even if the first response was lost.
+/// has the named version. A request with the item's present name and price changes nothing and succeeds, even if
+/// it names another version: a retry succeeds even if the first response was lost.
 #[utoipa::path(
     operation_id = "putItem",
     tag = "items",

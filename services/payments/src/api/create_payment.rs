@@ -44,7 +44,7 @@ impl Command for CreatePayment {
 
 /// Charge a card.
 ///
-/// The card is charged at most once, whatever is lost or repeated on the way. If the outcome is not known within a short
+/// The card is charged at most once, even if requests or messages are lost or repeated. If the outcome is not known within a short
 /// time, the response is 202, and the operation in `Location` will show the outcome. A 503 `payment-not-executed` proves
 /// that the card was not charged: the same request with the same key tries again.
 #[utoipa::path(

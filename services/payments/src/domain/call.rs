@@ -38,7 +38,7 @@ pub struct CallConditions {
     pub key_expired: bool,
     /// The action when the call is due.
     pub mode: CallMode,
-    /// A webhook or the reconciliation requested one look-up, whatever the mode is.
+    /// A webhook or the reconciliation requested one look-up. It is made in either mode.
     pub look_up_requested: bool,
     /// This look-up is the last consecutive one that may find nothing. After it, a review is opened.
     pub is_last_look_up: bool,

@@ -27,7 +27,7 @@ pub(crate) async fn discard_warnings(
         // It is refunded in full, or a refund of the rest is in progress.
         State::Captured(_) if payment.refund_reserved >= payment.amount()?.amount => None,
         State::Captured(_) => Some(format!(
-            "payment {id} of order {order} stays captured: it is not refunded, whatever the message says"
+            "payment {id} of order {order} stays captured: it is not refunded, even if the message asks for it"
         )),
         State::Requested | State::Capturing | State::Unknown => Some(format!(
             "payment {id} of order {order} stays open: it is charged as if the message did not exist, and it is not \

@@ -102,7 +102,7 @@ impl CircuitBreaker {
 }
 
 impl Permit<'_> {
-    /// Records that the processor responded, whatever the response says.
+    /// Records that the processor responded, with success or with an error.
     pub(super) fn succeeded(mut self) {
         self.has_succeeded = true;
     }
