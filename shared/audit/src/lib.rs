@@ -10,7 +10,7 @@ use database::UnitOfWork;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub use operator::Operator;
+pub use operator::{Operator, reason};
 
 /// The tenant of facts that concern several tenants. It is not a valid tenant name.
 const NO_TENANT: &str = "@system";

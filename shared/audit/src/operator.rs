@@ -1,8 +1,7 @@
 //! `Operator`: the name and the reason that every operators' command with an effect requires.
 
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
-use contracts::ClientId;
+use contracts::{ClientId, has_card_number};
 
 /// Who runs a command, and why.
 #[derive(Debug, Clone, Args)]
@@ -11,7 +10,7 @@ pub struct Operator {
     #[arg(long = "by", value_name = "NAME", value_parser = name)]
     name: ClientId,
     /// Why; the audit shows it
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
     reason: String,
 }
 
@@ -34,4 +33,26 @@ impl Operator {
 
 fn name(text: &str) -> Result<ClientId, &'static str> {
     text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
+}
+
+/// Parses the reason that an operator gives. It is a text without a card number, because the audit stores it for years.
+pub fn reason(text: &str) -> Result<String, &'static str> {
+    match text {
+        "" => Err("a reason has at least 1 character"),
+        text if has_card_number(text) => Err("the audit stores this text; it must not contain a card number"),
+        text => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_with_a_card_number_is_refused() {
+        assert_eq!(reason("duplicate of order 4711"), Ok("duplicate of order 4711".to_owned()));
+        for text in ["", "card 4242 4242 4242 4242 was charged twice"] {
+            assert!(reason(text).is_err(), "{text}");
+        }
+    }
 }

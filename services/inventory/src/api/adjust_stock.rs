@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::validation::is_text;
 use crate::transitions;
 use crate::views::AdjustmentView;
 
@@ -73,10 +72,6 @@ impl Command for AdjustStock {
     fn validate(&self, errors: &mut ValidationErrors) {
         let delta = self.delta != 0 && (-MAX_DELTA..=MAX_DELTA).contains(&self.delta);
         errors.require(delta, "/delta", "a delta is -1000000000 to 1000000000, and not 0");
-        errors.require(
-            is_text(&self.reason),
-            "/reason",
-            "a reason has 1 to 200 characters, no control characters",
-        );
+        errors.require_text(&self.reason, "/reason", "reason");
     }
 }

@@ -5,7 +5,6 @@ mod get_item;
 mod get_reservation;
 mod list_items;
 mod put_item;
-mod validation;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::validation::is_text;
 use crate::domain::ItemDetails;
 use crate::transitions::{self, PutItem as Put};
 use crate::views::ItemView;
@@ -79,7 +78,7 @@ impl Command for PutItem {
     const SCOPE: &'static str = "inventory:write";
 
     fn validate(&self, errors: &mut ValidationErrors) {
-        errors.require(is_text(&self.name), "/name", "a name has 1 to 200 characters, no control characters");
+        errors.require_text(&self.name, "/name", "name");
         let price = (1..=Money::MAX).contains(&self.unit_price.amount);
         errors.require(price, "/unit_price/amount", "a price is 1 to 1000000000000 minor units");
     }

@@ -51,7 +51,6 @@ impl Command for CancelOrder {
     const SCOPE: &'static str = "orders:write";
 
     fn validate(&self, errors: &mut ValidationErrors) {
-        let length = (1..=200).contains(&self.reason.chars().count());
-        errors.require(length, "/reason", "a reason has 1 to 200 characters");
+        errors.require_text(&self.reason, "/reason", "reason");
     }
 }

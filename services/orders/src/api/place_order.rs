@@ -2,8 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
-use contracts::Money;
 use contracts::events::OrderLine;
+use contracts::{Money, PaymentMethod};
 use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, ValidationErrors};
 use runtime::Context;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ pub(crate) struct PlaceOrder {
     #[schema(min_items = 1, max_items = 100)]
     lines: Vec<OrderLine>,
     /// The processor's token for the customer's card. Never send card data.
-    #[schema(pattern = "^pm_[A-Za-z0-9_]{1,100}$", examples("pm_card_visa"))]
+    #[schema(value_type = PaymentMethod)]
     payment_method: String,
     /// Your own reference, 1 to 200 characters.
     #[serde(default)]
@@ -89,15 +89,9 @@ impl Command for PlaceOrder {
             let first = self.lines.iter().take(i).all(|earlier| earlier.sku != line.sku);
             errors.require(first, format!("/lines/{i}/sku"), "each SKU has one line; add the quantities up");
         }
-        let token = self.payment_method.strip_prefix("pm_").is_some_and(|rest| {
-            (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        });
-        errors.require(
-            token,
-            "/payment_method",
-            "a token of the processor is pm_ and 1 to 100 characters of A-Z a-z 0-9 _",
-        );
-        let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
-        errors.require(reference, "/reference", "a reference has 1 to 200 characters");
+        errors.require_payment_method(&self.payment_method, "/payment_method");
+        if let Some(reference) = &self.reference {
+            errors.require_text(reference, "/reference", "reference");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
-use contracts::{Money, PaymentId};
+use contracts::{Money, PaymentId, PaymentMethod};
 use edge::{
     Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, ProblemBody,
     ValidationErrors, problem_types,
@@ -24,7 +24,7 @@ pub(crate) struct CreatePayment {
     /// The amount: at least 1 minor unit.
     amount: Money,
     /// The processor's token of the card, never its number.
-    #[schema(pattern = "^(pm|card)_[A-Za-z0-9_]{1,100}$", examples("pm_card_visa"))]
+    #[schema(value_type = PaymentMethod)]
     payment_method: String,
     /// Your own reference: 1 to 200 characters.
     #[schema(min_length = 1, max_length = 200, examples("invoice 2026-0042"))]
@@ -36,9 +36,10 @@ impl Command for CreatePayment {
 
     fn validate(&self, errors: &mut ValidationErrors) {
         validation::amount(errors, self.amount);
-        validation::payment_method(errors, &self.payment_method);
-        let reference = self.reference.as_ref().is_none_or(|text| (1..=200).contains(&text.chars().count()));
-        errors.require(reference, "/reference", "a reference has 1 to 200 characters");
+        errors.require_payment_method(&self.payment_method, "/payment_method");
+        if let Some(reference) = &self.reference {
+            errors.require_text(reference, "/reference", "reference");
+        }
     }
 }
 

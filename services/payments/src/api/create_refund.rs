@@ -31,8 +31,7 @@ impl Command for CreateRefund {
         if let Some(amount) = self.amount {
             validation::amount(errors, amount);
         }
-        let reason = (1..=200).contains(&self.reason.chars().count());
-        errors.require(reason, "/reason", "a reason has 1 to 200 characters");
+        errors.require_text(&self.reason, "/reason", "reason");
     }
 }
 

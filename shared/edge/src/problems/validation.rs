@@ -1,5 +1,6 @@
 //! Parses JSON to a typed request. Every validation error names its place in the request.
 
+use contracts::{InvalidPaymentMethod, PaymentMethod, has_card_number};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
@@ -27,6 +28,20 @@ impl ValidationErrors {
         if !holds {
             self.0.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
         }
+    }
+
+    /// Adds an error unless this text is a [`PaymentMethod`].
+    pub fn require_payment_method(&mut self, text: &str, pointer: &str) {
+        self.require(text.parse::<PaymentMethod>().is_ok(), pointer, InvalidPaymentMethod.to_string());
+    }
+
+    /// Adds an error unless this text of a client has 1 to 200 characters, no control characters and no card number. A
+    /// request with a card number is refused before anything of it is stored.
+    pub fn require_text(&mut self, text: &str, pointer: &str, what: &str) {
+        let is_text = (1..=200).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+        self.require(is_text, pointer, format!("a {what} has 1 to 200 characters, no control characters"));
+        let has_card = has_card_number(text);
+        self.require(!has_card, pointer, format!("a {what} must not contain a card number"));
     }
 
     pub(crate) fn into_problem(self) -> Option<Problem> {

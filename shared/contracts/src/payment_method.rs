@@ -1,0 +1,141 @@
+//! `PaymentMethod`: the processor's token of a card. And the check that finds card numbers in texts of clients.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A text with this many consecutive digits is not a token. The shortest card numbers have 12 digits.
+const CARD_DIGITS: usize = 12;
+
+/// The processor's token of a card: `pm_` or `card_` and 1 to 100 of `A-Za-z0-9_`. It is never a card number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^(pm|card)_[A-Za-z0-9_]{1,100}$", examples("pm_card_visa")))]
+pub struct PaymentMethod(String);
+
+/// The text is not a token. The error does not repeat the text, because it may be a card number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidPaymentMethod;
+
+impl fmt::Display for InvalidPaymentMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a token of the processor, never a card number: pm_ or card_ and 1 to 100 of A-Z a-z 0-9 _",
+        )
+    }
+}
+
+impl std::error::Error for InvalidPaymentMethod {}
+
+impl PaymentMethod {
+    /// The token as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PaymentMethod {
+    type Err = InvalidPaymentMethod;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPaymentMethod> {
+        let rest = text.strip_prefix("pm_").or_else(|| text.strip_prefix("card_"));
+        let is_token = rest.is_some_and(|rest| {
+            (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        });
+        let mut runs = text.split(|character: char| !character.is_ascii_digit());
+        let has_card_number = runs.any(|digits| digits.len() >= CARD_DIGITS);
+        if is_token && !has_card_number { Ok(Self(text.to_owned())) } else { Err(InvalidPaymentMethod) }
+    }
+}
+
+/// Returns whether a text contains what may be a card number: 13 to 19 digits with the first digit and the check digit of a
+/// card (ISO/IEC 7812), in one run or in groups of at most 6 digits with a space or a hyphen between them. Of other numbers
+/// of this length and with such a first digit, every tenth has a correct check digit.
+pub fn has_card_number(text: &str) -> bool {
+    text.split(|character: char| !matches!(character, '0'..='9' | ' ' | '-')).any(|part| {
+        let groups: Vec<&str> = part.split([' ', '-']).collect();
+        let is_written_in_groups = |first| {
+            let mut digits = String::new();
+            // The groups of a UUID are longer.
+            let mut groups = groups[first..].iter().take_while(|group| (1..=6).contains(&group.len()));
+            groups.any(|group| {
+                digits.push_str(group);
+                is_card_number(&digits)
+            })
+        };
+        (0..groups.len()).any(|first| is_card_number(groups[first]) || is_written_in_groups(first))
+    })
+}
+
+fn is_card_number(digits: &str) -> bool {
+    let sum: u32 = digits
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(position, digit)| match (position % 2, u32::from(digit - b'0')) {
+            (0, value) => value,
+            (_, value) if value > 4 => value * 2 - 9,
+            (_, value) => value * 2,
+        })
+        .sum();
+    (13..=19).contains(&digits.len())
+        && digits.starts_with(['2', '3', '4', '5', '6'])
+        && sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_accepted_and_card_numbers_are_not() {
+        let parse = str::parse::<PaymentMethod>;
+        for token in ["pm_card_visa", "pm_1MqLiJLkdIwHu7ixUEgbFdYF", "card_1NGTaT2eZvKYlo2C"] {
+            assert_eq!(parse(token).unwrap().as_str(), token);
+        }
+        let long = format!("pm_{}", "a".repeat(101));
+        for other in [
+            "",
+            "pm_",
+            "4242424242424242",
+            "pm_4242424242424242",
+            "pm_card_4111111111111",
+            "pm_é",
+            "tok_visa",
+            &long,
+        ] {
+            assert_eq!(parse(other), Err(InvalidPaymentMethod), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_card_number_is_found_in_a_text() {
+        for text in [
+            "4242424242424242",
+            "card 4242 4242 4242 4242, please",
+            "4242-4242-4242-4242",
+            "3782 822463 10005",
+            "order 4711 4242424242424242",
+            "no:6011000990139424.",
+        ] {
+            assert!(has_card_number(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_no_card_numbers() {
+        for text in [
+            "",
+            "changed my mind",
+            "invoice 2026-0042",
+            "4242424242424241",
+            "20261122123456",
+            "1763700000000000",
+            "+49 30 901820",
+            "4242  4242  4242  4242",
+            "42424242424242424242424242424242",
+            "42424242-4242-4242-8000-000000000000",
+        ] {
+            assert!(!has_card_number(text), "{text}");
+        }
+    }
+}
