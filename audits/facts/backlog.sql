@@ -2,7 +2,4 @@
 -- Databases: orders, payments, inventory.
 SELECT count(*) AS waiting, count(*) FILTER (WHERE event.tenant_id = $1) AS of_tenant
   FROM outbox_event AS event, outbox_cursor AS relay
- WHERE NOT pg_visible_in_snapshot(event.xid, relay.snapshot_a::pg_snapshot)
-   AND (relay.snapshot_b IS NULL
-        OR NOT pg_visible_in_snapshot(event.xid, relay.snapshot_b::pg_snapshot)
-        OR event.id > relay.last_id);
+ WHERE NOT outbox_is_published(relay, event.xid, event.id);

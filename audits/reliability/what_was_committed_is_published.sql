@@ -3,8 +3,5 @@
 SELECT format('event %s, %s of %s %s, has waited since %s', event.event_id, event.type, event.aggregate_type,
               event.aggregate_id, event.created_at) AS violation
   FROM outbox_event AS event, outbox_cursor AS relay
- WHERE NOT pg_visible_in_snapshot(event.xid, relay.snapshot_a::pg_snapshot)
-   AND (relay.snapshot_b IS NULL
-        OR NOT pg_visible_in_snapshot(event.xid, relay.snapshot_b::pg_snapshot)
-        OR event.id > relay.last_id)
+ WHERE NOT outbox_is_published(relay, event.xid, event.id)
    AND event.created_at < clock_timestamp() - interval '1 minute';

@@ -61,7 +61,7 @@ fn a_repeat_is_counted_and_is_no_violation() {
 }
 
 #[test]
-fn a_message_that_is_lost_invented_or_changed_is_seen() {
+fn a_lost_invented_or_changed_message_is_a_violation() {
     let breaks: [fn(&mut Delivery); 4] = [
         |d| d.rows.push(row(3)),
         |d| d.published.push(message(3, 3)),
@@ -76,7 +76,7 @@ fn a_message_that_is_lost_invented_or_changed_is_seen() {
 }
 
 #[test]
-fn first_occurrences_out_of_order_are_seen() {
+fn first_occurrences_out_of_order_are_a_violation() {
     let mut delivery = delivered();
     delivery.published = vec![message(2, 0), message(1, 1), message(2, 2)];
     assert_eq!(delivery.disordered().len(), 1);
@@ -85,7 +85,7 @@ fn first_occurrences_out_of_order_are_seen() {
 }
 
 #[test]
-fn a_message_that_a_consumer_has_not_entered_is_seen() {
+fn a_message_without_an_inbox_entry_is_a_violation() {
     let mut delivery = delivered();
     delivery.entered.insert(Database::Payments, vec![id(2)]);
     assert_eq!(delivery.unconsumed().len(), 1);

@@ -1,10 +1,12 @@
 -- The outbox: an append-only log of events. Rows are never updated; retention drops the partitions of whole days.
 CREATE TABLE outbox_event (
+    -- The writing transaction. The relay's window is a difference of two snapshots, which compare this column. It is the first
+    -- column, because PostgreSQL computes defaults in the order of the columns: a transaction draws its number before its
+    -- first id. The floors of the relay's cursor rely on that.
+    xid            xid8        NOT NULL DEFAULT pg_current_xact_id(),
     -- CACHE 1, because the relay publishes in the order of ids, and a larger cache mixes that order between sessions.
     id             bigint      GENERATED ALWAYS AS IDENTITY (CACHE 1),
     event_id       uuid        NOT NULL,
-    -- The writing transaction. The relay's window is a difference of two snapshots, which compare this column.
-    xid            xid8        NOT NULL DEFAULT pg_current_xact_id(),
     topic          text        NOT NULL,
     partition_key  uuid        NOT NULL,
     aggregate_type text        NOT NULL,
@@ -17,7 +19,7 @@ CREATE TABLE outbox_event (
     traceparent    text,
     created_at     timestamptz NOT NULL DEFAULT clock_timestamp()
 ) PARTITION BY RANGE (created_at);
-CREATE INDEX outbox_event_xid ON outbox_event (xid);
+CREATE INDEX outbox_event_xid ON outbox_event (xid, id);
 CREATE INDEX outbox_event_id ON outbox_event (id);
 
 -- Receives rows of days without a partition. Otherwise a stopped job would stop commands.
@@ -63,17 +65,60 @@ INSERT INTO outbox_lease (owner, epoch, lease_until) VALUES ('nobody', 0, '-infi
 -- The relay's progress: every row visible in snapshot_a is published, and of the window up to snapshot_b every row up to
 -- last_id. The epoch is the fencing token: an update by a replaced relay matches no row.
 CREATE TABLE outbox_cursor (
-    singleton  boolean     PRIMARY KEY DEFAULT true CHECK (singleton),
-    epoch      bigint      NOT NULL,
-    snapshot_a text        NOT NULL,
-    snapshot_b text,
-    last_id    bigint      NOT NULL,
-    updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    singleton   boolean     PRIMARY KEY DEFAULT true CHECK (singleton),
+    epoch       bigint      NOT NULL,
+    snapshot_a  text        NOT NULL,
+    -- A row with an id up to the floor belongs to a transaction with a number below next_xid, and next_xid was assigned after
+    -- the snapshot. So such a row that the snapshot does not see belongs to a transaction that was open.
+    floor_a     bigint      NOT NULL DEFAULT 0,
+    next_xid_a  bigint      NOT NULL DEFAULT 0,
+    snapshot_b  text,
+    floor_b     bigint      NOT NULL DEFAULT 0,
+    next_xid_b  bigint      NOT NULL DEFAULT 0,
+    last_id     bigint      NOT NULL,
+    -- Rows up to this id came with a restored database. The relay publishes all of them in one window.
+    restored_id bigint      NOT NULL DEFAULT 0,
+    -- System identifier and timeline of the server that assigned the transaction numbers of both snapshots.
+    server      text        NOT NULL DEFAULT '',
+    updated_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 -- The first snapshot sees nothing, so the first window contains every row.
 INSERT INTO outbox_cursor (epoch, snapshot_a, snapshot_b, last_id) VALUES (0, '1:1:', NULL, 0);
 
+-- Returns whether the relay has published a row.
+CREATE FUNCTION outbox_is_published(relay outbox_cursor, xid xid8, id bigint) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN id <= relay.restored_id THEN relay.floor_a >= relay.restored_id
+                ELSE pg_visible_in_snapshot(xid, relay.snapshot_a::pg_snapshot) END
+        OR (id <= relay.last_id
+            AND (id <= relay.restored_id OR coalesce(pg_visible_in_snapshot(xid, relay.snapshot_b::pg_snapshot), false)))
+$$;
+
+-- Sets the cursor before the first row, after the transaction numbers have gone back. All rows that exist form the next window.
+-- The lock waits for open writers: later rows have transaction numbers that the new snapshot compares correctly. Returns
+-- the greatest id; NULL if another relay has raised the epoch. Runs as the owner, because the service may not lock the table.
+CREATE FUNCTION outbox_rebase(relay_epoch bigint, relay_server text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '1s' AS $$
+DECLARE
+    restored bigint;
+BEGIN
+    LOCK TABLE outbox_event IN SHARE MODE;
+    SELECT coalesce(max(id), 0) INTO restored FROM outbox_event;
+    -- Logical replication does not copy the positions of sequences.
+    PERFORM setval('outbox_event_id_seq', restored)
+      WHERE restored > coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0);
+    UPDATE outbox_cursor
+       SET snapshot_a = '1:1:', floor_a = 0, next_xid_a = 0,
+           snapshot_b = pg_current_snapshot()::text, floor_b = restored, next_xid_b = pg_current_xact_id()::text::bigint,
+           last_id = 0, restored_id = restored, server = relay_server, updated_at = clock_timestamp()
+     WHERE epoch = relay_epoch;
+    RETURN CASE WHEN FOUND THEN restored END;
+END $$;
+
 GRANT SELECT, INSERT ON outbox_event TO idem_service;
+GRANT SELECT ON SEQUENCE outbox_event_id_seq TO idem_service;
 GRANT SELECT, UPDATE ON outbox_lease, outbox_cursor TO idem_service;
+REVOKE EXECUTE ON FUNCTION outbox_rebase(bigint, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION outbox_rebase(bigint, text) TO idem_service;
 REVOKE EXECUTE ON FUNCTION outbox_make_partitions(integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION outbox_make_partitions(integer) TO idem_service;

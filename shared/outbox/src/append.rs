@@ -11,7 +11,7 @@ use serde::Serialize;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::COMMITTED;
+use crate::EVENTS_COMMITTED;
 use crate::outbox_event::NewEvent;
 
 /// The largest payload in bytes. A broker accepts 1 MiB by default, headers included.
@@ -106,6 +106,6 @@ pub fn append_to(
         traceparent: unit.traceparent().map(str::to_owned),
     };
     unit.buffer(row);
-    unit.wake_after_commit(COMMITTED);
+    unit.wake_after_commit(EVENTS_COMMITTED);
     Ok(id)
 }

@@ -15,4 +15,4 @@ pub use partitions::make_partitions;
 pub use relay::{Relay, RelaySettings};
 
 /// Wakes this process's relay when a transaction with events has committed.
-pub const COMMITTED: database::WakeUp = database::WakeUp("outbox");
+pub const EVENTS_COMMITTED: database::WakeUp = database::WakeUp("outbox");

@@ -50,7 +50,7 @@ async fn an_event_arrives_as_it_was_appended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_rolled_back_is_never_published() {
+async fn a_rolled_back_event_is_never_published() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let relay = relay(&database, &topics, settings());
     let [undone, partly, kept] = [OrderId::generate(), OrderId::generate(), OrderId::generate()];
@@ -80,7 +80,7 @@ async fn what_is_rolled_back_is_never_published() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_with_events_wakes_the_relay_and_nothing_else_does() {
     let database = TestDatabase::plain().await;
-    let signal = database.signal(outbox::COMMITTED);
+    let signal = database.signal(outbox::EVENTS_COMMITTED);
     let mut tx = database.begin().await.unwrap();
     common::write(&mut tx, 1, &confirmed(OrderId::generate())).await;
     tx.rollback().await.unwrap();

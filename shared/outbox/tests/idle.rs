@@ -66,7 +66,7 @@ async fn a_busy_relay_does_not_write_its_cursor_after_each_message() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_backlog_is_written_down_at_once() {
+async fn the_cursor_is_written_at_the_end_of_a_backlog() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let settings = RelaySettings { checkpoint: Duration::from_mins(10), page: 10, ..settings() };
     for _ in 0..20 {

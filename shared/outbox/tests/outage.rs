@@ -98,7 +98,7 @@ async fn a_relay_that_starts_without_a_broker_waits_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_acknowledged_is_sent_again() {
+async fn an_unacknowledged_event_is_sent_again() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     // How soon the client gives up on a missing topic; the default is 30 s.
     let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");

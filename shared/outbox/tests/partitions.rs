@@ -72,7 +72,7 @@ async fn instances_that_make_days_at_once_make_each_day_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_day_covers_lands_in_the_default_partition() {
+async fn a_row_outside_all_days_is_in_the_default_partition() {
     let database = TestDatabase::plain().await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
     assert_eq!(partitions_of_rows(&database).await, ["outbox_event_default"]);

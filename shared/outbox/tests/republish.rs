@@ -50,7 +50,7 @@ async fn published(database: &TestDatabase, topics: &TestTopics, messages: usize
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_published_again_has_the_same_key_headers_and_bytes_in_the_same_order() {
+async fn a_republished_event_has_the_same_key_headers_and_bytes_in_the_same_order() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(12).collect();
     for sequence in 1..=10 {
@@ -76,7 +76,7 @@ async fn what_is_published_again_has_the_same_key_headers_and_bytes_in_the_same_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_relay_has_not_published_is_not_published_ahead_of_it() {
+async fn a_republish_does_not_overtake_the_relay() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     append_one(&database, 1, &confirmed(order)).await;
@@ -96,7 +96,7 @@ async fn what_the_relay_has_not_published_is_not_published_ahead_of_it() {
 
 /// The row with the smallest id is in no window yet, and the one with the largest waits in the window.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_window_that_is_half_done_only_what_was_published_is_published_again() {
+async fn of_a_half_published_window_only_published_rows_are_republished() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let HalfDone { late, sent, stuck } = HalfDone::prepare(&database, &topics).await;
     topics.make(&[Stream::Inventory]).await;
@@ -282,7 +282,7 @@ async fn a_long_log_is_published_again_in_order() {
 }
 
 #[test]
-fn what_is_wanted_who_asks_and_why_must_be_said() {
+fn a_republish_needs_its_range_operator_and_reason() {
     let order = OrderId::generate().to_string();
     let refused = |words: &[&str]| {
         let words = ["outbox", "republish"].iter().chain(words);

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn status_tells_whether_a_relay_is_active() {
+async fn status_shows_whether_a_relay_is_active() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let context = context(&database, &topics);
     let never = json_output(&context, &["status"]).await;
@@ -42,7 +42,7 @@ async fn status_tells_whether_a_relay_is_active() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn status_counts_what_is_committed_and_not_published() {
+async fn status_counts_committed_unpublished_rows() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let context = context(&database, &topics);
     assert_eq!(

@@ -17,7 +17,6 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::outbox_event::{StoredEvent, load_events, outbox_event};
-use crate::relay::Cursor;
 
 /// The number of ids that one statement examines. It keeps each statement short, whatever the size of the outbox.
 const IDS_PER_READ: u16 = 50_000;
@@ -54,7 +53,8 @@ impl fmt::Display for Selection {
 pub(super) struct PublishedRows {
     database: Database,
     selection: Selection,
-    cursor: Cursor,
+    /// The relay's cursor, as text of its row.
+    cursor: String,
     /// The first and the last id of the outbox; `None` if it is empty.
     id_range: Option<(i64, i64)>,
     /// The time of the first row of the outbox. Older rows have expired.
@@ -73,6 +73,12 @@ pub(super) struct FirstRow {
 }
 
 #[derive(QueryableByName)]
+struct Row {
+    #[diesel(sql_type = Text)]
+    cursor: String,
+}
+
+#[derive(QueryableByName)]
 struct Id {
     #[diesel(sql_type = BigInt)]
     id: i64,
@@ -81,15 +87,23 @@ struct Id {
 impl PublishedRows {
     pub(super) async fn find(database: &Database, selection: &Selection) -> Result<Self> {
         use outbox_event as event;
-        let cursor = Cursor::load(database).await?;
         let mut connection = database.connection().await?;
+        let cursor: Row = sql_query("SELECT relay::text AS cursor FROM outbox_cursor AS relay")
+            .get_result(&mut connection)
+            .await?;
         let first = event::table.order(event::id).select((event::id, event::created_at));
         let first: Option<(i64, DateTime<Utc>)> = first.first(&mut connection).await.optional()?;
         let last = event::table.order(event::id.desc()).select(event::id);
         let last: Option<i64> = last.first(&mut connection).await.optional()?;
         let id_range = first.map(|(id, _)| id).zip(last);
         let oldest = first.map(|(_, created_at)| created_at);
-        Ok(Self { database: database.clone(), selection: selection.clone(), cursor, id_range, oldest })
+        Ok(Self {
+            database: database.clone(),
+            selection: selection.clone(),
+            cursor: cursor.cursor,
+            id_range,
+            oldest,
+        })
     }
 
     /// Returns the arguments for [`ids_after`](Self::ids_after) that together cover the outbox, in order.
@@ -103,17 +117,14 @@ impl PublishedRows {
         const IDS: &str = "\
             SELECT id FROM outbox_event \
              WHERE id > $1 AND id <= $2 \
-               AND (pg_visible_in_snapshot(xid, $3::pg_snapshot) \
-                    OR (coalesce(pg_visible_in_snapshot(xid, $4::pg_snapshot), false) AND id <= $5)) \
-               AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR aggregate_id = $7) \
+               AND outbox_is_published($3::outbox_cursor, xid, id) \
+               AND ($4 IS NULL OR created_at >= $4) AND ($5 IS NULL OR aggregate_id = $5) \
              ORDER BY id";
         let mut connection = self.database.connection().await?;
         let ids: Vec<Id> = sql_query(IDS)
             .bind::<BigInt, _>(position)
             .bind::<BigInt, _>(position.saturating_add(i64::from(IDS_PER_READ)))
-            .bind::<Text, _>(&self.cursor.snapshot_a)
-            .bind::<Nullable<Text>, _>(&self.cursor.snapshot_b)
-            .bind::<BigInt, _>(self.cursor.last_id)
+            .bind::<Text, _>(&self.cursor)
             .bind::<Nullable<Timestamptz>, _>(self.selection.since)
             .bind::<Nullable<SqlUuid>, _>(self.selection.aggregate)
             .get_results(&mut connection)

@@ -27,9 +27,8 @@ impl Status {
     pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
         let database = &context.database;
         let relay = read_relay(database).await?;
-        // Read before the backlog. Otherwise rows that are published in between would be missing from the backlog.
         let cursor = read_cursor(database).await?;
-        let backlog = count_backlog(database, &cursor).await?;
+        let backlog = count_backlog(database).await?;
         let (partitions, default_holds_rows) = read_partitions(database).await?;
         let report = Report { relay, cursor, backlog, partitions, default_holds_rows };
         Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
@@ -126,28 +125,27 @@ async fn read_cursor(database: &Database) -> Result<CursorRow, OperatorError> {
     Ok(sql_query(CURSOR).get_result(&mut connection).await?)
 }
 
-/// Counts the committed rows that are not visible in A, except the published ones of the present window. The two parts of the
-/// query are those of the relay's window query.
-async fn count_backlog(database: &Database, cursor: &CursorRow) -> Result<Backlog, OperatorError> {
+/// Counts the committed rows that the relay has not published. The two parts are those of the relay's window: rows above the
+/// floor, and earlier rows of transactions that were open at A.
+async fn count_backlog(database: &Database) -> Result<Backlog, OperatorError> {
     const BACKLOG: &str = "\
-        WITH unseen AS ( \
-            SELECT id, xid, created_at FROM outbox_event WHERE xid >= pg_snapshot_xmax($1::pg_snapshot) \
+        WITH unpublished AS ( \
+            SELECT event.created_at FROM outbox_cursor AS relay, outbox_event AS event \
+             WHERE event.id > relay.floor_a AND NOT outbox_is_published(relay, event.xid, event.id) \
             UNION ALL \
-            SELECT id, xid, created_at FROM outbox_event \
-             WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot))) \
+            SELECT event.created_at FROM outbox_cursor AS relay \
+              CROSS JOIN LATERAL (SELECT pg_snapshot_xip(relay.snapshot_a::pg_snapshot) UNION ALL \
+                                  SELECT n::text::xid8 \
+                                    FROM generate_series(pg_snapshot_xmax(relay.snapshot_a::pg_snapshot)::text::bigint, \
+                                                         relay.next_xid_a - 1) AS n) AS open (xid) \
+              JOIN outbox_event AS event ON event.xid = open.xid AND event.id <= relay.floor_a \
+             WHERE NOT outbox_is_published(relay, event.xid, event.id) \
         ) \
         SELECT count(*) AS rows, \
                round(extract(epoch FROM clock_timestamp() - min(created_at)), 3)::float8 AS oldest_seconds \
-          FROM unseen \
-         WHERE NOT (coalesce(pg_visible_in_snapshot(xid, $2::pg_snapshot), false) AND id <= $3)";
+          FROM unpublished";
     let mut connection = database.connection().await?;
-    let backlog = sql_query(BACKLOG)
-        .bind::<Text, _>(&cursor.snapshot_a)
-        .bind::<Nullable<Text>, _>(&cursor.snapshot_b)
-        .bind::<BigInt, _>(cursor.last_id)
-        .get_result(&mut connection)
-        .await?;
-    Ok(backlog)
+    Ok(sql_query(BACKLOG).get_result(&mut connection).await?)
 }
 
 async fn read_partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperatorError> {

@@ -45,11 +45,13 @@ impl<'r> Lease<'r> {
         Self { database, owner, length, sql_length }
     }
 
-    /// Acquires the lease if it has ended, and raises the cursor's epoch in the same transaction.
+    /// Acquires the lease if it has ended or is this relay's own, and raises the cursor's epoch in the same transaction.
     pub(super) async fn acquire(&self) -> Result<Option<HeldLease>, RelayError> {
         let requested_at = Instant::now();
         let mut tx = self.database.begin().await?;
-        let ended = outbox_lease::table.filter(outbox_lease::lease_until.lt(clock_timestamp()));
+        // Its own lease, too: a term that ended early has purged its producer.
+        let free = outbox_lease::lease_until.lt(clock_timestamp()).or(outbox_lease::owner.eq(self.owner));
+        let ended = outbox_lease::table.filter(free);
         let epoch: Option<i64> = diesel::update(ended)
             .set((
                 outbox_lease::owner.eq(self.owner),
@@ -80,9 +82,8 @@ impl<'r> Lease<'r> {
             match tokio::time::timeout(left, self.renew(held)).await {
                 Ok(Ok(true)) => granted_at = requested_at,
                 Ok(Ok(false)) | Err(_) => return RelayError::Replaced,
-                Ok(Err(error)) => {
-                    tracing::warn!(%error, "the lease was not renewed; the relay tries again until it ends");
-                }
+                // The next answer may come from another server, so the next term loads the cursor again.
+                Ok(Err(error)) => return error,
             }
         }
     }

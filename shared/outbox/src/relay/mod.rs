@@ -4,8 +4,11 @@
 //! and has a number, the epoch, which fences the cursor. No row is skipped. Duplicates are possible after a term ends early.
 
 mod cursor;
+mod in_flight;
 mod lease;
 mod publish_loop;
+mod rebase;
+mod snapshot;
 mod window;
 
 use std::time::Duration;
@@ -14,10 +17,10 @@ use contracts::Topics;
 use database::Database;
 use messaging::Brokers;
 use thiserror::Error;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-pub(crate) use cursor::Cursor;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;
 
@@ -68,6 +71,10 @@ pub(crate) enum RelayError {
     ProducerEnded,
     #[error("another relay has the lease")]
     Replaced,
+    #[error(
+        "the server assigns smaller transaction numbers than before: it was restored, or another one took over"
+    )]
+    NumbersWentBack,
     #[error("row {id} of the outbox cannot be published: {reason}")]
     UnreadableRow { id: i64, reason: contracts::InvalidName },
 }
@@ -98,12 +105,15 @@ impl Relay {
     pub async fn run(self, stop: CancellationToken) {
         let mut backoff = MIN_BACKOFF;
         while !stop.is_cancelled() {
-            match self.run_term(&stop).await {
-                Ok(()) => backoff = MIN_BACKOFF,
-                Err(error) => {
-                    tracing::warn!(%error, "relay stopped; it will try again");
-                    backoff = (backoff * 2).min(MAX_BACKOFF);
-                }
+            let started = Instant::now();
+            let ended = self.run_term(&stop).await;
+            // A term that lasted shows that an earlier cause of errors is gone.
+            if ended.is_ok() || started.elapsed() > MAX_BACKOFF {
+                backoff = MIN_BACKOFF;
+            }
+            if let Err(error) = ended {
+                tracing::warn!(%error, "relay stopped; it will try again");
+                backoff = (backoff * 2).min(MAX_BACKOFF);
             }
             let _ = stop.run_until_cancelled(tokio::time::sleep(backoff)).await;
         }

@@ -3,7 +3,6 @@
 //! Messages are sent in the order of their ids, without waiting for each delivery report. The cursor moves only over the
 //! longest prefix of messages that are all acknowledged.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
@@ -11,13 +10,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::cursor::Cursor;
-use super::{Relay, RelayError, RelaySettings, window};
-use crate::COMMITTED;
+use super::in_flight::InFlight;
+use super::rebase::load_cursor;
+use super::snapshot::{self, Snapshot, TakenSnapshot};
+use super::window::Window;
+use super::{Relay, RelayError, RelaySettings};
+use crate::EVENTS_COMMITTED;
 use crate::outbox_event::{StoredEvent, load_events};
 use crate::outgoing_record::OutgoingRecord;
-
-/// The number of ids that are read at a time. A larger window is read in several parts.
-const IDS_PER_READ: i64 = 50_000;
 
 /// The first pause of an idle relay. The pause doubles up to the setting `idle_poll`.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
@@ -31,25 +31,33 @@ pub(super) struct PublishLoop<'r> {
     publisher: Publisher,
     reports: DeliveryReports,
     cursor: Cursor,
-    /// The sent messages that the cursor has not passed, in the order of sending.
-    in_flight: VecDeque<InFlight>,
+    in_flight: InFlight,
+    /// The last id that was drawn at an earlier look at the outbox.
+    floor_id: i64,
+    /// The number of messages of the last window.
+    last_window: usize,
     checkpointed_at: Instant,
     /// True if the cursor has moved since the last checkpoint.
     has_moved: bool,
 }
 
-struct InFlight {
-    id: i64,
-    acknowledged: bool,
-}
-
 impl<'r> PublishLoop<'r> {
     pub(super) async fn start(relay: &'r Relay, epoch: i64) -> Result<Self, RelayError> {
-        let cursor = Cursor::load(&relay.database).await?;
+        let cursor = load_cursor(&relay.database, epoch).await?;
         // Each term has its own producer. Otherwise messages that an earlier term queued could still be sent.
         let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
-        let (in_flight, checkpointed_at) = (VecDeque::new(), Instant::now());
-        Ok(Self { relay, epoch, publisher, reports, cursor, in_flight, checkpointed_at, has_moved: false })
+        Ok(Self {
+            relay,
+            epoch,
+            publisher,
+            reports,
+            floor_id: cursor.a.floor_id,
+            cursor,
+            in_flight: InFlight::default(),
+            last_window: 0,
+            checkpointed_at: Instant::now(),
+            has_moved: false,
+        })
     }
 
     /// Publishes until `stop` is cancelled. Then waits a short time for the messages under way and writes the cursor.
@@ -78,7 +86,7 @@ impl<'r> PublishLoop<'r> {
     /// Waits for a commit in this process, at most for `pause`. Returns the next pause.
     async fn wait_for_commit(&self, pause: Duration) -> Duration {
         let RelaySettings { idle_poll, checkpoint, .. } = self.relay.settings;
-        let committed = self.relay.database.signal(COMMITTED);
+        let committed = self.relay.database.signal(EVENTS_COMMITTED);
         // The end of the next window writes the cursor, so a moved cursor shortens the pause to the next checkpoint.
         let limit =
             if self.has_moved { checkpoint.saturating_sub(self.checkpointed_at.elapsed()) } else { pause };
@@ -91,19 +99,16 @@ impl<'r> PublishLoop<'r> {
     /// Publishes one window completely. Returns the number of its messages.
     async fn publish_window(&mut self) -> Result<usize, RelayError> {
         let database = &self.relay.database;
-        // A window that was begun, perhaps by another relay, is finished with the same B. Later commits belong to the
-        // next window.
-        let b = match &self.cursor.snapshot_b {
-            Some(b) => b.clone(),
-            None => window::current_snapshot(database).await?,
-        };
+        let (b, ceiling_id) = self.end_of_window().await?;
+        let (a, restored_id, mut last) =
+            (self.cursor.a.clone(), self.cursor.restored_id, self.cursor.last_id);
+        let mut window = Window { a, b, ceiling_id, restored_id, position: last };
         let mut published = 0;
-        let mut last = self.cursor.last_id;
-        loop {
-            let ids = window::read_ids(database, &self.cursor.snapshot_a, &b, last, IDS_PER_READ).await?;
-            let Some(&end) = ids.last() else { break };
+        while let Some(ids) = window.next_ids(database).await? {
+            let Some(&end) = ids.last() else { continue };
             crashpoint::reach!("relay.window_read");
-            self.cursor.snapshot_b = Some(b.clone());
+            window.b.complete(database).await?;
+            self.cursor.b = Some(window.b.clone());
             for page in ids.chunks(self.relay.settings.page) {
                 for row in load_events(database, page).await? {
                     self.send(&row).await?;
@@ -112,15 +117,16 @@ impl<'r> PublishLoop<'r> {
                 self.read_reports().await?;
             }
             last = end;
-            // A window does not grow, so fewer ids than the limit are its last ones.
-            if i64::try_from(ids.len()).is_ok_and(|read| read < IDS_PER_READ) {
-                break;
+        }
+        self.last_window = published;
+        // Without new ids, A stays. Otherwise an idle relay would use up transaction numbers.
+        if published > 0 || self.cursor.b.is_some() || ceiling_id > window.a.floor_id {
+            while !self.in_flight.is_empty() {
+                self.wait_for_report().await?;
             }
+            window.b.complete(database).await?;
+            self.cursor = Cursor { a: window.b, b: None, last_id: 0, ..self.cursor.clone() };
         }
-        while !self.in_flight.is_empty() {
-            self.wait_for_report().await?;
-        }
-        self.cursor = Cursor { snapshot_a: b, snapshot_b: None, last_id: 0 };
         if cfg!(feature = "mutant-id-only-cursor") {
             self.cursor.last_id = last; // skips a row that commits late with a smaller id
         }
@@ -131,6 +137,30 @@ impl<'r> PublishLoop<'r> {
             self.checkpoint().await?;
         }
         Ok(published)
+    }
+
+    /// Returns snapshot B and the greatest id that may be visible in it. A window that was begun, perhaps by another relay, is
+    /// finished with the same B: later commits belong to the next window.
+    async fn end_of_window(&mut self) -> Result<(Snapshot, i64), RelayError> {
+        let database = &self.relay.database;
+        let is_large = |taken: &TakenSnapshot, floor_id| {
+            usize::try_from(taken.ceiling_id - floor_id).is_ok_and(|ids| ids >= self.relay.settings.page)
+        };
+        // Under load, the transaction number comes with the snapshot. Otherwise it is drawn only if the window has rows.
+        let draws_xid = self.last_window > 0;
+        let mut taken = snapshot::take(database, draws_xid).await?;
+        // The floor is the last id at an earlier look. If that is long ago, look twice: otherwise the next window would read
+        // the rows of this one again.
+        if is_large(&taken, self.floor_id) {
+            self.floor_id = taken.ceiling_id;
+            taken = snapshot::take(database, draws_xid).await?;
+        }
+        let b = Snapshot { text: taken.text, floor_id: self.floor_id, next_xid: taken.next_xid.unwrap_or(0) };
+        self.floor_id = taken.ceiling_id;
+        if b.went_back_behind(&self.cursor.a) {
+            return Err(RelayError::NumbersWentBack);
+        }
+        Ok((self.cursor.b.clone().unwrap_or(b), taken.ceiling_id))
     }
 
     async fn send(&mut self, row: &StoredEvent) -> Result<(), RelayError> {
@@ -147,7 +177,7 @@ impl<'r> PublishLoop<'r> {
             }
         }
         crashpoint::reach!("relay.message_sent");
-        self.in_flight.push_back(InFlight { id: row.id, acknowledged: false });
+        self.in_flight.sent(row.id);
         let OutgoingRecord { envelope, topic, .. } = &outgoing;
         tracing::info!(event_id = %envelope.id, kind = %envelope.kind, topic, "MessageRelayed");
         Ok(())
@@ -172,14 +202,8 @@ impl<'r> PublishLoop<'r> {
     async fn handle_report(&mut self, report: DeliveryReport) -> Result<(), RelayError> {
         // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
         report.result?;
-        let id = report.token.cast_signed();
-        // Reports are in order for each partition, so the message is near the front.
-        if let Some(message) = self.in_flight.iter_mut().find(|message| message.id == id) {
-            message.acknowledged = true;
-        }
-        while let Some(&InFlight { id, acknowledged: true }) = self.in_flight.front() {
-            self.in_flight.pop_front();
-            self.cursor.last_id = id;
+        if let Some(last_id) = self.in_flight.acknowledge(report.token.cast_signed()) {
+            self.cursor.last_id = last_id;
             self.has_moved = true;
         }
         if self.has_moved && self.is_checkpoint_due() {

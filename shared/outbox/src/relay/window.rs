@@ -2,92 +2,133 @@
 //!
 //! The database assigns ids before commit, so a row with a smaller id may become visible after one with a larger id. A cursor
 //! of one id would skip that row. A row that is visible in B and not in A is in the window, whatever its id.
+//!
+//! The cost of a read does not depend on the length of the backlog or on the planner's estimates, because each statement reads
+//! a bounded part of one index. Above the floor of A, ranges of ids are read. Up to the floor, a row of the window belongs to
+//! a transaction that was open at A; the index on (xid, id) finds the rows of each of them.
 
 use database::Database;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join;
 
-use super::RelayError;
+use super::snapshot::Snapshot;
 
-/// Returns the current snapshot of the database. Later statements see every row that this snapshot sees.
-pub(super) async fn current_snapshot(database: &Database) -> Result<String, RelayError> {
-    let mut connection = database.connection().await?;
-    Ok(CurrentSnapshot.get_result(&mut connection).await?)
+/// The number of ids that one statement examines or returns.
+const IDS_PER_READ: i64 = 50_000;
+
+/// The rest of a window, from a position on.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    pub(super) a: Snapshot,
+    pub(super) b: Snapshot,
+    /// No row that is visible in B has a greater id.
+    pub(super) ceiling_id: i64,
+    /// Rows up to this id count as visible in B: they came with a restored database, with numbers of another server.
+    pub(super) restored_id: i64,
+    /// All rows of the window up to this id were returned.
+    pub(super) position: i64,
 }
 
-/// Returns the ids of the window that are greater than `last_id`, in order, at most `limit`.
-pub(super) async fn read_ids(
-    database: &Database,
-    a: &str,
-    b: &str,
-    last_id: i64,
-    limit: i64,
-) -> Result<Vec<i64>, RelayError> {
-    let mut connection = database.connection().await?;
-    let query = WindowQuery { a: a.to_owned(), b: b.to_owned(), last_id, limit };
-    Ok(query.load(&mut connection).await?)
-}
-
-// Both queries are fragments, because `sql_query` is never kept prepared. Planning the window over all partitions costs ten
-// times its execution (measured).
-
-#[derive(QueryId)]
-struct CurrentSnapshot;
-
-impl Query for CurrentSnapshot {
-    type SqlType = Text;
-}
-
-impl QueryFragment<Pg> for CurrentSnapshot {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("SELECT pg_current_snapshot()::text");
-        Ok(())
+impl Window {
+    /// Returns the next ids in order; `None` at the end of the window. The list may be empty before the end.
+    pub(super) async fn next_ids(&mut self, database: &Database) -> database::Result<Option<Vec<i64>>> {
+        let has_early_rows = self.position < self.a.floor_id && self.a.has_open_transactions();
+        let after = self.position.max(self.a.floor_id);
+        if !has_early_rows && after >= self.ceiling_id {
+            return Ok(None);
+        }
+        let end = after.saturating_add(IDS_PER_READ).min(self.ceiling_id.max(after));
+        let connection = database.connection().await?;
+        let (mut first, mut second): (&AsyncPgConnection, _) = (&connection, &*connection);
+        let range = IdRange { window: self.clone(), after, end };
+        let mut ids: Vec<i64> = Vec::new();
+        let in_range: Vec<i64>;
+        if has_early_rows {
+            let early_rows = EarlyRows(self.clone());
+            (ids, in_range) = try_join(early_rows.load(&mut first), range.load(&mut second)).await?;
+            // A full list ends before the floor. The next one continues after it.
+            if let (Ok(IDS_PER_READ), Some(last)) = (i64::try_from(ids.len()), ids.last()) {
+                self.position = *last;
+                return Ok(Some(ids));
+            }
+        } else {
+            in_range = range.load(&mut first).await?;
+        }
+        ids.extend(in_range);
+        self.position = end;
+        Ok(Some(ids))
     }
 }
 
-/// Selects rows that are not visible in A and visible in B.
-///
-/// A row is not visible in A if its transaction began after A (first part) or was open at A (second part). Each part can use
-/// the index on `xid`. With one condition for both, one long transaction would make every read scan all rows since its start.
-#[derive(QueryId)]
-struct WindowQuery {
-    a: String,
-    b: String,
-    last_id: i64,
-    limit: i64,
-}
+// Both queries are fragments, because `sql_query` is never kept prepared. Planning over all partitions costs ten times the
+// execution (measured). A subquery around a snapshot reads its text once, and not for each row.
 
-impl Query for WindowQuery {
+/// The rows up to the floor. One step through the index for each transaction that was open at A reads a long transaction once,
+/// and not once for each list.
+#[derive(QueryId)]
+struct EarlyRows(Window);
+
+impl Query for EarlyRows {
     type SqlType = BigInt;
 }
 
-impl QueryFragment<Pg> for WindowQuery {
+impl QueryFragment<Pg> for EarlyRows {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        let Self { a, b, limit, .. } = self;
-        out.push_sql("SELECT id FROM outbox_event WHERE xid >= pg_snapshot_xmax(");
-        out.push_bind_param::<Text, _>(a)?;
-        out.push_sql("::pg_snapshot) AND xid < pg_snapshot_xmax(");
-        out.push_bind_param::<Text, _>(b)?;
-        out.push_sql("::pg_snapshot)");
-        self.push_common_conditions(&mut out)?;
-        out.push_sql(" UNION ALL SELECT id FROM outbox_event WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip(");
-        out.push_bind_param::<Text, _>(a)?;
-        out.push_sql("::pg_snapshot)))");
-        self.push_common_conditions(&mut out)?;
+        let Window { a, b, restored_id, position, .. } = &self.0;
+        out.push_sql("SELECT event.id FROM (SELECT pg_snapshot_xip(");
+        out.push_bind_param::<Text, _>(&a.text)?;
+        out.push_sql("::pg_snapshot) UNION ALL SELECT n::text::xid8 FROM generate_series(pg_snapshot_xmax(");
+        out.push_bind_param::<Text, _>(&a.text)?;
+        out.push_sql("::pg_snapshot)::text::bigint, ");
+        out.push_bind_param::<BigInt, _>(&a.next_xid)?;
+        out.push_sql(
+            "::bigint - 1) AS n) AS open (xid) \
+             CROSS JOIN LATERAL (SELECT id FROM outbox_event WHERE xid = open.xid AND id > greatest(",
+        );
+        out.push_bind_param::<BigInt, _>(position)?;
+        out.push_sql("::bigint, ");
+        out.push_bind_param::<BigInt, _>(restored_id)?;
+        out.push_sql("::bigint) AND id <= ");
+        out.push_bind_param::<BigInt, _>(&a.floor_id)?;
         out.push_sql(" ORDER BY id LIMIT ");
-        out.push_bind_param::<BigInt, _>(limit)
+        out.push_bind_param::<BigInt, _>(&IDS_PER_READ)?;
+        out.push_sql(") AS event WHERE pg_visible_in_snapshot(open.xid, (SELECT ");
+        out.push_bind_param::<Text, _>(&b.text)?;
+        out.push_sql("::pg_snapshot)) ORDER BY event.id LIMIT ");
+        out.push_bind_param::<BigInt, _>(&IDS_PER_READ)
     }
 }
 
-impl WindowQuery {
-    /// The row is visible in B, and its id is greater than the last published one.
-    fn push_common_conditions<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(" AND pg_visible_in_snapshot(xid, ");
-        out.push_bind_param::<Text, _>(&self.b)?;
-        out.push_sql("::pg_snapshot) AND id > ");
-        out.push_bind_param::<BigInt, _>(&self.last_id)
+/// The rows of a range of ids above the floor.
+#[derive(QueryId)]
+struct IdRange {
+    window: Window,
+    after: i64,
+    end: i64,
+}
+
+impl Query for IdRange {
+    type SqlType = BigInt;
+}
+
+impl QueryFragment<Pg> for IdRange {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        let Window { a, b, restored_id, .. } = &self.window;
+        out.push_sql("SELECT id FROM outbox_event WHERE id > ");
+        out.push_bind_param::<BigInt, _>(&self.after)?;
+        out.push_sql(" AND id <= ");
+        out.push_bind_param::<BigInt, _>(&self.end)?;
+        out.push_sql(" AND NOT pg_visible_in_snapshot(xid, (SELECT ");
+        out.push_bind_param::<Text, _>(&a.text)?;
+        out.push_sql("::pg_snapshot)) AND (id <= ");
+        out.push_bind_param::<BigInt, _>(restored_id)?;
+        out.push_sql(" OR pg_visible_in_snapshot(xid, (SELECT ");
+        out.push_bind_param::<Text, _>(&b.text)?;
+        out.push_sql("::pg_snapshot))) ORDER BY id");
+        Ok(())
     }
 }

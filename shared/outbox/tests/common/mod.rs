@@ -218,12 +218,13 @@ pub(crate) async fn rows(database: &Database) -> i64 {
     count(database, "SELECT count(*) AS count FROM outbox_event").await
 }
 
+#[derive(QueryableByName)]
+pub(crate) struct Count {
+    #[diesel(sql_type = BigInt)]
+    pub(crate) count: i64,
+}
+
 pub(crate) async fn count(database: &Database, query: &str) -> i64 {
-    #[derive(QueryableByName)]
-    struct Count {
-        #[diesel(sql_type = BigInt)]
-        count: i64,
-    }
     let mut connection = database.connection().await.unwrap();
     let found: Count = diesel::sql_query(query).get_result(&mut connection).await.unwrap();
     found.count

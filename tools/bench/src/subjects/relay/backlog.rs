@@ -26,7 +26,9 @@ pub(crate) async fn fill(owner: &Session, rows: usize) -> Result<()> {
 
 /// Sets the cursor back, so that every row is unpublished.
 pub(crate) async fn rewind(owner: &Session) -> Result<()> {
-    owner.run("UPDATE outbox_cursor SET snapshot_a = '1:1:', snapshot_b = NULL, last_id = 0").await?;
+    owner
+        .run("UPDATE outbox_cursor SET snapshot_a = '1:1:', floor_a = 0, snapshot_b = NULL, last_id = 0")
+        .await?;
     owner.run("UPDATE outbox_lease SET lease_until = '-infinity'").await
 }
 
