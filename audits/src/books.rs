@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_between_our_ledger_and_the_processors_balance_is_seen() {
+    fn every_difference_between_our_ledger_and_the_processors_balance_is_a_violation() {
         let ours = || vec![amount_owed("a", 440, 10), amount_owed("b", -10, 10)];
         assert_eq!(BooksAgree::of(ours(), ours()).violations(), Vec::<String>::new());
         for theirs in [

@@ -52,7 +52,7 @@ fn is_seen(what: &str, mut settlement: Settlement, break_it: impl FnOnce(&mut Se
 }
 
 #[test]
-fn every_wrong_end_of_a_confirmed_order_is_seen() {
+fn every_wrong_end_of_a_confirmed_order_is_a_violation() {
     is_seen("a second capture", settled(), |s| s.charges.push(charge("ch_2", Uuid::from_u128(2))));
     is_seen("no capture", settled(), |s| s.charges.clear());
     is_seen("a declined charge alone", settled(), |s| s.charges[0].succeeded = false);
@@ -66,7 +66,7 @@ fn every_wrong_end_of_a_confirmed_order_is_seen() {
 }
 
 #[test]
-fn every_wrong_end_of_a_cancelled_order_is_seen() {
+fn every_wrong_end_of_a_cancelled_order_is_a_violation() {
     is_seen("money that was kept", cancelled(), |s| s.charges[0].refunded = 449);
     is_seen("stock that is held", cancelled(), |s| {
         s.reservations.values_mut().for_each(|row| row.state = "held".to_owned());
@@ -74,7 +74,7 @@ fn every_wrong_end_of_a_cancelled_order_is_seen() {
 }
 
 #[test]
-fn money_taken_for_nothing_is_seen() {
+fn a_capture_without_a_payment_is_a_violation() {
     is_seen("a charge of no payment", settled(), |s| s.charges.push(charge("ch_2", Uuid::from_u128(3))));
 }
 

@@ -45,6 +45,6 @@ const DAMAGES: &[Damage] = &[
 ];
 
 #[tokio::test]
-async fn every_question_to_inventory_sees_its_damage() {
+async fn every_audit_of_inventory_finds_its_damage() {
     sees("inventory", MIGRATIONS, &[SOUND], DAMAGES).await;
 }

@@ -59,7 +59,7 @@ async fn violations(connection: &mut AsyncPgConnection, audit: &Question) -> Vec
 }
 
 #[test]
-fn every_question_in_the_folder_is_asked() {
+fn every_audit_in_the_folder_is_run() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = BTreeSet::new();
     for subject in ["reliability", "orders", "inventory", "payments", "provider"] {
@@ -72,7 +72,7 @@ fn every_question_in_the_folder_is_asked() {
 }
 
 #[test]
-fn every_question_names_its_promise_and_its_databases() {
+fn every_audit_names_its_promise_and_its_databases() {
     for audit in ALL {
         let mut lines = audit.query().lines();
         let (promise, databases) = (lines.next().unwrap(), lines.next().unwrap());

@@ -72,6 +72,6 @@ const DAMAGES: &[Damage] = &[
 ];
 
 #[tokio::test]
-async fn every_question_to_orders_sees_its_damage() {
+async fn every_audit_of_orders_finds_its_damage() {
     sees("orders", MIGRATIONS, &SOUND, DAMAGES).await;
 }

@@ -72,6 +72,6 @@ const DAMAGES: &[Damage] = &[
 ];
 
 #[tokio::test]
-async fn every_question_to_the_provider_sees_its_damage() {
+async fn every_audit_of_the_provider_finds_its_damage() {
     sees("provider", MIGRATIONS, &[SOUND], DAMAGES).await;
 }

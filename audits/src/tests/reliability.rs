@@ -99,7 +99,7 @@ const DAMAGES: &[Damage] = &[
 ];
 
 #[tokio::test]
-async fn every_question_about_reliability_sees_its_damage() {
+async fn every_audit_of_the_reliability_tables_finds_its_damage() {
     let [base, published] = orders::SOUND;
     sees("reliability", MIGRATIONS, &[base, PHASED, published], DAMAGES).await;
 }

@@ -63,7 +63,7 @@ CREATE TABLE processor_call (
     provider_key text        NOT NULL UNIQUE,
     -- The exact request body. A retry sends these bytes, even if a newer release would write other ones.
     request      bytea       NOT NULL,
-    -- The fencing token: each attempt and each look-up raises it. A worker with an older number has been replaced.
+    -- The fencing token: each attempt and each lookup raises it. A worker with an older number has been replaced.
     attempt      integer     NOT NULL DEFAULT 0 CHECK (attempt >= 0),
     -- A worker holds the lease; due_at is the end of the lease.
     in_flight    boolean     NOT NULL DEFAULT false,
@@ -71,7 +71,7 @@ CREATE TABLE processor_call (
     due_at       timestamptz DEFAULT clock_timestamp(),
     -- Start of the first attempt that may have reached the processor. The lifetime of the key counts from here.
     sent_since   timestamptz,
-    -- Outcome of the latest attempt or look-up, as text for operators.
+    -- Outcome of the latest attempt or lookup, as text for operators.
     last_outcome text,
     -- Trace context of the message or request that created the call.
     traceparent  text,

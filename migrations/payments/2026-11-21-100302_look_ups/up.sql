@@ -1,16 +1,16 @@
--- Look-ups: reading at the processor whether an earlier request took effect.
+-- Lookups: reading at the processor whether an earlier request took effect.
 ALTER TABLE processor_call
     -- What the worker does when the call is due: send the request, or look up its effect.
-    ADD COLUMN asks text NOT NULL DEFAULT 'request' CHECK (asks IN ('request', 'look_up')),
-    -- Consecutive look-ups that found nothing.
+    ADD COLUMN mode text NOT NULL DEFAULT 'request' CHECK (mode IN ('request', 'look_up')),
+    -- Consecutive lookups that found nothing.
     ADD COLUMN look_ups integer NOT NULL DEFAULT 0 CHECK (look_ups >= 0),
     -- The processor's id of the PaymentIntent or refund, once a response has named it.
     ADD COLUMN processor_object text,
-    -- A webhook or the reconciliation requested one look-up. If a worker is busy with the call, it is looked up at once
-    -- afterwards, because the worker's response may be older than the reason for the look-up.
-    ADD COLUMN woken boolean NOT NULL DEFAULT false;
+    -- A webhook or the reconciliation requested one lookup. If a worker is busy with the call, it is looked up at once
+    -- afterwards, because the worker's response may be older than the reason for the lookup.
+    ADD COLUMN look_up_requested boolean NOT NULL DEFAULT false;
 
-GRANT UPDATE (asks, look_ups, processor_object, woken) ON processor_call TO idem_service;
+GRANT UPDATE (mode, look_ups, processor_object, look_up_requested) ON processor_call TO idem_service;
 
 -- Webhooks and reconciliation find a call by the processor's id of its object.
 CREATE INDEX processor_call_object ON processor_call (processor_object) WHERE processor_object IS NOT NULL;

@@ -9,7 +9,7 @@ CREATE TABLE review (
     payment_id  uuid        REFERENCES payment (id),
     reason      text        NOT NULL CHECK (reason IN (
         'not_found', 'other_amount', 'key_mismatch', 'contradicted', 'refund_failed', 'refund_returned',
-        'orphan', 'amount_differs', 'missing_there', 'poisoned')),
+        'orphan', 'amount_differs', 'missing_there', 'cannot_be_taken')),
     -- What the service observed, for the operator. It never contains a key or a card.
     details     jsonb       NOT NULL DEFAULT '{}',
     opened_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -27,7 +27,7 @@ CREATE TABLE review (
 CREATE UNIQUE INDEX review_open ON review (subject, subject_id, reason) WHERE resolution IS NULL;
 CREATE INDEX review_subject ON review (subject_id, reason);
 
--- A webhook event of the processor. An event only triggers a look-up; its content is never used. Because the processor
+-- A webhook event of the processor. An event only triggers a lookup; its content is never used. Because the processor
 -- repeats the idempotency key of the request in the body, only a hash of the body is stored. A payment has about three
 -- events. Nothing deletes old rows yet.
 CREATE TABLE webhook_event (

@@ -32,10 +32,7 @@ pub(crate) fn consumer() -> Consumer {
             |m| order(m.order),
             async |tx, m| apply(tx, m, m.order, Input::StockReleased).await,
         )
-        .on::<PaymentCaptured>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::PaymentCaptured).await,
-        )
+        .on::<PaymentCaptured>(|m| order(m.order), apply_capture)
         .on::<PaymentDeclined>(
             |m| order(m.order),
             async |tx, m| apply(tx, m, m.order, Input::PaymentDeclined).await,
@@ -63,6 +60,13 @@ async fn apply<E>(
     let Some(order) = order.into() else { return Ok(()) };
     transitions::apply(tx, message.tenant(), order, input, &Cause::message(&message.envelope)).await?;
     Ok(())
+}
+
+/// Applies a capture to its order. Ignores the capture of a payment that belongs to no order.
+async fn apply_capture(tx: &mut Tx, message: &Message<PaymentCaptured>) -> Result<(), HandlerError> {
+    let Some(order) = message.order else { return Ok(()) };
+    let cause = Cause::message(&message.envelope);
+    transitions::apply_capture(tx, message.tenant(), order, &message.data, &cause).await
 }
 
 /// The kind of row that the handlers need locked.

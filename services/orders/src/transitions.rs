@@ -4,7 +4,7 @@
 //! transaction: all of them or none. Callers write what only they know, such as the audit fact of a request.
 
 use contracts::events::{
-    ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
+    ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured, PaymentRequested,
 };
 use contracts::{ItemId, OrderId, PaymentId, TenantId, Timestamp};
 use database::{Tx, UnitOfWork};
@@ -76,6 +76,25 @@ pub(crate) async fn apply(
 ) -> Result<OrderRow, TransitionError> {
     let order = orders::lock(tx, tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
     apply_to_locked(tx, order, input, cause).await
+}
+
+/// Locks an order of this tenant and applies the capture of its payment. Refuses another payment, amount or currency than the
+/// order requested. Otherwise a mistake in payments would ship an order that is not paid in full.
+pub(crate) async fn apply_capture(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    id: OrderId,
+    captured: &PaymentCaptured,
+    cause: &Cause,
+) -> Result<(), HandlerError> {
+    let PaymentCaptured { payment, amount, .. } = captured;
+    let order = orders::lock(tx, tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
+    if order.payment() != Some(*payment) || order.total()? != *amount {
+        let other = format!("payment {payment} captured {amount}, which order {id} did not request");
+        return Err(HandlerError::Refused(other));
+    }
+    apply_to_locked(tx, order, Input::PaymentCaptured, cause).await?;
+    Ok(())
 }
 
 /// Applies the input to an order whose row this transaction has locked.

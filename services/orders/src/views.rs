@@ -207,27 +207,26 @@ impl From<Status> for OrderStatusView {
 }
 
 impl TimelineView {
-    pub(crate) fn new(order_id: OrderId, rows: &[EntryRow]) -> database::Result<Self> {
+    pub(crate) fn new(order_id: OrderId, rows: Vec<EntryRow>) -> Self {
         let entries = (1..).zip(rows).map(|(sequence, row)| TimelineEntryView::new(sequence, row));
-        Ok(Self { order_id, entries: entries.collect::<database::Result<_>>()? })
+        Self { order_id, entries: entries.collect() }
     }
 }
 
 impl TimelineEntryView {
-    fn new(sequence: i64, row: &EntryRow) -> database::Result<Self> {
-        let cause = row.cause()?;
-        let kind = match cause.kind {
+    fn new(sequence: i64, row: EntryRow) -> Self {
+        let kind = match row.cause_kind {
             CauseKind::Request => CauseKindView::Request,
             CauseKind::Message => CauseKindView::Message,
             CauseKind::Job => CauseKindView::Job,
         };
-        Ok(Self {
+        Self {
             sequence,
             at: time(row.at),
-            what: row.kind()?.into(),
-            state: row.status()?.into(),
-            cause: CauseView { kind, id: cause.id, by: cause.by },
-        })
+            what: row.what.into(),
+            state: row.state.into(),
+            cause: CauseView { kind, id: row.cause_id, by: row.cause_by },
+        }
     }
 }
 

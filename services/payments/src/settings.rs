@@ -42,9 +42,9 @@ pub struct WorkerSettings {
     pub key_life: Duration,
     /// The pauses between attempts.
     pub backoff: Backoff,
-    /// Consecutive look-ups that may find nothing. After them, a review is opened.
+    /// Consecutive lookups that may find nothing. After them, a review is opened.
     pub look_ups: u16,
-    /// The pauses between look-ups.
+    /// The pauses between lookups.
     pub look_up_backoff: Backoff,
     /// How often a call may fail to be taken with a permanent error. After that, a review is opened.
     pub faults: i32,

@@ -21,7 +21,7 @@ pub const NAMES: [&str; 26] = [
     "consume.ids_entered",
     "consume.before_commit",
     "consume.after_commit",
-    "consume.offset_stored",
+    "consume.batch_done",
     "consume.partitions_revoked",
     "charge.attempt_committed",
     "charge.request_sent",
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_named_with_its_hit_or_without() {
+    fn a_crash_point_is_named_with_its_hit_or_without() {
         assert_eq!(
             Plan::read("execute.after_commit"),
             Ok(Plan { name: "execute.after_commit".to_owned(), hit: 1 })
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_obeyed_is_refused_with_the_list() {
+    fn an_unknown_crash_point_is_refused_with_the_list() {
         for text in [
             "execute.after",
             "execute",

@@ -26,7 +26,7 @@ fn everywhere() {
     crashpoint::reach!("consume.ids_entered");
     crashpoint::reach!("consume.before_commit");
     crashpoint::reach!("consume.after_commit");
-    crashpoint::reach!("consume.offset_stored");
+    crashpoint::reach!("consume.batch_done");
     crashpoint::reach!("consume.partitions_revoked");
     crashpoint::reach!("charge.attempt_committed");
     crashpoint::reach!("charge.request_sent");
@@ -58,14 +58,14 @@ fn marked() -> BTreeSet<String> {
 
 #[test]
 #[cfg(not(feature = "enabled"))]
-fn without_the_feature_there_is_no_mark() {
+fn without_the_feature_there_is_no_crash_point() {
     everywhere();
     assert_eq!(marked(), BTreeSet::new());
 }
 
 #[test]
 #[cfg(feature = "enabled")]
-fn the_marks_are_where_the_feature_is_and_nowhere_else() {
+fn the_crash_points_exist_only_with_the_feature() {
     everywhere();
     let marked = marked();
     for name in crashpoint::NAMES {
@@ -86,5 +86,5 @@ fn the_marks_are_where_the_feature_is_and_nowhere_else() {
     let output =
         String::from_utf8_lossy(&build.stdout).into_owned() + &String::from_utf8_lossy(&build.stderr);
     assert!(build.status.success(), "{output}");
-    assert!(output.contains("without_the_feature_there_is_no_mark ... ok"), "{output}");
+    assert!(output.contains("without_the_feature_there_is_no_crash_point ... ok"), "{output}");
 }

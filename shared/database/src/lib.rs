@@ -11,6 +11,7 @@ mod pending_writes;
 mod pool;
 mod rows;
 mod settings;
+mod text_enum;
 pub mod time;
 mod tx;
 mod tx_connection;

@@ -9,13 +9,10 @@ use chrono::{DateTime, Utc};
 use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
 use database::{Buffered, Insert, InsertRows, Result};
-use diesel::deserialize::{self, FromSql, FromSqlRow};
-use diesel::expression::AsExpression;
-use diesel::pg::{Pg, PgValue};
 use diesel::prelude::*;
-use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Text;
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
 use crate::{KeyedRequest, Operation, Outcome, Retention, StoredResponse};
@@ -49,9 +46,9 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_snapshot);
 
-/// The state of a record. The table in `phased/mod.rs` lists the transitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
-#[diesel(sql_type = Text)]
+/// The state of a record. The table in `phased/mod.rs` lists the transitions. In the table and in JSON: in snake case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RecordState {
     /// A phased command was accepted and has no response yet.
     Started,
@@ -68,27 +65,6 @@ pub enum RecordState {
 }
 
 impl RecordState {
-    const ALL: [Self; 6] = [
-        Self::Started,
-        Self::Completed,
-        Self::Unknown,
-        Self::FailedRetryable,
-        Self::FailedTerminal,
-        Self::Expired,
-    ];
-
-    /// The state's name in the table and in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Started => "started",
-            Self::Completed => "completed",
-            Self::Unknown => "unknown",
-            Self::FailedRetryable => "failed_retryable",
-            Self::FailedTerminal => "failed_terminal",
-            Self::Expired => "expired",
-        }
-    }
-
     /// Reports whether a record in this state has, or had, a response for its key.
     pub(crate) const fn has_response(self) -> bool {
         match self {
@@ -98,19 +74,7 @@ impl RecordState {
     }
 }
 
-impl FromSql<Text, Pg> for RecordState {
-    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
-        let name = <String as FromSql<Text, Pg>>::from_sql(bytes)?;
-        let state = Self::ALL.into_iter().find(|state| state.as_str() == name);
-        state.ok_or_else(|| format!("unknown record state '{name}'").into())
-    }
-}
-
-impl ToSql<Text, Pg> for RecordState {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        <str as ToSql<Text, Pg>>::to_sql(self.as_str(), out)
-    }
-}
+database::stored_as_text!(RecordState);
 
 /// A record as it was read, with its response if that has not been erased.
 #[derive(Debug, Clone, Queryable)]

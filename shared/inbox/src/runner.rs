@@ -92,7 +92,7 @@ impl Worker {
         }
         crashpoint::reach!("consume.after_commit");
         batch.done();
-        crashpoint::reach!("consume.offset_stored");
+        crashpoint::reach!("consume.batch_done");
     }
 
     async fn apply_all(&self, batch: &Batch, stop: &CancellationToken) -> ControlFlow<()> {

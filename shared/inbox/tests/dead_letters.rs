@@ -65,7 +65,7 @@ async fn dead_letters(topics: &TestTopics, number: usize) -> Vec<(ReceivedMessag
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_parked_is_copied_to_the_dead_letters() {
+async fn a_parked_message_is_copied_to_the_dead_letter_topic() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let relay = relay(&database, &topics).await;
     let (order, bystander) = (OrderId::generate(), OrderId::generate());
@@ -118,7 +118,7 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
     let large = random(990_000);
     let mut many = new().saying("x");
     many.headers.extend((0..5_000).map(|n| (format!("header-{n}"), b"\x01\x02\x03".to_vec())));
-    let poison = [
+    let failing = [
         new().saying(&large),
         TestRecord { payload: vec![0xff; 990_000], ..new() },
         new().with("binary", b"\0\xff\xfe").saying("\0"),
@@ -132,7 +132,7 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
         TestRecord { headers: Vec::new(), ..new() },
     ];
     let bystander = OrderId::generate();
-    let mut records = poison.to_vec();
+    let mut records = failing.to_vec();
     records.push(record(&topics, 1, &confirmed(bystander)).keyed(SAME));
     let runner = run(&database, &topics, wordy());
     publish(&topics, &records).await;
@@ -141,7 +141,7 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
 
     assert_eq!(effects(&database).await, [(bystander.uuid(), 1)]);
     let parked = parked(&database).await;
-    assert_eq!(parked.len(), poison.len(), "{:#?}", parked.iter().map(|row| &row.error).collect::<Vec<_>>());
+    assert_eq!(parked.len(), failing.len(), "{:#?}", parked.iter().map(|row| &row.error).collect::<Vec<_>>());
     let copies: Vec<(Uuid, String, String, Vec<u8>)> = outbox_event::table
         .select((
             outbox_event::aggregate_id,
@@ -152,7 +152,7 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
         .load(&mut database.connection().await.unwrap())
         .await
         .unwrap();
-    assert_eq!(copies.len(), poison.len());
+    assert_eq!(copies.len(), failing.len());
     for (id, topic, tenant, payload) in copies {
         assert_eq!(topic, "inventory.dlq");
         assert!(payload.len() <= MAX_PAYLOAD && ["acme", "unknown"].contains(&tenant.as_str()), "{tenant}");
@@ -169,6 +169,6 @@ async fn no_message_can_prevent_its_parking_or_its_copy() {
 
     // The relay publishes every copy.
     let relay = relay(&database, &topics).await;
-    assert_eq!(dead_letters(&topics, poison.len()).await.len(), poison.len());
+    assert_eq!(dead_letters(&topics, failing.len()).await.len(), failing.len());
     relay.stop().await;
 }

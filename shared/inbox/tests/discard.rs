@@ -69,7 +69,7 @@ fn numbers(steps: &Value) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_discard_lets_what_was_held_take_effect_and_the_aggregate_go_on() {
+async fn a_discard_applies_the_held_messages_of_the_aggregate() {
     let (database, topics, order) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
     let id = id_of(&database, 2).await;
     let operator = Operator::new(&database, &topics, picky());
@@ -105,7 +105,7 @@ async fn a_discard_leaves_one_fact_with_the_payloads_hash_and_its_repetition_non
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fails_behind_a_discarded_message_is_parked_itself() {
+async fn a_message_that_fails_behind_a_discarded_one_is_parked() {
     let (database, topics, order) = stuck(|topics, order| record(topics, 3, &cancelled(order))).await;
     let operator = Operator::new(&database, &topics, picky());
     let (done, report) = operator.does(&format!("discard {}", id_of(&database, 2).await)).await;
@@ -129,7 +129,7 @@ async fn what_fails_behind_a_discarded_message_is_parked_itself() {
 
 /// The warning describes the state after the held messages are applied.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_discard_warns_of_what_stays_open_and_a_dry_run_does_no_more() {
+async fn a_discard_warns_of_open_effects_and_a_dry_run_changes_nothing() {
     let (database, topics, order) = stuck(|topics, order| record(topics, 3, &confirmed(order))).await;
     let id = id_of(&database, 2).await;
     let operator = Operator::new(&database, &topics, picky());
@@ -159,7 +159,7 @@ async fn a_message_that_is_only_held_is_not_discarded() {
 
 /// The header has no sequence. The message must be number 2, because the aggregate misses it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_tells_no_number_is_discarded_under_the_one_that_is_missing() {
+async fn a_message_without_a_sequence_is_discarded_under_the_missing_one() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let order = OrderId::generate();
     let records = [

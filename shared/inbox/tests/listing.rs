@@ -36,7 +36,7 @@ async fn waiting() -> (TestDatabase, TestTopics, OrderId) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_list_says_who_waits_and_how_many_behind_whom() {
+async fn the_list_shows_parked_messages_and_the_number_held_behind_each() {
     let (database, topics, order) = waiting().await;
     let operator = Operator::new(&database, &topics, recording("one"));
     let (done, all) = operator.asks("parked").await;
@@ -80,7 +80,7 @@ async fn one_message_is_shown_with_its_headers_and_its_bytes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_a_message_holds_moves_the_readers_cursor() {
+async fn control_characters_of_a_message_do_not_reach_the_terminal() {
     let (database, topics, _) = waiting().await;
     let operator = Operator::new(&database, &topics, recording("one"));
     let mut texts = vec![operator.types("parked").await.text];
@@ -94,7 +94,7 @@ async fn nothing_that_a_message_holds_moves_the_readers_cursor() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_waits_the_list_says_so() {
+async fn an_empty_list_says_so() {
     let (database, topics) = (database().await, TestTopics::names());
     let operator = Operator::new(&database, &topics, recording("one"));
     assert_eq!(operator.types("parked").await.text, "no message waits\n");

@@ -99,7 +99,7 @@ async fn effects_events_and_ids_commit_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reaction_that_fails_leaves_neither_effect_nor_event() {
+async fn a_handler_that_fails_leaves_neither_effect_nor_event() {
     let (database, topics) = (database().await, TestTopics::create().await);
     publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
     let runner = run(&database, &topics, reserving(|| true));

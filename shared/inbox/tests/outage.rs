@@ -87,7 +87,7 @@ async fn an_outage_costs_no_attempts() {
 
 /// The batch fails once, so its messages are applied one by one. The stop arrives during the first one.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
+async fn a_runner_that_stops_gives_the_rest_of_its_batch_back() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let records: Vec<_> = std::iter::repeat_with(OrderId::generate)
         .take(10)
@@ -120,7 +120,7 @@ async fn a_runner_that_is_told_to_stop_gives_the_rest_of_its_batch_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_not_committed_is_delivered_to_the_next_member() {
+async fn an_uncommitted_batch_is_delivered_to_the_next_member() {
     let (database, topics, proxy) =
         (database().await, TestTopics::create().await, Proxy::to_postgres().await);
     proxy.cut().await;

@@ -50,7 +50,7 @@ async fn the_parked(database: &Database) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redrive_applies_a_parked_message_and_all_that_waits_behind_it_in_order() {
+async fn a_redrive_applies_a_parked_message_and_the_messages_held_behind_it_in_order() {
     let (database, topics, order, fix) = stuck(1..=4).await;
     let id = the_parked(&database).await;
     fix.come();
@@ -197,7 +197,7 @@ async fn parked_messages_of_one_aggregate_are_redriven_in_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_of_a_redrive_says_what_would_be_and_changes_nothing() {
+async fn a_dry_run_of_a_redrive_reports_its_effect_and_changes_nothing() {
     let (database, topics, _, fix) = stuck(1..=3).await;
     fix.come();
     let operator = Operator::new(&database, &topics, fix.consumer());

@@ -136,7 +136,7 @@ async fn a_record_that_never_fits_is_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_purged_is_acknowledged_as_unknown() {
+async fn a_purged_message_is_reported_as_unknown() {
     let (publisher, mut reports) = Publisher::connect(&no_broker(), PublisherSettings::default()).unwrap();
     for token in 0..3 {
         publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, token).unwrap();
@@ -161,7 +161,7 @@ async fn dropping_a_publisher_does_not_block_and_ends_the_acknowledgements() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fatal_error_is_told_by_every_way() {
+async fn a_fatal_error_is_reported_by_every_call() {
     let cluster = MockCluster::new(1).unwrap();
     cluster.create_topic("t", 1, 1).unwrap();
     let refusals = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED; 3];

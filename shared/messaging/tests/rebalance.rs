@@ -47,7 +47,7 @@ async fn a_rebalance_with_two_members_delivers_everything_at_least_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_done_is_committed_before_a_partition_changes_hands() {
+async fn finished_batches_are_committed_before_a_rebalance() {
     let scratch = Scratch::new(2).await;
     scratch.fill(60).await;
     let never = Duration::from_hours(1);

@@ -44,7 +44,7 @@ async fn another_number_of_partitions_is_an_error_that_says_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broker_that_answers_is_healthy_and_nobody_is_not() {
+async fn a_broker_that_responds_is_healthy_and_an_absent_one_is_not() {
     health(&common::brokers(), Duration::from_secs(10)).await.unwrap();
     let error = health(&no_broker(), Duration::from_millis(300)).await.unwrap_err();
     assert!(
@@ -124,7 +124,7 @@ async fn a_whole_topic_is_read_by_partition_and_offset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_exist_is_named_and_is_deleted_already() {
+async fn a_missing_topic_is_named_and_counts_as_deleted() {
     let scratch = Scratch::without_topic();
     for error in [
         admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap_err(),

@@ -1,13 +1,13 @@
 //! The command line. It is the same for every service.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Builder;
 
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
-use crate::{RunError, Service, document, health_client, operator, schema, serve, telemetry};
+use crate::operator::{self, print};
+use crate::{RunError, Service, document, health_client, schema, serve, telemetry};
 
 /// The exit code of a wrong configuration; clap uses it for a wrong command line, too.
 const MISCONFIGURED: u8 = 2;
@@ -122,10 +122,4 @@ fn openapi<S: Service>() -> String {
     let mut document = serde_json::json!(document::<S>());
     document.sort_all_objects();
     format!("{document:#}\n")
-}
-
-/// Prints to stdout. A closed pipe, as with `| head`, is not an error.
-pub(crate) fn print(text: &str) -> ExitCode {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
 }

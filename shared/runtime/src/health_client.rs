@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_is_not_there_is_an_error() {
+    fn an_absent_instance_is_an_error() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         assert_eq!(readiness(free).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     }

@@ -1,6 +1,7 @@
 //! Runs the operators' commands of inbox, outbox and service: reads the configuration, opens the database, prints the
 //! output, and sets the exit code.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use database::Database;
@@ -8,7 +9,6 @@ use inbox::operator::OperatorContext;
 use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
-use crate::command::print;
 use crate::config::{Config, ConfigErrors, Needs, environment};
 use crate::{CommandOutput, Context, Service, ServiceCommand, telemetry};
 
@@ -71,4 +71,10 @@ where
             ExitCode::FAILURE
         }
     })
+}
+
+/// Prints to stdout. A closed pipe, as with `| head`, is not an error.
+pub(crate) fn print(text: &str) -> ExitCode {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
 }

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_passing_obstacle_is_waited_out_and_a_lasting_one_is_not() {
+    async fn a_transient_error_is_waited_out_and_a_lasting_one_is_not() {
         let mut attempts = 0;
         let done = wait_for("this test", || {
             attempts += 1;

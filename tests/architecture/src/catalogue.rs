@@ -109,7 +109,7 @@ mod tests {
                             ## gone\n\nStatus 410 · retryable: no\n\n**It is gone.** Give up.\n";
 
     #[test]
-    fn a_document_that_says_what_the_code_says_has_no_differences() {
+    fn a_document_that_agrees_with_the_code_has_no_differences() {
         let declared = declared(SOURCE).expect("a source");
         assert_eq!(declared.len(), 2);
         assert_eq!(differences(&declared, &documented(DOCUMENT)), Vec::<String>::new());

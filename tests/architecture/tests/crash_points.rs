@@ -68,7 +68,7 @@ fn crash_points_are_in_no_build_that_does_not_name_them() {
 }
 
 #[test]
-fn what_ships_is_built_without_any_feature() {
+fn shipped_programs_are_built_without_any_feature() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let dockerfile = std::fs::read_to_string(root.join("Dockerfile")).unwrap();
     let joined = dockerfile.replace("\\\n", " ");

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_hidden_is_found_in_plain_in_bytes_and_in_a_line() {
+    fn a_secret_is_found_as_text_as_bytes_and_inside_a_line() {
         let secret = "sk_test_Zz9";
         assert_eq!(hex(secret), "736b5f746573745f5a7a39");
         for text in

@@ -35,7 +35,7 @@ pub(crate) struct AcceptedRequests {
 /// The call by which payments charges a card.
 #[derive(Debug, Clone, PartialEq, Eq, Default, QueryableByName)]
 pub(crate) struct ChargeCall {
-    /// Requests under the key of the charge, and look-ups.
+    /// Requests under the key of the charge, and lookups.
     #[diesel(sql_type = BigInt)]
     pub(crate) attempts: i64,
     /// `request`, or `look_up` when a retry under the key no longer shows the outcome.
@@ -103,7 +103,7 @@ impl Demo<'_> {
     /// The call that charges a payment.
     pub(crate) async fn charge_call(&self, payment: Uuid) -> Result<ChargeCall> {
         let query =
-            sql_query("SELECT attempt::bigint AS attempts, asks AS how FROM processor_call WHERE id = $1");
+            sql_query("SELECT attempt::bigint AS attempts, mode AS how FROM processor_call WHERE id = $1");
         self.books.one(Part::Payments, query.bind::<SqlUuid, _>(payment)).await
     }
 

@@ -24,7 +24,7 @@ mod tests {
 
     // printf '1492774577.{"id": "evt_test_webhook", "object": "event"}' | openssl dgst -sha256 -hmac whsec_test_secret
     #[test]
-    fn the_documented_scheme_is_what_is_written() {
+    fn the_documented_signature_scheme_is_written() {
         let header =
             header("whsec_test_secret", 1_492_774_577, r#"{"id": "evt_test_webhook", "object": "event"}"#);
         let signature = "c137b1b62277d523cf8fed4dfbd0170a9a5b8a380e00cc3711d4bf0652f2ce7a";

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_services_refuse_is_refused_here() {
+    fn a_name_that_services_refuse_is_refused() {
         for tenant in ["", "@system", "a b", "é", &"x".repeat(65)] {
             assert!(
                 CommandLine::try_parse_from(["token", "--tenant", tenant]).is_err(),

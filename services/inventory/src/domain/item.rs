@@ -84,28 +84,28 @@ mod tests {
     }
 
     #[test]
-    fn an_adjustment_takes_only_what_is_free() {
+    fn an_adjustment_takes_only_available_stock() {
         assert_eq!(stock(10, 4).adjust(-6), Ok(stock(4, 4)));
         assert_eq!(stock(10, 4).adjust(-7), Err(Rejection::Insufficient(stock(10, 4))));
         assert_eq!(stock(0, 0).adjust(i64::MIN), Err(Rejection::Insufficient(stock(0, 0))));
     }
 
     #[test]
-    fn an_adjustment_never_exceeds_the_most() {
+    fn an_adjustment_never_exceeds_the_maximum() {
         assert_eq!(stock(Stock::MAX - 1, 0).adjust(1), Ok(stock(Stock::MAX, 0)));
         assert_eq!(stock(Stock::MAX, 0).adjust(1), Err(Rejection::TooMany(stock(Stock::MAX, 0))));
         assert_eq!(stock(1, 0).adjust(i64::MAX), Err(Rejection::TooMany(stock(1, 0))));
     }
 
     #[test]
-    fn only_what_is_available_is_reserved() {
+    fn only_available_stock_is_reserved() {
         assert_eq!(stock(10, 4).reserve(6), Some(stock(10, 10)));
         assert_eq!(stock(10, 4).reserve(7), None);
         assert_eq!(stock(10, 4).reserve(i64::MAX), None);
     }
 
     #[test]
-    fn only_what_is_reserved_ships_or_is_released() {
+    fn only_reserved_stock_ships_or_is_released() {
         assert_eq!(stock(10, 4).ship(4), Ok(stock(6, 0)));
         assert_eq!(stock(10, 4).release(4), Ok(stock(10, 0)));
         assert_eq!(stock(10, 4).ship(5), Err(MoreThanReserved));
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_history_makes_stock_negative_or_promises_more_than_there_is(steps in steps()) {
+        fn no_history_makes_stock_negative_or_reserves_more_than_is_on_hand(steps in steps()) {
             let mut stock = Stock::default();
             for step in steps {
                 let next = match step {
@@ -151,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_reserved_and_released_changes_nothing(on_hand in 0..1000_i64, quantity in 1..1000_i64) {
+        fn reserving_and_releasing_changes_nothing(on_hand in 0..1000_i64, quantity in 1..1000_i64) {
             let before = stock(on_hand, 0);
             if let Some(held) = before.reserve(quantity) {
                 prop_assert_eq!(held.release(quantity), Ok(before));

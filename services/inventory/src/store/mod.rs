@@ -4,6 +4,8 @@ pub(crate) mod items;
 pub(crate) mod movements;
 pub(crate) mod reservations;
 
+database::stored_as_text!(crate::domain::State);
+
 /// The error for a column whose value this program does not write.
 fn unreadable(column: &'static str) -> database::Error {
     diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()

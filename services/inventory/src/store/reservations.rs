@@ -13,26 +13,8 @@ use super::unreadable;
 use crate::domain::{Reservation, ReservationLine, State};
 use crate::schema::{reservation, reservation_line as line};
 
-/// The word for a state in the table.
-const fn state_name(state: State) -> &'static str {
-    match state {
-        State::Held => "held",
-        State::Shipped => "shipped",
-        State::Released => "released",
-    }
-}
-
-fn read_state(name: &str) -> Result<State> {
-    match name {
-        "held" => Ok(State::Held),
-        "shipped" => Ok(State::Shipped),
-        "released" => Ok(State::Released),
-        _ => Err(unreadable("reservation.state")),
-    }
-}
-
 /// State, sequence, item, SKU, quantity: one row for each line.
-type Row = (String, i64, Uuid, String, i64);
+type Row = (State, i64, Uuid, String, i64);
 
 #[auto_type]
 #[expect(clippy::elidable_lifetime_names, reason = "auto_type repeats the name in the type that it writes")]
@@ -62,8 +44,7 @@ pub(crate) async fn find_with_version(
 
 fn read(rows: Vec<Row>) -> Result<Option<(Reservation, i64)>> {
     let Some((state, version, ..)) = rows.as_slice().first() else { return Ok(None) };
-    let version = *version;
-    let state = read_state(state)?;
+    let (state, version) = (*state, *version);
     let line = |(_, _, item, sku, quantity): Row| {
         let sku = sku.parse().map_err(|_| unreadable("reservation_line.sku"))?;
         Ok(ReservationLine { item: item.into(), sku, quantity })
@@ -75,9 +56,8 @@ fn read(rows: Vec<Row>) -> Result<Option<(Reservation, i64)>> {
 /// Returns the state of the order's reservation, of any tenant. Distinguishes "no reservation" from "a reservation of
 /// another tenant".
 pub(crate) async fn find_state_of_any_tenant(tx: &mut Tx, order: OrderId) -> Result<Option<State>> {
-    let state: Option<String> =
-        reservation::table.find(order.uuid()).select(reservation::state).first(tx).await.optional()?;
-    state.as_deref().map(read_state).transpose()
+    let state = reservation::table.find(order.uuid()).select(reservation::state);
+    Ok(state.first(tx).await.optional()?)
 }
 
 /// Locks the reservations of these orders in the order of their ids. Returns the items of their lines.
@@ -106,7 +86,7 @@ pub(crate) async fn insert(
         .values((
             reservation::order_id.eq(order.uuid()),
             reservation::tenant_id.eq(tenant.as_str()),
-            reservation::state.eq(state_name(State::Held)),
+            reservation::state.eq(State::Held),
             reservation::sequence.eq(1),
         ))
         .returning(reservation::sequence)
@@ -134,10 +114,10 @@ pub(crate) async fn end(tx: &mut Tx, tenant: &TenantId, order: OrderId, state: S
     let held = reservation::table
         .find(order.uuid())
         .filter(reservation::tenant_id.eq(tenant.as_str()))
-        .filter(reservation::state.eq(state_name(State::Held)));
+        .filter(reservation::state.eq(State::Held));
     let sequence = diesel::update(held)
         .set((
-            reservation::state.eq(state_name(state)),
+            reservation::state.eq(state),
             reservation::sequence.eq(reservation::sequence + 1),
             reservation::updated_at.eq(clock_timestamp()),
         ))

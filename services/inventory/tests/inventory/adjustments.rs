@@ -47,7 +47,7 @@ async fn a_retry_adjusts_once() {
 }
 
 #[actix_web::test]
-async fn too_little_stock_is_a_rejection_that_stays() {
+async fn too_little_stock_is_rejected_and_the_rejection_is_stored() {
     let stage = Stage::new().await;
     stage.client().stock("TEA-1", 7).await;
     let key = Uuid::new_v4();
@@ -62,7 +62,7 @@ async fn too_little_stock_is_a_rejection_that_stays() {
 }
 
 #[actix_web::test]
-async fn an_unknown_item_is_a_rejection_that_stays() {
+async fn an_unknown_item_is_rejected_and_the_rejection_is_stored() {
     let stage = Stage::new().await;
     let key = Uuid::new_v4();
     assert_eq!(stage.client().adjust_as(key, "TEA-1", delta(1)).await.status, 404);
@@ -73,7 +73,7 @@ async fn an_unknown_item_is_a_rejection_that_stays() {
 }
 
 #[actix_web::test]
-async fn more_than_the_most_is_refused() {
+async fn more_than_the_maximum_is_refused() {
     let stage = Stage::new().await;
     stage.client().put_item("TEA-1", tea()).await;
     stage.as_owner("UPDATE item SET on_hand = 1000000000000 - 1").await;
@@ -83,7 +83,7 @@ async fn more_than_the_most_is_refused() {
 }
 
 #[actix_web::test]
-async fn what_breaks_a_rule_is_named_and_its_key_is_not_used_up() {
+async fn a_validation_error_names_the_member_and_its_key_stays_unused() {
     let stage = Stage::new().await;
     stage.client().put_item("TEA-1", tea()).await;
     let cases = [

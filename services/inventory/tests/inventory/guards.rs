@@ -50,7 +50,7 @@ async fn an_order_has_one_reservation_and_an_item_leaves_once_for_it() {
 }
 
 #[actix_web::test]
-async fn the_service_cannot_rewrite_the_log_of_stock() {
+async fn the_service_cannot_change_stock_movements() {
     let stage = Stage::new().await;
     for sql in [
         "UPDATE stock_movement SET delta = 1",

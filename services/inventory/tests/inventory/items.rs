@@ -52,7 +52,7 @@ async fn another_price_is_the_next_version_and_announced() {
 }
 
 #[actix_web::test]
-async fn many_who_put_the_same_new_item_at_once_make_one_version() {
+async fn concurrent_puts_of_one_new_item_make_one_version() {
     let stage = Stage::new().await;
     for round in 0..10 {
         let sku = format!("TEA-{round}");
@@ -69,7 +69,7 @@ async fn many_who_put_the_same_new_item_at_once_make_one_version() {
 }
 
 #[actix_web::test]
-async fn what_breaks_a_rule_is_named_and_not_stored() {
+async fn a_validation_error_names_the_member_and_nothing_is_stored() {
     let stage = Stage::new().await;
     let price = |amount: i64, currency: &str| json!({"amount": amount, "currency": currency});
     let cases = [
@@ -108,7 +108,7 @@ async fn a_scope_that_the_token_lacks_is_403() {
 }
 
 #[actix_web::test]
-async fn who_is_not_known_learns_nothing_from_the_path() {
+async fn a_caller_without_a_token_learns_nothing_from_the_path() {
     let stage = Stage::new().await;
     let stranger = stage.stranger();
     for sku in ["TEA-1", "no%20sku"] {

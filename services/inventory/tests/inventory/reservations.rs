@@ -133,7 +133,7 @@ async fn a_repeated_message_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn what_no_correct_peer_says_is_put_aside() {
+async fn a_message_that_contradicts_the_reservation_is_parked() {
     let (stage, mut orders, listener) = listening().await;
     stage.client().stock("a", 5).await;
     let (never_reserved, without_lines, fine) =
@@ -173,7 +173,7 @@ async fn a_reservation_belongs_to_its_tenant() {
 }
 
 #[actix_web::test]
-async fn adjustments_do_not_take_what_is_held() {
+async fn adjustments_do_not_take_reserved_stock() {
     let (stage, mut orders, listener) = listening().await;
     let client = stage.client();
     client.stock("a", 5).await;

@@ -65,7 +65,7 @@ async fn if_match_creates_no_item() {
 }
 
 #[actix_web::test]
-async fn of_many_who_change_the_same_version_one_succeeds() {
+async fn of_many_changes_of_one_version_one_succeeds() {
     let stage = Stage::new().await;
     let client = stage.client();
     client.put_item("TEA-1", tea()).await;
@@ -77,7 +77,7 @@ async fn of_many_who_change_the_same_version_one_succeeds() {
 }
 
 #[actix_web::test]
-async fn what_stands_in_if_match_must_be_readable() {
+async fn an_unreadable_if_match_is_refused() {
     let stage = Stage::new().await;
     stage.client().put_item("TEA-1", tea()).await;
     let refused = stage.client().put_item_if("1", "TEA-1", tea_at(500)).await;

@@ -57,5 +57,5 @@ pub(crate) async fn get_timeline(
     let mut connection = edge.database().connection().await?;
     let rows = timeline::of_order(&mut connection, principal.tenant(), id).await?;
     let rows = rows.ok_or_else(|| Problem::not_found("order"))?;
-    Ok(HttpResponse::Ok().json(TimelineView::new(id, &rows)?))
+    Ok(HttpResponse::Ok().json(TimelineView::new(id, rows)))
 }

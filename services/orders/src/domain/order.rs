@@ -3,6 +3,7 @@
 //! An order ends once, as confirmed or cancelled, and does not change after that.
 
 use contracts::events::CancelReason;
+use strum::{EnumString, IntoStaticStr};
 
 /// The state of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +24,8 @@ pub enum State {
 }
 
 /// A [`State`] without its details: one word, as tables and clients use it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Status {
     /// [`State::Pending`]
     Pending,
@@ -198,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn a_payment_is_asked_for_only_with_the_stock_held(inputs in inputs()) {
+        fn a_payment_is_requested_only_with_the_stock_reserved(inputs in inputs()) {
             let mut state = State::Pending;
             let mut held = false;
             for input in &inputs {

@@ -1,12 +1,13 @@
 //! The words of an order's timeline: what an entry reports, and what caused it.
 
 use contracts::{Caller, Envelope, OperationId};
+use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
 use super::{Announcement, Input};
 
 /// The event of a timeline entry: an event that `orders` announced, or one that it received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 pub enum EntryKind {
     /// The order was placed.
     OrderPlaced,
@@ -61,7 +62,8 @@ impl EntryKind {
 }
 
 /// The kind of a [`Cause`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CauseKind {
     /// A client's request.
     Request,

@@ -4,6 +4,10 @@ pub(crate) mod catalogue;
 pub(crate) mod orders;
 pub(crate) mod timeline;
 
+use crate::domain::{CauseKind, EntryKind, Status};
+
+database::stored_as_text!(CauseKind, EntryKind, Status);
+
 /// The error for a column whose value this program does not write.
 fn unreadable(column: &'static str) -> database::Error {
     diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()

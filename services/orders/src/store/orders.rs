@@ -23,7 +23,7 @@ use crate::schema::orders;
 pub(crate) struct OrderRow {
     pub(crate) id: Uuid,
     tenant_id: String,
-    state: String,
+    state: Status,
     cancel_reason: Option<String>,
     cancel_note: Option<String>,
     lines: Value,
@@ -49,7 +49,7 @@ impl OrderRow {
     }
 
     pub(crate) fn state(&self) -> Result<State> {
-        Ok(match read_status(&self.state).ok_or_else(|| unreadable("orders.state"))? {
+        Ok(match self.state {
             Status::Pending => State::Pending,
             Status::AwaitingPayment => State::AwaitingPayment,
             Status::Confirmed => State::Confirmed,
@@ -90,26 +90,6 @@ impl OrderRow {
     pub(crate) fn due_position(&self) -> DuePosition {
         DuePosition { expires_at: self.expires_at, id: self.id }
     }
-}
-
-/// The word for a status in a table.
-pub(super) const fn status_name(status: Status) -> &'static str {
-    match status {
-        Status::Pending => "pending",
-        Status::AwaitingPayment => "awaiting_payment",
-        Status::Confirmed => "confirmed",
-        Status::Cancelled => "cancelled",
-    }
-}
-
-pub(super) fn read_status(name: &str) -> Option<Status> {
-    Some(match name {
-        "pending" => Status::Pending,
-        "awaiting_payment" => Status::AwaitingPayment,
-        "confirmed" => Status::Confirmed,
-        "cancelled" => Status::Cancelled,
-        _ => return None,
-    })
 }
 
 /// The columns `cancel_reason` and `cancel_note`.
@@ -158,7 +138,7 @@ pub(crate) fn insert(unit: &mut impl UnitOfWork, id: OrderId, new: &NewOrder<'_>
     let row = OrderRow {
         id: id.uuid(),
         tenant_id: new.caller.tenant.to_string(),
-        state: status_name(Status::Pending).to_owned(),
+        state: Status::Pending,
         cancel_reason: None,
         cancel_note: None,
         lines: serde_json::to_value(lines)
@@ -189,7 +169,7 @@ impl Buffered for InsertedOrder {
             .column(orders::id, |new| new.row.id)
             .column(orders::tenant_id, |new| take(&mut new.row.tenant_id))
             .column(orders::client_id, |new| take(&mut new.client_id))
-            .column(orders::state, |new| take(&mut new.row.state))
+            .column(orders::state, |new| new.row.state)
             .column(orders::lines, |new| new.row.lines.take())
             .column(orders::amount, |new| new.row.amount)
             .column(orders::currency, |new| take(&mut new.row.currency))
@@ -238,7 +218,7 @@ pub(crate) async fn lock_due(tx: &mut Tx, after: Option<DuePosition>, limit: i64
     let DuePosition { expires_at, id } =
         after.unwrap_or(DuePosition { expires_at: DateTime::UNIX_EPOCH, id: Uuid::nil() });
     let rows = orders::table
-        .filter(orders::state.eq_any([Status::Pending, Status::AwaitingPayment].map(status_name)))
+        .filter(orders::state.eq_any([Status::Pending, Status::AwaitingPayment]))
         .filter(orders::expires_at.le(clock_timestamp()))
         .filter(orders::expires_at.ge(expires_at))
         .filter(orders::expires_at.gt(expires_at).or(orders::id.gt(id)))
@@ -276,7 +256,7 @@ pub(crate) async fn update(
     let (reason, note) = cancellation(state);
     let row = diesel::update(orders::table.find(order.id))
         .set((
-            orders::state.eq(status_name(state.status())),
+            orders::state.eq(state.status()),
             orders::cancel_reason.eq(reason),
             orders::cancel_note.eq(note),
             orders::payment_id.eq(payment.map(PaymentId::uuid)),

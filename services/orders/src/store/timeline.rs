@@ -10,8 +10,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::orders::{OrderRow, read_status, status_name};
-use super::unreadable;
+use super::orders::OrderRow;
 use crate::domain::{Cause, CauseKind, EntryKind, Status};
 use crate::schema::{order_timeline as timeline, orders};
 
@@ -19,68 +18,13 @@ use crate::schema::{order_timeline as timeline, orders};
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = timeline)]
 pub(crate) struct EntryRow {
-    what: String,
-    state: String,
-    cause_kind: String,
-    cause_id: Uuid,
-    cause_by: String,
-    pub(crate) at: DateTime<Utc>,
-}
-
-impl EntryRow {
-    pub(crate) fn kind(&self) -> Result<EntryKind> {
-        read_kind(&self.what).ok_or_else(|| unreadable("order_timeline.what"))
-    }
-
+    pub(crate) what: EntryKind,
     /// The order's status after the entry.
-    pub(crate) fn status(&self) -> Result<Status> {
-        read_status(&self.state).ok_or_else(|| unreadable("order_timeline.state"))
-    }
-
-    pub(crate) fn cause(&self) -> Result<Cause> {
-        let kind = match self.cause_kind.as_str() {
-            "request" => CauseKind::Request,
-            "message" => CauseKind::Message,
-            "job" => CauseKind::Job,
-            _ => return Err(unreadable("order_timeline.cause_kind")),
-        };
-        Ok(Cause { kind, id: self.cause_id, by: self.cause_by.clone() })
-    }
-}
-
-const fn kind_name(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::OrderPlaced => "OrderPlaced",
-        EntryKind::PaymentRequested => "PaymentRequested",
-        EntryKind::OrderConfirmed => "OrderConfirmed",
-        EntryKind::OrderCancelled => "OrderCancelled",
-        EntryKind::StockReserved => "StockReserved",
-        EntryKind::StockRejected => "StockRejected",
-        EntryKind::StockShipped => "StockShipped",
-        EntryKind::StockReleased => "StockReleased",
-        EntryKind::PaymentCaptured => "PaymentCaptured",
-        EntryKind::PaymentDeclined => "PaymentDeclined",
-        EntryKind::PaymentCancelled => "PaymentCancelled",
-        EntryKind::PaymentRefunded => "PaymentRefunded",
-    }
-}
-
-fn read_kind(name: &str) -> Option<EntryKind> {
-    Some(match name {
-        "OrderPlaced" => EntryKind::OrderPlaced,
-        "PaymentRequested" => EntryKind::PaymentRequested,
-        "OrderConfirmed" => EntryKind::OrderConfirmed,
-        "OrderCancelled" => EntryKind::OrderCancelled,
-        "StockReserved" => EntryKind::StockReserved,
-        "StockRejected" => EntryKind::StockRejected,
-        "StockShipped" => EntryKind::StockShipped,
-        "StockReleased" => EntryKind::StockReleased,
-        "PaymentCaptured" => EntryKind::PaymentCaptured,
-        "PaymentDeclined" => EntryKind::PaymentDeclined,
-        "PaymentCancelled" => EntryKind::PaymentCancelled,
-        "PaymentRefunded" => EntryKind::PaymentRefunded,
-        _ => return None,
-    })
+    pub(crate) state: Status,
+    pub(crate) cause_kind: CauseKind,
+    pub(crate) cause_id: Uuid,
+    pub(crate) cause_by: String,
+    pub(crate) at: DateTime<Utc>,
 }
 
 /// The entries of an order of this tenant, oldest first; `None` if there is no such order.
@@ -131,13 +75,9 @@ fn add(
     unit.buffer(NewEntry {
         order_id: order.id().uuid(),
         tenant_id: order.tenant()?.to_string(),
-        what: kind_name(kind),
-        state: status_name(order.state()?.status()),
-        cause_kind: match cause.kind {
-            CauseKind::Request => "request",
-            CauseKind::Message => "message",
-            CauseKind::Job => "job",
-        },
+        what: kind,
+        state: order.state()?.status(),
+        cause_kind: cause.kind,
         cause_id: cause.id,
         cause_by: cause.by.clone(),
         at,
@@ -149,9 +89,9 @@ fn add(
 struct NewEntry {
     order_id: Uuid,
     tenant_id: String,
-    what: &'static str,
-    state: &'static str,
-    cause_kind: &'static str,
+    what: EntryKind,
+    state: Status,
+    cause_kind: CauseKind,
     cause_id: Uuid,
     cause_by: String,
     at: Option<DateTime<Utc>>,
@@ -169,31 +109,5 @@ impl Buffered for NewEntry {
             .column(timeline::cause_by, |row| take(&mut row.cause_by))
             .column_or(timeline::at, |row| row.at, clock_timestamp());
         vec![Insert::new(insert)]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_kind_is_read_as_it_was_written() {
-        for kind in [
-            EntryKind::OrderPlaced,
-            EntryKind::PaymentRequested,
-            EntryKind::OrderConfirmed,
-            EntryKind::OrderCancelled,
-            EntryKind::StockReserved,
-            EntryKind::StockRejected,
-            EntryKind::StockShipped,
-            EntryKind::StockReleased,
-            EntryKind::PaymentCaptured,
-            EntryKind::PaymentDeclined,
-            EntryKind::PaymentCancelled,
-            EntryKind::PaymentRefunded,
-        ] {
-            assert_eq!(read_kind(kind_name(kind)), Some(kind));
-        }
-        assert_eq!(read_kind("OrderLost"), None);
     }
 }

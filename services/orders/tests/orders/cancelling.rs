@@ -33,7 +33,7 @@ async fn cancelling_again_with_the_same_reason_succeeds_and_with_another_does_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_that_ended_by_itself_is_not_cancelled_any_more_and_the_answer_stays() {
+async fn an_order_that_ended_by_itself_cannot_be_cancelled_and_the_rejection_is_replayed() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let order = bench.placed("acme").await;
@@ -50,7 +50,7 @@ async fn an_order_that_ended_by_itself_is_not_cancelled_any_more_and_the_answer_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_confirmed_order_is_not_cancelled_any_more() {
+async fn a_confirmed_order_can_no_longer_be_cancelled() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let order = bench.placed("acme").await;
@@ -63,7 +63,7 @@ async fn a_confirmed_order_is_not_cancelled_any_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_cancels_another_tenants_order() {
+async fn another_tenants_order_cannot_be_cancelled() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let order = bench.placed("acme").await;

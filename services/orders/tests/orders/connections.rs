@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 
 use crate::bench::{Bench, key, order, problem};
 
-/// BEGIN, key and look-up together; the prices; order, event, fact, timeline, record and snapshot as one statement;
+/// BEGIN, key and lookup together; the prices; order, event, fact, timeline, record and snapshot as one statement;
 /// COMMIT.
 const OF_A_FIRST_EXECUTION: usize = 4;
-/// BEGIN, key and look-up together. The ROLLBACK is not waited for.
+/// BEGIN, key and lookup together. The ROLLBACK is not waited for.
 const OF_A_REPLAY: usize = 1;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -116,7 +116,7 @@ async fn a_body_that_is_still_arriving_holds_no_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_in_progress_is_told_at_once_and_holds_no_connection() {
+async fn a_key_in_progress_is_409_at_once_and_holds_no_connection() {
     let bench = Bench::of_one_connection(None, EdgeSettings::default()).await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let other = bench.second_instance();
@@ -142,7 +142,7 @@ async fn a_key_in_progress_is_told_at_once_and_holds_no_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_at_the_door_needs_no_connection() {
+async fn a_request_refused_by_a_check_before_the_database_needs_no_connection() {
     let bench = Bench::of_one_connection(None, EdgeSettings::default()).await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut owner = bench.database.owner().await;

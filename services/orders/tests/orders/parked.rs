@@ -1,8 +1,8 @@
 //! Parked messages: they change nothing, and their discard warns of the consequences.
 
 use clap::Parser;
-use contracts::events::{ItemChanged, StockReserved};
-use contracts::{Currency, ItemId, Money, OrderId, Topics};
+use contracts::events::{ItemChanged, PaymentCaptured, StockReserved};
+use contracts::{Currency, ItemId, Money, OrderId, PaymentId, Topics};
 use inbox::operator::{Command, OperatorContext, run};
 use orders::Orders;
 use runtime::Service;
@@ -58,4 +58,40 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_the_ord
     let discarded = inbox_command(&bench, &["discard", id, "--by", "kim", "--reason", "forged"]).await;
     let warning = discarded["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with(&format!("order {order} stays open")), "{warning}");
+}
+
+/// Each order gets the capture of a payment that it did not request: another payment, amount or currency.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_that_the_order_did_not_request_is_parked_and_confirms_nothing() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut peers = Peers::of(&bench).await;
+    let mut orders = Vec::new();
+    for _ in 0..4 {
+        let order = id_of(&bench.placed("acme").await);
+        peers.publish(&StockReserved { order }).await;
+        orders.push(order);
+    }
+    let awaiting = "SELECT count(*) FROM orders WHERE state = 'awaiting_payment'";
+    eventually("payments are requested", async || (bench.count(awaiting).await == 4).then_some(())).await;
+    let requested = Money::new(900, Currency::Eur);
+    for (number, order) in orders.iter().enumerate() {
+        let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
+        let own: PaymentId = read["payment_id"].as_str().unwrap().parse::<Uuid>().unwrap().into();
+        let (payment, amount) = match number {
+            0 => (PaymentId::generate(), requested),
+            1 => (own, Money::new(899, Currency::Eur)),
+            2 => (own, Money::new(900, Currency::Usd)),
+            _ => (own, requested),
+        };
+        peers.publish(&PaymentCaptured { payment, order: Some(*order), amount }).await;
+    }
+    eventually("three captures parked, and one order confirmed", async || {
+        let parked = bench.count("SELECT count(*) FROM inbox_parked WHERE state = 'parked'").await;
+        let confirmed = bench.count("SELECT count(*) FROM orders WHERE state = 'confirmed'").await;
+        (parked == 3 && confirmed == 1).then_some(())
+    })
+    .await;
+    assert_eq!(bench.count(awaiting).await, 3);
+    peers.stop().await;
 }

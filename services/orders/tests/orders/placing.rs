@@ -24,7 +24,7 @@ async fn an_order_is_placed_with_its_event_its_fact_and_its_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_order_leaves_its_answer_and_nothing_else() {
+async fn a_rejected_order_leaves_its_stored_response_and_nothing_else() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     bench.item("acme", "HAT", 450, "USD").await;
@@ -45,7 +45,7 @@ async fn a_rejected_order_leaves_its_answer_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_item_is_not_remembered_and_the_same_key_succeeds_later() {
+async fn the_rejection_of_an_unknown_item_is_not_stored_and_the_same_key_succeeds_later() {
     let bench = Bench::start().await;
     let key = key();
     let refused = bench.place("acme", &key, &order("TEA")).await;
@@ -82,7 +82,7 @@ async fn an_item_of_another_tenant_is_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_orders_are_told_everything_that_is_wrong_and_where() {
+async fn every_validation_error_of_an_order_is_reported_with_its_pointer() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let line = json!({"sku": "TEA", "quantity": 1});
@@ -108,6 +108,12 @@ async fn bad_orders_are_told_everything_that_is_wrong_and_where() {
             vec!["/expected_total/currency"],
         ),
         (json!({"lines": [line], "payment_method": "pm_x", "coupon": "free"}), vec!["/coupon"]),
+        (json!({"lines": [line], "payment_method": "pm_4242424242424242"}), vec!["/payment_method"]),
+        (json!({"lines": [line], "payment_method": "4242424242424242"}), vec!["/payment_method"]),
+        (
+            json!({"lines": [line], "payment_method": "pm_x", "reference": "4242-4242-4242-4242"}),
+            vec!["/reference"],
+        ),
     ];
     for (body, pointers) in cases {
         let response = bench.place("acme", &key(), &body).await;
@@ -116,6 +122,7 @@ async fn bad_orders_are_told_everything_that_is_wrong_and_where() {
         let found: Vec<&str> =
             problem["errors"].as_array().unwrap().iter().map(|e| e["pointer"].as_str().unwrap()).collect();
         assert_eq!(found, pointers, "{problem}");
+        assert!(!problem.to_string().contains("4242"), "the card number is repeated: {problem}");
     }
     let left = "SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM idempotency_record) AS count";
     assert_eq!(bench.count(left).await, 0);

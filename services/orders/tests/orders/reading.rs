@@ -36,7 +36,7 @@ async fn an_order_that_the_client_has_is_not_sent_again_until_it_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_tenants_order_is_not_found_like_one_that_never_was() {
+async fn another_tenants_order_is_404_like_an_unknown_one() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let placed = bench.placed("acme").await;

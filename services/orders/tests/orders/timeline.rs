@@ -47,12 +47,18 @@ fn cause(entry: &Value) -> &str {
     entry["cause"]["id"].as_str().unwrap()
 }
 
+/// The payment that the order has requested.
+async fn payment_of(bench: &Bench, order: OrderId) -> PaymentId {
+    let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
+    read["payment_id"].as_str().unwrap().parse::<Uuid>().unwrap().into()
+}
+
 fn id_of(order: &Value) -> OrderId {
     order["id"].as_str().unwrap().parse::<Uuid>().unwrap().into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_timeline_tells_each_step_with_what_brought_it_about() {
+async fn a_timeline_shows_each_step_with_its_cause() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut peers = Peers::of(&bench).await;
@@ -66,7 +72,7 @@ async fn a_timeline_tells_each_step_with_what_brought_it_about() {
 
     let reserved = peers.publish(&StockReserved { order }).await;
     reaches(&bench, order, 3).await;
-    let payment = PaymentId::generate();
+    let payment = payment_of(&bench, order).await;
     let captured = PaymentCaptured { payment, order: Some(order), amount: Money::new(900, Currency::Eur) };
     let captured = peers.publish(&captured).await;
     reaches(&bench, order, 5).await;
@@ -92,7 +98,7 @@ async fn a_timeline_tells_each_step_with_what_brought_it_about() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeline() {
+async fn an_event_about_an_ended_order_changes_nothing_and_is_in_its_timeline() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut peers = Peers::of(&bench).await;
@@ -104,7 +110,7 @@ async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeli
     let cancelled: Value = cancel.send().await.unwrap().json().await.unwrap();
     assert_eq!(cancelled["status"], "cancelled");
 
-    let (payment, amount) = (PaymentId::generate(), Money::new(900, Currency::Eur));
+    let (payment, amount) = (payment_of(&bench, order).await, Money::new(900, Currency::Eur));
     peers.publish(&PaymentCaptured { payment, order: Some(order), amount }).await;
     peers
         .publish(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount })
@@ -131,7 +137,7 @@ async fn what_arrives_at_an_ended_order_changes_nothing_and_stands_in_its_timeli
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stock_that_is_reserved_after_the_cancellation_stands_in_the_timeline() {
+async fn stock_reserved_after_the_cancellation_is_in_the_timeline() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let mut peers = Peers::of(&bench).await;
@@ -180,7 +186,7 @@ async fn a_rejected_order_says_so_in_its_timeline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_tenants_timeline_is_not_found_like_one_that_never_was() {
+async fn another_tenants_timeline_is_404_like_an_unknown_one() {
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;
     let path = format!("/v1/orders/{}/timeline", id_of(&bench.placed("acme").await));
@@ -195,7 +201,7 @@ async fn another_tenants_timeline_is_not_found_like_one_that_never_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_request_leaves_no_timeline_and_nobody_rewrites_one() {
+async fn a_rejected_request_leaves_no_timeline_and_the_service_cannot_change_one() {
     use diesel_async::SimpleAsyncConnection;
     let bench = Bench::start().await;
     bench.item("acme", "TEA", 450, "EUR").await;

@@ -81,7 +81,7 @@ impl Sent {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orders_that_arrive_together_share_a_transaction_and_are_as_apart_as_ever() {
+async fn orders_that_arrive_together_share_a_transaction_and_do_not_affect_each_other() {
     let groups = GroupSettings { at_once: 1, waiting: WAITING, ..GroupSettings::default() };
     let bench = Bench::with(EdgeSettings { groups, ..EdgeSettings::default() }).await;
     for tenant in ["acme", "other"] {

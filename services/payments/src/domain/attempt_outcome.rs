@@ -100,7 +100,7 @@ pub enum UnknownReason {
 }
 
 impl UnknownReason {
-    /// Decides what follows: a retry under the key, a look-up, or a review.
+    /// Decides what follows: a retry under the key, a lookup, or a review.
     pub(super) fn follow_up(self) -> (NextStep, Option<Reason>) {
         match self {
             Self::NoResponse | Self::ServerError { replayed: false, .. } | Self::Unreadable { .. } => {
@@ -155,7 +155,7 @@ impl AttemptOutcome {
     /// Decides what follows an outcome that does not end the call.
     pub(super) fn follow_up(&self) -> (NextStep, Option<Reason>) {
         match self {
-            Self::Unknown(doubt) => doubt.follow_up(),
+            Self::Unknown(reason) => reason.follow_up(),
             Self::Processing { .. } => (NextStep::LookUpLater { found_nothing: false }, None),
             Self::NotSent
             | Self::NotExecuted { .. }
@@ -167,7 +167,7 @@ impl AttemptOutcome {
         }
     }
 
-    /// Decides what follows a look-up that found an object in this state: another look-up, or a review.
+    /// Decides what follows a lookup that found an object in this state: another lookup, or a review.
     pub(super) fn found_open(&self) -> (NextStep, Option<Reason>) {
         match self.follow_up() {
             (_, Some(reason)) => (NextStep::Stop, Some(reason)),
@@ -229,7 +229,7 @@ impl fmt::Display for AttemptOutcome {
             Self::Rejected { code, .. } => write!(f, "rejected: {code}"),
             Self::Processing { .. } => f.write_str("processing"),
             Self::RequiresAction { .. } => f.write_str("requires action"),
-            Self::Unknown(doubt) => write!(f, "unknown: {doubt}"),
+            Self::Unknown(reason) => write!(f, "unknown: {reason}"),
         }
     }
 }

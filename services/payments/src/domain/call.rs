@@ -1,7 +1,10 @@
 //! A processor call: the inputs and the results of the worker's decision about it.
 
+use strum::{Display, EnumString, IntoStaticStr};
+
 /// The kinds of processor calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CallKind {
     /// Charges the card of a payment. At the processor: a `PaymentIntent`.
     Charge,
@@ -9,56 +12,51 @@ pub enum CallKind {
     Refund,
 }
 
-impl CallKind {
-    /// Its name in tables and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Charge => "charge",
-            Self::Refund => "refund",
-        }
-    }
-}
-
 /// The worker's action when a call is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CallMode {
     /// It sends the request. Under the same key, the processor repeats its first response.
     Request,
-    /// It looks up at the processor whether the request took effect, because the key can no longer answer that.
+    /// It looks up at the processor whether the request took effect, because a request under the key would only repeat an
+    /// earlier failure.
     LookUp,
 }
 
 /// The row of a call and the database's clock, read when the call is due or when its result is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "four facts of the row that do not depend on each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "row and clock say four things that do not depend on each other"
+)]
 pub struct CallConditions {
     /// The payment has expired: no first attempt may start.
-    pub expired: bool,
+    pub payment_expired: bool,
     /// The processor may have deleted the key. A request under it could charge a second time.
     pub key_expired: bool,
     /// The action when the call is due.
     pub mode: CallMode,
-    /// A webhook or the reconciliation requested one look-up. It is made in either mode.
+    /// A webhook or the reconciliation requested one lookup. It is made in either mode.
     pub look_up_requested: bool,
-    /// This look-up is the last consecutive one that may find nothing. After it, a review is opened.
+    /// This lookup is the last consecutive one that may find nothing. After it, a review is opened.
     pub is_last_look_up: bool,
 }
 
 impl CallConditions {
     /// Returns whether the worker looks up the call now instead of sending its request.
     pub(super) fn needs_look_up(self) -> bool {
-        self.wants_look_up() || self.key_expired
+        self.needs_look_up_after_end() || self.key_expired
     }
 
     /// Returns whether the worker looks up a call that has ended.
-    pub(super) fn wants_look_up(self) -> bool {
+    pub(super) fn needs_look_up_after_end(self) -> bool {
         self.look_up_requested || self.mode == CallMode::LookUp
     }
 
-    /// Decides what follows a look-up that proved nothing.
+    /// Decides what follows a lookup that proved nothing.
     pub(super) fn look_again(self, found_nothing: bool) -> Result<NextStep, LookupsExhausted> {
         match self.mode {
-            // The look-up was an extra one. The key can still be used.
+            // The lookup was an extra one. The key can still be used.
             CallMode::Request if !self.key_expired => Ok(NextStep::RetryLater { may_have_arrived: true }),
             CallMode::Request | CallMode::LookUp if found_nothing && self.is_last_look_up => {
                 Err(LookupsExhausted)
@@ -68,7 +66,7 @@ impl CallConditions {
     }
 }
 
-/// The permitted number of consecutive look-ups found nothing. A review follows.
+/// The permitted number of consecutive lookups found nothing. A review follows.
 pub(super) struct LookupsExhausted;
 
 /// The next action of a processor call after a decision.
@@ -85,7 +83,7 @@ pub enum NextStep {
     },
     /// It looks up the call after a pause, and does not use the key again.
     LookUpLater {
-        /// The look-up that was just made found nothing.
+        /// The lookup that was just made found nothing.
         found_nothing: bool,
     },
     /// It stops: the result is known, or only an operator can find it.

@@ -13,11 +13,13 @@
 //! | the processor's fee | fees | receivable |
 
 use contracts::Money;
+use strum::{EnumString, IntoStaticStr};
 
 use super::{payment, refund};
 
 /// An account. Each tenant has one of each kind in each currency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Account {
     /// The amount that the processor owes us.
     Receivable,
@@ -31,24 +33,9 @@ pub enum Account {
     Fees,
 }
 
-impl Account {
-    /// All accounts.
-    pub const ALL: [Self; 5] = [Self::Receivable, Self::Clearing, Self::Revenue, Self::Refunds, Self::Fees];
-
-    /// Its name in the tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Receivable => "receivable",
-            Self::Clearing => "clearing",
-            Self::Revenue => "revenue",
-            Self::Refunds => "refunds",
-            Self::Fees => "fees",
-        }
-    }
-}
-
 /// The kind of a posting. Each kind is posted once for a cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PostingKind {
     /// A card was charged.
     Capture,
@@ -60,19 +47,6 @@ pub enum PostingKind {
     RefundReversal,
     /// The processor kept its fee.
     Fee,
-}
-
-impl PostingKind {
-    /// Its name in the tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Capture => "capture",
-            Self::Confirmation => "confirmation",
-            Self::Refund => "refund",
-            Self::RefundReversal => "refund_reversal",
-            Self::Fee => "fee",
-        }
-    }
 }
 
 /// The purpose of a payment.

@@ -1,4 +1,4 @@
-//! The result of one look-up at the processor.
+//! The result of one lookup at the processor.
 //!
 //! Only an object that is found proves something. An object that is not found may still arrive, or may be missing from
 //! a list that is not up to date.
@@ -20,7 +20,7 @@ pub enum LookupResult {
     },
     /// The object was not found.
     NotFound,
-    /// The look-up itself failed, with this outcome.
+    /// The lookup itself failed, with this outcome.
     Unanswered(AttemptOutcome),
 }
 
@@ -49,10 +49,10 @@ impl LookupResult {
         }
     }
 
-    /// Returns whether this look-up counts as one that found nothing.
+    /// Returns whether this lookup counts as one that found nothing.
     ///
     /// A failure of the processor or of the network does not count, because it is transient. An unreadable response or
-    /// a refusal counts, because another look-up would probably return the same.
+    /// a refusal counts, because another lookup would probably return the same.
     pub(super) fn found_nothing(&self) -> bool {
         match self {
             Self::NotFound => true,

@@ -49,7 +49,7 @@ pub enum Input {
         /// A newer attempt has begun since.
         superseded: bool,
     },
-    /// A look-up has ended.
+    /// A lookup has ended.
     LookedUp {
         /// Its result.
         result: LookupResult,
@@ -122,15 +122,16 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
         }
 
         // No request was sent, so the payment can still be cancelled.
-        (S::Requested, I::CancelRequested | I::Due(CallConditions { expired: true, .. })) => {
+        (S::Requested, I::CancelRequested | I::Due(CallConditions { payment_expired: true, .. })) => {
             Ok(cancelled(payment))
         }
-        (S::Requested, I::Due(CallConditions { expired: false, .. })) => {
+        (S::Requested, I::Due(CallConditions { payment_expired: false, .. })) => {
             Ok(to(payment, S::Capturing, NextStep::SendRequest))
         }
         (S::Requested, I::Settled { .. } | I::LookedUp { .. }) => Err(Rejection::NotInFlight),
 
-        // The previous attempt reported no outcome. A request that may have arrived is pursued, expired or not.
+        // The previous attempt reported no outcome. A request that may have arrived is sent again or looked up, although
+        // the payment may have expired.
         (S::Capturing | S::Unknown, I::Due(conditions)) => Ok(to(
             payment,
             S::Unknown,
@@ -142,7 +143,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
         }
         (S::Capturing | S::Unknown, I::CancelRequested) => Ok(cancel_requested(payment)),
 
-        // The payment has ended. A look-up may still find the fee, or a contradiction.
+        // The payment has ended. A lookup may still find the fee, or a contradiction.
         (S::Captured(_), I::CancelRequested) => {
             Ok(Decision { refund: !payment.cancel_requested, ..cancel_requested(payment) })
         }
@@ -150,7 +151,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
             Ok(to(payment, payment.state.clone(), NextStep::Unchanged))
         }
         (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(conditions)) => {
-            if conditions.wants_look_up() {
+            if conditions.needs_look_up_after_end() {
                 Ok(to(payment, payment.state.clone(), NextStep::LookUp))
             } else {
                 Err(Rejection::Ended)
@@ -212,7 +213,7 @@ fn settled(payment: &Payment, outcome: AttemptOutcome) -> Decision {
     }
 }
 
-/// Decides the end of a look-up while the state is open.
+/// Decides the end of a lookup while the state is open.
 fn looked_up(payment: &Payment, result: LookupResult, conditions: CallConditions) -> Decision {
     match result {
         LookupResult::Found { outcome: AttemptOutcome::Succeeded(reference), .. } => {

@@ -49,7 +49,7 @@ pub enum Input {
         /// A newer attempt has begun since.
         superseded: bool,
     },
-    /// A look-up has ended.
+    /// A lookup has ended.
     LookedUp {
         /// Its result.
         result: LookupResult,
@@ -120,9 +120,9 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
             Ok(looked_up(&refund.state, result, conditions))
         }
 
-        // The refund has ended. A look-up may still find that a bank has returned it.
+        // The refund has ended. A lookup may still find that a bank has returned it.
         (S::Succeeded { .. } | S::Failed { .. }, I::Due(conditions)) => {
-            if conditions.wants_look_up() {
+            if conditions.needs_look_up_after_end() {
                 Ok(to(&refund.state, NextStep::LookUp))
             } else {
                 Err(Rejection::Ended)
@@ -194,7 +194,7 @@ fn settled(state: &State, outcome: AttemptOutcome) -> Decision {
     }
 }
 
-/// Decides the end of a look-up while the state is open.
+/// Decides the end of a lookup while the state is open.
 fn looked_up(state: &State, result: LookupResult, conditions: CallConditions) -> Decision {
     match result {
         LookupResult::Found { outcome: AttemptOutcome::Succeeded(reference), .. } => succeeded(reference.id),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use contracts::{PaymentId, RefundId};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// The subject of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,8 @@ impl fmt::Display for Subject<'_> {
 }
 
 /// Why an operator must look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Reason {
     /// The request may have taken effect, but its object cannot be found at the processor.
     NotFound,
@@ -48,47 +50,12 @@ pub enum Reason {
     /// The reconciliation did not find a captured payment at the processor.
     MissingThere,
     /// A worker cannot take the call: it fails with a permanent error each time.
-    Poisoned,
-}
-
-impl Reason {
-    const ALL: [Self; 10] = [
-        Self::NotFound,
-        Self::OtherAmount,
-        Self::KeyMismatch,
-        Self::Contradicted,
-        Self::RefundFailed,
-        Self::RefundReturned,
-        Self::Orphan,
-        Self::AmountDiffers,
-        Self::MissingThere,
-        Self::Poisoned,
-    ];
-
-    /// Its name in the table and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotFound => "not_found",
-            Self::OtherAmount => "other_amount",
-            Self::KeyMismatch => "key_mismatch",
-            Self::Contradicted => "contradicted",
-            Self::RefundFailed => "refund_failed",
-            Self::RefundReturned => "refund_returned",
-            Self::Orphan => "orphan",
-            Self::AmountDiffers => "amount_differs",
-            Self::MissingThere => "missing_there",
-            Self::Poisoned => "poisoned",
-        }
-    }
-
-    /// Finds the reason with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
+    CannotBeTaken,
 }
 
 /// The operator's finding about the money.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Resolution {
     /// The card was charged. For a refund: the amount was not refunded.
     Captured,
@@ -96,37 +63,4 @@ pub enum Resolution {
     NotCaptured,
     /// The payer has the money back.
     Refunded,
-}
-
-impl Resolution {
-    pub(super) const ALL: [Self; 3] = [Self::Captured, Self::NotCaptured, Self::Refunded];
-
-    /// Its name in the table.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Captured => "captured",
-            Self::NotCaptured => "not_captured",
-            Self::Refunded => "refunded",
-        }
-    }
-
-    /// Finds the resolution with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|resolution| resolution.name() == name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_is_read_as_it_is_written() {
-        for reason in Reason::ALL {
-            assert_eq!(Reason::named(reason.name()), Some(reason));
-        }
-        for resolution in Resolution::ALL {
-            assert_eq!(Resolution::named(resolution.name()), Some(resolution));
-        }
-    }
 }

@@ -27,7 +27,7 @@ fn a_key_in_use_is_no_proof_that_nothing_happened() {
 }
 
 #[test]
-fn a_rejection_ends_a_doubt_only_as_the_keys_own_answer() {
+fn a_rejection_ends_an_unknown_outcome_only_as_the_stored_response_of_the_key() {
     let rejected = |replayed| AttemptOutcome::Rejected { code: "no".to_owned(), replayed };
     let declined = State::Declined { code: "no".to_owned() };
     assert_eq!(after(State::Capturing, rejected(false)), declined);
@@ -36,7 +36,7 @@ fn a_rejection_ends_a_doubt_only_as_the_keys_own_answer() {
 }
 
 #[test]
-fn what_no_retry_can_clear_up_is_looked_up_or_left_to_people() {
+fn an_outcome_that_no_retry_can_settle_is_looked_up_or_reviewed() {
     for (doubt, next) in [
         (UnknownReason::NoResponse, (NextStep::RetryLater { may_have_arrived: true }, None)),
         (

@@ -28,7 +28,7 @@ pub struct Resolve {
     #[arg(long = "as", value_name = "WHAT", value_parser = resolution())]
     resolution: Resolution,
     /// How you know; the audit stores the text
-    #[arg(long, value_name = "TEXT", alias = "reason", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", alias = "reason", value_parser = audit::reason)]
     note: String,
     /// The id of the object that you found at the processor: pi_… of a payment, re_… of a refund
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
@@ -100,7 +100,7 @@ impl Resolve {
             None => None,
         };
         let row = reviews::lock(&mut tx, self.review_id).await?;
-        if let Some(before) = row.resolution()? {
+        if let Some(before) = row.resolution {
             tx.rollback().await?;
             return Ok(self.repeated(before));
         }
@@ -131,7 +131,7 @@ impl Resolve {
         if before == self.resolution {
             return Report { resolved: true, repeated: true, ..self.report() };
         }
-        self.refused(format!("it was resolved before as {}, and that resolution is final", before.name()))
+        self.refused(format!("it was resolved before as {before}, and that resolution is final"))
     }
 
     fn record(
@@ -147,8 +147,8 @@ impl Resolve {
             "subject": row.subject_name(),
             "subject_id": row.subject_id(),
             "payment": row.payment(),
-            "opened_because": row.reason()?.name(),
-            "resolution": self.resolution.name(),
+            "opened_because": row.reason.to_string(),
+            "resolution": self.resolution.to_string(),
             "processor_id": self.processor_id,
             "settled": settled,
         });
@@ -163,7 +163,7 @@ impl Resolve {
             resolved: false,
             repeated: false,
             refused: None,
-            resolution: self.resolution.name(),
+            resolution: self.resolution.into(),
             settled: None,
         }
     }

@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::domain::review::Resolution;
 use crate::store::reviews::ReviewRow;
 
 /// One review.
@@ -36,14 +35,14 @@ impl ReviewView {
         let time = |at: DateTime<Utc>| to_rfc3339(at);
         Ok(Self {
             id: row.id,
-            reason: row.reason()?.name(),
+            reason: row.reason.into(),
             subject: row.subject_name().to_owned(),
             subject_id: row.subject_id().to_owned(),
             payment_id: row.payment().map(PaymentId::uuid),
             tenant: row.tenant()?.map(|tenant| tenant.to_string()),
             details: row.details.clone(),
             opened_at: time(row.opened_at),
-            resolution: row.resolution()?.map(Resolution::name),
+            resolution: row.resolution.map(Into::into),
             resolved_by: row.resolved_by.clone(),
             note: row.note.clone(),
             resolved_at: row.resolved_at.map(time),

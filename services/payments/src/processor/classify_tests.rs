@@ -75,7 +75,7 @@ fn check(movement: Movement, table: Vec<(ProcessorResponse, AttemptOutcome)>) {
 }
 
 #[test]
-fn an_intent_says_how_its_charge_ended() {
+fn the_status_of_an_intent_is_classified() {
     let wrong = |member, value| reply(200, &with(intent("succeeded"), member, value));
     let waiting = json!({ "type": "card_error", "code": "card_declined", "decline_code": "stolen_card" });
     check(
@@ -122,7 +122,7 @@ fn an_intent_says_how_its_charge_ended() {
 }
 
 #[test]
-fn a_refund_says_how_it_ended() {
+fn the_status_of_a_refund_is_classified() {
     let lost = with(refund("failed"), "failure_reason", json!("lost_or_stolen_card"));
     check(
         REFUND,
@@ -148,7 +148,7 @@ fn a_refund_says_how_it_ended() {
 }
 
 #[test]
-fn a_refusal_is_told_from_a_failure() {
+fn a_rejection_is_distinguished_from_a_failure() {
     let decline = json!({
         "error": { "type": "card_error", "code": "card_declined", "decline_code": "generic_decline", "message": "…" },
     });
@@ -186,7 +186,7 @@ fn a_refusal_is_told_from_a_failure() {
 }
 
 #[test]
-fn whatever_is_not_the_protocols_leaves_the_outcome_unknown() {
+fn a_response_outside_the_protocol_leaves_the_outcome_unknown() {
     let unreadable = |status| AttemptOutcome::Unknown(UnknownReason::Unreadable { status });
     let failed = |status, replayed| AttemptOutcome::Unknown(UnknownReason::ServerError { status, replayed });
     let html = |status| ProcessorResponse::Received {
@@ -216,7 +216,7 @@ fn whatever_is_not_the_protocols_leaves_the_outcome_unknown() {
 }
 
 #[test]
-fn the_fee_is_read_where_it_is_named_and_missed_nowhere() {
+fn the_fee_is_read_if_it_is_named_and_is_optional_otherwise() {
     let charge = |entry: Value| {
         let charge = json!({ "id": "ch_1", "object": "charge", "balance_transaction": entry });
         let response = reply(200, &with(intent("succeeded"), "latest_charge", charge));
@@ -237,7 +237,7 @@ fn page(data: &[Value], has_more: bool) -> Result<Page, AttemptOutcome> {
 }
 
 #[test]
-fn a_page_says_what_it_holds_and_where_the_next_begins() {
+fn a_page_has_its_objects_and_the_cursor_of_the_next() {
     let metadata = json!({ "reference": "r", "deployment": "d", "other": "o" });
     let foreign = with(intent("canceled"), "id", json!("pi_2"));
     let ours = with(with(intent("succeeded"), "metadata", metadata), "created", json!(1_700_000_000));
@@ -252,7 +252,7 @@ fn a_page_says_what_it_holds_and_where_the_next_begins() {
 }
 
 #[test]
-fn what_is_no_page_is_told_apart_from_an_empty_one() {
+fn a_malformed_page_is_distinguished_from_an_empty_one() {
     let unreadable = AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 200 });
     assert_eq!(page(&[], false).unwrap().items, []);
     assert_eq!(page(&[], true), Err(unreadable.clone()), "it would never end");
@@ -263,7 +263,7 @@ fn what_is_no_page_is_told_apart_from_an_empty_one() {
 }
 
 #[test]
-fn of_all_that_bears_our_mark_what_was_done_decides() {
+fn of_all_objects_of_one_reference_the_one_that_took_effect_decides() {
     let named = |status: &str, id: &str| with(intent(status), "id", json!(id));
     let found = |objects: &[Value]| classify_found(CHARGE, page(objects, false).unwrap().items);
     assert_eq!(found(&[]), LookupResult::NotFound);

@@ -31,7 +31,7 @@ pub struct ClientSettings {
     pub connect: Duration,
     /// Timeout of one request with its response. After it, the outcome is unknown.
     pub request: Duration,
-    /// Timeout of all requests of one attempt or look-up.
+    /// Timeout of all requests of one attempt or lookup.
     pub total: Duration,
     /// Concurrent requests.
     pub concurrency: usize,
@@ -148,7 +148,7 @@ impl Processor {
         }
     }
 
-    /// The deadline of an attempt or look-up that begins now.
+    /// The deadline of an attempt or lookup that begins now.
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.total
     }

@@ -21,7 +21,7 @@ pub(crate) const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 /// Asks for the fee in the same response as the `PaymentIntent`.
 const EXPAND_FEE: (&str, &str) = ("expand[]", "latest_charge.balance_transaction");
 
-/// A look-up of one earlier request.
+/// A lookup of one earlier request.
 pub struct LookUp {
     /// The movement that was requested.
     pub movement: Movement,
@@ -33,7 +33,7 @@ pub struct LookUp {
     pub key: String,
 }
 
-/// The list that a look-up searches.
+/// The list that a lookup searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupScope {
     /// The object with this id.

@@ -106,7 +106,7 @@ async fn act(
     Ok(())
 }
 
-/// Requests a look-up by the worker. The processor's response then settles the difference.
+/// Requests a lookup by the worker. The processor's response then settles the difference.
 async fn look_up(database: &Database, ours: &OurRecord) -> database::Result<()> {
     let mut tx = database.begin().await?;
     request_look_up(&mut tx, ours.payment, ours.id).await?;
@@ -162,7 +162,7 @@ fn details_of_ours(ours: &OurRecord) -> Value {
 
 fn details_of_theirs(theirs: &ProcessorRecord) -> Value {
     json!({
-        "kind": theirs.kind.name(),
+        "kind": theirs.kind.to_string(),
         "processor_id": theirs.id,
         "amount": theirs.amount,
         "currency": theirs.currency,
@@ -174,7 +174,7 @@ fn details_of_theirs(theirs: &ProcessorRecord) -> Value {
 fn of_ours(what: &'static str, ours: &OurRecord) -> Difference {
     Difference {
         what,
-        kind: ours.kind.name(),
+        kind: ours.kind.into(),
         id: Some(ours.id.to_string()),
         processor_id: ours.object.clone(),
         amount: ours.amount,
@@ -185,7 +185,7 @@ fn of_ours(what: &'static str, ours: &OurRecord) -> Difference {
 fn of_theirs(what: &'static str, theirs: &ProcessorRecord, amount: i64) -> Difference {
     Difference {
         what,
-        kind: theirs.kind.name(),
+        kind: theirs.kind.into(),
         id: theirs.reference.map(|reference| reference.to_string()),
         processor_id: Some(theirs.id.clone()),
         amount,

@@ -15,14 +15,12 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::payments::PaymentRow;
-use super::unreadable;
 use crate::domain::{CallConditions, CallKind, CallMode, NextStep, time_delta};
 use crate::schema::{coalesce, payment, processor_call as call};
 
 /// Wakes the workers of this process after a commit that made a call due.
 pub(crate) const CALL_DUE: WakeUp = WakeUp("payments.calls");
 
-const LOOK_UP: &str = "look_up";
 const NEVER: Option<DateTime<Utc>> = None;
 
 /// A stored call. It has no `Debug`, because it holds the processor's idempotency key.
@@ -30,14 +28,14 @@ const NEVER: Option<DateTime<Utc>> = None;
 #[diesel(table_name = call)]
 pub(crate) struct CallRow {
     pub(crate) id: Uuid,
-    kind: String,
+    pub(crate) kind: CallKind,
     pub(crate) provider_key: String,
     pub(crate) request: Vec<u8>,
     pub(crate) attempt: i32,
     pub(crate) in_flight: bool,
     pub(crate) traceparent: Option<String>,
-    asks: String,
-    woken: bool,
+    mode: CallMode,
+    look_up_requested: bool,
     look_ups: i32,
     pub(crate) processor_object: Option<String>,
     sent_since: Option<DateTime<Utc>>,
@@ -45,42 +43,21 @@ pub(crate) struct CallRow {
 }
 
 impl CallRow {
-    pub(crate) fn kind(&self) -> Result<CallKind> {
-        match self.kind.as_str() {
-            "charge" => Ok(CallKind::Charge),
-            "refund" => Ok(CallKind::Refund),
-            _ => Err(unreadable("processor_call.kind")),
-        }
-    }
-
-    fn mode(&self) -> Result<CallMode> {
-        match self.asks.as_str() {
-            "request" => Ok(CallMode::Request),
-            LOOK_UP => Ok(CallMode::LookUp),
-            _ => Err(unreadable("processor_call.asks")),
-        }
-    }
-
     /// The earliest time at which the processor may have received a request. Before a first attempt, this is the time
     /// at which the call was stored.
     pub(crate) fn sent_since(&self) -> DateTime<Utc> {
         self.sent_since.unwrap_or(self.created_at)
     }
 
-    fn conditions(
-        &self,
-        payment: &PaymentRow,
-        now: DateTime<Utc>,
-        limits: LookupLimits,
-    ) -> Result<CallConditions> {
+    fn conditions(&self, payment: &PaymentRow, now: DateTime<Utc>, limits: LookupLimits) -> CallConditions {
         let is_expired = |since| now.signed_duration_since(since) >= time_delta(limits.key_life);
-        Ok(CallConditions {
-            expired: payment.expires_at <= now,
+        CallConditions {
+            payment_expired: payment.expires_at <= now,
             key_expired: self.sent_since.is_some_and(is_expired),
-            mode: self.mode()?,
-            look_up_requested: self.woken,
+            mode: self.mode,
+            look_up_requested: self.look_up_requested,
             is_last_look_up: self.look_ups.saturating_add(1) >= limits.look_ups,
-        })
+        }
     }
 }
 
@@ -101,7 +78,7 @@ pub(crate) async fn insert(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
         .values((
             call::id.eq(new.id),
             call::tenant_id.eq(new.tenant.as_str()),
-            call::kind.eq(new.kind.name()),
+            call::kind.eq(new.kind),
             call::payment_id.eq(new.payment.uuid()),
             call::provider_key.eq(new.provider_key),
             call::request.eq(new.request),
@@ -113,12 +90,12 @@ pub(crate) async fn insert(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// When a key expires, and how many look-ups are made.
+/// When a key expires, and how many lookups are made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LookupLimits {
     /// How long the processor remembers a key, from its first use.
     pub(crate) key_life: Duration,
-    /// Consecutive look-ups that may find nothing.
+    /// Consecutive lookups that may find nothing.
     pub(crate) look_ups: i32,
 }
 
@@ -144,10 +121,10 @@ pub(crate) async fn lock_due(tx: &mut Tx, limit: i64, limits: LookupLimits) -> R
         .load(tx)
         .await?;
     let due = |(call, payment, now): (CallRow, PaymentRow, DateTime<Utc>)| {
-        let conditions = call.conditions(&payment, now, limits)?;
-        Ok(DueCall { call, payment, conditions })
+        let conditions = call.conditions(&payment, now, limits);
+        DueCall { call, payment, conditions }
     };
-    rows.into_iter().map(due).collect()
+    Ok(rows.into_iter().map(due).collect())
 }
 
 /// Locks a call that exists and returns it with its present conditions. The caller has locked `payment`.
@@ -160,7 +137,7 @@ pub(crate) async fn lock(
     let row: (CallRow, DateTime<Utc>) =
         call::table.find(id).select((CallRow::as_select(), clock_timestamp())).for_update().first(tx).await?;
     let (call, now) = row;
-    let conditions = call.conditions(payment, now, limits)?;
+    let conditions = call.conditions(payment, now, limits);
     Ok((call, conditions))
 }
 
@@ -179,15 +156,15 @@ pub(crate) async fn begin_attempt(tx: &mut Tx, id: Uuid, lease: Duration) -> Res
     Ok(attempt)
 }
 
-/// Begins a look-up and leases the call. Returns its number, which is the fencing token.
+/// Begins a lookup and leases the call. Returns its number, which is the fencing token.
 ///
-/// It clears a requested look-up, because this one serves it.
+/// It clears a requested lookup, because this one serves it.
 pub(crate) async fn begin_look_up(tx: &mut Tx, id: Uuid, lease: Duration) -> Result<i32> {
     let attempt = diesel::update(call::table.find(id))
         .set((
             call::attempt.eq(call::attempt + 1),
             call::in_flight.eq(true),
-            call::woken.eq(false),
+            call::look_up_requested.eq(false),
             call::due_at.eq(after(lease)),
         ))
         .returning(call::attempt)
@@ -196,22 +173,22 @@ pub(crate) async fn begin_look_up(tx: &mut Tx, id: Uuid, lease: Duration) -> Res
     Ok(attempt)
 }
 
-/// Ends a call: no worker takes it again until a look-up is requested.
+/// Ends a call: no worker takes it again until a lookup is requested.
 pub(crate) async fn stop(tx: &mut Tx, id: Uuid) -> Result<()> {
-    let stopped = (call::in_flight.eq(false), call::woken.eq(false), call::due_at.eq(NEVER));
+    let stopped = (call::in_flight.eq(false), call::look_up_requested.eq(false), call::due_at.eq(NEVER));
     diesel::update(call::table.find(id)).set(stopped).execute(tx).await?;
     Ok(())
 }
 
-/// Requests one look-up, as soon as possible. Its payment is locked.
+/// Requests one lookup, as soon as possible. Its payment is locked.
 ///
-/// If an attempt is in flight, the look-up follows it, because the response of that attempt may be older than the reason
-/// for the look-up. A call that was never sent is unchanged, because the processor cannot know it.
+/// If an attempt is in flight, the lookup follows it, because the response of that attempt may be older than the reason
+/// for the lookup. A call that was never sent is unchanged, because the processor cannot know it.
 pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid) -> Result<()> {
     let sent_or_ended = call::sent_since.is_not_null().or(call::due_at.is_null());
     let due_at = case_when(call::in_flight, call::due_at).otherwise(clock_timestamp().nullable());
     diesel::update(call::table.find(id).filter(sent_or_ended))
-        .set((call::woken.eq(true), call::due_at.eq(due_at)))
+        .set((call::look_up_requested.eq(true), call::due_at.eq(due_at)))
         .execute(tx)
         .await?;
     tx.wake_after_commit(CALL_DUE);
@@ -257,7 +234,7 @@ pub(crate) async fn make_due_now(tx: &mut Tx, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// The columns that record the result of an attempt or a look-up.
+/// The columns that record the result of an attempt or a lookup.
 pub(crate) struct Observed<'a> {
     /// The outcome as text, for operators.
     pub(crate) text: String,
@@ -265,7 +242,7 @@ pub(crate) struct Observed<'a> {
     pub(crate) object: Option<&'a str>,
 }
 
-/// Ends an attempt or a look-up, and makes the call due again as `next` says: after `pause`, or at once if a look-up was
+/// Ends an attempt or a lookup, and makes the call due again as `next` says: after `pause`, or at once if a lookup was
 /// requested in the meantime.
 pub(crate) async fn end_attempt(
     tx: &mut Tx,
@@ -277,8 +254,8 @@ pub(crate) async fn end_attempt(
     let row = diesel::update(call::table.find(id));
     let object = observed.object.map(|object| call::processor_object.eq(object));
     let ended = (call::last_outcome.eq(observed.text), object, call::in_flight.eq(false));
-    let stopped = case_when(call::woken, clock_timestamp().nullable()).otherwise(NEVER);
-    let later = case_when(call::woken, clock_timestamp().nullable()).otherwise(after(pause));
+    let stopped = case_when(call::look_up_requested, clock_timestamp().nullable()).otherwise(NEVER);
+    let later = case_when(call::look_up_requested, clock_timestamp().nullable()).otherwise(after(pause));
     let no_look_ups = call::look_ups.eq(0);
     match next {
         NextStep::Unchanged => 0,
@@ -291,11 +268,11 @@ pub(crate) async fn end_attempt(
             row.set((ended, no_look_ups, call::due_at.eq(later))).execute(tx).await?
         }
         NextStep::LookUp | NextStep::LookUpLater { found_nothing: false } => {
-            let look_up = (call::asks.eq(LOOK_UP), call::due_at.eq(later));
+            let look_up = (call::mode.eq(CallMode::LookUp), call::due_at.eq(later));
             row.set((ended, look_up)).execute(tx).await?
         }
         NextStep::LookUpLater { found_nothing: true } => {
-            let look_up = (call::asks.eq(LOOK_UP), call::look_ups.eq(call::look_ups + 1));
+            let look_up = (call::mode.eq(CallMode::LookUp), call::look_ups.eq(call::look_ups + 1));
             row.set((ended, look_up, call::due_at.eq(later))).execute(tx).await?
         }
     };

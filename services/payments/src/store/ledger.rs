@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::domain::ledger::{Account, Posting};
+use crate::domain::ledger::{Account, Posting, PostingKind};
 
 /// A posting to insert.
 pub(crate) struct NewPosting<'a> {
@@ -30,13 +30,13 @@ pub(crate) async fn insert(tx: &mut Tx, new: NewPosting<'_>) -> Result<bool> {
     }
     let insert = InsertPosting {
         tenant: new.tenant.to_string(),
-        kind: new.posting.kind().name(),
+        kind: new.posting.kind(),
         cause: new.cause,
         payment: new.payment.uuid(),
         refund: new.refund.map(RefundId::uuid),
         entries: Rows::default()
             .column::<SmallInt, i16>("line", (1..).take(entries.len()))
-            .column::<Text, _>("account", entries.iter().map(|entry| entry.account.name()))
+            .column::<Text, _>("account", entries.iter().map(|entry| entry.account))
             .column::<Text, _>("currency", entries.iter().map(|entry| entry.amount.currency.code()))
             .column::<BigInt, _>("amount", entries.iter().map(|entry| entry.amount.amount)),
     };
@@ -47,7 +47,7 @@ pub(crate) async fn insert(tx: &mut Tx, new: NewPosting<'_>) -> Result<bool> {
 /// the id of their own transaction.
 struct InsertPosting {
     tenant: String,
-    kind: &'static str,
+    kind: PostingKind,
     cause: String,
     payment: Uuid,
     refund: Option<Uuid>,
@@ -61,7 +61,7 @@ impl QueryFragment<Pg> for InsertPosting {
         );
         out.push_bind_param::<Text, _>(&self.tenant)?;
         out.push_sql(", ");
-        out.push_bind_param::<Text, _>(self.kind)?;
+        out.push_bind_param::<Text, _>(&self.kind)?;
         out.push_sql(", ");
         out.push_bind_param::<Text, _>(&self.cause)?;
         out.push_sql(", ");
@@ -98,7 +98,7 @@ pub(crate) async fn balances(connection: &mut Connection, tenant: &TenantId) -> 
     #[derive(QueryableByName)]
     struct Row {
         #[diesel(sql_type = Text)]
-        account: String,
+        account: Account,
         #[diesel(sql_type = Text)]
         currency: String,
         #[diesel(sql_type = BigInt)]
@@ -114,9 +114,8 @@ pub(crate) async fn balances(connection: &mut Connection, tenant: &TenantId) -> 
     let rows: Vec<Row> =
         diesel::sql_query(BALANCES).bind::<Text, _>(tenant.as_str()).load(connection).await?;
     let balance = |row: Row| {
-        let account = Account::ALL.into_iter().find(|account| account.name() == row.account);
         Ok(Balance {
-            account: account.ok_or_else(|| unreadable("ledger_entry.account"))?,
+            account: row.account,
             currency: row.currency.parse().map_err(|_| unreadable("ledger_entry.currency"))?,
             debit: row.debit,
             credit: row.credit,

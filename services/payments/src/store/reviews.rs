@@ -23,10 +23,10 @@ pub(crate) struct ReviewRow {
     subject: String,
     subject_id: String,
     payment_id: Option<Uuid>,
-    reason: String,
+    pub(crate) reason: Reason,
     pub(crate) details: Value,
     pub(crate) opened_at: DateTime<Utc>,
-    resolution: Option<String>,
+    pub(crate) resolution: Option<Resolution>,
     pub(crate) resolved_by: Option<String>,
     pub(crate) note: Option<String>,
     pub(crate) resolved_at: Option<DateTime<Utc>>,
@@ -63,15 +63,6 @@ impl ReviewRow {
     pub(crate) fn payment(&self) -> Option<PaymentId> {
         self.payment_id.map(PaymentId::from)
     }
-
-    pub(crate) fn reason(&self) -> Result<Reason> {
-        Reason::named(&self.reason).ok_or_else(|| unreadable("review.reason"))
-    }
-
-    pub(crate) fn resolution(&self) -> Result<Option<Resolution>> {
-        let named = |name| Resolution::named(name).ok_or_else(|| unreadable("review.resolution"));
-        self.resolution.as_deref().map(named).transpose()
-    }
 }
 
 /// A review to open.
@@ -96,7 +87,7 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewReview<'_>) -> Result<Option<Uu
             review::subject.eq(subject),
             review::subject_id.eq(subject_id),
             review::payment_id.eq(payment.map(PaymentId::uuid)),
-            review::reason.eq(new.reason.name()),
+            review::reason.eq(new.reason),
             review::details.eq(&new.details),
         ))
         .on_conflict_do_nothing()
@@ -139,7 +130,7 @@ pub(crate) async fn is_resolved(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool
     let same = review::table
         .filter(review::subject.eq(subject))
         .filter(review::subject_id.eq(subject_id))
-        .filter(review::reason.eq(new.reason.name()))
+        .filter(review::reason.eq(new.reason))
         .filter(review::details.eq(&new.details))
         .filter(review::resolution.is_not_null());
     Ok(diesel::select(diesel::dsl::exists(same)).get_result(tx).await?)
@@ -151,7 +142,7 @@ pub(crate) async fn is_contradiction_resolved(tx: &mut Tx, of: Subject<'_>) -> R
     let answered = review::table
         .filter(review::subject.eq(subject))
         .filter(review::subject_id.eq(subject_id))
-        .filter(review::reason.eq(Reason::Contradicted.name()))
+        .filter(review::reason.eq(Reason::Contradicted))
         .filter(review::resolution.is_not_null());
     Ok(diesel::select(diesel::dsl::exists(answered)).get_result(tx).await?)
 }
@@ -165,12 +156,12 @@ pub(crate) async fn resolve(
     resolution: Resolution,
     by: &Operator,
 ) -> Result<()> {
-    let follows = review::reason.eq_any([Reason::RefundFailed.name(), Reason::RefundReturned.name()]);
+    let follows = review::reason.eq_any([Reason::RefundFailed, Reason::RefundReturned]);
     let same_subject = review::subject.eq(&row.subject).and(review::subject_id.eq(&row.subject_id));
     let resolved = review::id.eq(row.id).or(same_subject.and(follows));
     diesel::update(review::table.filter(review::resolution.is_null()).filter(resolved))
         .set((
-            review::resolution.eq(resolution.name()),
+            review::resolution.eq(resolution),
             review::resolved_by.eq(by.actor()),
             review::note.eq(by.reason()),
             review::resolved_at.eq(clock_timestamp().nullable()),

@@ -151,7 +151,7 @@ pub(crate) async fn keep_waiting(_: &mut Tx, _: &Operation) -> Result<(), Comman
 }
 
 /// Concludes the command of a charge that no worker can send.
-pub(crate) async fn payment_is_poisoned(tx: &mut Tx, payment: &PaymentRow) -> Result<()> {
+pub(crate) async fn payment_cannot_be_taken(tx: &mut Tx, payment: &PaymentRow) -> Result<()> {
     let Some(operation) = payment.operation() else { return Ok(()) };
     let problem = Problem::new(
         &OPERATION_FAILED,

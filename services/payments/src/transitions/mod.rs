@@ -4,7 +4,7 @@
 //! asks the tables of `domain` for a decision; writes the rows; posts to the ledger; appends the event to the outbox; and
 //! concludes the client's command. The caller begins and commits the transaction.
 //!
-//! Nothing here calls the processor. Because every change runs through these functions, a worker's response, a look-up,
+//! Nothing here calls the processor. Because every change runs through these functions, a worker's response, a lookup,
 //! a message and an operator's resolution are decided by the same tables.
 
 mod accept;
@@ -26,7 +26,7 @@ use crate::store::calls;
 use crate::store::payments::{self, PaymentRow};
 
 pub(crate) use accept::{RequestedRefund, accept_charge, accept_requested_refund};
-pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_is_poisoned, retry_charge};
+pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_cannot_be_taken, retry_charge};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
 pub(crate) use refund::move_refund;
 pub(crate) use resolution::{Settled, settle_review};
@@ -87,7 +87,7 @@ async fn handle_rejection(
     }
 }
 
-/// Locks the payment and requests one look-up of a call of it. The worker makes the look-up.
+/// Locks the payment and requests one lookup of a call of it. The worker makes the lookup.
 pub(crate) async fn request_look_up(tx: &mut Tx, payment: PaymentId, call: Uuid) -> database::Result<()> {
     payments::lock(tx, payment).await?;
     calls::request_look_up(tx, call).await

@@ -86,7 +86,7 @@ async fn settle_refund(
 ) -> Result<RecordedState, TransitionError> {
     let (_, conditions) = calls::lock(tx, refund.id, payment, limits).await?;
     let input = match refund.state()? {
-        // A refund that succeeded can only have been returned, so decide as if a look-up had found that.
+        // A refund that succeeded can only have been returned, so decide as if a lookup had found that.
         refund::State::Succeeded { id: object } => {
             let result = LookupResult::Found { object, outcome: outcome.clone() };
             refund::Input::LookedUp { result, superseded: false, conditions }
@@ -101,7 +101,7 @@ async fn settle_refund(
     Ok(RecordedState::of_refund(&state))
 }
 
-/// Stops the call, or makes the look-up due that the decision asks for.
+/// Stops the call, or makes the lookup due that the decision asks for.
 async fn end_attempt(
     tx: &mut Tx,
     call: Uuid,

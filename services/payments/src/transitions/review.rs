@@ -10,10 +10,10 @@ use crate::store::reviews::{self, NewReview};
 /// Opens a review. While a review of the same subject and reason is open, it changes nothing.
 pub(crate) async fn open_review(tx: &mut Tx, new: NewReview<'_>) -> database::Result<()> {
     if let Some(review) = reviews::insert(tx, &new).await? {
-        let (subject, reason) = (new.subject.to_string(), new.reason.name());
+        let (subject, reason) = (new.subject.to_string(), new.reason);
         // Log after the commit. Otherwise the log would name a review that a rollback removes.
         tx.after_commit(move || {
-            tracing::error!(%review, subject, reason, "ReviewOpened: an operator must resolve it");
+            tracing::error!(%review, subject, %reason, "ReviewOpened: an operator must resolve it");
         });
     }
     Ok(())

@@ -1,11 +1,11 @@
-//! Reads only the ids of an event and of its object. The rest of the body is ignored, because only a look-up counts.
+//! Reads only the ids of an event and of its object. The rest of the body is ignored, because only a lookup counts.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The event types that trigger a look-up. Other events are stored and have no effect.
+/// The event types that trigger a lookup. Other events are stored and have no effect.
 const TRIGGERS: [&str; 13] = [
     "payment_intent.succeeded",
     "payment_intent.payment_failed",
@@ -34,7 +34,7 @@ pub(crate) struct Event {
     pub(crate) created: DateTime<Utc>,
     /// The processor's id of the event's object.
     pub(crate) object: Option<String>,
-    /// How to find the call that the event is about; `None` if it triggers no look-up.
+    /// How to find the call that the event is about; `None` if it triggers no lookup.
     pub(crate) subject: Option<EventSubject>,
 }
 

@@ -1,6 +1,6 @@
 //! Webhook events of the processor: verifies, reads and stores them.
 //!
-//! The content of an event changes nothing. It only triggers a look-up, and the processor's response to the look-up
+//! The content of an event changes nothing. It only triggers a lookup, and the processor's response to the lookup
 //! counts. Events may therefore be repeated, late, out of order or missing.
 
 mod event;

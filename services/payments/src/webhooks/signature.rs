@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_scheme_is_what_is_verified() {
+    fn the_documented_signature_scheme_is_verified() {
         let header = format!(
             "t={TIME},v1={VECTOR},v0=6ffbb59b2300aae63f272406069a9788598b792a944a07aba816edb039989a39"
         );
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_for_five_minutes_before_and_after() {
+    fn a_signature_is_accepted_within_five_minutes_of_its_time() {
         let header = format!("t={TIME},v1={VECTOR}");
         for (seconds, expected) in [
             (-301, Err(SignatureError::Stale)),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn while_secrets_change_each_of_them_counts() {
+    fn during_a_rotation_each_secret_is_accepted() {
         let of_older = format!("t={TIME},v1={OLDER}");
         assert_eq!(check(&of_older, BODY, &[SECRET, "whsec_older"], TIME), Ok(()));
         assert_eq!(check(&of_older, BODY, &[SECRET], TIME), Err(SignatureError::Forged));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_form_is_refused_before_any_sum_is_done() {
+    fn a_malformed_signature_is_refused_before_any_computation() {
         let short = &VECTOR[2..];
         for header in [
             String::new(),

@@ -1,4 +1,4 @@
-//! Stores a webhook event and requests the look-up of its call, in one transaction.
+//! Stores a webhook event and requests the lookup of its call, in one transaction.
 
 use database::Database;
 
@@ -6,7 +6,7 @@ use super::event::Event;
 use crate::store::webhook_events::{self, NewEvent};
 use crate::transitions;
 
-/// Stores an event and requests one look-up of the call that it is about. An event that is stored already has no effect.
+/// Stores an event and requests one lookup of the call that it is about. An event that is stored already has no effect.
 pub(crate) async fn store_event(
     database: &Database,
     event: &Event,

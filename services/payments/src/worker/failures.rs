@@ -13,7 +13,7 @@ use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
 use crate::store::calls::{self, DueCall, TakeFailures};
 use crate::store::reviews::NewReview;
-use crate::transitions::{TransitionError, move_payment, open_review, payment_is_poisoned};
+use crate::transitions::{TransitionError, move_payment, open_review, payment_cannot_be_taken};
 
 /// Counts one failure of a due call, and defers or ends the call.
 pub(super) async fn count(
@@ -35,12 +35,12 @@ pub(super) async fn count(
             if is_charge { Subject::Payment(payment) } else { Subject::Refund(payment, call.into()) };
         let details = json!({ "faults": count, "latest": error.to_string() });
         let tenant = row.tenant()?;
-        let review = NewReview { tenant: Some(&tenant), subject, reason: Reason::Poisoned, details };
+        let review = NewReview { tenant: Some(&tenant), subject, reason: Reason::CannotBeTaken, details };
         open_review(tx, review).await?;
         if is_sent || !is_charge {
             return Ok(NextStep::Unchanged);
         }
-        payment_is_poisoned(tx, row).await?;
+        payment_cannot_be_taken(tx, row).await?;
         let (_, next) = move_payment(tx, bodies, row, Input::CancelRequested).await?;
         Ok(next)
     });

@@ -18,7 +18,7 @@ use crate::store::calls::{self, Observed};
 use crate::store::{payments, refunds};
 use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
 
-/// Identifies one attempt or look-up.
+/// Identifies one attempt or lookup.
 pub(super) struct Attempt {
     pub(super) payment: PaymentId,
     pub(super) call: Uuid,
@@ -26,12 +26,12 @@ pub(super) struct Attempt {
     pub(super) number: i32,
 }
 
-/// The result of one attempt or look-up.
+/// The result of one attempt or lookup.
 #[derive(Debug)]
 pub(super) enum AttemptResult {
     /// The outcome of a request.
     Responded(AttemptOutcome),
-    /// The result of a look-up.
+    /// The result of a lookup.
     LookedUp(LookupResult),
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn settle(
     tx.set_traceparent(call.traceparent.clone());
     // The attempt is superseded too if this result is recorded already, by a commit whose outcome was unknown.
     let superseded = call.attempt != attempt.number || !call.in_flight;
-    let next = match call.kind()? {
+    let next = match call.kind {
         CallKind::Charge => {
             use payment::Input;
             let input = match result {

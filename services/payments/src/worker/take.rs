@@ -61,7 +61,7 @@ pub(super) async fn take(
     Ok(taken)
 }
 
-/// Begins the next attempt or look-up, if the decision table asks for one.
+/// Begins the next attempt or lookup, if the decision table asks for one.
 async fn begin(
     tx: &mut Tx,
     bodies: &RequestBodies,
@@ -70,7 +70,7 @@ async fn begin(
 ) -> Result<Option<LeasedCall>, TransitionError> {
     let DueCall { call, payment, conditions } = due;
     tx.set_traceparent(call.traceparent.clone());
-    let (movement, next) = match call.kind()? {
+    let (movement, next) = match call.kind {
         CallKind::Charge => {
             let (_, next) = move_payment(tx, bodies, payment, payment::Input::Due(*conditions)).await?;
             (Movement::Charge(payment.amount()?), next)

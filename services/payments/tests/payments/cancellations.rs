@@ -6,7 +6,7 @@ use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
 #[tokio::test]
-async fn before_the_first_attempt_nothing_is_ever_asked() {
+async fn a_payment_cancelled_before_its_first_attempt_sends_no_request() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     stage.cancel(order).await;
@@ -60,7 +60,7 @@ async fn a_decline_that_lands_after_the_cancellation_owes_nothing() {
 }
 
 #[tokio::test]
-async fn a_charge_in_doubt_is_found_out_and_then_refunded() {
+async fn a_charge_with_an_unknown_outcome_is_retried_and_then_refunded() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost, held()]);
     let order = stage.request(VISA).await;
@@ -111,7 +111,7 @@ async fn a_captured_payment_is_refunded_once_however_often_the_cancellation_is_d
 }
 
 #[tokio::test]
-async fn a_payment_that_took_nothing_has_nothing_to_give_back() {
+async fn a_payment_that_was_not_captured_is_not_refunded() {
     let stage = Stage::new().await;
     let declined = stage.request("pm_card_chargeDeclined").await;
     let worker = stage.worker(brisk());

@@ -34,7 +34,7 @@ async fn an_order_is_charged_once_and_its_capture_announced() {
 }
 
 #[tokio::test]
-async fn a_lost_reply_is_asked_for_again_with_the_same_key_and_the_same_bytes() {
+async fn a_lost_response_leads_to_a_retry_with_the_same_key_and_the_same_bytes() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost, Fate::Lost]);
     let order = stage.request(VISA).await;
@@ -70,7 +70,7 @@ async fn a_decline_is_final() {
 }
 
 #[tokio::test]
-async fn what_the_processor_did_not_execute_is_asked_again() {
+async fn a_request_that_the_processor_did_not_execute_is_retried() {
     let stage = Stage::new().await;
     let refusals = [429, 401, 403, 409, 503].map(|status| Fate::Refused(status, json!({})));
     stage.processor.order(refusals);
@@ -83,7 +83,7 @@ async fn what_the_processor_did_not_execute_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_request_that_the_processor_finds_wrong_is_a_decline() {
+async fn a_request_that_the_processor_rejects_is_a_decline() {
     let stage = Stage::new().await;
     let error = json!({ "error": { "type": "invalid_request_error", "code": "resource_missing" } });
     stage.processor.order([Fate::Refused(400, error)]);
@@ -113,7 +113,7 @@ async fn a_charge_that_waits_for_its_customer_is_cancelled_there_and_declined_he
 }
 
 #[tokio::test]
-async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
+async fn a_failed_connection_leaves_the_attempt_not_sent() {
     let stage = Stage::new().await;
     // A port without a listener.
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -127,7 +127,7 @@ async fn a_processor_that_cannot_be_reached_has_been_sent_nothing() {
     worker.stop().await;
     assert_eq!(stage.text("SELECT last_outcome FROM processor_call").await, "not sent");
     assert_eq!(stage.state(order).await, "requested");
-    // No attempt was made, so the payment can be cancelled without a look-up.
+    // No attempt was made, so the payment can be cancelled without a lookup.
     stage.cancel(order).await;
     assert_eq!(stage.state(order).await, "cancelled");
 }
@@ -145,7 +145,7 @@ async fn an_expired_payment_is_never_charged() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_charged_is_found_out_although_the_order_has_expired() {
+async fn a_charge_that_may_have_been_made_is_pursued_after_the_order_has_expired() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost]);
     let order = Order::new();
@@ -164,7 +164,7 @@ async fn what_may_have_been_charged_is_found_out_although_the_order_has_expired(
 }
 
 #[tokio::test]
-async fn an_answer_about_another_amount_is_left_to_people() {
+async fn a_response_with_another_amount_opens_a_review() {
     let stage = Stage::new().await;
     let intent = json!({
         "id": "pi_1", "object": "payment_intent", "amount": 1, "amount_received": 1, "currency": "eur",

@@ -11,7 +11,7 @@ use crate::processor::{Fate, client_settings, held};
 use crate::stage::{AMOUNT, Stage, VISA, brisk, worker};
 
 #[tokio::test]
-async fn while_the_processor_is_down_nothing_is_sent_and_nothing_is_in_doubt() {
+async fn while_the_processor_is_down_nothing_is_sent_and_no_outcome_is_unknown() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Refused(503, json!({}))]);
     let breaker = BreakerSettings { failures: 1, pause: Duration::from_hours(1) };
@@ -31,7 +31,7 @@ async fn while_the_processor_is_down_nothing_is_sent_and_nothing_is_in_doubt() {
         ("unknown", "requested")
     );
     assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE last_outcome = 'not sent'").await, 2);
-    // No attempt was made, so the payment can be cancelled without a look-up.
+    // No attempt was made, so the payment can be cancelled without a lookup.
     stage.cancel(spared).await;
     assert_eq!(stage.state(spared).await, "cancelled");
 }

@@ -43,7 +43,7 @@ async fn a_frozen_request_and_its_key_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn asking_twice_is_asking_once() {
+async fn two_requests_for_one_payment_are_one_charge() {
     let stage = Stage::new().await;
     let order = Order::new();
     for _ in 0..3 {
@@ -55,7 +55,7 @@ async fn asking_twice_is_asking_once() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_and_leaves_nothing() {
+async fn an_inconsistent_request_is_refused_and_leaves_no_row() {
     let stage = Stage::new().await;
     let known = stage.request(VISA).await;
     let mut free_of_charge = requested(Order::new(), VISA, LATER);

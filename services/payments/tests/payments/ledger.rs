@@ -49,7 +49,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn what_is_taken_lies_in_clearing_until_its_order_is_confirmed() {
+async fn a_capture_stays_in_clearing_until_its_order_is_confirmed() {
     let stage = Stage::new().await;
     let order = stage.taken().await;
     let taken = ["capture: receivable > clearing 1999", "fee: fees > receivable 19"];
@@ -64,7 +64,7 @@ async fn what_is_taken_lies_in_clearing_until_its_order_is_confirmed() {
 }
 
 #[tokio::test]
-async fn what_is_given_back_for_a_cancelled_order_leaves_clearing_empty() {
+async fn the_refund_of_a_cancelled_order_empties_clearing() {
     let stage = Stage::new().await;
     let order = stage.taken().await;
     stage.cancel(order).await;
@@ -82,7 +82,7 @@ async fn what_is_given_back_for_a_cancelled_order_leaves_clearing_empty() {
 }
 
 #[tokio::test]
-async fn a_confirmation_of_what_was_not_captured_is_refused_and_earns_nothing() {
+async fn the_confirmation_of_an_uncaptured_payment_is_refused_and_posts_nothing() {
     let stage = Stage::new().await;
     let never_asked = Order::new();
     let declined = stage.request("pm_card_chargeDeclined").await;
@@ -125,7 +125,7 @@ async fn says(database: &Database, statements: &[String]) -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn the_database_refuses_at_commit_whatever_does_not_sum_to_zero() {
+async fn the_database_refuses_at_commit_a_transaction_that_does_not_sum_to_zero() {
     let stage = Stage::new().await;
     stage.numbered(1..=1).await;
     let immediately = "SET CONSTRAINTS ALL IMMEDIATE".to_owned();
@@ -197,7 +197,7 @@ async fn no_row_of_the_ledger_can_be_changed_removed_or_dated_back() {
 }
 
 #[tokio::test]
-async fn whatever_a_cause_is_called_it_is_posted_once() {
+async fn a_cause_is_posted_once() {
     let stage = Stage::new().await;
     stage.numbered(1..=1).await;
     let fee = |cause: &str| {
@@ -234,7 +234,7 @@ async fn balances_are_the_tenants_own_and_sum_to_zero() {
 }
 
 #[tokio::test]
-async fn what_happened_before_there_was_a_ledger_is_posted_by_its_migration() {
+async fn the_migration_posts_payments_from_before_the_ledger() {
     let stage = Stage::new().await;
     let (open, kept, returned) = (stage.taken().await, stage.taken().await, stage.taken().await);
     stage.cancel(returned).await;

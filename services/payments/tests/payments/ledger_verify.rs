@@ -167,7 +167,7 @@ const DAMAGES: [Damage; 9] = [
 ];
 
 #[tokio::test]
-async fn each_change_behind_its_back_is_named() {
+async fn each_change_of_the_ledger_behind_its_back_is_reported() {
     let stage = sound().await;
     for (damage, mending, checks) in DAMAGES {
         stage.meddle(damage).await;

@@ -141,7 +141,7 @@ impl Stage {
         let id = order.payment;
         self.meddle(&format!("UPDATE payment SET state = 'unknown' WHERE id = '{id}'")).await;
         self.meddle(&format!(
-            "UPDATE processor_call SET sent_since = now(), due_at = NULL, attempt = 1, asks = 'look_up' WHERE id = '{id}'"
+            "UPDATE processor_call SET sent_since = now(), due_at = NULL, attempt = 1, mode = 'look_up' WHERE id = '{id}'"
         ))
         .await;
         order

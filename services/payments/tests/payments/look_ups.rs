@@ -1,4 +1,4 @@
-//! Look-ups: an object that is found settles the call, and an object that is not found proves nothing.
+//! Lookups: an object that is found settles the call, and an object that is not found proves nothing.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
 }
 
 impl Stage {
-    /// Requests a look-up of every call, as a webhook does.
+    /// Requests a lookup of every call, as a webhook does.
     pub(crate) async fn wake(&self) {
         self.meddle(
             "UPDATE processor_call
-             SET woken = true, due_at = CASE WHEN in_flight THEN due_at ELSE clock_timestamp() END",
+             SET look_up_requested = true, due_at = CASE WHEN in_flight THEN due_at ELSE clock_timestamp() END",
         )
         .await;
     }
@@ -64,7 +64,7 @@ async fn a_charge_behind_a_stored_failure_is_found() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_found_is_left_to_people_and_never_charged_again() {
+async fn a_charge_that_cannot_be_found_opens_a_review_and_is_never_repeated() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::FailedForEver { acted: false }]);
     let order = stage.request(VISA).await;
@@ -76,7 +76,7 @@ async fn what_cannot_be_found_is_left_to_people_and_never_charged_again() {
     assert_eq!(stage.reviews().await, ["not_found"]);
     assert_eq!(stage.announced(order).await, []);
 
-    // A further look-up request only reads.
+    // A further lookup request only reads.
     stage.wake().await;
     let worker = stage.worker(brisk());
     stage.is_at_rest().await;
@@ -99,7 +99,7 @@ async fn a_key_that_the_processor_may_have_forgotten_is_not_used_again() {
 }
 
 #[tokio::test]
-async fn what_is_being_processed_is_looked_up_until_it_is_decided() {
+async fn a_processing_charge_is_looked_up_until_it_ends() {
     for (status, state) in [("succeeded", "captured"), ("requires_payment_method", "declined")] {
         let stage = Stage::new().await;
         let order = stage.request("pm_card_processing").await;
@@ -136,7 +136,7 @@ async fn a_list_that_lags_behind_is_read_again() {
 }
 
 #[tokio::test]
-async fn an_outage_does_not_count_as_a_look_up_that_found_nothing() {
+async fn an_outage_does_not_count_as_a_lookup_that_found_nothing() {
     let stage = Stage::new().await;
     let outage = (0..10).map(|_| Fate::Refused(503, json!({})));
     stage.processor.order([Fate::FailedForEver { acted: true }, Fate::Answered].into_iter().chain(outage));
@@ -149,7 +149,7 @@ async fn an_outage_does_not_count_as_a_look_up_that_found_nothing() {
 }
 
 #[tokio::test]
-async fn a_list_is_read_to_its_last_page_and_only_what_bears_both_our_marks_is_ours() {
+async fn a_list_is_read_to_its_last_page_and_only_objects_with_both_tags_are_ours() {
     let stage = Stage::new().await;
     let order = stage.failed_for_ever(true).await;
     let worker = stage.worker(brisk());
@@ -169,7 +169,7 @@ async fn a_list_is_read_to_its_last_page_and_only_what_bears_both_our_marks_is_o
 }
 
 #[tokio::test]
-async fn what_is_found_with_another_amount_or_twice_is_left_to_people() {
+async fn an_object_found_twice_or_with_another_amount_opens_a_review() {
     for (found, reason) in [(vec![1], "other_amount"), (vec![AMOUNT, AMOUNT], "contradicted")] {
         let stage = Stage::new().await;
         let order = stage.failed_for_ever(false).await;
@@ -193,7 +193,7 @@ async fn what_is_found_with_another_amount_or_twice_is_left_to_people() {
 }
 
 #[tokio::test]
-async fn a_key_that_the_processor_knows_with_another_request_is_put_before_people_at_once() {
+async fn a_key_that_the_processor_knows_with_another_request_opens_a_review_at_once() {
     let stage = Stage::new().await;
     let mismatch = json!({ "error": { "type": "idempotency_error" } });
     stage.processor.order([Fate::Refused(400, mismatch)]);
@@ -207,7 +207,7 @@ async fn a_key_that_the_processor_knows_with_another_request_is_put_before_peopl
 }
 
 #[tokio::test]
-async fn a_look_up_by_the_way_leaves_the_key_to_be_asked() {
+async fn an_extra_lookup_leaves_the_key_usable() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Refused(503, json!({}))]);
     let order = stage.request(VISA).await;
@@ -224,7 +224,7 @@ async fn a_look_up_by_the_way_leaves_the_key_to_be_asked() {
 }
 
 #[tokio::test]
-async fn news_that_comes_while_a_worker_looks_is_looked_at_after_it() {
+async fn a_lookup_requested_during_an_attempt_follows_the_attempt() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let worker = stage.worker(brisk());
@@ -264,7 +264,7 @@ async fn a_fee_that_is_not_known_at_once_is_looked_up_until_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_processor_denies_after_the_capture_is_put_before_people() {
+async fn a_denial_after_the_capture_opens_a_review() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let worker = stage.worker(brisk());
@@ -282,7 +282,7 @@ async fn what_the_processor_denies_after_the_capture_is_put_before_people() {
 }
 
 #[tokio::test]
-async fn what_was_made_and_not_confirmed_is_cancelled_there_before_it_is_declined_here() {
+async fn an_unconfirmed_intent_is_cancelled_at_the_processor_before_the_payment_is_declined() {
     let stage = Stage::new().await;
     let order = stage.failed_for_ever(false).await;
     let worker = stage.worker(brisk());

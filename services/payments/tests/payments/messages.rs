@@ -118,7 +118,7 @@ async fn redelivered_messages_charge_and_refund_nothing_more() {
 }
 
 #[tokio::test]
-async fn an_order_that_was_cancelled_at_once_leaves_nothing_to_be_asked() {
+async fn an_order_cancelled_before_its_payment_request_sends_no_charge() {
     let (stage, topics) = (Stage::new().await, TestTopics::create().await);
     let order = Order::new();
     // All messages are on the topic before the consumer starts, so they are one batch and one transaction.

@@ -86,7 +86,7 @@ async fn stripe_mock_takes_every_request_that_the_client_can_write() {
         (back, window()),
     ] {
         let tag = bodies.tag(payment.uuid());
-        client.look_up(&LookUp { movement, scope, tag, key: "look-up".to_owned() }).await;
+        client.look_up(&LookUp { movement, scope, tag, key: "lookup".to_owned() }).await;
     }
     for cursor in [None, Some("pi_123")] {
         let _ = client.payment_intents(since, cursor).await;

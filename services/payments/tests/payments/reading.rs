@@ -42,7 +42,7 @@ fn path_of(order: Order) -> String {
 }
 
 #[actix_web::test]
-async fn a_payment_shows_what_became_of_it_and_what_was_given_back() {
+async fn a_payment_shows_its_state_and_its_refunds() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let mut payment = read(&stage, &path_of(order)).await;

@@ -31,7 +31,7 @@ async fn reviews(stage: &Stage) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn books_that_agree_agree_page_after_page() {
+async fn records_that_agree_are_compared_over_all_pages() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     for number in 1..=5 {
         let order = stage.captured(&format!("pi_{number}")).await;
@@ -48,7 +48,7 @@ async fn books_that_agree_agree_page_after_page() {
 }
 
 #[tokio::test]
-async fn an_orphan_is_put_before_people_once_and_nothing_is_given_back_untold() {
+async fn an_orphan_opens_one_review_and_is_not_refunded() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     listing.took("pi_1", "00000000-0000-0000-0000-000000000001", OURS, 700);
     listing.took("pi_2", "not even an id", OURS, 800);
@@ -62,7 +62,7 @@ async fn an_orphan_is_put_before_people_once_and_nothing_is_given_back_untold() 
 }
 
 #[tokio::test]
-async fn what_the_processor_does_not_have_is_put_before_people() {
+async fn a_captured_payment_that_the_processor_lacks_opens_a_review() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     let order = stage.captured("pi_1").await;
     for _ in 0..2 {
@@ -74,7 +74,7 @@ async fn what_the_processor_does_not_have_is_put_before_people() {
 }
 
 #[tokio::test]
-async fn another_amount_is_put_before_people() {
+async fn another_amount_opens_a_review() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     let order = stage.captured("pi_1").await;
     listing.took("pi_1", &order.payment.to_string(), OURS, AMOUNT + 1);
@@ -84,7 +84,7 @@ async fn another_amount_is_put_before_people() {
 }
 
 #[tokio::test]
-async fn a_refund_that_was_made_by_hand_is_put_before_people() {
+async fn a_refund_made_by_hand_opens_a_review() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     let order = stage.captured("pi_1").await;
     listing.took("pi_1", &order.payment.to_string(), OURS, AMOUNT);
@@ -95,13 +95,13 @@ async fn a_refund_that_was_made_by_hand_is_put_before_people() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_here_is_looked_up() {
+async fn a_payment_with_an_unknown_outcome_is_looked_up() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     let (found, lost) = (stage.unknown().await, stage.unknown().await);
     listing.took("pi_1", &found.payment.to_string(), OURS, AMOUNT);
     let (code, report) = listing.reconcile(&stage).await;
     assert_eq!((code, charges(&report)), (1, vec![n("unsettled", 2)]), "{report}");
-    let due = "SELECT count(*) FROM processor_call WHERE woken AND due_at <= clock_timestamp()";
+    let due = "SELECT count(*) FROM processor_call WHERE look_up_requested AND due_at <= clock_timestamp()";
     assert_eq!(stage.count(due).await, 2);
     assert_eq!(stage.state(found).await, "unknown", "the list is not believed either: the worker asks");
     assert_eq!(stage.state(lost).await, "unknown");
@@ -109,7 +109,7 @@ async fn what_is_not_known_here_is_looked_up() {
 }
 
 #[tokio::test]
-async fn what_the_books_deny_is_asked_about_until_a_person_has_answered() {
+async fn a_contradiction_is_looked_up_until_an_operator_resolves_it() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     let order = stage.request(crate::stage::VISA).await;
     stage.meddle("UPDATE payment SET state = 'declined', decline_code = 'generic_decline'").await;
@@ -130,7 +130,7 @@ async fn what_the_books_deny_is_asked_about_until_a_person_has_answered() {
 }
 
 #[tokio::test]
-async fn a_difference_that_a_person_has_answered_for_is_not_asked_about_again() {
+async fn a_difference_resolved_by_an_operator_opens_no_second_review() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     stage.captured("pi_1").await;
     let (code, _) = listing.reconcile(&stage).await;
@@ -145,7 +145,7 @@ async fn a_difference_that_a_person_has_answered_for_is_not_asked_about_again() 
 }
 
 #[tokio::test]
-async fn books_that_cannot_be_read_are_not_compared() {
+async fn unreadable_records_are_not_compared() {
     let stage = Stage::new().await;
     stage.captured("pi_1").await;
     let unreachable =

@@ -43,7 +43,7 @@ async fn audited(stage: &Stage) -> Vec<String> {
 const FOUND: [&str; 6] = ["--as", "captured", "--processor-id", "pi_77", "--note", "seen in the dashboard"];
 
 #[tokio::test]
-async fn what_waits_is_listed_and_shown() {
+async fn open_reviews_are_listed_and_shown() {
     let stage = Stage::new().await;
     assert_eq!(review(&stage, &["list"]).await, (0, "no review is open\n".to_owned()));
     let (order, id) = lost(&stage).await;
@@ -59,7 +59,7 @@ async fn what_waits_is_listed_and_shown() {
 }
 
 #[tokio::test]
-async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_answer() {
+async fn a_capture_found_by_an_operator_settles_the_payment_like_the_processors_response() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let (code, text) = review(&stage, &[&["resolve", &id], &FOUND[..]].concat()).await;
@@ -76,7 +76,7 @@ async fn a_capture_that_a_person_found_settles_the_payment_like_the_processors_a
 }
 
 #[tokio::test]
-async fn the_same_answer_again_changes_nothing_and_another_one_is_refused() {
+async fn the_same_resolution_again_changes_nothing_and_another_one_is_refused() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let resolution = [&["resolve", &id], &FOUND[..]].concat();
@@ -92,7 +92,7 @@ async fn the_same_answer_again_changes_nothing_and_another_one_is_refused() {
 
 /// An orphan has no payment, so only the lock of its review separates the two resolutions.
 #[tokio::test]
-async fn of_two_answers_at_once_one_counts_and_has_its_fact() {
+async fn of_two_concurrent_resolutions_one_is_stored_with_its_fact() {
     let stage = Stage::new().await;
     stage
         .meddle(
@@ -147,7 +147,7 @@ async fn a_payment_that_was_never_captured_is_declined_and_announced() {
 }
 
 #[tokio::test]
-async fn an_answer_that_the_books_cannot_take_says_what_to_do_instead() {
+async fn an_impossible_resolution_says_what_to_do_instead() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let note = ["--note", "seen in the dashboard"];
@@ -165,7 +165,7 @@ async fn an_answer_that_the_books_cannot_take_says_what_to_do_instead() {
 }
 
 #[tokio::test]
-async fn two_payments_never_share_what_a_person_found() {
+async fn two_payments_never_share_one_object_of_the_processor() {
     let stage = Stage::new().await;
     stage.captured("pi_77").await;
     let (order, id) = lost(&stage).await;
@@ -176,7 +176,7 @@ async fn two_payments_never_share_what_a_person_found() {
 }
 
 #[tokio::test]
-async fn a_cancelled_orders_money_that_a_person_found_is_given_back() {
+async fn a_capture_found_by_an_operator_for_a_cancelled_order_is_refunded() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     stage.cancel(order).await;
@@ -187,7 +187,7 @@ async fn a_cancelled_orders_money_that_a_person_found_is_given_back() {
 }
 
 #[tokio::test]
-async fn a_refund_that_a_person_found_not_to_be_made_has_failed_and_asks_nobody_again() {
+async fn a_refund_that_an_operator_reports_as_not_made_has_failed_without_another_review() {
     let stage = Stage::new().await;
     let order = stage.captured("pi_1").await;
     stage.cancel(order).await;
@@ -219,7 +219,7 @@ async fn a_refund_that_a_person_found_not_to_be_made_has_failed_and_asks_nobody_
 }
 
 #[tokio::test]
-async fn the_service_can_answer_a_review_and_not_rewrite_it() {
+async fn the_service_can_resolve_a_review_and_cannot_change_its_question() {
     let stage = Stage::new().await;
     lost(&stage).await;
     for column in ["reason = 'orphan'", "details = '{}'", "subject_id = ''"] {

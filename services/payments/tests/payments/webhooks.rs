@@ -1,4 +1,4 @@
-//! Webhook events: accepted if signed, stored once, and used only to trigger a look-up.
+//! Webhook events: accepted if signed, stored once, and used only to trigger a lookup.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl Stage {
 }
 
 #[actix_web::test]
-async fn ten_copies_of_an_event_at_once_are_one_and_all_are_answered() {
+async fn ten_concurrent_copies_of_an_event_are_stored_once_and_all_get_200() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let sender = Sender::of(&event("evt_1", "payment_intent.succeeded", order));
@@ -107,37 +107,43 @@ async fn ten_copies_of_an_event_at_once_are_one_and_all_are_answered() {
 }
 
 #[actix_web::test]
-async fn an_event_changes_nothing_by_what_it_says() {
+async fn the_content_of_an_event_changes_nothing() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     for (id, kind) in [("evt_2", "charge.refunded"), ("evt_1", "payment_intent.succeeded")] {
         assert_eq!(Sender::of(&event(id, kind, order)).send(&stage).await.0, 200);
     }
     assert_eq!(stage.state(order).await, "requested", "nothing has been sent, so there can be no news");
-    let due = "SELECT count(*) FROM processor_call WHERE woken";
+    let due = "SELECT count(*) FROM processor_call WHERE look_up_requested";
     assert_eq!(stage.count(due).await, 0);
     assert_eq!(stage.announced(order).await, []);
 }
 
 #[actix_web::test]
-async fn an_event_has_the_worker_ask_the_processor() {
+async fn an_event_makes_the_worker_look_up_the_call() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     stage.meddle("UPDATE payment SET state = 'unknown'").await;
     stage.meddle("UPDATE processor_call SET sent_since = now(), due_at = NULL, attempt = 1").await;
     assert_eq!(Sender::of(&event("evt_1", "payment_intent.succeeded", order)).send(&stage).await.0, 200);
-    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE woken AND due_at <= now()").await, 1);
+    assert_eq!(
+        stage.count("SELECT count(*) FROM processor_call WHERE look_up_requested AND due_at <= now()").await,
+        1
+    );
 }
 
 #[actix_web::test]
-async fn an_event_before_the_answer_of_our_own_request_is_not_lost() {
+async fn an_event_before_the_response_of_our_own_request_is_not_lost() {
     let stage = Stage::new().await;
     stage.processor.order([crate::processor::held()]);
     let order = stage.request(VISA).await;
     let worker = stage.worker(brisk());
     stage.processor.has_received(1).await;
     assert_eq!(Sender::of(&event("evt_1", "payment_intent.succeeded", order)).send(&stage).await.0, 200);
-    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE woken AND in_flight").await, 1);
+    assert_eq!(
+        stage.count("SELECT count(*) FROM processor_call WHERE look_up_requested AND in_flight").await,
+        1
+    );
     stage.processor.release();
     stage.becomes(order, "captured").await;
     worker.stop().await;
@@ -145,7 +151,7 @@ async fn an_event_before_the_answer_of_our_own_request_is_not_lost() {
 }
 
 #[actix_web::test]
-async fn what_is_not_about_us_is_kept_and_left_alone() {
+async fn an_event_about_another_object_is_stored_and_ignored() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     stage.meddle("UPDATE processor_call SET sent_since = now(), attempt = 1").await;
@@ -162,11 +168,11 @@ async fn what_is_not_about_us_is_kept_and_left_alone() {
     }
     assert_eq!(stage.events().await, 4);
     assert_eq!(stage.count("SELECT count(*) FROM webhook_event WHERE call_id IS NOT NULL").await, 0);
-    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE woken").await, 0);
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE look_up_requested").await, 0);
 }
 
 #[actix_web::test]
-async fn an_object_is_known_by_the_processors_name_of_it() {
+async fn an_object_is_found_by_the_processors_id() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     stage
@@ -215,7 +221,7 @@ async fn a_forged_stale_or_altered_event_is_refused_and_leaves_nothing() {
 }
 
 #[actix_web::test]
-async fn while_the_secret_changes_the_older_one_still_counts() {
+async fn during_a_rotation_the_older_secret_is_accepted() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     let event = event("evt_1", "payment_intent.succeeded", order);
@@ -224,7 +230,7 @@ async fn while_the_secret_changes_the_older_one_still_counts() {
 }
 
 #[actix_web::test]
-async fn what_is_signed_and_is_no_event_is_refused() {
+async fn a_signed_body_that_is_no_event_is_refused() {
     let stage = Stage::new().await;
     let long = "e".repeat(256);
     for body in [

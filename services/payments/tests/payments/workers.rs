@@ -85,7 +85,7 @@ async fn a_refusal_that_a_replaced_worker_saw_leaves_its_successor_alone() {
 }
 
 #[tokio::test]
-async fn an_attempt_whose_worker_died_is_asked_again_under_its_key() {
+async fn an_attempt_whose_worker_died_is_repeated_under_its_key() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;
     // The state after a worker died behind its first commit: the request may have been sent or not.
@@ -104,7 +104,7 @@ async fn an_attempt_whose_worker_died_is_asked_again_under_its_key() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_told_to_stop_finishes_its_calls() {
+async fn a_worker_that_stops_finishes_its_calls() {
     let stage = Stage::new().await;
     stage.processor.order([held()]);
     let order = stage.request(VISA).await;
@@ -115,7 +115,7 @@ async fn a_worker_that_is_told_to_stop_finishes_its_calls() {
 }
 
 #[tokio::test]
-async fn no_more_calls_are_out_than_allowed() {
+async fn no_more_calls_are_in_flight_than_the_setting_permits() {
     let stage = Stage::new().await;
     stage.processor.order((0..3).map(|_| held()));
     for _ in 0..5 {

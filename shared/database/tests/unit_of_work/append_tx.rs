@@ -17,7 +17,7 @@ async fn read(part: &AppendTx, id: i64) -> Result<Vec<i64>, Error> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_parts_read_at_the_same_time_is_one_round_trip() {
+async fn concurrent_reads_of_parts_are_one_round_trip() {
     let counter = RoundTrips::to_postgres().await;
     let database = notebook().await;
     database.owner().await.batch_execute("INSERT INTO note SELECT generate_series(1, 20)").await.unwrap();
@@ -37,7 +37,7 @@ async fn what_parts_read_at_the_same_time_is_one_round_trip() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parts_are_kept_together_and_one_that_is_dropped_leaves_nothing() {
+async fn parts_commit_together_and_a_dropped_part_leaves_nothing() {
     let database = notebook().await;
     let rung = Arc::new(AtomicUsize::new(0));
     let shared = database.begin().await.unwrap().share();
@@ -59,7 +59,7 @@ async fn parts_are_kept_together_and_one_that_is_dropped_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_shared_transaction_is_not_kept_while_somebody_parts() {
+async fn a_shared_transaction_is_not_committed_while_a_part_is_running() {
     let database = notebook().await;
     let shared = database.begin().await.unwrap().share();
     let (mut kept, in_use) = (shared.append_tx(None), shared.append_tx(None));

@@ -31,7 +31,7 @@ impl Buffered for Entry {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_row_and_many_are_written_with_what_they_have_and_what_the_database_adds() {
+async fn one_row_and_many_are_written_with_given_values_and_defaults() {
     let database = notebook().await;
     database.owner().await.batch_execute(TABLE).await.unwrap();
     let past = Utc.with_ymd_and_hms(2001, 2, 3, 4, 5, 6).unwrap();

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use crate::bench::{note, notebook, notes, write};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_has_its_guards() {
+async fn a_session_has_its_timeouts() {
     #[derive(QueryableByName)]
     struct Setting {
         #[diesel(sql_type = Text)]
@@ -25,6 +25,7 @@ async fn a_session_has_its_guards() {
         ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "5s"),
         ("plan_cache_mode", "force_generic_plan"),
+        ("enable_seqscan", "off"),
     ] {
         let setting: Setting = diesel::sql_query("SELECT current_setting($1) AS value")
             .bind::<Text, _>(name)
@@ -56,7 +57,7 @@ async fn the_service_owns_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_a_connection_for_ever() {
+async fn waiting_for_a_connection_has_a_limit() {
     let database = TestDatabase::plain().await;
     let settings = Settings {
         pool_size: 1,
@@ -91,7 +92,7 @@ async fn an_absent_server_is_unavailable_and_a_lost_commit_is_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_takes_too_long_is_a_server_that_is_away() {
+async fn a_statement_timeout_is_classified_as_unavailable() {
     let database = TestDatabase::plain().await;
     let settings = Settings {
         statement_timeout: Duration::from_millis(50),

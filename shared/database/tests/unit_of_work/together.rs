@@ -21,7 +21,7 @@ async fn lock(mut tx: &Tx) -> Result<bool> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_beginning_reads_is_read_in_its_transaction() {
+async fn the_reads_sent_with_begin_run_in_its_transaction() {
     let database = notebook().await;
     let [ours, others] = [(); 2].map(|()| one_connection(&database, None));
     // The first time the statement is not prepared yet, the second time it is.
@@ -36,7 +36,7 @@ async fn what_a_beginning_reads_is_read_in_its_transaction() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_beginning_and_what_it_reads_are_one_round_trip() {
+async fn begin_and_its_first_reads_are_one_round_trip() {
     let counter = RoundTrips::to_postgres().await;
     let database = notebook().await;
     let distant = one_connection(&database, Some(counter.address()));

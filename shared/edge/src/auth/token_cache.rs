@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_remembered_until_it_expires() {
+    fn a_token_is_cached_until_it_expires() {
         let (cache, now) = (TokenCache::default(), get_current_timestamp());
         cache.insert("good", principal(), now + 60);
         cache.insert("old", principal(), now - 1);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_tokens_are_remembered_than_there_is_room_for() {
+    fn the_token_cache_is_bounded() {
         let (cache, later) = (TokenCache::default(), get_current_timestamp() + 60);
         for number in 0..3 * CAPACITY {
             cache.insert(&number.to_string(), principal(), later);

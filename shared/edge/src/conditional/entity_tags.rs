@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn an_unreadable_list_is_refused() {
         assert_eq!(read(&[]), Ok(None));
         for lines in [
             &[""][..],

@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_makes_up_a_cursor(text in ".*", version in 0..=VERSION, rest in any::<[u8; POSITION + SEAL]>()) {
+        fn a_made_up_cursor_is_refused(text in ".*", version in 0..=VERSION, rest in any::<[u8; POSITION + SEAL]>()) {
             prop_assert_eq!(acme().open(&text), None);
             prop_assert_eq!(acme().open(&URL_SAFE_NO_PAD.encode([&[version], &rest[..]].concat())), None);
         }

@@ -37,7 +37,7 @@ struct IdempotencyRecord {
     /// `started`: in progress. `unknown`: the outcome is still open, and a retry gets 202. `failed_retryable`: nothing was
     /// done, and a retry is executed. `failed_terminal`: nothing was done, and a retry gets the stored response.
     #[schema(examples("completed"))]
-    state: String,
+    state: &'static str,
     /// The HTTP status of the response; null if there is none yet.
     #[schema(required)]
     status: Option<u16>,
@@ -61,7 +61,7 @@ impl From<KeyRecord> for IdempotencyRecord {
             operation_id: record.operation,
             method: record.method,
             route: record.route,
-            state: record.state.as_str().to_owned(),
+            state: record.state.into(),
             status: record.status,
             created_at: timestamp(record.created_at),
             completed_at: record.completed_at.map(timestamp),

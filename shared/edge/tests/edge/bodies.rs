@@ -18,7 +18,7 @@ async fn assert_refused(cases: &[(&str, &str)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_json_is_refused() {
+async fn a_body_that_is_not_json_is_refused() {
     assert_refused(&[
         ("", ""),
         ("  ", ""),

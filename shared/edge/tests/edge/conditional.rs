@@ -53,7 +53,7 @@ async fn a_version_that_the_client_has_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thing_that_is_not_there_matches_nothing() {
+async fn a_resource_that_does_not_exist_matches_nothing() {
     let bench = Bench::start().await;
     read(&bench, &["*"]).await.refuses(404, "not-found");
     for wanted in ["*", "\"1\"", "\"0\""] {

@@ -71,7 +71,7 @@ async fn connections_reset_at_any_moment_have_one_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_never_came_whole_does_nothing() {
+async fn an_incomplete_body_has_no_effect() {
     let bench = Bench::start().await;
     let mut socket = TcpStream::connect(bench.address).await.unwrap();
     let head = bench.head(

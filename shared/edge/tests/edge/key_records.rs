@@ -31,7 +31,7 @@ fn shown(response: &TestResponse) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_shows_what_became_of_it_in_either_spelling() {
+async fn a_key_shows_its_record_in_either_spelling() {
     let bench = Bench::start().await;
     let placed = bench.place(KEY, order(1)).await;
     placed.assert_placed();
@@ -76,7 +76,7 @@ async fn a_rejection_that_is_stored_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_of_another_client_or_tenant_is_not_there() {
+async fn a_key_of_another_client_or_tenant_is_404() {
     let bench = Bench::start().await;
     place_as(&bench, "acme", "web-shop").await.assert_placed();
     let unused = ask_as(&bench, "acme", "web-shop", &key()).await;
@@ -101,7 +101,7 @@ async fn a_key_of_another_client_or_tenant_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_not_replayed_any_more_has_expired() {
+async fn a_response_that_is_no_longer_replayed_has_expired() {
     let bench = Bench::start().await;
     for erase in [
         "UPDATE idempotency_record SET expires_at = clock_timestamp()",
@@ -127,7 +127,7 @@ async fn a_malformed_key_is_refused_here_as_well() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_of_any_characters_can_be_asked_for() {
+async fn a_key_of_any_characters_can_be_read() {
     let bench = Bench::with(|settings| settings.key_policy = KeyPolicy::Any).await;
     for (header, path_segment) in [
         ("tea/2026:0001+a=b~c.d_e", "tea%2F2026:0001+a=b~c.d_e"),
@@ -140,7 +140,7 @@ async fn a_key_of_any_characters_can_be_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_is_being_carried_out_has_no_record_yet() {
+async fn a_command_in_progress_has_no_record_yet() {
     let bench = Bench::start().await;
     let mut owner = bench.database.owner().await;
     owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();

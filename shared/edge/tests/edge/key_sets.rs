@@ -120,7 +120,7 @@ async fn a_key_that_was_withdrawn_is_forgotten_in_the_next_round() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
+async fn known_keys_stay_until_a_newer_set_is_read() {
     let key = SigningKey::generate("key");
     let issuer = Issuer::with(jwks_of(&[&key]));
     let authenticator = Arc::new(authenticator(&issuer.url(), Duration::ZERO).unwrap());
@@ -158,7 +158,7 @@ async fn the_keys_that_are_known_stay_while_there_is_no_newer_set() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_unknown_keys_asks_the_issuer_once() {
+async fn a_flood_of_unknown_keys_is_one_request_to_the_issuer() {
     let key = SigningKey::generate("key");
     let issuer = Issuer::with(jwks_of(&[&key]));
     let authenticator = Arc::new(authenticator(&issuer.url(), NEVER).unwrap());
@@ -176,7 +176,7 @@ async fn a_flood_of_unknown_keys_asks_the_issuer_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_who_come_with_a_new_key_at_once_are_let_in() {
+async fn concurrent_tokens_of_a_new_key_are_all_accepted() {
     let [old, new] = ["old", "new"].map(SigningKey::generate);
     let issuer = Issuer::with(jwks_of(&[&old]));
     let authenticator = Arc::new(authenticator(&issuer.url(), NEVER).unwrap());
@@ -190,7 +190,7 @@ async fn all_who_come_with_a_new_key_at_once_are_let_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_that_are_not_for_us_do_not_spoil_the_set() {
+async fn unusable_keys_do_not_invalidate_the_set() {
     let key = SigningKey::generate("key");
     let mut set: serde_json::Value = serde_json::from_str(&jwks_of(&[&key])).unwrap();
     let others = [

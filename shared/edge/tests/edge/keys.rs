@@ -94,7 +94,7 @@ async fn only_a_uuid_is_a_key_unless_the_setting_says_otherwise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_key_of_16_to_255_characters_counts_where_the_setting_says_so() {
+async fn any_key_of_16_to_255_characters_is_accepted_if_the_setting_permits() {
     let bench = Bench::with(|settings| settings.key_policy = KeyPolicy::Any).await;
     let (shortest, longest) = ("k".repeat(16), "k".repeat(255));
     bench.place(&shortest, order(1)).await.assert_placed();
@@ -110,7 +110,7 @@ async fn any_key_of_16_to_255_characters_counts_where_the_setting_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bytes_that_are_no_text_are_refused() {
+async fn a_key_that_is_not_text_is_refused() {
     let bench = Bench::with(|settings| settings.key_policy = KeyPolicy::Any).await;
     for bytes in [
         &b"k\xc3\xa9k-0123456789abcdef"[..],

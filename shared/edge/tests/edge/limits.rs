@@ -59,7 +59,7 @@ async fn a_body_of_exactly_the_limit_is_accepted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_stalls_is_given_up() {
+async fn a_slow_body_is_aborted_at_its_deadline() {
     let bench = Bench::with(|settings| settings.body_deadline = Duration::from_millis(300)).await;
     // No byte, half of the body, and one byte at a time: the deadline is for the whole body.
     for (length, sent) in [
@@ -84,7 +84,7 @@ async fn a_body_that_stalls_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_falls_silent_is_given_up_before_its_deadline() {
+async fn an_idle_body_is_aborted_before_its_deadline() {
     let bench = Bench::with(|settings| settings.body_deadline = Duration::from_hours(1)).await;
     let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;
     read(&mut socket).await.refuses(408, "request-timeout");

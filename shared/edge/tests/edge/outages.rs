@@ -71,7 +71,7 @@ async fn a_connection_lost_before_the_commit_is_503_and_nothing_is_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_lost_in_the_commit_is_503_and_the_retry_tells() {
+async fn a_connection_lost_in_the_commit_is_503_and_the_retry_gets_the_outcome() {
     use diesel_async::SimpleAsyncConnection;
     let (bench, proxy) = distant().await;
     let mut owner = bench.database.owner().await;
@@ -97,7 +97,7 @@ async fn a_connection_lost_in_the_commit_is_503_and_the_retry_tells() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mistake_of_ours_is_500_without_its_insides_and_the_key_stays_free() {
+async fn an_internal_error_is_500_without_details_and_the_key_stays_unused() {
     let bench = Bench::start().await;
     for mistake in ["fail", "panic"] {
         let problem = bench.place(KEY, noted(mistake)).await.refuses(500, "internal-error");

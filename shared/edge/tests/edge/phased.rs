@@ -73,7 +73,7 @@ async fn state(bench: &Bench) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_in_time_is_the_answer() {
+async fn an_outcome_in_time_is_the_response() {
     let bench = bench(LONG).await;
     let (id, response) = concluded(&bench, Conclusion::Succeeded(done())).await;
     assert_eq!((response.status, response.header("location")), (201, Some("/v1/transfers/1")));
@@ -90,7 +90,7 @@ async fn an_outcome_in_time_is_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
+async fn a_command_that_takes_longer_is_202_and_its_outcome_is_at_the_operation() {
     let bench = bench(Duration::from_millis(50)).await;
     let (id, response) = accepted(&bench).await;
     assert_eq!(state(&bench).await, "unknown");
@@ -111,7 +111,7 @@ async fn what_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_it_is_under_way_the_same_request_is_told_to_wait_and_another_one_is_refused() {
+async fn while_a_command_is_in_progress_its_duplicate_is_409_and_another_request_is_refused() {
     let bench = bench(LONG).await;
     let (response, ()) = tokio::join!(transfer(&bench, KEY, 1), async {
         let id = under_way(&bench).await;
@@ -124,7 +124,7 @@ async fn while_it_is_under_way_the_same_request_is_told_to_wait_and_another_one_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_of_what_had_no_effect_is_carried_out() {
+async fn a_retry_of_an_attempt_without_effect_is_executed() {
     let bench = bench(LONG).await;
     let (id, response) = concluded(&bench, Conclusion::Retryable(not_now())).await;
     assert!(response.refuses(503, "service-unavailable").retryable);
@@ -137,7 +137,7 @@ async fn a_retry_of_what_had_no_effect_is_carried_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_never_be_carried_out_is_replayed() {
+async fn a_terminal_failure_is_replayed() {
     let bench = bench(LONG).await;
     let broken = StoredResponse { status: 500, ..done() };
     let (_, response) = concluded(&bench, Conclusion::Terminal(broken)).await;
@@ -159,7 +159,7 @@ async fn a_stored_202_expires_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_at_once_is_stored_and_what_is_not_valid_is_not() {
+async fn a_rejection_is_stored_and_a_validation_error_is_not() {
     let bench = bench(LONG).await;
     transfer(&bench, KEY, 0).await.refuses(400, "request-invalid");
     bench.assert_untouched().await;
@@ -170,7 +170,7 @@ async fn what_is_refused_at_once_is_stored_and_what_is_not_valid_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operation_of_another_tenant_is_not_there() {
+async fn an_operation_of_another_tenant_is_404() {
     let bench = bench(Duration::ZERO).await;
     let (id, _) = accepted(&bench).await;
     let read = async |tenant: &str, client: &str, scopes: &str, id: &str| {

@@ -54,7 +54,7 @@ async fn a_flood_of_one_tenant_leaves_others_untouched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_limited_request_is_not_remembered_and_its_retry_is_carried_out() {
+async fn a_rate_limited_request_is_not_stored_and_its_retry_is_executed() {
     let bench = limited(1, 2).await;
     let mut carried_out = 0;
     let (key, limited) = loop {
@@ -79,7 +79,7 @@ async fn a_limited_request_is_not_remembered_and_its_retry_is_carried_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_limit_comes_before_all_that_was_sent() {
+async fn the_rate_limit_is_checked_before_the_request() {
     let bench = limited(1, 2).await;
     let token = identity::token("acme", "web-shop", "orders:read");
     eventually("both are refused for that alone", async || {
@@ -113,7 +113,7 @@ async fn a_request_counts_once_and_pages_without_a_token_do_not_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_limit_nobody_is_refused() {
+async fn without_a_limit_no_request_is_refused() {
     let bench = Bench::start().await;
     for _ in 0..300 {
         assert_eq!(read_as(&bench, "acme", "web-shop").await.status, 200);

@@ -74,7 +74,7 @@ async fn a_rejection_is_replayed_like_a_success() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_is_told_with_retry_after_and_not_stored() {
+async fn a_refusal_has_retry_after_and_is_not_stored() {
     let bench = Bench::start().await;
     for _ in 0..2 {
         let response = bench.place(KEY, noted("not yet")).await;
@@ -141,7 +141,7 @@ async fn reused_and_expired_keys_are_422_where_the_setting_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duplicate_in_flight_is_told_to_wait() {
+async fn a_duplicate_of_a_request_in_flight_is_409() {
     let bench = Bench::start().await;
     let mut owner = bench.database.owner().await;
     owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();

@@ -27,7 +27,7 @@ async fn an_unknown_path_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_method_is_told_which_ones_are_right() {
+async fn a_wrong_method_gets_405_with_the_allowed_methods() {
     let bench = Bench::start().await;
     let id = "0190a5c4-7e3b-7abc-8def-0123456789ab";
     for (method, path, allowed) in [
@@ -48,7 +48,7 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_id_that_is_none_names_nothing() {
+async fn an_invalid_id_is_404() {
     let bench = Bench::start().await;
     for path in ["/v1/orders/1", "/v1/orders/null", "/v1/orders/'%20OR%201=1"] {
         bench.get(path).await.refuses(404, "not-found");
@@ -113,7 +113,7 @@ async fn the_page_loads_nothing_from_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_is_served_and_tells_of_every_command() {
+async fn the_document_is_served_and_describes_every_command() {
     let bench = Bench::start().await;
     let response = send(bench.plain(Method::GET, "/openapi.json")).await;
     assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")));

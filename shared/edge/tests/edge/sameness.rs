@@ -116,7 +116,7 @@ async fn query_and_path_belong_to_the_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_on_another_route_is_another_intent() {
+async fn the_same_key_on_another_route_is_another_command() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;
     let cancel = format!("{}/cancel", first.header("location").unwrap());
@@ -149,7 +149,7 @@ async fn a_body_in_chunks_is_the_same_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_between_retries_is_not_compared() {
+async fn headers_that_change_between_retries_are_not_compared() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;
     let mut claims = identity::claims("acme", "web-shop", SCOPES);

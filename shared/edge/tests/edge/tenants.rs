@@ -35,7 +35,7 @@ async fn the_same_key_of_others_is_a_new_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_in_flight_tells_others_nothing() {
+async fn a_key_in_flight_reveals_nothing_to_other_tenants() {
     let bench = Bench::start().await;
     let mut owner = bench.database.owner().await;
     owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
@@ -48,7 +48,7 @@ async fn a_key_in_flight_tells_others_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_tenants_order_is_not_there() {
+async fn another_tenants_order_is_404() {
     let bench = Bench::start().await;
     let mine = place_as(&bench, "acme", "web-shop", order(1)).await;
     let path = mine.header("location").unwrap().to_owned();
@@ -68,7 +68,7 @@ async fn another_tenants_order_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_named_in_the_request_counts_for_nothing() {
+async fn a_tenant_named_in_the_request_is_ignored() {
     let bench = Bench::start().await;
     let token = identity::token("globex", "web-shop", SCOPES);
     let request = bench.request_as(&token, Method::POST, "/v1/orders?tenant=acme&tenant_id=acme");

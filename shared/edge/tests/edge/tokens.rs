@@ -119,7 +119,7 @@ fn with_tenant(claims: &Value, tenant: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_does_not_count_is_refused_on_every_route() {
+async fn an_invalid_token_is_refused_on_every_route() {
     let bench = Bench::start().await;
     for (what, token) in bad_tokens() {
         for request in requests(&bench, Some(&format!("Bearer {token}"))) {
@@ -166,7 +166,7 @@ async fn a_missing_scope_is_forbidden_on_every_route() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_caller_is_checked_before_anything_that_was_sent() {
+async fn the_caller_is_checked_before_the_request() {
     let bench = Bench::start().await;
     // The request is malformed in every other way, too. Without a valid token the response does not say so.
     let request = bench.plain(Method::POST, "/v1/orders").header("Content-Type", "text/plain").body("{");
@@ -177,7 +177,7 @@ async fn the_caller_is_checked_before_anything_that_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_second_of_a_token_counts_and_the_scheme_in_any_case() {
+async fn a_token_is_accepted_until_its_last_second_and_with_the_scheme_in_any_case() {
     let bench = Bench::start().await;
     let mut claims = identity::claims("acme", "web-shop", SCOPES);
     claims["nbf"] = get_current_timestamp().into();
@@ -190,7 +190,7 @@ async fn the_last_second_of_a_token_counts_and_the_scheme_in_any_case() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_was_let_in_is_refused_once_it_has_expired() {
+async fn an_accepted_token_is_refused_once_it_has_expired() {
     let bench = Bench::start().await;
     let mut claims = identity::claims("acme", "web-shop", SCOPES);
     claims["exp"] = (get_current_timestamp() + 2).into();
@@ -206,7 +206,7 @@ async fn a_token_that_was_let_in_is_refused_once_it_has_expired() {
 }
 
 #[test]
-fn a_key_set_that_cannot_be_trusted_is_refused() {
+fn an_untrusted_key_set_is_refused() {
     let good: Value = serde_json::from_str(&identity::jwks()).unwrap();
     let with = |member: &str, value: Value| {
         let mut set = good.clone();

@@ -1,12 +1,7 @@
 //! `Decimal`: a number by its decimal digits. Without floating point, different amounts stay different.
 
 use super::cursor::Cursor;
-use super::error::{JsonErrorKind, ReadError};
-
-/// The largest number of significant digits, without the zeros at both ends.
-pub(super) const MAX_DIGITS: usize = 64;
-/// The largest exponent, either way, of a number written as d.ddd × 10^exponent.
-pub(super) const MAX_EXPONENT: i64 = 400;
+use super::error::{JsonErrorKind, MAX_DIGITS, MAX_EXPONENT, ReadError};
 
 /// ±0.DIGITS × 10^point, the first and the last digit not zero. Zero has no digits and no sign.
 pub(super) struct Decimal {

@@ -1,6 +1,9 @@
 //! `JsonError`: the first error of a document, with its position in the terms of the document's author.
 
-use super::decimal::{MAX_DIGITS, MAX_EXPONENT};
+/// The largest number of significant digits, without the zeros at both ends.
+pub(super) const MAX_DIGITS: usize = 64;
+/// The largest exponent, either way, of a number written as d.ddd × 10^exponent.
+pub(super) const MAX_EXPONENT: i64 = 400;
 
 /// The first error of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

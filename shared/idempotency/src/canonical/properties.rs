@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fault_lies_inside_the_document(document in documents()) {
+    fn an_error_position_is_inside_the_document(document in documents()) {
         if let Err(error) = canonicalise(&document, Limits::default()) {
             prop_assert!(error.offset <= document.len());
             prop_assert!(error.pointer.is_empty() || error.pointer.starts_with('/'));

@@ -100,7 +100,7 @@ fn numbers_that_only_a_double_would_confuse_stay_apart() {
 }
 
 #[test]
-fn sixty_four_significant_digits_are_the_most() {
+fn at_most_sixty_four_significant_digits_are_accepted() {
     let most = format!("1{}7", "0".repeat(62));
     assert_eq!(canonical(format!("0.{most}")), format!("0.{most}"));
     assert_eq!(canonical(format!("{most}000e-3")), canonical(&most));
@@ -128,7 +128,7 @@ fn a_long_spelling_of_a_small_number_is_that_number() {
 }
 
 #[test]
-fn what_is_no_number_is_refused() {
+fn an_invalid_number_is_refused() {
     refused("[01]", Kind::LeadingZero, 1, "/0");
     refused("-00.5", Kind::LeadingZero, 0, "");
     refused("-", Kind::Ended("a digit"), 1, "");
@@ -162,7 +162,7 @@ fn lone_surrogates_and_null_characters_are_refused() {
 }
 
 #[test]
-fn what_is_no_string_is_refused() {
+fn an_invalid_string_is_refused() {
     refused("[\"a\nb\"]", Kind::ControlCharacter, 3, "/0");
     refused("[\"a\0b\"]", Kind::ControlCharacter, 3, "/0");
     refused(r#"["ab\x41"]"#, Kind::WrongEscape, 4, "/0");
@@ -214,7 +214,7 @@ fn broken_structure_is_refused_where_it_breaks() {
 }
 
 #[test]
-fn a_fault_is_located_by_pointer_line_and_column() {
+fn an_error_has_pointer_line_and_column() {
     let error = error("{\n  \"lines\": [\n    {\"a/b~c\": \"é😀\", \"quantity\": 1x}\n  ]\n}");
     assert_eq!((error.line, error.column, error.pointer.as_str()), (3, 34, "/lines/0"));
     assert_eq!(error.to_string(), "line 3, column 34: expected `,` or `}`");

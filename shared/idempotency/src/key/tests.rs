@@ -117,7 +117,7 @@ fn bytes_outside_visible_ascii_are_refused_with_their_place() {
 }
 
 #[test]
-fn what_only_quotes_may_hold_is_refused_without_them() {
+fn characters_that_need_quotes_are_refused_without_them() {
     for (header, position) in [
         ("0123456789abcdef;a=1", 17),
         ("0123456789\"abcdef", 11),

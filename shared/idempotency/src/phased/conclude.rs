@@ -3,8 +3,7 @@
 use contracts::OperationId;
 use database::{Result, Tx, UnitOfWork};
 
-use super::operation::OperationState;
-use super::store::{move_operation, move_record, retention, store_response};
+use super::store::{OperationState, move_operation, move_record, retention, store_response};
 use super::wait;
 use crate::{RecordState, StoredResponse};
 

@@ -34,8 +34,9 @@ use contracts::OperationId;
 use crate::StoredResponse;
 
 pub use conclude::{Conclusion, conclude};
-pub use operation::{OperationRecord, OperationState, operation};
+pub use operation::{OperationRecord, operation};
 pub use start::start;
+pub use store::OperationState;
 
 /// How long a caller waits for the outcome of a phased command, and the response if there is no outcome by then.
 #[derive(Debug, Clone, Copy)]

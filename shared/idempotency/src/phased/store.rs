@@ -10,8 +10,8 @@ use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel::result::Error::SerializationError;
 use diesel_async::RunQueryDsl;
+use strum::{EnumString, IntoStaticStr};
 
-use super::operation::OperationState;
 use crate::record::{RecordState, idempotency_record, idempotency_snapshot};
 use crate::stored_response::ResponseColumns;
 use crate::{KeyedRequest, Operation, Retention, StoredResponse};
@@ -35,6 +35,22 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_operation);
 diesel::allow_tables_to_appear_in_same_query!(idempotency_snapshot, idempotency_operation);
+
+/// The state of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum OperationState {
+    /// The operation has not ended, and nothing about it is in doubt.
+    Running,
+    /// The command took effect. Final.
+    Succeeded,
+    /// The command took no effect and never will. Final.
+    Failed,
+    /// It is not known yet whether the command took effect.
+    Unknown,
+}
+
+database::stored_as_text!(OperationState);
 
 /// Inserts the record, `started`, and its operation, `running`.
 pub(super) async fn insert(

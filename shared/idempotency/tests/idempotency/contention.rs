@@ -20,7 +20,7 @@ async fn lock(tx: &mut Tx, id: i64) -> QueryResult<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_loser_of_a_deadlock_is_carried_out_too() {
+async fn the_loser_of_a_deadlock_is_executed_again() {
     let database = shop::open().await;
     let (runs, both) = (Runs::default(), Arc::new(Barrier::new(2)));
     let send = |key: &'static str, order: [i64; 2]| {
@@ -50,7 +50,7 @@ async fn the_loser_of_a_deadlock_is_carried_out_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
+async fn a_lock_timeout_is_retried() {
     let database = shop::open().await;
     let hasty =
         instance(&database, |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings });
@@ -74,7 +74,7 @@ async fn a_lock_that_does_not_come_in_time_is_asked_for_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn contention_that_does_not_end_is_told_and_stores_nothing() {
+async fn lasting_contention_is_reported_and_stores_nothing() {
     let database = shop::open().await;
     let runs = Runs::default();
     let counter = runs.clone();

@@ -22,7 +22,7 @@ async fn abandon<T>(request: impl Future<Output = T>, then: impl Future<Output =
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_request_is_carried_out_all_the_same() {
+async fn a_dropped_request_is_still_executed() {
     let database = shop::open().await;
     let barrier = CommandBarrier::closed();
     abandon(barrier.send(&database, request(KEY, "a")), barrier.reached()).await;
@@ -66,7 +66,7 @@ async fn requests_dropped_at_any_moment_take_effect_once_and_leave_no_transactio
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn shutdown_waits_for_what_a_vanished_client_started() {
+async fn shutdown_waits_for_commands_of_disconnected_clients() {
     let database = shop::open().await;
     let barrier = CommandBarrier::closed();
     abandon(barrier.send(&database, request(KEY, "a")), barrier.reached()).await;
@@ -79,7 +79,7 @@ async fn shutdown_waits_for_what_a_vanished_client_started() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_request_that_is_rejected_is_remembered_as_rejected() {
+async fn the_rejection_of_a_dropped_request_is_stored() {
     let database = shop::open().await;
     let barrier = CommandBarrier::closed();
     let stop = barrier.clone();

@@ -16,7 +16,7 @@ async fn after(change: &str) -> TestDatabase {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expired_key_is_refused_and_never_carried_out_again() {
+async fn an_expired_key_is_refused_and_never_executed_again() {
     let database =
         after("UPDATE idempotency_record SET expires_at = clock_timestamp() - interval '1 ms'").await;
     for _ in 0..3 {
@@ -28,7 +28,7 @@ async fn an_expired_key_is_refused_and_never_carried_out_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_whose_answer_was_erased_has_expired() {
+async fn a_key_whose_response_was_erased_has_expired() {
     let database = after(
         "DELETE FROM idempotency_snapshot; \
          UPDATE idempotency_record SET state = 'expired', expires_at = clock_timestamp()",
@@ -39,14 +39,14 @@ async fn a_key_whose_answer_was_erased_has_expired() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_whose_answer_is_missing_has_expired() {
+async fn a_key_without_its_stored_response_has_expired() {
     let database = after("DELETE FROM idempotency_snapshot").await;
     assert_eq!(send(&database, request(KEY, "a")).await.unwrap(), Outcome::Expired);
     assert_eq!(effects(&database).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_are_kept_for_as_long_as_the_retention_says() {
+async fn responses_are_kept_for_the_retention_period() {
     let database = shop::open().await;
     let none = Retention { reply: TimeDelta::zero(), ..Retention::default() };
     idempotency::execute(&database, none, request(KEY, "a"), shop::order).await.unwrap();
@@ -84,6 +84,6 @@ async fn a_record_in_an_unknown_state_is_an_error_and_is_not_executed_again() {
                    UPDATE idempotency_record SET state = 'lost'";
     let database = after(unknown).await;
     let error = send(&database, request(KEY, "a")).await.unwrap_err();
-    assert!(format!("{error:?}").contains("unknown record state 'lost'"), "{error:?}");
+    assert!(format!("{error:?}").contains("'lost' is not a name of RecordState"), "{error:?}");
     assert_eq!(effects(&database).await, 1);
 }

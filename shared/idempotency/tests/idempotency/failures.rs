@@ -82,7 +82,7 @@ async fn distant(database: &TestDatabase) -> (Proxy, Database) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_database_nothing_is_carried_out() {
+async fn without_a_database_no_command_is_executed() {
     let database = shop::open().await;
     let (proxy, distant) = distant(&database).await;
     let runs = Runs::default();

@@ -26,7 +26,7 @@ async fn a_natural_command_runs_each_time_and_leaves_no_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_natural_command_that_says_no_is_undone() {
+async fn a_rejected_natural_command_is_rolled_back() {
     let database = shop::open().await;
     for kept in [true, false] {
         let command =
@@ -82,7 +82,7 @@ async fn a_natural_command_runs_again_after_contention() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_natural_command_is_carried_out_all_the_same() {
+async fn a_dropped_natural_command_is_still_executed() {
     let database = shop::open().await;
     let barrier = CommandBarrier::closed();
     let stop = barrier.clone();

@@ -8,7 +8,7 @@ use testkit::eventually;
 use crate::shop::{self, CommandBarrier, KEY, Number, effects, instance, open_transactions, request, send};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duplicate_in_flight_is_told_at_once_and_holds_no_connection() {
+async fn a_duplicate_in_flight_is_409_at_once_and_holds_no_connection() {
     let database = shop::open().await;
     let narrow = instance(&database, |settings| database::Settings { pool_size: 1, ..settings });
     let barrier = CommandBarrier::closed();
@@ -56,7 +56,7 @@ async fn duplicates_do_not_keep_other_keys_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_finished_key_is_replayed_whoever_holds_its_lock() {
+async fn a_finished_key_is_replayed_although_its_lock_is_held() {
     let database = shop::open().await;
     let mut owner = database.owner().await;
     let barrier = CommandBarrier::closed();

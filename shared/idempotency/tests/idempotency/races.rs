@@ -73,7 +73,7 @@ async fn insist(database: &Database, request: &KeyedRequest) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_parallel_requests_one_is_carried_out_and_the_others_wait_or_replay() {
+async fn of_parallel_requests_one_is_executed_and_the_others_get_409_or_its_response() {
     let database = shop::open().await;
     let race = Race::prepare(&database).await;
     for round in 0..ROUNDS {
@@ -126,7 +126,7 @@ async fn of_two_requests_with_one_key_one_wins_and_the_other_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_keys_with_the_same_request_are_fifty_intents() {
+async fn fifty_keys_with_the_same_request_are_fifty_commands() {
     let database = shop::open().await;
     let sent = (0..50).map(async |number| send(&database, request(&key(number), "a")).await);
     let outcomes = join_all(sent).await;

@@ -22,7 +22,7 @@ fn intricate() -> StoredResponse {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_gets_the_first_answer_again() {
+async fn a_retry_gets_the_stored_response() {
     let database = shop::open().await;
     let command = async |tx: &mut Tx, operation: &Operation| {
         shop::order(tx, operation).await?;
@@ -43,7 +43,7 @@ async fn a_retry_gets_the_first_answer_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_answer_stays_empty() {
+async fn an_empty_response_stays_empty() {
     let database = shop::open().await;
     let empty = StoredResponse { status: 204, headers: Vec::new(), body: Vec::new() };
     let outcome = empty.clone();
@@ -66,7 +66,7 @@ async fn another_request_with_the_same_key_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_key_with_the_same_request_is_another_intent() {
+async fn another_key_with_the_same_request_is_another_command() {
     let database = shop::open().await;
     send(&database, request(KEY, "a")).await.unwrap();
     let other = send(&database, request("00000000-0000-4000-8000-000000000000", "a")).await.unwrap();
@@ -75,7 +75,7 @@ async fn another_key_with_the_same_request_is_another_intent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_of_another_client_is_another_intent() {
+async fn the_same_key_of_another_client_is_another_command() {
     let database = shop::open().await;
     let scope = |tenant: &str, client: &str, method: &str, route: &str| KeyScope {
         caller: caller(tenant, client),

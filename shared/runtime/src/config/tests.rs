@@ -105,7 +105,7 @@ fn a_variable_that_nothing_reads_is_an_error() {
 }
 
 #[test]
-fn variables_of_scripts_are_none_of_ours() {
+fn variables_of_scripts_are_ignored() {
     let foreign: &[(&str, &str)] =
         &[("IDEM_PORT_BASE", "x"), ("IDEM_CRASH", "execute.after_commit:1"), ("PATH__X", "y")];
     assert_eq!(faulty(Needs::Nothing, &[foreign]), Vec::<String>::new());
@@ -128,7 +128,7 @@ fn the_environment_overrides_the_service_and_the_service_overrides_all_services(
 }
 
 #[test]
-fn a_command_asks_only_for_what_it_needs() {
+fn a_command_needs_only_its_own_settings() {
     assert_eq!(faulty(Needs::Nothing, &[]), Vec::<String>::new());
     assert_eq!(faulty(Needs::Migrate, &[]), ["IDEM_DATABASE__MIGRATION_URL"]);
     assert_eq!(faulty(Needs::Relay, &[]), ["IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS"]);
@@ -144,7 +144,7 @@ fn text_that_looks_like_a_number_stays_text() {
 }
 
 #[test]
-fn a_secret_may_stand_in_a_file() {
+fn a_secret_can_be_read_from_a_file() {
     let path = std::env::temp_dir().join(format!("runtime-secret-{}", std::process::id()));
     std::fs::File::create(&path).unwrap().write_all(b"from the file\n").unwrap();
     let file = path.to_str().unwrap();
@@ -160,7 +160,7 @@ fn a_secret_may_stand_in_a_file() {
 }
 
 #[test]
-fn ports_that_cannot_be_are_refused() {
+fn impossible_ports_are_refused() {
     assert_eq!(faulty(Needs::Nothing, &[&[("IDEM_HTTP__PORT", "65000")]]), ["IDEM_ADMIN__PORT"]);
     assert_eq!(faulty(Needs::Nothing, &[&[("IDEM_ADMIN__PORT", "8090")]]), ["IDEM_ADMIN__PORT"]);
     assert_eq!(faulty(Needs::Nothing, &[&[("IDEM_HTTP__PORT", "0")]]), Vec::<String>::new());

@@ -111,7 +111,7 @@ async fn a_message_is_parked_by_a_bug_and_redriven_in_order_after_the_fix() {
 }
 
 #[tokio::test]
-async fn operators_commands_say_who_and_why_and_need_a_database_alone() {
+async fn operator_commands_need_an_operator_a_reason_and_a_database_only() {
     let mut anonymous = greeter("inbox");
     let output = anonymous.args(["redrive", "--all"]).output().await.unwrap();
     assert_eq!(output.status.code(), Some(2));

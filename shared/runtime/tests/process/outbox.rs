@@ -16,7 +16,7 @@ fn outbox(words: &[&str]) -> Command {
 }
 
 #[tokio::test]
-async fn outbox_commands_ask_only_for_what_they_need() {
+async fn outbox_commands_need_only_their_own_settings() {
     let database = TestDatabase::plain().await;
     let url = database.service_url(None);
     let status = outbox(&["status", "--json"]).env("IDEM_DATABASE__URL", &url).output().await.unwrap();

@@ -85,7 +85,7 @@ async fn readiness_says_which_server_is_missing() {
 }
 
 #[tokio::test]
-async fn without_its_tables_it_waits_for_a_migration() {
+async fn without_its_tables_the_service_waits_for_a_migration() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let running = Running::start(serve.env_remove("IDEM_DATABASE__MIGRATION_URL"));
@@ -119,7 +119,7 @@ async fn two_instances_may_start_at_once() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_named_with_the_way_out() {
+async fn a_port_in_use_is_named_with_the_remedy() {
     let surroundings = Surroundings::new().await;
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -155,7 +155,7 @@ async fn operators_have_a_listener_of_their_own() {
 }
 
 #[tokio::test]
-async fn health_asks_the_running_instance() {
+async fn the_health_command_reads_the_running_instance() {
     let surroundings = Surroundings::new().await;
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let health = greeter("health").env("IDEM_HTTP__PORT", &free).output().await.unwrap();

@@ -14,7 +14,7 @@ use testkit::{RoundTrips, TestDatabase};
 use tokio::runtime::Handle;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_travels_together_is_one_round_trip_and_what_waits_is_many() {
+async fn pipelined_statements_are_one_round_trip_and_sequential_ones_are_many() {
     let database = TestDatabase::plain().await;
     let counter = RoundTrips::to_postgres().await;
     let url = database.service_url(Some(counter.address()));

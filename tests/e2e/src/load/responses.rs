@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_that_are_lost_unasked_for_or_open_are_seen() {
+    fn lost_unrequested_and_open_orders_are_violations() {
         let mut responses = Responses::of("t");
         responses.orders = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
         let ended = || vec![order(1, "confirmed"), order(2, "cancelled")];

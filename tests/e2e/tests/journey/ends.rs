@@ -62,7 +62,7 @@ async fn an_order_that_is_cancelled_before_anything_happened_costs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_that_nobody_pays_expires_and_its_stock_is_released() {
+async fn an_unpaid_order_expires_and_its_stock_is_released() {
     let mut stack = Stack::with(Options { expiry_seconds: Some(2), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 10).await;
     stack.kill("payments").await;

@@ -27,7 +27,7 @@ async fn expired(stack: &Stack, customer: &Customer, order: Uuid) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_the_processor_away_for_longer_than_an_order_lives_a_late_capture_is_given_back() {
+async fn with_the_processor_away_longer_than_an_order_lives_a_late_capture_is_refunded() {
     let (stack, customer) = stack(3).await;
     // The charge is made, its response is lost, and from then on the processor is away.
     stack
@@ -63,7 +63,7 @@ async fn with_the_processor_away_before_the_charge_an_order_expires_and_is_never
 
 /// A crash point sets the order of events: the response is read, and payments dies before it stores the outcome.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_capture_that_is_recorded_after_the_expiry_is_given_back() {
+async fn a_capture_recorded_after_the_expiry_is_refunded() {
     let (mut stack, customer) = stack(3).await;
     stack.stop("payments").await;
     stack.launch_ready("payments", &[("IDEM_CRASH", "charge.response_read:1")]).await;
@@ -78,7 +78,7 @@ async fn a_capture_that_is_recorded_after_the_expiry_is_given_back() {
 
 /// The other order: the capture is committed while `orders` is away, and the order is due when `orders` is back.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expiry_that_comes_after_the_capture_was_told_ends_in_one_of_the_two() {
+async fn an_expiry_after_the_announced_capture_ends_in_one_of_the_two() {
     let (mut stack, customer) = stack(4).await;
     let order = customer.places(2, "pm_card_idem_slow").await;
     // The request for the payment must be published, because the relay dies with `orders`.
@@ -95,7 +95,7 @@ async fn an_expiry_that_comes_after_the_capture_was_told_ends_in_one_of_the_two(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_before_the_answer_doubled_and_out_of_order_change_nothing() {
+async fn early_repeated_and_reordered_webhooks_change_nothing() {
     let (stack, customer) = stack(60).await;
     stack
         .faults(json!([

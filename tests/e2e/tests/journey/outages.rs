@@ -5,7 +5,7 @@ use harness::host_of;
 use testkit::{Broker, Proxy, eventually, given};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_the_broker_away_orders_are_accepted_and_end_well_when_it_is_back() {
+async fn with_the_broker_away_orders_are_accepted_and_end_as_promised_when_it_is_back() {
     let mut broker = Broker::start().await;
     let stack = Stack::with(Options { brokers: Some(broker.brokers()), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;
@@ -27,7 +27,7 @@ async fn with_the_broker_away_orders_are_accepted_and_end_well_when_it_is_back()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_the_database_away_commands_are_told_to_come_back_and_then_succeed() {
+async fn with_the_database_away_commands_are_503_and_succeed_later() {
     let proxy = Proxy::to(host_of(&given("IDEM_POSTGRES_URL")).to_owned()).await;
     let stack = Stack::with(Options { orders_database: Some(proxy.address()), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;

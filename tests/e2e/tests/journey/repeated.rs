@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use testkit::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_doubled_request_is_one_order_and_equal_answers() {
+async fn a_repeated_request_is_one_order_and_equal_responses() {
     let stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 100).await;
     customer.places(1, "pm_card_visa").await;

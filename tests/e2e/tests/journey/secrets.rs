@@ -37,7 +37,7 @@ impl Exchange {
 const LEVEL: &str = "debug,h2=info";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_and_keys_stand_where_they_must_and_nowhere_else() {
+async fn secrets_and_keys_are_stored_only_where_they_must_be() {
     let options = Options { lease_seconds: Some(2), log_level: Some(LEVEL), ..Options::default() };
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 100).await;
@@ -213,7 +213,7 @@ fn is_card(run: &str) -> bool {
 }
 
 #[test]
-fn a_cards_number_is_told_from_other_digits() {
+fn a_card_number_is_distinguished_from_other_digits() {
     assert!(is_card("4242424242424242") && is_card("378282246310005"));
     assert!(!is_card("4242424242424241") && !is_card("1763700000000000") && !is_card("42424242"));
 }

@@ -29,7 +29,7 @@ async fn a_service_without_its_servers_waits_and_says_which_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_configuration_is_told_whole_and_ends_with_2() {
+async fn a_wrong_configuration_is_reported_whole_and_exits_with_2() {
     let mut stack = Stack::prepared(Options::default()).await;
     let wrong = [("IDEM_HTTP__PORT", "eighty"), ("IDEM_DATABASE__URL", ""), ("IDEM_HTP__PORT", "1")];
     for service in Part::SERVICES.map(Part::name) {

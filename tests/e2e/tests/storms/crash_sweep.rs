@@ -33,7 +33,7 @@ fn rounds() -> Vec<Round> {
         "charge.request_sent",
         "charge.response_read",
         "charge.outcome_recorded",
-        "consume.offset_stored",
+        "consume.batch_done",
         "refund.attempt_committed",
         "refund.request_sent",
         "refund.outcome_recorded",

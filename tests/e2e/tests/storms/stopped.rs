@@ -8,7 +8,7 @@ use crate::turn;
 const TIMES: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn instances_stopped_twenty_times_under_load_answer_nothing_wrong_and_lose_nothing() {
+async fn instances_stopped_twenty_times_under_load_give_no_wrong_response_and_lose_nothing() {
     let _turn = turn().await;
     let options = Options { two_of_each: true, ..Options::default() };
     let mut stack = Stack::with(options).await;

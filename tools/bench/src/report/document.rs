@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_stands_between_the_markers_is_replaced() {
+    fn only_the_text_between_the_markers_is_replaced() {
         let document = format!("before\n{BEGIN}old\n{END}after\n");
         let once = replaced(&document, "new\n").unwrap();
         assert_eq!(once, format!("before\n{BEGIN}\nnew\n\n{END}after\n"));

@@ -32,7 +32,7 @@ pub(crate) async fn lost_response(demo: &Demo<'_>, step: &mut Step<'_>) -> Resul
     Ok(())
 }
 
-/// The processor charges the card and stores a 500 under the key: a look-up in its books finds the charge.
+/// The processor charges the card and stores a 500 under the key: a lookup in its books finds the charge.
 pub(crate) async fn stored_failure(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let (order, failed, charged, call) =
         confirmed_despite(demo, step, "error_after", 5000, "answered-500").await?;

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_call_falls_the_same_way_and_another_does_not() {
+    fn the_same_call_gets_the_same_fault_and_another_does_not() {
         let one = roll(1, 0, "GET /", "order 7", 1);
         assert_eq!(one, roll(1, 0, "GET /", "order 7", 1));
         for other in [

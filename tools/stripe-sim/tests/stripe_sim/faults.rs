@@ -28,7 +28,7 @@ async fn the_dropped_reply_has_charged_once_and_the_retry_reads_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replies_are_dropped_as_often_as_was_asked_for() {
+async fn replies_are_dropped_as_often_as_the_rule_says() {
     let sim = Simulator::start().await;
     sim.rules(json!([{ "kinds": ["drop_reply"], "times": 2 }])).await;
     for key in ["k-1", "k-2"] {

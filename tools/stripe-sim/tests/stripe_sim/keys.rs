@@ -33,7 +33,7 @@ async fn the_same_key_charges_once_under_twenty_parallel_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_in_progress_refuses_its_double_and_two_processes_still_charge_once() {
+async fn a_duplicate_in_progress_is_refused_and_two_processes_charge_once() {
     let sim = Simulator::start().await;
     let second = sim.second();
     let elsewhere = format!("http://{}/v1/payment_intents", second.address);
@@ -138,7 +138,7 @@ async fn without_a_key_every_request_is_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn past_its_window_a_key_is_forgotten() {
+async fn a_key_is_deleted_after_its_window() {
     let key_window = Duration::from_millis(300);
     let sim = Simulator::with(Timing { key_window, ..Timing::default() }).await;
     let first = sim.charge("k", VISA, 100).await;

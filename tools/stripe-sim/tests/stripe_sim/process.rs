@@ -21,7 +21,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn a_wrong_configuration_is_told_whole_and_ends_with_2() {
+async fn a_wrong_configuration_is_reported_whole_and_exits_with_2() {
     let mut wrong = program("serve");
     wrong.env("IDEM_HTTP__PORT", "many").env("IDEM_LOG__FORMAT", "xml").env("IDEM_DATABASE__URL", "");
     let output = wrong.output().await.unwrap();
@@ -126,7 +126,7 @@ async fn sigterm_lets_a_charge_in_flight_come_to_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_kill_9_the_books_stand_and_what_was_open_goes_on() {
+async fn after_kill_9_the_records_are_complete_and_open_charges_continue() {
     let database = TestDatabase::plain().await;
     // No server listens yet, and the port is free again at once.
     let port = free_port();

@@ -73,7 +73,7 @@ async fn bodies_that_are_no_forms_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_exist_is_404_in_the_protocols_words() {
+async fn a_missing_object_is_404_in_the_protocols_words() {
     let sim = Simulator::start().await;
     for path in ["/v1/payment_intents/pi_nobody", "/v1/payment_intents/%00", "/v1/refunds/re_nobody"] {
         let missing = sim.get(path).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::simulator::{Simulator, VISA};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_costs_its_fee_and_the_balance_says_so() {
+async fn a_charge_costs_its_fee_and_the_balance_shows_it() {
     let sim = Simulator::start().await;
     let intent = sim.charge("k", VISA, 1999).await.json();
     let path = format!(
@@ -31,7 +31,7 @@ async fn a_charge_costs_its_fee_and_the_balance_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_answer_to_a_charge_is_expanded_and_replayed_so() {
+async fn the_response_to_a_charge_is_expanded_and_replayed_expanded() {
     let sim = Simulator::start().await;
     let form = [
         ("amount", "1000"),
@@ -46,7 +46,7 @@ async fn the_answer_to_a_charge_is_expanded_and_replayed_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_has_the_headers_of_the_protocol() {
+async fn every_response_has_the_headers_of_the_protocol() {
     let sim = Simulator::start().await;
     let charged = sim.charge("k", VISA, 100).await;
     assert_eq!(charged.headers["idempotency-key"], "k");

@@ -28,7 +28,7 @@ async fn refunds_never_exceed_the_capture_under_concurrent_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_without_an_amount_gives_back_what_is_left() {
+async fn a_refund_without_an_amount_refunds_the_rest() {
     let sim = Simulator::start().await;
     let intent = sim.charge("charge", VISA, 1000).await.id();
     let part = sim.refund("r-1", &intent, 300).await;
@@ -48,7 +48,7 @@ async fn a_refund_without_an_amount_gives_back_what_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_refund_key_gives_back_once() {
+async fn the_same_refund_key_refunds_once() {
     let sim = Simulator::start().await;
     let intent = sim.charge("charge", VISA, 1000).await.id();
     let first = sim.refund("r", &intent, 400).await;
@@ -59,7 +59,7 @@ async fn the_same_refund_key_gives_back_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_not_charged_is_not_refunded() {
+async fn an_uncharged_intent_is_not_refunded() {
     let sim = Simulator::start().await;
     let unknown = sim.refund("r-1", "pi_nobody", 1).await;
     assert_eq!((unknown.status, unknown.error("code")), (404, "resource_missing".into()));

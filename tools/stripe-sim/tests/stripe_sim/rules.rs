@@ -20,7 +20,7 @@ async fn bites(sim: &Simulator, kind: &str) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fails_before_the_charge_has_done_nothing_and_its_key_is_free() {
+async fn a_failure_before_the_charge_has_no_effect_and_its_key_is_free() {
     let sim = Simulator::start().await;
     for (kind, status, error) in [
         ("error_before", 500, "api_error"),
@@ -42,7 +42,7 @@ async fn what_fails_before_the_charge_has_done_nothing_and_its_key_is_free() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_500_after_the_charge_is_stored_and_the_charge_stands() {
+async fn a_500_after_the_charge_is_stored_and_the_charge_remains() {
     let sim = Simulator::start().await;
     sim.rules(json!([{ "kinds": ["error_after"], "route": CREATE, "times": 1 }])).await;
     let failed = charge_for(&sim, "r").await.unwrap();
@@ -57,7 +57,7 @@ async fn a_500_after_the_charge_is_stored_and_the_charge_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_truncated_answer_breaks_off_and_the_retry_reads_it_whole() {
+async fn a_truncated_response_breaks_off_and_the_retry_reads_it_whole() {
     let sim = Simulator::start().await;
     sim.rules(json!([{ "kinds": ["truncate"], "times": 1 }])).await;
     let response = sim
@@ -78,7 +78,7 @@ async fn a_truncated_answer_breaks_off_and_the_retry_reads_it_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_means_its_reference_on_every_route() {
+async fn a_rule_applies_to_its_reference_on_every_route() {
     let sim = Simulator::start().await;
     let (mine, other) =
         (charge_for(&sim, "mine").await.unwrap().id(), charge_for(&sim, "other").await.unwrap().id());

@@ -37,7 +37,7 @@ async fn a_declined_intent_is_confirmed_with_another_card() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_set_aside_is_captured_in_part_and_refunded_no_further() {
+async fn an_authorised_amount_is_captured_in_part_and_refunded_up_to_that() {
     let sim = Simulator::start().await;
     let manual = [("payment_method", VISA), ("confirm", "true"), ("capture_method", "manual")];
     let held = create(&sim, "k", &manual).await;
@@ -105,7 +105,7 @@ async fn every_card_that_is_declined_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_that_takes_its_time_decides_later() {
+async fn a_slow_bank_decides_later() {
     let sim = Simulator::with(Timing { bank_delay: Duration::from_millis(300), ..Timing::default() }).await;
     for (card, end) in [
         ("pm_card_idem_processing", "succeeded"),

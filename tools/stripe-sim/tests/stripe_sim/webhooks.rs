@@ -38,7 +38,7 @@ fn kinds(received: &[ReceivedWebhook]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_happens_is_told_in_order_and_signed() {
+async fn events_are_delivered_in_order_and_signed() {
     let (sim, listener) = with_listener().await;
     let intent = sim.charge("c", "pm_card_refundFail", 1000).await.json();
     let refund = sim.refund("r", intent["id"].as_str().unwrap(), 400).await.json();
@@ -78,7 +78,7 @@ async fn what_happens_is_told_in_order_and_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_declined_and_a_cancelled_intent_are_told() {
+async fn a_declined_and_a_cancelled_intent_are_announced() {
     let (sim, listener) = with_listener().await;
     let declined = sim.charge("c", "pm_card_chargeDeclined", 1000).await;
     let id = declined.error("payment_intent")["id"].as_str().unwrap().to_owned();
@@ -95,7 +95,7 @@ async fn a_declined_and_a_cancelled_intent_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_taken_is_told_again() {
+async fn an_event_that_is_not_acknowledged_is_delivered_again() {
     let (sim, listener) = with_listener().await;
     listener.respond_with(&[500, 302, 404]);
     sim.charge("c", VISA, 1000).await;
@@ -126,7 +126,7 @@ async fn an_event_is_committed_with_its_cause_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_tells_an_event_twice_or_late() {
+async fn a_fault_delivers_an_event_twice_or_late() {
     let (sim, listener) = with_listener().await;
     sim.rules(json!([
         { "kinds": ["duplicate_webhook"], "event": "payment_intent.succeeded" },
@@ -168,7 +168,7 @@ async fn a_fault_disorders_events_and_loses_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endpoint_that_cannot_be_told_is_refused() {
+async fn an_unusable_webhook_endpoint_is_refused() {
     let sim = Simulator::start().await;
     for wrong in [
         json!({ "url": "https://127.0.0.1/", "secret": "whsec_canary" }),

@@ -7,6 +7,7 @@ use std::fmt;
 
 use contracts::events::OrderLine;
 use contracts::{ItemId, Sku, TenantId};
+use strum::{EnumString, IntoStaticStr};
 
 use super::{MoreThanReserved, Stock};
 
@@ -38,7 +39,8 @@ impl ReservationLine {
 }
 
 /// The state of a reservation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum State {
     /// The pieces are held for the order.
     Held,

@@ -24,7 +24,7 @@ fn order_line(sku: &str, quantity: i64) -> OrderLine {
 }
 
 #[test]
-fn the_table_is_as_it_stands_in_the_design() {
+fn the_transition_table_is_that_of_the_design() {
     let lines = || vec![line("a", 1)];
     let some = |state| Some(Reservation { state, lines: lines() });
     let placed = || Input::OrderPlaced(vec![line("a", 1)]);

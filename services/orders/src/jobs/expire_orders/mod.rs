@@ -66,8 +66,8 @@ async fn expire(tx: &mut Tx, order: OrderRow) -> Result<(), TransitionError> {
     Ok(tx.flush().await?)
 }
 
-/// The id of the operation "expire this order" (UUIDv5). Because `audit_fact.operation_id` is unique, a second expiry
-/// of the order cannot be stored.
+/// The id of the operation "expire this order" (UUIDv5). A second expiry of the order cannot be stored, because
+/// `audit_fact.operation_id` and the timeline's cause are unique.
 fn operation_of(order: OrderId) -> OperationId {
     Uuid::new_v5(&order.uuid(), b"expire").into()
 }

@@ -203,7 +203,7 @@ async fn a_capture_that_is_recorded_first_confirms_the_order_and_expiry_does_not
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_capture_that_comes_after_the_expiry_changes_nothing_and_stands_in_the_timeline() {
+async fn a_capture_after_the_expiry_changes_nothing_and_is_in_the_timeline() {
     let mut scene = Scene::new().await;
     scene.hold_facts().await;
     let job = scene.expire();
@@ -221,7 +221,7 @@ async fn a_capture_that_comes_after_the_expiry_changes_nothing_and_stands_in_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customers_cancellation_that_comes_first_stays_theirs() {
+async fn a_customers_cancellation_before_the_expiry_keeps_its_reason() {
     let scene = Scene::new().await;
     let mut customer = scene.database.begin().await.unwrap();
     apply(&mut customer, scene.order, cancel()).await.unwrap();
@@ -250,7 +250,7 @@ async fn a_customers_cancellation_after_the_expiry_is_too_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_that_is_not_due_is_left_alone_until_it_is() {
+async fn an_order_is_not_expired_before_it_is_due() {
     let mut scene = Scene::new().await;
     let later = "UPDATE orders SET expires_at = clock_timestamp() + interval '1 hour'";
     scene.owner.batch_execute(later).await.unwrap();
@@ -263,7 +263,7 @@ async fn an_order_that_is_not_due_is_left_alone_until_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_that_cannot_be_expired_keeps_no_other_one_waiting() {
+async fn an_order_that_cannot_be_expired_does_not_block_the_others() {
     let mut scene = Scene::new().await;
     // More than a batch, and all of them longer overdue than the scene's order.
     for seconds in 1..=BATCH + 1 {

@@ -7,7 +7,7 @@ use crate::domain::{AttemptOutcome, CallConditions, CallMode, LookupResult, Next
 
 const LOOK_UPS: u32 = 3;
 
-/// The result of an attempt or look-up.
+/// The result of an attempt or lookup.
 #[derive(Debug, Clone)]
 pub(super) enum AttemptResult {
     Responded(AttemptOutcome),
@@ -26,7 +26,7 @@ pub(super) struct CallModel {
     look_ups: u32,
     named: bool,
     pub(super) key_expired: bool,
-    /// The requests in flight, by attempt; `true` for a look-up.
+    /// The requests in flight, by attempt; `true` for a lookup.
     out: Vec<(usize, bool)>,
     /// The results, by attempt.
     pub(super) seen: Vec<(usize, AttemptResult)>,
@@ -51,7 +51,7 @@ impl CallModel {
     pub(super) fn conditions(&self, expired: bool) -> CallConditions {
         let is_last_look_up = self.look_ups + 1 >= LOOK_UPS;
         let Self { key_expired, mode, look_up_requested, .. } = *self;
-        CallConditions { expired, key_expired, mode, look_up_requested, is_last_look_up }
+        CallConditions { payment_expired: expired, key_expired, mode, look_up_requested, is_last_look_up }
     }
 
     /// Updates the row after a decision about a due call.
@@ -92,7 +92,7 @@ impl CallModel {
         }
     }
 
-    /// A webhook, an operator or the reconciliation requests a look-up.
+    /// A webhook, an operator or the reconciliation requests a lookup.
     pub(super) fn wake(&mut self) {
         if self.attempt > 0 {
             (self.look_up_requested, self.is_due) = (true, true);

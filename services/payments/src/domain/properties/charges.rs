@@ -135,7 +135,7 @@ proptest! {
         if let State::Captured(reference) = &world.payment.state {
             prop_assert!(reference.fee.is_some(), "the fee was never asked for");
         }
-        // Request one more look-up, as the reconciliation does.
+        // Request one more lookup, as the reconciliation does.
         world.row.wake();
         world.heal();
         prop_assert!(!world.contradicted, "the processor's response denies what was announced");

@@ -29,7 +29,7 @@ fn conditions() -> impl Strategy<Value = CallConditions> {
     any::<(bool, bool, bool, bool, bool)>().prop_map(
         |(expired, key_expired, looks_up, look_up_requested, is_last_look_up)| {
             let mode = if looks_up { CallMode::LookUp } else { CallMode::Request };
-            CallConditions { expired, key_expired, mode, look_up_requested, is_last_look_up }
+            CallConditions { payment_expired: expired, key_expired, mode, look_up_requested, is_last_look_up }
         },
     )
 }
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_doubt_ends_only_with_an_answer_of_the_key(inputs in inputs()) {
+    fn an_unknown_outcome_ends_only_with_authoritative_evidence(inputs in inputs()) {
         let mut payment = requested();
         for input in inputs {
             let Ok(decision) = decide(&payment, input.clone()) else { continue };
@@ -136,7 +136,7 @@ proptest! {
     fn no_first_attempt_starts_after_the_expiry(inputs in inputs()) {
         let mut payment = requested();
         for input in inputs {
-            let is_late = matches!(input, Input::Due(CallConditions { expired: true, .. }));
+            let is_late = matches!(input, Input::Due(CallConditions { payment_expired: true, .. }));
             let Ok(decision) = decide(&payment, input) else { continue };
             if is_late && decision.next == NextStep::SendRequest {
                 prop_assert!(payment.state != State::Requested, "a late first attempt");
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn what_may_have_been_sent_is_left_only_with_an_answer_or_to_people(inputs in inputs()) {
+    fn a_request_that_may_have_been_sent_stops_only_with_an_outcome_or_a_review(inputs in inputs()) {
         let mut payment = requested();
         for input in inputs {
             let Ok(decision) = decide(&payment, input.clone()) else { continue };
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_key_cannot_answer_is_never_asked_of_it_again(inputs in inputs()) {
+    fn a_key_that_cannot_answer_is_never_used_again(inputs in inputs()) {
         let mut payment = requested();
         for input in inputs {
             let mode = match &input {

@@ -165,7 +165,7 @@ impl ProcessorModel {
         self.stored = None;
     }
 
-    /// Handles a look-up. `named` means that the id of the object is known.
+    /// Handles a lookup. `named` means that the id of the object is known.
     pub(super) fn look_up(&self, fate: Fate, named: bool) -> LookupResult {
         match (fate, self.object) {
             (Fate::NotSent, _) => LookupResult::Unanswered(AttemptOutcome::NotSent),

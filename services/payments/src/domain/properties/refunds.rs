@@ -116,7 +116,7 @@ proptest! {
             prop_assert!(world.books.moved <= 1, "it was given back twice");
         }
         world.heal();
-        // Request one more look-up, as the reconciliation does.
+        // Request one more lookup, as the reconciliation does.
         world.row.wake();
         world.heal();
         prop_assert!(!world.contradicted, "the processor's response denies what was announced");

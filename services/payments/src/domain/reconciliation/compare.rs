@@ -32,7 +32,7 @@ pub(crate) enum Verdict<'r> {
     AmountDiffers(&'r OurRecord, &'r ProcessorRecord),
     /// The processor's record says that money moved, and ours denies it.
     Denied(&'r OurRecord),
-    /// One record is ahead of the other. A look-up settles the difference.
+    /// One record is ahead of the other. A lookup settles the difference.
     Unsettled(&'r OurRecord),
 }
 

@@ -65,7 +65,7 @@ fn names(entries: &[ProcessorRecord], rows: &[OurRecord]) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_pair_of_what_the_books_say_has_its_verdict() {
+fn every_pair_of_recorded_states_has_its_verdict() {
     let (yes, no, open) = (MoneyState::Moved, MoneyState::NotMoved, MoneyState::Open);
     for (here, there, of_charge, of_refund) in [
         (yes, yes, "matched", "matched"),
@@ -88,7 +88,7 @@ fn every_pair_of_what_the_books_say_has_its_verdict() {
 }
 
 #[test]
-fn what_only_our_books_have_is_missing_there_or_asked_for() {
+fn a_record_that_only_we_have_is_missing_there_or_looked_up() {
     assert_eq!(names(&[], &[ours(CallKind::Charge, MoneyState::Moved)]), ["missing there"]);
     assert_eq!(names(&[], &[ours(CallKind::Charge, MoneyState::Open)]), ["unsettled"]);
     assert!(names(&[], &[ours(CallKind::Charge, MoneyState::NotMoved)]).is_empty());
@@ -100,7 +100,7 @@ fn what_only_our_books_have_is_missing_there_or_asked_for() {
 }
 
 #[test]
-fn an_orphan_bears_our_mark_and_is_older_than_the_grace() {
+fn an_orphan_is_tagged_as_ours_and_older_than_the_grace_period() {
     let orphan = theirs(CallKind::Charge, "pi_9", MoneyState::Moved);
     assert_eq!(names(std::slice::from_ref(&orphan), &[]), ["missing here"]);
     let young = ProcessorRecord { created: Some(now() + chrono::TimeDelta::seconds(1)), ..orphan.clone() };
@@ -126,7 +126,7 @@ fn a_second_capture_of_the_same_payment_is_an_orphan() {
 }
 
 #[test]
-fn an_orphan_that_was_given_back_is_no_difference() {
+fn a_refunded_orphan_is_no_difference() {
     let orphan = theirs(CallKind::Charge, "pi_9", MoneyState::Moved);
     let by_hand = |id: &str, amount| ProcessorRecord {
         is_tagged: false,
@@ -142,7 +142,7 @@ fn an_orphan_that_was_given_back_is_no_difference() {
 }
 
 #[test]
-fn a_refund_that_somebody_made_at_the_processor_is_noticed() {
+fn a_refund_made_by_hand_at_the_processor_is_found() {
     let by_hand = ProcessorRecord {
         is_tagged: false,
         reference: None,
@@ -167,7 +167,7 @@ fn another_amount_or_currency_is_a_difference() {
 }
 
 #[test]
-fn what_has_lost_its_mark_is_known_by_its_name() {
+fn an_object_without_its_tag_is_matched_by_its_id() {
     let unmarked = ProcessorRecord {
         is_tagged: false,
         reference: None,

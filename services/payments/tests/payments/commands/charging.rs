@@ -38,7 +38,7 @@ async fn a_charge_is_made_once_and_answered_with_its_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_decline_is_told_stored_and_replayed() {
+async fn a_decline_is_stored_and_replayed() {
     let stage = Stage::new().await;
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     let declined = with_card("pm_card_chargeDeclined");
@@ -51,7 +51,7 @@ async fn a_decline_is_told_stored_and_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_that_the_processor_finds_wrong_is_told_stored_and_replayed() {
+async fn the_rejection_of_a_charge_is_stored_and_replayed() {
     let stage = Stage::new().await;
     let error = json!({ "error": { "type": "invalid_request_error", "code": "resource_missing" } });
     stage.processor.order([Fate::Refused(400, error)]);
@@ -64,7 +64,7 @@ async fn a_charge_that_the_processor_finds_wrong_is_told_stored_and_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_that_takes_longer_is_accepted_and_its_outcome_is_with_the_operation() {
+async fn a_charge_that_takes_longer_is_202_and_its_outcome_is_at_the_operation() {
     let stage = Stage::new().await;
     stage.processor.order([held()]);
     let (client, worker, key) = (client(&stage, SHORT).await, stage.worker(brisk()), key());
@@ -85,7 +85,7 @@ async fn a_charge_that_takes_longer_is_accepted_and_its_outcome_is_with_the_oper
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_it_is_being_charged_a_duplicate_is_told_to_wait() {
+async fn a_duplicate_of_a_charge_in_flight_is_409() {
     let stage = Stage::new().await;
     stage.processor.order([held()]);
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());

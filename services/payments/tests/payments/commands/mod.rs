@@ -1,9 +1,9 @@
 //! The commands of clients over HTTP: charges and refunds in each of their states.
 
 mod charging;
-mod doubts;
 mod refunding;
 mod refusals;
+mod unknown_outcomes;
 mod validation;
 
 use std::net::SocketAddr;

@@ -15,7 +15,7 @@ fn id(created: &ApiResponse) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parts_are_given_back_until_nothing_is_left() {
+async fn partial_refunds_are_accepted_up_to_the_captured_amount() {
     let stage = Stage::new().await;
     let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     let payment = id(&client.charge(&key(), &visa()).await);
@@ -50,7 +50,7 @@ async fn parts_are_given_back_until_nothing_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_fifty_refunds_at_once_only_what_was_captured_is_given_back() {
+async fn fifty_concurrent_refunds_never_exceed_the_capture() {
     let stage = Stage::new().await;
     let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
     let payment = id(&client.charge(&key(), &visa()).await);
@@ -67,7 +67,7 @@ async fn of_fifty_refunds_at_once_only_what_was_captured_is_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_processor_refuses_to_give_back_is_free_again() {
+async fn the_amount_of_a_rejected_refund_is_available_again() {
     let stage = Stage::new().await;
     let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     let payment = id(&client.charge(&key(), &visa()).await);
@@ -101,7 +101,7 @@ async fn a_refund_that_takes_longer_is_accepted_and_its_amount_stays_claimed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_that_was_not_made_is_tried_again_by_itself() {
+async fn the_worker_retries_a_refund_that_was_not_executed() {
     let stage = Stage::new().await;
     let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
     let payment = id(&client.charge(&key(), &visa()).await);

@@ -7,7 +7,7 @@ use super::{LONG, SCOPES, client, key, part, visa, whole};
 use crate::stage::{Stage, TENANT, VISA, brisk};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_of_another_tenants_payment_is_as_unknown_as_one_of_none() {
+async fn a_refund_of_another_tenants_payment_is_404_like_an_unknown_one() {
     let stage = Stage::new().await;
     let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
     let payment = client.charge(&key(), &visa()).await.json()["id"].as_str().unwrap().to_owned();
@@ -33,7 +33,7 @@ async fn a_refund_of_another_tenants_payment_is_as_unknown_as_one_of_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_orders_money_is_given_back_on_request_once_the_order_is_confirmed() {
+async fn an_orders_payment_is_refundable_once_the_order_is_confirmed() {
     let stage = Stage::new().await;
     let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     let order = stage.request(VISA).await;
@@ -51,7 +51,7 @@ async fn an_orders_money_is_given_back_on_request_once_the_order_is_confirmed() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_orders_money_goes_back_by_itself_alone() {
+async fn a_cancelled_order_is_refunded_automatically_only() {
     let stage = Stage::new().await;
     let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
     let order = stage.request(VISA).await;
@@ -68,7 +68,7 @@ async fn a_cancelled_orders_money_goes_back_by_itself_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_not_taken_cannot_be_given_back() {
+async fn a_payment_that_was_not_captured_cannot_be_refunded() {
     let stage = Stage::new().await;
     let client = client(&stage, LONG).await;
     let waiting = stage.request(VISA).await;
@@ -82,7 +82,7 @@ async fn what_was_not_taken_cannot_be_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_is_given_back_in_the_currency_in_which_it_was_taken() {
+async fn a_refund_has_the_currency_of_its_payment() {
     let stage = Stage::new().await;
     let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
     let payment = client.charge(&key(), &visa()).await.json()["id"].as_str().unwrap().to_owned();

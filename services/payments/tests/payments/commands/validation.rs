@@ -12,7 +12,7 @@ fn changed(pointer: &str, value: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_that_makes_no_sense_is_refused_with_the_place() {
+async fn an_invalid_charge_is_refused_with_the_pointer() {
     let stage = Stage::new().await;
     let client = client(&stage, LONG).await;
     let mut more = visa();
@@ -31,6 +31,7 @@ async fn a_charge_that_makes_no_sense_is_refused_with_the_place() {
         ("/payment_method", changed("/payment_method", json!("4242 4242 4242 4242"))),
         ("/reference", changed("/reference", json!(""))),
         ("/reference", changed("/reference", json!(long))),
+        ("/reference", changed("/reference", json!("card 4242 4242 4242 4242"))),
         ("/capture", more),
         ("", json!({ "amount": { "amount": 1, "currency": "EUR" } })),
     ];
@@ -38,6 +39,11 @@ async fn a_charge_that_makes_no_sense_is_refused_with_the_place() {
         let response = client.charge(&key(), &charge).await;
         response.refuses(400, "request-invalid");
         assert_eq!(response.json()["errors"][0]["pointer"], pointer, "{charge}");
+        assert!(
+            !response.json().to_string().contains("4242"),
+            "the card number is repeated: {}",
+            response.json()
+        );
     }
     for table in ["payment", "processor_call", "idempotency_record", "idempotency_operation", "audit_fact"] {
         assert_eq!(stage.count(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
@@ -45,7 +51,7 @@ async fn a_charge_that_makes_no_sense_is_refused_with_the_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_that_makes_no_sense_is_refused_with_the_place() {
+async fn an_invalid_refund_is_refused_with_the_pointer() {
     let stage = Stage::new().await;
     let client = client(&stage, LONG).await;
     let cases = [
@@ -54,6 +60,7 @@ async fn a_refund_that_makes_no_sense_is_refused_with_the_place() {
         ("/amount/amount", part(1_000_000_000_001)),
         ("/reason", json!({ "reason": "" })),
         ("/reason", json!({ "reason": "a".repeat(201) })),
+        ("/reason", json!({ "reason": "wrong card 4242424242424242" })),
         ("", json!({})),
         ("/why", json!({ "reason": "broken", "why": "" })),
     ];

@@ -111,7 +111,7 @@ impl Processor {
 
     /// Waits for this number of reads.
     pub(crate) async fn has_been_looked_at(&self, number: usize) {
-        eventually("look-ups at the processor", async || (self.looked_up().len() >= number).then_some(()))
+        eventually("lookups at the processor", async || (self.looked_up().len() >= number).then_some(()))
             .await;
     }
 

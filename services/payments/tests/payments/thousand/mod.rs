@@ -40,7 +40,7 @@ async fn a_thousand_payments_with_three_in_ten_calls_hit_end_as_the_processors_b
     println!("{alike} of {} were asked for and looked up equally often both times", asked[0].len());
     for (run, asked) in [&first, &second].into_iter().zip(asked) {
         let bites = run.stand_in.heals().await;
-        println!("{} attempts and look-ups; this fault bit so often: {bites}", asked.values().sum::<i64>());
+        println!("{} attempts and lookups; this fault bit so often: {bites}", asked.values().sum::<i64>());
         for kind in plan::kinds() {
             assert!(bites[kind].as_u64().unwrap() > 0, "no call has met {kind}");
         }

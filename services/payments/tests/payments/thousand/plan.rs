@@ -87,7 +87,7 @@ impl Plan {
 }
 
 /// The faults of the processor: some for each route of a single payment, and a few for the pages of its lists. A page is
-/// not about a single payment, and a look-up reads ten pages.
+/// not about a single payment, and a lookup reads ten pages.
 pub(super) fn faults(seed: u64) -> Value {
     let (charges, refunds) = ("POST /v1/payment_intents", "POST /v1/refunds");
     let never = [

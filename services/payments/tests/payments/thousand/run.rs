@@ -72,7 +72,7 @@ impl Run {
         Self { stage, stand_in }
     }
 
-    /// Returns the number of attempts and look-ups of each payment.
+    /// Returns the number of attempts and lookups of each payment.
     pub(super) async fn attempts(&self) -> BTreeMap<u128, i64> {
         let asked =
             "SELECT json_build_array(payment_id, sum(attempt))::text FROM processor_call GROUP BY payment_id";

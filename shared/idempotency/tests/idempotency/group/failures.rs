@@ -14,7 +14,7 @@ use crate::commit::{slow_commit, waiting};
 use crate::shop::{self, effects, open_transactions, records, request};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
+async fn a_rejected_refused_or_panicking_command_is_left_out_of_its_group() {
     let database = shop::open().await;
     let (groups, shop) = shared(&database);
     let endings = [Ending::Done, Ending::Rejected, Ending::Refused, Ending::Panics, Ending::Done];
@@ -40,7 +40,7 @@ async fn who_is_rejected_refused_or_panics_is_left_out_of_its_group() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_left_out_of_a_group_can_try_again_at_once() {
+async fn a_command_left_out_of_a_group_can_retry_at_once() {
     let database = shop::open().await;
     let (groups, shop) = shared(&database);
     let other = super::groups(&database.second_instance(), ONE_AT_A_TIME);
@@ -58,7 +58,7 @@ async fn who_is_left_out_of_a_group_can_try_again_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_that_cannot_be_written_is_the_fault_of_one() {
+async fn a_row_that_cannot_be_written_fails_its_own_command_only() {
     let database = shop::open().await;
     let (groups, shop) = shared(&database);
     let endings = [Ending::Done, Ending::Clashes, Ending::Done, Ending::Clashes, Ending::Rejected];
@@ -78,7 +78,7 @@ async fn a_row_that_cannot_be_written_is_the_fault_of_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told() {
+async fn a_command_that_waits_for_a_foreign_lock_is_the_only_one_to_fail() {
     let database = shop::open().await;
     let settings = |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings };
     let (groups, shop) = (groups(&shop::instance(&database, settings), ONE_AT_A_TIME), Shop::default());
@@ -105,7 +105,7 @@ async fn a_command_that_waits_for_somebody_elses_lock_is_the_only_one_to_be_told
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_that_one_command_swallows_is_its_own() {
+async fn an_error_that_one_command_swallows_fails_that_command_only() {
     let database = shop::open().await;
     let (groups, shop) = shared(&database);
     let endings = [Ending::Done, Ending::Swallows, Ending::Done];
@@ -142,7 +142,7 @@ async fn a_connection_that_broke_while_idle_costs_a_group_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_database_a_whole_group_is_told_so() {
+async fn without_a_database_a_whole_group_fails() {
     let database = shop::open().await;
     let proxy = Proxy::to_postgres().await;
     let settings = Settings::new(database.service_url(Some(proxy.address())));
@@ -157,7 +157,7 @@ async fn without_a_database_a_whole_group_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_commit_is_unknown_to_its_whole_group_until_the_retries_read_the_truth() {
+async fn a_lost_commit_is_unknown_to_its_whole_group_until_the_retries_read_the_rows() {
     let database = shop::open().await;
     let mut holder = database.owner().await;
     holder.batch_execute(&slow_commit("")).await.unwrap();

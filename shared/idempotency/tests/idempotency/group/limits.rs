@@ -9,7 +9,7 @@ use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, together};
 use crate::shop::{self, CommandBarrier, effects, request};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_commands_than_may_wait_are_turned_away_at_once() {
+async fn commands_beyond_the_queue_are_refused_at_once() {
     let database = shop::open().await;
     let groups = groups(&database, GroupSettings { waiting: 3, ..ONE_AT_A_TIME });
     let shop = Shop::default();
@@ -24,7 +24,7 @@ async fn more_commands_than_may_wait_are_turned_away_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_waits_too_long_is_turned_away() {
+async fn a_command_that_waits_too_long_is_refused() {
     let database = shop::open().await;
     let wait = Duration::from_secs(1);
     let groups = groups(&database, GroupSettings { wait, ..ONE_AT_A_TIME });

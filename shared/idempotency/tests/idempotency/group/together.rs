@@ -80,7 +80,7 @@ async fn one_key_several_times_in_a_group_takes_effect_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn groups_of_two_instances_carry_each_key_out_once() {
+async fn groups_of_two_instances_execute_each_key_once() {
     let database = shop::open().await;
     let shop = Shop::default();
     let instances = [database.second_instance(), database.second_instance()];
@@ -99,7 +99,7 @@ async fn groups_of_two_instances_carry_each_key_out_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_that_goes_away_stops_no_group() {
+async fn a_disconnected_caller_stops_no_group() {
     let database = shop::open().await;
     let (groups, shop) = shared(&database);
     let mut dropped = shop.send(&groups, request(&key(0), "a"), Ending::Done);

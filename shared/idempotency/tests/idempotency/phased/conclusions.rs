@@ -30,7 +30,7 @@ async fn an_operation_without_a_retry_ends_with_a_stored_response() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
+async fn a_terminal_failure_is_stored_once() {
     let database = shop::open().await;
     let broken = response(500, "broken");
     let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Terminal(broken.clone())).await;
@@ -45,7 +45,7 @@ async fn what_can_never_be_carried_out_is_answered_once_and_for_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn once_promised_a_try_without_effect_is_ours_to_repeat() {
+async fn after_a_202_an_attempt_without_effect_is_repeated_by_the_server() {
     let database = shop::open().await;
     let id = promised(&database, request(KEY, "a")).await;
     assert!(!conclude(&database, id, Conclusion::Retryable(not_executed())).await);
@@ -58,7 +58,7 @@ async fn once_promised_a_try_without_effect_is_ours_to_repeat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_doubt_is_shown_and_ends_nothing() {
+async fn an_unknown_outcome_is_shown_and_ends_nothing() {
     let database = shop::open().await;
     let (outcome, id) = tokio::join!(send(&database, LONG, request(KEY, "a")), async {
         let id = under_way(&database).await;

@@ -96,7 +96,7 @@ async fn an_outcome_that_was_rolled_back_is_no_stored_response() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_first_at_the_limit_the_retry_gets_what_the_handler_got() {
+async fn at_the_limit_the_retry_gets_the_response_of_the_handler() {
     let database = shop::open().await;
     for number in 0..20 {
         let key = format!("00000000-0000-4000-8000-{number:012}");

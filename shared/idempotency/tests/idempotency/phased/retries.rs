@@ -11,7 +11,7 @@ use super::{
 use crate::shop::{self, KEY, Runs, effects, request};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_under_way_is_in_progress_for_the_same_request_and_reused_for_another() {
+async fn a_command_in_progress_is_409_for_its_duplicate_and_reused_for_another_request() {
     let database = shop::open().await;
     let (outcome, ()) = tokio::join!(send(&database, LONG, request(KEY, "a")), async {
         let id = under_way(&database).await;
@@ -27,7 +27,7 @@ async fn one_under_way_is_in_progress_for_the_same_request_and_reused_for_anothe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_a_dead_handler() {
+async fn no_request_waits_for_a_dead_handler() {
     let database = shop::open().await;
     // The handler ends after the command is accepted. The worker continues.
     let died = tokio::time::timeout(SHORT * 10, send(&database, LONG, request(KEY, "a"))).await;
@@ -45,7 +45,7 @@ async fn nobody_waits_for_a_dead_handler() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_without_effect_is_repeated_by_the_next_retry_under_the_same_operation() {
+async fn the_next_retry_repeats_an_attempt_without_effect_under_the_same_operation() {
     let database = shop::open().await;
     let (id, _) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     let (shop, other) = (Shop::default(), database.second_instance());
@@ -60,7 +60,7 @@ async fn a_try_without_effect_is_repeated_by_the_next_retry_under_the_same_opera
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_is_as_old_as_its_own_beginning() {
+async fn the_age_of_an_attempt_counts_from_its_own_start() {
     let database = shop::open().await;
     let (id, _) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     let age = "UPDATE idempotency_operation SET started_at = '2020-01-01', created_at = '2020-01-01'; \
@@ -73,7 +73,7 @@ async fn a_try_is_as_old_as_its_own_beginning() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_parallel_retries_of_a_try_without_effect_one_repeats_it() {
+async fn of_parallel_retries_of_an_attempt_without_effect_one_repeats_it() {
     let database = shop::open().await;
     let (id, _) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     let (shop, other) = (Shop::default(), database.second_instance());
@@ -94,7 +94,7 @@ async fn of_parallel_retries_of_a_try_without_effect_one_repeats_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_resumed_stays_as_it_is() {
+async fn a_command_that_cannot_be_resumed_does_not_change() {
     let database = shop::open().await;
     let (id, _) = concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     let runs = Runs::default();

@@ -12,7 +12,7 @@ use super::{
 use crate::shop::{self, KEY, effects, records, request};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_in_time_is_the_receipt() {
+async fn an_outcome_in_time_is_the_stored_response() {
     let database = shop::open().await;
     let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Succeeded(created())).await;
     assert_eq!(outcome, Outcome::Executed(created()));
@@ -24,7 +24,7 @@ async fn an_outcome_in_time_is_the_receipt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_in_time_is_the_receipt_as_well() {
+async fn a_failure_in_time_is_the_stored_response_too() {
     let database = shop::open().await;
     let (id, outcome) = concluded(&database, request(KEY, "a"), Conclusion::Failed(declined())).await;
     assert_eq!(outcome, Outcome::Executed(declined()));
@@ -50,7 +50,7 @@ async fn an_outcome_that_another_process_records_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn past_the_limit_the_receipt_is_202_and_stays_so_when_the_outcome_is_known() {
+async fn past_the_limit_the_stored_response_is_202_and_stays_202() {
     let database = shop::open().await;
     let outcome = send(&database, SHORT, request(KEY, "a")).await;
     let id = super::operation_ids(&database).await[0];
@@ -92,7 +92,7 @@ async fn a_refusal_of_the_command_is_stored_and_starts_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_under_way_never_expires_and_every_receipt_does() {
+async fn a_command_in_progress_never_expires_and_every_stored_response_does() {
     let database = shop::open().await;
     let mut owner = database.owner().await;
     let id = promised(&database, request(KEY, "a")).await;
@@ -120,7 +120,7 @@ async fn what_is_under_way_never_expires_and_every_receipt_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_is_kept_as_promised_at_the_start() {
+async fn a_stored_response_is_kept_for_the_retention_of_the_start() {
     let database = shop::open().await;
     promised(&database, request(KEY, "a")).await;
     let kept = "DO $$ BEGIN ASSERT (SELECT expires_at - completed_at BETWEEN interval '24 h' AND interval '24 h 1 s' \
@@ -146,7 +146,7 @@ async fn an_operation_is_shown_to_its_tenant_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_waits_holds_no_connection() {
+async fn a_waiting_request_holds_no_connection() {
     let database = shop::open().await;
     let narrow = shop::instance(&database, |settings| database::Settings { pool_size: 1, ..settings });
     let shop = Shop::default();

@@ -14,7 +14,7 @@ fn limited() -> Fate {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it() {
+async fn a_charge_that_was_not_executed_is_503_and_the_next_retry_makes_it() {
     let stage = Stage::new().await;
     stage.processor.order([limited()]);
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
@@ -43,7 +43,7 @@ async fn a_charge_that_was_provably_not_made_is_told_and_the_next_retry_makes_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_202_what_was_not_made_is_ours_to_try_again() {
+async fn after_a_202_the_worker_retries_a_charge_that_was_not_executed() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Held(Box::new(limited())), limited(), limited()]);
     let (client, worker, key) = (client(&stage, SHORT).await, stage.worker(brisk()), key());
@@ -55,7 +55,7 @@ async fn after_a_202_what_was_not_made_is_ours_to_try_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_that_nobody_tries_again_in_time_has_expired() {
+async fn a_charge_without_a_retry_in_time_has_expired() {
     let stage = Stage::new().await;
     stage.processor.order([limited()]);
     let (client, worker, key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
@@ -86,7 +86,7 @@ async fn it_is_due_again_when_it_expires() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_doubt_is_shown_and_is_never_a_refusal() {
+async fn an_unknown_outcome_is_never_shown_as_a_refusal() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost, held()]);
     let backoff = Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(1) };
@@ -103,7 +103,7 @@ async fn a_doubt_is_shown_and_is_never_a_refusal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
+async fn an_impossible_charge_is_refused_before_a_request_is_sent() {
     let stage = Stage::new().await;
     let (client, key) = (client(&stage, LONG).await, key());
     let charge = visa();
@@ -120,7 +120,7 @@ async fn a_charge_that_can_never_be_made_is_given_up_before_anything_is_sent() {
     client.charge(&key, &charge).await.assert_replays(&response);
     assert_eq!(client.state_of(&key).await, "failed_terminal");
     assert_eq!(stage.text("SELECT state FROM payment").await, "cancelled");
-    assert_eq!(stage.text("SELECT reason FROM review").await, "poisoned");
+    assert_eq!(stage.text("SELECT reason FROM review").await, "cannot_be_taken");
     assert_eq!(
         stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NULL AND faults = 8").await,
         1

@@ -70,12 +70,12 @@ async fn a_failing_message_does_not_take_its_batch_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poison_message_is_parked_and_others_flow_on() {
+async fn a_message_that_cannot_be_applied_is_parked_and_others_flow_on() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let bystander = OrderId::generate();
     let orders: [OrderId; 8] = std::array::from_fn(|_| OrderId::generate());
     let [garbled, unknown, newer, large, headless, panicking, refused, odd] = orders;
-    let poison = [
+    let failing = [
         (record(&topics, 1, &confirmed(garbled)).saying("{\"order\":"), "cannot be read"),
         (
             record(&topics, 1, &confirmed(unknown)).with(header::TYPE, b"orders.OrderFried.v1"),
@@ -97,7 +97,7 @@ async fn a_poison_message_is_parked_and_others_flow_on() {
         ),
     ];
     let mut records = Vec::new();
-    for (sequence, (record, _)) in (1..).zip(&poison) {
+    for (sequence, (record, _)) in (1..).zip(&failing) {
         records.push(record.clone().keyed(SAME));
         records.push(fine(&topics, sequence, bystander));
     }
@@ -113,7 +113,7 @@ async fn a_poison_message_is_parked_and_others_flow_on() {
     );
     let waiting = waiting(&database).await;
     assert_eq!(waiting.len(), 16, "{waiting:#?}");
-    for (order, (_, expected)) in orders.iter().zip(&poison) {
+    for (order, (_, expected)) in orders.iter().zip(&failing) {
         let (state, error) = &waiting[&(order.uuid(), 1)];
         assert!(state == "parked" && error.contains(expected), "{expected}: {state}, {error}");
         assert_eq!(waiting[&(order.uuid(), 2)].0, "held", "{expected}: nothing overtakes it");
