@@ -16,6 +16,8 @@ pub enum ErrorClass {
     CommitUnknown,
     /// A defect of the program or its data; running it again does not help.
     Permanent,
+    /// PostgreSQL failed for a reason that this crate does not know. The request or message is not to blame.
+    Unclassified,
 }
 
 /// A database error, by its meaning.
@@ -44,9 +46,12 @@ pub enum Error {
     /// A task of the database runtime panicked.
     #[error("a task on the database runtime panicked")]
     Panicked,
-    /// Any other error.
+    /// A value that PostgreSQL or diesel cannot read or store (SQLSTATE class 22).
     #[error(transparent)]
     Query(Diesel),
+    /// Any other error of the server.
+    #[error("PostgreSQL failed: {0}")]
+    Unclassified(String),
 }
 
 impl Error {
@@ -59,6 +64,7 @@ impl Error {
             Self::Constraint { .. } | Self::Poisoned | Self::Panicked | Self::Query(_) => {
                 ErrorClass::Permanent
             }
+            Self::Unclassified(_) => ErrorClass::Unclassified,
         }
     }
 
@@ -68,24 +74,54 @@ impl Error {
     }
 }
 
-/// diesel hides the SQLSTATE of most errors, so these texts classify the server's message. The texts are those of
-/// `lc_messages = C`, the setting of the project's servers and of the official images.
+/// diesel-async tells the SQLSTATE of constraints (23), serialization failures (40001) and read-only servers (25006). It hides
+/// all others, so these texts classify the message of the server. They are English, and
+/// [`Database::foreign_messages`](crate::Database::foreign_messages) finds a server that speaks another language.
 const UNAVAILABLE: &[&str] = &[
+    // 57P01 to 57P05: the server starts, stops, or ends the session.
     "terminating connection",
     "the database system is",
-    "connection closed",
-    "remaining connection slots",
+    // 53: a resource of the server is used up.
+    "connection slots",
     "too many clients",
     "too many connections",
-    "could not open file",
     "No space left on device",
-    // Not contention: running the unit again would only add load to a server that is too slow already.
+    "out of memory",
+    "out of shared memory",
+    "temporary file size exceeds",
+    // 58030: the disk fails.
+    "could not open file",
+    "could not read",
+    "could not write",
+    "could not extend file",
+    "could not fsync file",
+    // 57014. Not contention: running the unit again would only add load to a server that is too slow already.
     "canceling statement due to statement timeout",
+    "canceling statement due to user request",
+    // 08: the connection. Poolers say so in their own words.
+    "connection closed",
+    "server closed the connection",
+    "server conn crashed",
+    "query_wait_timeout",
+    "pgbouncer",
 ];
+/// 40P01 and 55P03.
 const CONTENTION: &[&str] = &["deadlock detected", "canceling statement due to lock timeout"];
+/// 22: a value cannot be read or computed.
+const DATA: &[&str] = &[
+    "out of range",
+    "overflow",
+    "value too long for type",
+    "invalid input",
+    "invalid byte sequence",
+    "incorrect binary data format",
+    "unsupported Unicode escape sequence",
+    "division by zero",
+];
 
 impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {
+        use DatabaseErrorKind as Kind;
         let Diesel::DatabaseError(kind, info) = &error else {
             return match error {
                 Diesel::BrokenTransactionManager => Self::Poisoned,
@@ -95,16 +131,25 @@ impl From<Diesel> for Error {
         let message = info.message();
         let contains_any = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
         match kind {
-            DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
+            Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => {
                 Self::Unavailable(message.to_owned())
             }
-            DatabaseErrorKind::SerializationFailure => Self::Contention(message.to_owned()),
-            _ if contains_any(UNAVAILABLE) => Self::Unavailable(message.to_owned()),
-            _ if contains_any(CONTENTION) => Self::Contention(message.to_owned()),
-            _ => match info.constraint_name() {
+            Kind::SerializationFailure => Self::Contention(message.to_owned()),
+            Kind::UniqueViolation
+            | Kind::ForeignKeyViolation
+            | Kind::NotNullViolation
+            | Kind::CheckViolation
+            | Kind::RestrictViolation
+            | Kind::ExclusionViolation => match info.constraint_name() {
                 Some(name) => Self::Constraint { constraint: name.to_owned(), message: message.to_owned() },
                 None => Self::Query(error),
             },
+            _ if contains_any(UNAVAILABLE) => Self::Unavailable(message.to_owned()),
+            _ if contains_any(CONTENTION) => Self::Contention(message.to_owned()),
+            _ if contains_any(DATA) => Self::Query(error),
+            // 25P02.
+            _ if message.contains("current transaction is aborted") => Self::Poisoned,
+            _ => Self::Unclassified(message.to_owned()),
         }
     }
 }

@@ -3,12 +3,17 @@
 use chrono::TimeDelta;
 use diesel::dsl::AsExprOf;
 use diesel::pg::Pg;
-use diesel::sql_types::{BigInt, Interval, Timestamptz};
+use diesel::sql_types::{BigInt, Interval, Text, Timestamptz};
 use diesel::{IntoSql, define_sql_function};
 
 define_sql_function! {
     /// The database's clock, which advances within a transaction. All time limits are compared with this clock only.
     fn clock_timestamp() -> Timestamptz;
+}
+
+define_sql_function! {
+    /// The value of a setting in this session.
+    fn current_setting(name: Text) -> Text;
 }
 
 define_sql_function! {

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 /// Connection settings of the service's role.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// `postgres://role:password@host:port/database`.
+    /// `postgres://role:password@host:port/database`. With several hosts, the one that accepts writes is used.
     pub url: SecretString,
     /// The largest number of connections.
     pub pool_size: usize,
@@ -49,10 +49,13 @@ impl Settings {
             self.lock_timeout.as_millis(),
             self.idle_in_transaction_timeout.as_millis(),
         );
+        // A connection to a demoted primary is refused, so that a URL with several hosts leads to the new one.
+        let session =
+            if url.contains("target_session_attrs") { "" } else { "&target_session_attrs=read-write" };
         // tokio-postgres reads all of these in seconds. libpq reads tcp_user_timeout in milliseconds.
         format!(
             "{url}{join}options={guards}&connect_timeout=2&tcp_user_timeout=5&keepalives_idle=5\
-             &keepalives_interval=2&keepalives_retries=3"
+             &keepalives_interval=2&keepalives_retries=3{session}"
         )
         .into()
     }

@@ -51,7 +51,8 @@ pub(crate) async fn apply(
     }
     sequences.store(&mut tx).await?;
     held.store(&mut tx, name).await?;
-    tx.flush().await?;
+    // Most of these rows are the handlers'.
+    tx.flush().await.map_err(|error| BatchError { in_handler: true, ..error.into() })?;
     crashpoint::reach!("consume.before_commit");
     tx.commit().await?;
     Ok(())
@@ -66,7 +67,7 @@ struct ReadyMessage {
 
 impl ReadyMessage {
     fn batch_error(&self, error: HandlerError) -> BatchError {
-        BatchError { error, held: self.was_held.then(|| self.message.entry()) }
+        BatchError { error, held: self.was_held.then(|| self.message.entry()), in_handler: true }
     }
 }
 

@@ -62,11 +62,13 @@ pub(crate) struct BatchError {
     pub(crate) error: HandlerError,
     /// The message, if it had been held before; `None` if it is one that was just received.
     pub(crate) held: Option<InboxEntry>,
+    /// True if the database had worked until the handler ran.
+    pub(crate) in_handler: bool,
 }
 
 impl<E: Into<HandlerError>> From<E> for BatchError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), held: None }
+        Self { error: error.into(), held: None, in_handler: false }
     }
 }
 

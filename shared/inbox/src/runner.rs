@@ -1,7 +1,7 @@
 //! Runs a consumer: reads batches from Kafka, applies each as a whole, and after an error message by message.
 //!
 //! The offset of a batch is stored only after all of its messages are applied, held or parked. A database outage parks
-//! no message; the partition waits.
+//! no message; the partition waits. Only errors of the message itself count as attempts.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use contracts::Topics;
 use database::Database;
 use messaging::{Batch, Brokers, ReceivedMessage, Subscription, SubscriptionSettings};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,11 +28,19 @@ pub struct RunnerSettings {
     pub first_pause: Duration,
     /// The longest pause between two attempts.
     pub longest_pause: Duration,
+    /// A message whose handler fails for this long without a success is parked, whatever the errors. Otherwise a handler that
+    /// always times out would hold its partition for ever. The time starts again when the database fails outside the handler.
+    pub handler_limit: Duration,
 }
 
 impl Default for RunnerSettings {
     fn default() -> Self {
-        Self { attempts: 8, first_pause: Duration::from_millis(20), longest_pause: Duration::from_secs(2) }
+        Self {
+            attempts: 8,
+            first_pause: Duration::from_millis(20),
+            longest_pause: Duration::from_secs(2),
+            handler_limit: Duration::from_mins(10),
+        }
     }
 }
 
@@ -121,17 +130,20 @@ impl Worker {
     async fn apply_one(&self, received: &ReceivedMessage, stop: &CancellationToken) -> ControlFlow<()> {
         let mut pause = self.settings.first_pause;
         let mut attempts = 0;
+        let mut failing_since = None;
         loop {
             let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
             let error = &failed.error;
             if !error.is_transient() {
                 attempts += 1;
             }
-            if error.is_final() || attempts >= self.settings.attempts {
+            failing_since = failed.in_handler.then(|| failing_since.unwrap_or_else(Instant::now));
+            let is_stuck = failing_since.is_some_and(|since| since.elapsed() >= self.settings.handler_limit);
+            if error.is_final() || attempts >= self.settings.attempts || is_stuck {
                 match self.park(received, &failed).await {
                     Ok(()) if failed.held.is_none() => return ControlFlow::Continue(()),
                     // The held message is parked. The received one now has all of its attempts.
-                    Ok(()) => attempts = 0,
+                    Ok(()) => (attempts, failing_since) = (0, None),
                     Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
                 }
             } else {
@@ -152,7 +164,7 @@ impl Worker {
     }
 
     async fn park(&self, received: &ReceivedMessage, failed: &BatchError) -> Result<(), HandlerError> {
-        let BatchError { error, held } = failed;
+        let BatchError { error, held, .. } = failed;
         match held {
             Some(held) => park_held(&self.database, &self.consumer, held, error).await,
             None => park_received(&self.database, &self.consumer, received, error).await,

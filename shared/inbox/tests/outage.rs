@@ -11,6 +11,7 @@ mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::{
     CONSUMER, confirmed, database, effects, parked, publish, record, record_effect, recording, run, settings,
@@ -19,7 +20,8 @@ use common::{
 use contracts::events::OrderConfirmed;
 use contracts::{Message, OrderId};
 use database::{Database, Error, Settings, Tx};
-use inbox::{Consumer, Runner, no_locks};
+use diesel_async::SimpleAsyncConnection;
+use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use testkit::{Background, Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 
@@ -83,6 +85,88 @@ async fn an_outage_costs_no_attempts() {
     assert!(left.lock().unwrap().is_empty());
     assert!(parked(&database).await.is_empty());
     assert_eq!(effects(&database).await.len(), 1);
+}
+
+/// The handler's statement fails with each of these errors. Of these, a message is to blame for none.
+const SERVER_ERRORS: [(&str, &str); 8] = [
+    ("53100", "could not extend file \"base/16384/1\": No space left on device"),
+    ("53200", "out of memory"),
+    ("57014", "canceling statement due to statement timeout"),
+    ("55P03", "canceling statement due to lock timeout"),
+    ("25006", "cannot execute INSERT in a read-only transaction"),
+    ("58030", "could not read block 0 in file \"base/16384/1\""),
+    ("42P01", "relation \"stock\" does not exist"),
+    ("XX000", "an error that nobody knows"),
+];
+
+async fn raise(tx: &mut Tx, (code, message): (&str, &str)) -> Result<(), HandlerError> {
+    let raise = format!("DO $$ BEGIN RAISE '{message}' USING ERRCODE = '{code}'; END $$");
+    tx.batch_execute(&raise).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_the_server_cost_no_attempts() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let failures = Arc::new(Mutex::new(SERVER_ERRORS.repeat(2)));
+    let left = Arc::clone(&failures);
+    let consumer =
+        Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            record_effect(tx, "one", m).await?;
+            let failure = failures.lock().unwrap().pop();
+            match failure {
+                Some(failure) => raise(tx, failure).await,
+                None => Ok(()),
+            }
+        });
+    post_some(&topics, 1).await;
+    let runner = run(&database, &topics, consumer);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert!(left.lock().unwrap().is_empty());
+    assert!(parked(&database).await.is_empty(), "{:?}", parked(&database).await);
+    assert_eq!(effects(&database).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_data_are_attempts() {
+    let errors = [("22003", "integer out of range"), ("23514", "a rule of the table refuses the row")];
+    for error in errors {
+        let (database, topics) = (database().await, TestTopics::create().await);
+        let consumer = Consumer::of(CONSUMER)
+            .on(no_locks, async move |tx: &mut Tx, _: &Message<OrderConfirmed>| raise(tx, error).await);
+        post_some(&topics, 1).await;
+        let runner = run(&database, &topics, consumer);
+        wait_until_done(&topics).await;
+        runner.stop().await;
+        assert_eq!(parked(&database).await.len(), 1, "{error:?}");
+    }
+}
+
+/// The handler of one order always times out. All messages are in one partition.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_handler_always_times_out_does_not_hold_its_partition_for_ever() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let slow = OrderId::generate();
+    let orders = [OrderId::generate(), slow, OrderId::generate()];
+    let same = orders.map(|order| record(&topics, 1, &confirmed(order)).keyed("all in one partition"));
+    publish(&topics, &same).await;
+    let consumer =
+        Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+            if m.data.order == slow {
+                return raise(tx, ("57014", "canceling statement due to statement timeout")).await;
+            }
+            record_effect(tx, "one", m).await
+        });
+    let settings = RunnerSettings { handler_limit: Duration::from_millis(300), ..settings() };
+    let runner = Runner::new(database.clone(), topics.brokers(), (*topics).clone(), consumer, settings);
+    let runner = Background::run(|stop| async move { runner.run(stop).await.unwrap() });
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(orders[0].uuid(), 1), (orders[2].uuid(), 1)]);
+    let parked = parked(&database).await;
+    assert_eq!(parked.iter().map(|row| row.aggregate_id).collect::<Vec<_>>(), [slow.uuid()]);
+    assert!(parked[0].error.as_ref().unwrap().contains("statement timeout"), "{parked:?}");
 }
 
 /// The batch fails once, so its messages are applied one by one. The stop arrives during the first one.

@@ -32,6 +32,7 @@ impl Process {
             })
         })
         .await?;
+        wait_for("the locale of PostgreSQL", || self.speaks_english()).await?;
         match &self.migration_url {
             Some(url) => wait_for("the migrations", || migrate::<S>(url)).await?,
             None => wait_for("the migrations", || self.migrated::<S>()).await?,
@@ -40,6 +41,18 @@ impl Process {
         tracing::info!("the database is open");
         self.work.keep("housekeeping", housekeeping::run(self.database.clone(), self.work.stop_token()));
         Ok(())
+    }
+
+    /// Checks that errors of the server can be classified.
+    async fn speaks_english(&self) -> Result<(), WaitError> {
+        match self.database.foreign_messages().await {
+            Ok(None) => Ok(()),
+            Ok(Some(locale)) => Err(WaitError::Permanent(format!(
+                "PostgreSQL writes its messages in the locale {locale:?}, and errors are classified by English texts; set \
+                 lc_messages = 'C' in postgresql.conf and reload"
+            ))),
+            Err(error) => Err(WaitError::Transient(error.to_string())),
+        }
     }
 
     /// Checks whether another process has applied the migrations.

@@ -15,7 +15,7 @@ mod resolution;
 mod review;
 
 use contracts::PaymentId;
-use database::Tx;
+use database::{ErrorClass, Tx};
 use outbox::AppendError;
 use thiserror::Error;
 use uuid::Uuid;
@@ -45,11 +45,17 @@ pub(crate) enum TransitionError {
 }
 
 impl TransitionError {
-    /// Returns whether a retry may succeed.
+    /// Returns whether the database is away or busy. Then nothing else can be done, and a retry may succeed.
     pub(crate) fn is_transient(&self) -> bool {
+        !self.is_permanent()
+            && !matches!(self, Self::Database(error) if error.class() == ErrorClass::Unclassified)
+    }
+
+    /// Returns whether the rows or the input are to blame. A retry would fail again.
+    pub(crate) fn is_permanent(&self) -> bool {
         match self {
-            Self::Database(error) => error.class() != database::ErrorClass::Permanent,
-            Self::Append(_) | Self::Refused(_) => false,
+            Self::Database(error) => error.class() == ErrorClass::Permanent,
+            Self::Append(_) | Self::Refused(_) => true,
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Handles a call that cannot be taken because of a permanent error, for instance an unreadable row.
+//! Handles a call that cannot be taken, for instance because of an unreadable row.
 //!
 //! The call is retried with growing pauses, so that it does not delay the others. After `worker.faults` failures, a
-//! review is opened. A charge that was never sent is then given up, because its client waits for a reply.
+//! review is opened. A charge that was never sent is then given up, because its client waits for a reply; unless the server
+//! failed for an unknown reason, which the call is not to blame for.
 
 use database::Tx;
 use serde_json::json;
@@ -37,7 +38,7 @@ pub(super) async fn count(
         let tenant = row.tenant()?;
         let review = NewReview { tenant: Some(&tenant), subject, reason: Reason::CannotBeTaken, details };
         open_review(tx, review).await?;
-        if is_sent || !is_charge {
+        if is_sent || !is_charge || !error.is_permanent() {
             return Ok(NextStep::Unchanged);
         }
         payment_cannot_be_taken(tx, row).await?;

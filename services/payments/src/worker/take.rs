@@ -53,7 +53,7 @@ pub(super) async fn take(
         match tx.savepoint(async |tx| begin(tx, bodies, settings, &due).await).await {
             Ok(call) => taken.leased.extend(call),
             Err(error) if error.is_transient() => return Err(error),
-            // A call with a permanent error must not prevent the others from being taken.
+            // A call with an error of its own must not prevent the others from being taken.
             Err(error) => failures::count(&mut tx, bodies, settings, &due, &error).await?,
         }
     }

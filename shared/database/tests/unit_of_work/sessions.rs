@@ -105,6 +105,32 @@ async fn a_statement_timeout_is_classified_as_unavailable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_accepts_no_writes_is_unavailable() {
+    let database = notebook().await;
+    let mut tx = database.begin().await.unwrap();
+    tx.batch_execute("SET TRANSACTION READ ONLY").await.unwrap();
+    let error = write(&mut tx, 1).await.unwrap_err();
+    assert_eq!(Error::from(error).class(), database::ErrorClass::Unavailable);
+    drop(tx);
+    // A new connection is not made to such a server: with several hosts in the URL, the next one is tried.
+    let mut owner = database.owner().await;
+    let read_only = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', \
+                     current_database()); END $$";
+    owner.batch_execute(read_only).await.unwrap();
+    let other = Database::new(&Settings::new(database.service_url(None)), Handle::current()).unwrap();
+    assert!(matches!(other.begin().await, Err(Error::Unavailable(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_that_nobody_knows_is_unclassified() {
+    let database = TestDatabase::plain().await;
+    let mut tx = database.begin().await.unwrap();
+    let error: Error = tx.batch_execute("SELECT * FROM no_such_table").await.unwrap_err().into();
+    assert_eq!(error.class(), database::ErrorClass::Unclassified, "{error}");
+    assert_eq!(database.foreign_messages().await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_deadlock_is_contention() {
     let database = notebook().await;
     let mut tx = database.begin().await.unwrap();

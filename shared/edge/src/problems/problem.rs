@@ -256,8 +256,8 @@ impl From<database::Error> for Problem {
                 Self::new(&problem_types::COMMIT_UNKNOWN, detail)
             }
             // The cause goes to the log only, because a client cannot act on it.
-            ErrorClass::Permanent => {
-                tracing::error!(%error, "permanent error; responding 500");
+            ErrorClass::Permanent | ErrorClass::Unclassified => {
+                tracing::error!(%error, "the database failed; responding 500");
                 Self::new(
                     &problem_types::INTERNAL,
                     "The request failed on our side. Nothing was done; the same request may be sent again with the same key.",

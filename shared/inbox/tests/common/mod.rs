@@ -80,6 +80,7 @@ pub(crate) fn settings() -> RunnerSettings {
         attempts: 3,
         first_pause: Duration::from_millis(5),
         longest_pause: Duration::from_millis(50),
+        ..RunnerSettings::default()
     }
 }
 

@@ -178,7 +178,11 @@ pub(super) fn kafka(reader: &mut SettingsReader) -> Kafka {
 }
 
 pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
-    RunnerSettings { attempts: reader.number("inbox.attempts", 1..=1_000), ..RunnerSettings::default() }
+    RunnerSettings {
+        attempts: reader.number("inbox.attempts", 1..=1_000),
+        handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
+        ..RunnerSettings::default()
+    }
 }
 
 /// The settings of the relay, and whether `serve` runs it.

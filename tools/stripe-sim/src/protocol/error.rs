@@ -35,9 +35,9 @@ impl ResponseError for Error {
                     database::ErrorClass::Unavailable | database::ErrorClass::Contention => {
                         StatusCode::SERVICE_UNAVAILABLE
                     }
-                    database::ErrorClass::CommitUnknown | database::ErrorClass::Permanent => {
-                        StatusCode::INTERNAL_SERVER_ERROR
-                    }
+                    database::ErrorClass::CommitUnknown
+                    | database::ErrorClass::Permanent
+                    | database::ErrorClass::Unclassified => StatusCode::INTERNAL_SERVER_ERROR,
                 };
                 let message = "The database failed, and the outcome of this request is unknown. Send it again \
                                with the same Idempotency-Key.";
