@@ -78,6 +78,10 @@ const DAMAGES: &[Damage] = &[
          UPDATE outbox_cursor SET snapshot_b = snapshot_a, snapshot_a = '1:1:',
                 last_id = (SELECT min(id) FROM outbox_event)",
     ),
+    (
+        "what_was_committed_is_published",
+        "INSERT INTO outbox_blocked (id, aggregate_id, error) VALUES (1, id(1), 'Broker: Unknown topic or partition')",
+    ),
     ("a_message_is_applied_once", "UPDATE inbox_sequence SET last_sequence = 3 WHERE source = 'inventory'"),
     ("a_message_is_applied_once", "UPDATE inbox_sequence SET last_sequence = 1 WHERE source = 'inventory'"),
     (

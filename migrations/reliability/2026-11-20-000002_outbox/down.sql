@@ -1,5 +1,6 @@
 DROP FUNCTION outbox_rebase(bigint, text);
 DROP FUNCTION outbox_is_published(outbox_cursor, xid8, bigint);
+DROP TABLE outbox_blocked;
 DROP TABLE outbox_cursor;
 DROP TABLE outbox_lease;
 DROP FUNCTION outbox_make_partitions(integer);

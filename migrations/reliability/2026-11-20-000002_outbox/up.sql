@@ -115,7 +115,20 @@ BEGIN
     RETURN CASE WHEN FOUND THEN restored END;
 END $$;
 
+-- Events that the brokers refused for good, and later events of the same aggregates. The relay has passed them, and publishes
+-- them once an operator has released them.
+CREATE TABLE outbox_blocked (
+    id           bigint      PRIMARY KEY,
+    aggregate_id uuid        NOT NULL,
+    -- NULL: the event waits behind an earlier one of its aggregate.
+    error        text,
+    blocked_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    released_at  timestamptz
+);
+CREATE INDEX outbox_blocked_aggregate ON outbox_blocked (aggregate_id);
+
 GRANT SELECT, INSERT ON outbox_event TO idem_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON outbox_blocked TO idem_service;
 GRANT SELECT ON SEQUENCE outbox_event_id_seq TO idem_service;
 GRANT SELECT, UPDATE ON outbox_lease, outbox_cursor TO idem_service;
 REVOKE EXECUTE ON FUNCTION outbox_rebase(bigint, text) FROM PUBLIC;

@@ -40,7 +40,7 @@ pub(crate) struct StoredEvent {
     event_id: Uuid,
     pub(crate) topic: String,
     pub(crate) partition_key: Uuid,
-    aggregate_id: Uuid,
+    pub(crate) aggregate_id: Uuid,
     sequence: i64,
     kind: String,
     source: String,

@@ -1,7 +1,7 @@
 //! The producer's callbacks: they pass on delivery reports and log lines. They run on the publisher's thread.
 
 use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{DeliveryResult, ProducerContext};
 use rdkafka::{ClientContext, Message, Statistics};
 use tokio::sync::mpsc::UnboundedSender;
@@ -29,6 +29,23 @@ pub(super) fn opaque(token: u64) -> usize {
     token as usize
 }
 
+/// Returns whether the error is about this record, so that publishing it again fails in the same way.
+fn is_refusal(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode as Code;
+    matches!(
+        code,
+        Code::UnknownTopic
+            | Code::UnknownPartition
+            | Code::UnknownTopicOrPartition
+            | Code::InvalidTopic
+            | Code::TopicAuthorizationFailed
+            | Code::MessageSizeTooLarge
+            | Code::InvalidRecord
+            | Code::InvalidTimestamp
+            | Code::PolicyViolation
+    )
+}
+
 impl ProducerContext for ProducerCallbacks {
     type DeliveryOpaque = usize;
 
@@ -38,7 +55,10 @@ impl ProducerContext for ProducerCallbacks {
                 partition: message.partition(),
                 offset: Some(message.offset()).filter(|offset| *offset >= 0),
             }),
-            Err((error, _)) => Err(NotAcknowledged { reason: error.to_string() }),
+            Err((error, _)) => {
+                let refused = error.rdkafka_error_code().is_some_and(is_refusal);
+                Err(NotAcknowledged { reason: error.to_string(), refused })
+            }
         };
         // Sending fails only if the reader was dropped; then the report is not needed.
         let _ = self.reports.send(DeliveryReport { token: opaque as u64, result });

@@ -30,6 +30,9 @@ pub struct RecordMetadata {
 pub struct NotAcknowledged {
     /// The client's reason.
     pub reason: String,
+    /// True if the brokers refused the record for good: publishing it again fails in the same way until somebody removes the
+    /// cause, such as a missing topic.
+    pub refused: bool,
 }
 
 /// The delivery reports of one [`Publisher`](crate::Publisher). A record is outstanding until its report is read here.

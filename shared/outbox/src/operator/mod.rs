@@ -1,10 +1,11 @@
-//! The operators' commands `SERVICE outbox status` and `SERVICE outbox republish`.
+//! The operators' commands `SERVICE outbox status`, `release` and `republish`.
 //!
-//! `runtime` parses the command line and calls [`run`]. `status` only reads; `republish` publishes to Kafka and writes one
-//! audit fact. Neither changes the outbox or the cursor.
+//! `runtime` parses the command line and calls [`run`]. `status` only reads; `release` marks rows for the relay; `republish` publishes
+//! to Kafka. Both write one audit fact. None changes the outbox or the cursor.
 
 mod format;
 mod published_rows;
+mod release;
 mod republish;
 mod resend;
 mod status;
@@ -21,6 +22,8 @@ use thiserror::Error;
 pub enum Command {
     /// Show the relay, its cursor, the backlog, and the days of the outbox
     Status(status::Status),
+    /// Let the relay publish the messages that Kafka refused, once the cause is removed
+    Release(release::Release),
     /// Publish messages again that the relay has published before; consumers ignore duplicates
     Republish(republish::Republish),
 }
@@ -29,7 +32,7 @@ impl Command {
     /// Returns whether the command needs Kafka. Every command needs the database.
     pub fn needs_kafka(&self) -> bool {
         match self {
-            Self::Status(_) => false,
+            Self::Status(_) | Self::Release(_) => false,
             Self::Republish(republish) => republish.needs_kafka(),
         }
     }
@@ -111,6 +114,7 @@ pub async fn run(
 ) -> Result<CommandOutput, OperatorError> {
     match command {
         Command::Status(status) => status.run(context).await,
+        Command::Release(release) => release.run(context).await,
         Command::Republish(republish) => republish.run(context, progress).await,
     }
 }

@@ -30,7 +30,8 @@ impl Status {
         let cursor = read_cursor(database).await?;
         let backlog = count_backlog(database).await?;
         let (partitions, default_holds_rows) = read_partitions(database).await?;
-        let report = Report { relay, cursor, backlog, partitions, default_holds_rows };
+        let blocked = read_blocked(database).await?;
+        let report = Report { relay, cursor, backlog, blocked, partitions, default_holds_rows };
         Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 }
@@ -44,6 +45,8 @@ struct Report {
     cursor: CursorRow,
     /// The rows that are committed and not published.
     backlog: Backlog,
+    /// The rows that Kafka refused, and those behind them.
+    blocked: Blocked,
     /// The days of the outbox.
     partitions: Vec<Partition>,
     /// Whether the default partition holds rows, because their day began before its partition was created.
@@ -93,6 +96,23 @@ struct Backlog {
     /// The age of the oldest one.
     #[diesel(sql_type = Nullable<Double>)]
     oldest_seconds: Option<f64>,
+}
+
+/// The rows of `outbox_blocked`. The relay has passed them, so they are not in the backlog.
+#[derive(Serialize, QueryableByName)]
+struct Blocked {
+    /// Their number.
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+    /// The number of their aggregates.
+    #[diesel(sql_type = BigInt)]
+    aggregates: i64,
+    /// The age of the oldest one.
+    #[diesel(sql_type = Nullable<Double>)]
+    oldest_seconds: Option<f64>,
+    /// Row and error of the first one.
+    #[diesel(sql_type = Nullable<Text>)]
+    first: Option<String>,
 }
 
 /// A partition of the outbox.
@@ -148,6 +168,17 @@ async fn count_backlog(database: &Database) -> Result<Backlog, OperatorError> {
     Ok(sql_query(BACKLOG).get_result(&mut connection).await?)
 }
 
+async fn read_blocked(database: &Database) -> Result<Blocked, OperatorError> {
+    const BLOCKED: &str = "\
+        SELECT count(*) AS rows, count(DISTINCT aggregate_id) AS aggregates, \
+               round(extract(epoch FROM clock_timestamp() - min(blocked_at)), 3)::float8 AS oldest_seconds, \
+               (SELECT format('row %s of aggregate %s: %s', id, aggregate_id, error) \
+                  FROM outbox_blocked WHERE error IS NOT NULL ORDER BY id LIMIT 1) AS first \
+          FROM outbox_blocked";
+    let mut connection = database.connection().await?;
+    Ok(sql_query(BLOCKED).get_result(&mut connection).await?)
+}
+
 async fn read_partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperatorError> {
     // Two estimates, because a crash of the server resets the counted rows and keeps the result of ANALYZE.
     const PARTITIONS: &str = "\
@@ -175,10 +206,11 @@ async fn read_partitions(database: &Database) -> Result<(Vec<Partition>, bool), 
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { relay, cursor, backlog, partitions, default_holds_rows } = self;
+        let Self { relay, cursor, backlog, blocked, partitions, default_holds_rows } = self;
         writeln!(f, "relay    {relay}")?;
         writeln!(f, "cursor   {cursor}")?;
         writeln!(f, "backlog  {backlog}")?;
+        writeln!(f, "blocked  {blocked}")?;
         for (number, partition) in partitions.iter().enumerate() {
             let title = if number == 0 { "days" } else { "" };
             writeln!(
@@ -241,5 +273,17 @@ impl fmt::Display for Backlog {
             }
             None => write!(f, "empty"),
         }
+    }
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(oldest) = self.oldest_seconds else { return write!(f, "none") };
+        let (rows, aggregates) = (GroupedDigits(self.rows), GroupedDigits(self.aggregates));
+        write!(f, "{rows} messages of {aggregates} aggregates, the oldest for {}", RoundedTime(oldest))?;
+        if let Some(first) = &self.first {
+            write!(f, "; {first}; remove the cause, then run outbox release")?;
+        }
+        Ok(())
     }
 }

@@ -3,8 +3,8 @@
 //! The active relay keeps it in memory and writes it a few times a second. The epoch fences the row: a relay that was replaced
 //! cannot write it.
 
-use database::Database;
 use database::functions::clock_timestamp;
+use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
@@ -57,8 +57,7 @@ impl Cursor {
     }
 
     /// Writes the cursor. Fails with `Replaced` if another relay has raised the epoch.
-    pub(super) async fn checkpoint(&self, database: &Database, epoch: i64) -> Result<(), RelayError> {
-        let mut connection = database.connection().await?;
+    pub(super) async fn write(&self, tx: &mut Tx, epoch: i64) -> Result<(), RelayError> {
         crashpoint::reach!("relay.before_checkpoint");
         #[cfg(not(feature = "mutant-no-fence"))]
         let own = outbox_cursor::table.filter(outbox_cursor::epoch.eq(epoch));
@@ -77,7 +76,7 @@ impl Cursor {
                 outbox_cursor::server.eq(&self.server),
                 outbox_cursor::updated_at.eq(clock_timestamp()),
             ))
-            .execute(&mut connection)
+            .execute(tx)
             .await?;
         if written == 1 { Ok(()) } else { Err(RelayError::Replaced) }
     }

@@ -1,6 +1,8 @@
-//! The sent messages that the cursor has not passed, in the order of sending.
+//! The messages that the cursor has not passed, in the order of their ids.
 
 use std::collections::VecDeque;
+
+use uuid::Uuid;
 
 #[derive(Default)]
 pub(super) struct InFlight {
@@ -9,7 +11,9 @@ pub(super) struct InFlight {
 
 struct Message {
     id: i64,
-    acknowledged: bool,
+    aggregate: Uuid,
+    /// True if the message is acknowledged or blocked.
+    done: bool,
 }
 
 impl InFlight {
@@ -17,18 +21,22 @@ impl InFlight {
         self.messages.is_empty()
     }
 
-    pub(super) fn sent(&mut self, id: i64) {
-        self.messages.push_back(Message { id, acknowledged: false });
+    pub(super) fn add(&mut self, id: i64, aggregate: Uuid) {
+        self.messages.push_back(Message { id, aggregate, done: false });
     }
 
-    /// Notes that the broker has acknowledged a message. Removes the longest prefix of acknowledged messages, and returns the
-    /// id of its last message.
-    pub(super) fn acknowledge(&mut self, id: i64) -> Option<i64> {
+    pub(super) fn aggregate_of(&self, id: i64) -> Option<Uuid> {
+        self.messages.iter().find(|message| message.id == id).map(|message| message.aggregate)
+    }
+
+    /// Notes that a message is done. Removes the longest prefix of messages that are all done, and returns the id of its last
+    /// message.
+    pub(super) fn finish(&mut self, id: i64) -> Option<i64> {
         // Reports are in order for each partition, so the message is near the front.
         if let Some(message) = self.messages.iter_mut().find(|message| message.id == id) {
-            message.acknowledged = true;
+            message.done = true;
         }
-        let prefix = self.messages.iter().take_while(|message| message.acknowledged).count();
+        let prefix = self.messages.iter().take_while(|message| message.done).count();
         self.messages.drain(..prefix).next_back().map(|message| message.id)
     }
 }
@@ -38,16 +46,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cursor_passes_only_the_longest_acknowledged_prefix() {
+    fn the_cursor_passes_only_the_longest_prefix_that_is_done() {
         let mut in_flight = InFlight::default();
         for id in [3, 5, 4] {
-            in_flight.sent(id);
+            in_flight.add(id, Uuid::nil());
         }
-        assert_eq!(in_flight.acknowledge(5), None, "3 was sent before 5");
-        assert_eq!(in_flight.acknowledge(7), None, "7 was not sent");
-        assert_eq!(in_flight.acknowledge(3), Some(5));
+        assert_eq!(in_flight.finish(5), None, "3 was sent before 5");
+        assert_eq!(in_flight.finish(7), None, "7 was not sent");
+        assert_eq!(in_flight.finish(3), Some(5));
         assert!(!in_flight.is_empty());
-        assert_eq!(in_flight.acknowledge(4), Some(4));
+        assert_eq!(in_flight.finish(4), Some(4));
         assert!(in_flight.is_empty());
     }
 }

@@ -1,9 +1,12 @@
 //! The relay: publishes the outbox to Kafka.
 //!
 //! Of all relays of a database, the one that holds the lease publishes. Its term lasts from acquiring the lease to losing it,
-//! and has a number, the epoch, which fences the cursor. No row is skipped. Duplicates are possible after a term ends early.
+//! and has a number, the epoch, which fences the cursor. No row is skipped: one that Kafka refuses for good is set aside until an
+//! operator releases it. Duplicates are possible after a term ends early.
 
+mod blocked;
 mod cursor;
+mod deliveries;
 mod in_flight;
 mod lease;
 mod publish_loop;
@@ -21,6 +24,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+pub(crate) use blocked::outbox_blocked;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;
 
@@ -75,8 +79,6 @@ pub(crate) enum RelayError {
         "the server assigns smaller transaction numbers than before: it was restored, or another one took over"
     )]
     NumbersWentBack,
-    #[error("row {id} of the outbox cannot be published: {reason}")]
-    UnreadableRow { id: i64, reason: contracts::InvalidName },
 }
 
 impl From<diesel::result::Error> for RelayError {

@@ -1,23 +1,21 @@
 //! Publishes window after window during one term.
 //!
 //! Messages are sent in the order of their ids, without waiting for each delivery report. The cursor moves only over the
-//! longest prefix of messages that are all acknowledged.
+//! longest prefix of messages that are all acknowledged or blocked.
 
 use std::time::Duration;
 
-use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::cursor::Cursor;
-use super::in_flight::InFlight;
+use super::deliveries::Deliveries;
 use super::rebase::load_cursor;
 use super::snapshot::{self, Snapshot, TakenSnapshot};
 use super::window::Window;
 use super::{Relay, RelayError, RelaySettings};
 use crate::EVENTS_COMMITTED;
-use crate::outbox_event::{StoredEvent, load_events};
-use crate::outgoing_record::OutgoingRecord;
+use crate::outbox_event::load_events;
 
 /// The first pause of an idle relay. The pause doubles up to the setting `idle_poll`.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
@@ -28,10 +26,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct PublishLoop<'r> {
     relay: &'r Relay,
     epoch: i64,
-    publisher: Publisher,
-    reports: DeliveryReports,
+    deliveries: Deliveries<'r>,
     cursor: Cursor,
-    in_flight: InFlight,
     /// The last id that was drawn at an earlier look at the outbox.
     floor_id: i64,
     /// The number of messages of the last window.
@@ -44,16 +40,12 @@ pub(super) struct PublishLoop<'r> {
 impl<'r> PublishLoop<'r> {
     pub(super) async fn start(relay: &'r Relay, epoch: i64) -> Result<Self, RelayError> {
         let cursor = load_cursor(&relay.database, epoch).await?;
-        // Each term has its own producer. Otherwise messages that an earlier term queued could still be sent.
-        let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
         Ok(Self {
             relay,
             epoch,
-            publisher,
-            reports,
+            deliveries: Deliveries::start(relay).await?,
             floor_id: cursor.a.floor_id,
             cursor,
-            in_flight: InFlight::default(),
             last_window: 0,
             checkpointed_at: Instant::now(),
             has_moved: false,
@@ -99,6 +91,9 @@ impl<'r> PublishLoop<'r> {
     /// Publishes one window completely. Returns the number of its messages.
     async fn publish_window(&mut self) -> Result<usize, RelayError> {
         let database = &self.relay.database;
+        while self.deliveries.publish_released(database).await? {
+            self.checkpoint().await?;
+        }
         let (b, ceiling_id) = self.end_of_window().await?;
         let (a, restored_id, mut last) =
             (self.cursor.a.clone(), self.cursor.restored_id, self.cursor.last_id);
@@ -111,19 +106,18 @@ impl<'r> PublishLoop<'r> {
             self.cursor.b = Some(window.b.clone());
             for page in ids.chunks(self.relay.settings.page) {
                 for row in load_events(database, page).await? {
-                    self.send(&row).await?;
+                    self.deliveries.send(&row).await?;
                     published += 1;
                 }
-                self.read_reports().await?;
+                self.deliveries.read_reports()?;
+                self.advance().await?;
             }
             last = end;
         }
         self.last_window = published;
         // Without new ids, A stays. Otherwise an idle relay would use up transaction numbers.
         if published > 0 || self.cursor.b.is_some() || ceiling_id > window.a.floor_id {
-            while !self.in_flight.is_empty() {
-                self.wait_for_report().await?;
-            }
+            self.wait_for_reports().await?;
             window.b.complete(database).await?;
             self.cursor = Cursor { a: window.b, b: None, last_id: 0, ..self.cursor.clone() };
         }
@@ -163,47 +157,20 @@ impl<'r> PublishLoop<'r> {
         Ok((self.cursor.b.clone().unwrap_or(b), taken.ceiling_id))
     }
 
-    async fn send(&mut self, row: &StoredEvent) -> Result<(), RelayError> {
-        let outgoing = OutgoingRecord::new(row, &self.relay.topics)
-            .map_err(|reason| RelayError::UnreadableRow { id: row.id, reason })?;
-        let headers = outgoing.headers();
-        let record = outgoing.record(&headers);
-        loop {
-            match self.publisher.publish(record, row.id.cast_unsigned()) {
-                Ok(()) => break,
-                // The queue is bounded; each report makes room for a record.
-                Err(PublishError::Full) => self.wait_for_report().await?,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        crashpoint::reach!("relay.message_sent");
-        self.in_flight.sent(row.id);
-        let OutgoingRecord { envelope, topic, .. } = &outgoing;
-        tracing::info!(event_id = %envelope.id, kind = %envelope.kind, topic, "MessageRelayed");
-        Ok(())
-    }
-
-    /// Waits for one delivery report.
-    async fn wait_for_report(&mut self) -> Result<(), RelayError> {
-        match self.reports.next().await {
-            Some(report) => self.handle_report(report).await,
-            None => Err(RelayError::ProducerEnded),
-        }
-    }
-
-    /// Handles the delivery reports that have arrived, without waiting.
-    async fn read_reports(&mut self) -> Result<(), RelayError> {
-        while let Some(report) = self.reports.try_next() {
-            self.handle_report(report).await?;
+    /// Waits until all messages are acknowledged or blocked.
+    async fn wait_for_reports(&mut self) -> Result<(), RelayError> {
+        self.advance().await?;
+        while !self.deliveries.are_done() {
+            self.deliveries.next_report().await?;
+            self.advance().await?;
         }
         Ok(())
     }
 
-    async fn handle_report(&mut self, report: DeliveryReport) -> Result<(), RelayError> {
-        // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
-        report.result?;
-        if let Some(last_id) = self.in_flight.acknowledge(report.token.cast_signed()) {
-            self.cursor.last_id = last_id;
+    /// Moves the cursor over the messages that are done, and writes it if a checkpoint is due.
+    async fn advance(&mut self) -> Result<(), RelayError> {
+        if let Some(id) = self.deliveries.take_passed() {
+            self.cursor.last_id = id;
             self.has_moved = true;
         }
         if self.has_moved && self.is_checkpoint_due() {
@@ -217,7 +184,11 @@ impl<'r> PublishLoop<'r> {
     }
 
     async fn checkpoint(&mut self) -> Result<(), RelayError> {
-        self.cursor.checkpoint(&self.relay.database, self.epoch).await?;
+        let mut tx = self.relay.database.begin().await?;
+        self.cursor.write(&mut tx, self.epoch).await?;
+        self.deliveries.blocked.save(&mut tx).await?;
+        tx.commit().await?;
+        self.deliveries.blocked.saved();
         crashpoint::reach!("relay.after_checkpoint");
         self.checkpointed_at = Instant::now();
         self.has_moved = false;
@@ -225,23 +196,10 @@ impl<'r> PublishLoop<'r> {
     }
 
     async fn drain(mut self) -> Result<(), RelayError> {
-        let drained = async {
-            while !self.in_flight.is_empty() {
-                self.wait_for_report().await?;
-            }
-            Ok::<(), RelayError>(())
-        };
         // After the timeout the cursor is still written: it is before the messages without a report.
-        if let Ok(drained) = tokio::time::timeout(DRAIN_TIMEOUT, drained).await {
+        if let Ok(drained) = tokio::time::timeout(DRAIN_TIMEOUT, self.wait_for_reports()).await {
             drained?;
         }
         self.checkpoint().await
-    }
-}
-
-impl Drop for PublishLoop<'_> {
-    fn drop(&mut self) {
-        // The next relay sends these messages again. Otherwise this producer could still send them after it.
-        self.publisher.purge();
     }
 }

@@ -21,7 +21,9 @@ pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Curso
     let now = Snapshot { text: now.text, floor_id: 0, next_xid: 0 };
     if cursor.server.is_empty() {
         cursor.server.clone_from(&server);
-        cursor.checkpoint(database, epoch).await?;
+        let mut tx = database.begin().await?;
+        cursor.write(&mut tx, epoch).await?;
+        tx.commit().await?;
     }
     let went_back =
         [Some(&cursor.a), cursor.b.as_ref()].into_iter().flatten().any(|s| now.went_back_behind(s));

@@ -1,0 +1,132 @@
+//! The events that the brokers refused for good, and later events of the same aggregates.
+//!
+//! Such an event blocks its own aggregate only. It enters the table `outbox_blocked` in the checkpoint that passes it, so
+//! that it is never lost. An operator removes the cause and releases the events; the relay then publishes them in order.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use database::functions::clock_timestamp;
+use database::{Database, Tx};
+use diesel::prelude::*;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+diesel::table! {
+    outbox_blocked (id) {
+        id -> BigInt,
+        aggregate_id -> Uuid,
+        error -> Nullable<Text>,
+        blocked_at -> Timestamptz,
+        released_at -> Nullable<Timestamptz>,
+    }
+}
+
+/// The time between two looks for released events.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The number of released events that are read at a time.
+const EVENTS_PER_READ: i64 = 1_000;
+
+/// What one relay knows of the table. Only the relay with the lease inserts into it.
+pub(super) struct BlockedEvents {
+    aggregates: BTreeSet<Uuid>,
+    /// Events that no checkpoint has stored yet.
+    new: Vec<NewRow>,
+    looked_at: Instant,
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = outbox_blocked)]
+struct NewRow {
+    id: i64,
+    aggregate_id: Uuid,
+    error: Option<String>,
+}
+
+impl BlockedEvents {
+    pub(super) async fn load(database: &Database) -> database::Result<Self> {
+        let aggregates = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();
+        let aggregates: Vec<Uuid> = aggregates.load(&mut database.connection().await?).await?;
+        Ok(Self { aggregates: aggregates.into_iter().collect(), new: Vec::new(), looked_at: Instant::now() })
+    }
+
+    /// Returns whether an event of this aggregate must wait behind a blocked one.
+    pub(super) fn contains(&self, aggregate: Uuid) -> bool {
+        self.aggregates.contains(&aggregate)
+    }
+
+    /// Adds an event, with the error if it was refused itself.
+    pub(super) fn add(&mut self, id: i64, aggregate_id: Uuid, error: Option<String>) {
+        if let Some(error) = &error {
+            tracing::error!(id, aggregate = %aggregate_id, %error, "EventBlocked: remove the cause, then run `outbox release`");
+        }
+        self.aggregates.insert(aggregate_id);
+        self.new.push(NewRow { id, aggregate_id, error });
+    }
+
+    /// Stores the new events. Call [`saved`](Self::saved) after COMMIT; until then they are kept here.
+    pub(super) async fn save(&self, tx: &mut Tx) -> database::Result<()> {
+        if self.new.is_empty() {
+            return Ok(());
+        }
+        // A released event that was refused again, or one that a re-base sent again.
+        diesel::insert_into(outbox_blocked::table)
+            .values(&self.new)
+            .on_conflict(outbox_blocked::id)
+            .do_update()
+            .set((
+                outbox_blocked::error.eq(excluded(outbox_blocked::error)),
+                outbox_blocked::blocked_at.eq(clock_timestamp()),
+                outbox_blocked::released_at.eq(None::<chrono::DateTime<chrono::Utc>>),
+            ))
+            .execute(tx)
+            .await?;
+        Ok(())
+    }
+
+    /// Forgets the stored events.
+    pub(super) fn saved(&mut self) {
+        self.new.clear();
+    }
+
+    /// Returns the next events of the released aggregates, in order, and unblocks these aggregates.
+    pub(super) async fn released(&mut self, database: &Database) -> database::Result<Vec<i64>> {
+        // An aggregate is unblocked together with all of its events, so none of them may be missing in the table.
+        if self.aggregates.is_empty() || !self.new.is_empty() || self.looked_at.elapsed() < LOOK_INTERVAL {
+            return Ok(Vec::new());
+        }
+        let released = diesel::alias!(outbox_blocked as released);
+        let aggregates = released
+            .filter(released.field(outbox_blocked::released_at).is_not_null())
+            .select(released.field(outbox_blocked::aggregate_id));
+        // With the events that were blocked after the operator's command.
+        let rows: Vec<(i64, Uuid)> = outbox_blocked::table
+            .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
+            .order(outbox_blocked::id)
+            .limit(EVENTS_PER_READ)
+            .select((outbox_blocked::id, outbox_blocked::aggregate_id))
+            .load(&mut database.connection().await?)
+            .await?;
+        if rows.is_empty() {
+            self.looked_at = Instant::now();
+        }
+        let (ids, aggregates): (Vec<i64>, Vec<Uuid>) = rows.into_iter().unzip();
+        for aggregate in aggregates {
+            self.aggregates.remove(&aggregate);
+        }
+        Ok(ids)
+    }
+
+    /// Deletes events that are published, unless they were blocked again.
+    pub(super) async fn delete(&self, database: &Database, ids: &[i64]) -> database::Result<()> {
+        let published: Vec<i64> =
+            ids.iter().copied().filter(|id| self.new.iter().all(|row| row.id != *id)).collect();
+        diesel::delete(outbox_blocked::table.filter(outbox_blocked::id.eq_any(published)))
+            .execute(&mut database.connection().await?)
+            .await?;
+        Ok(())
+    }
+}

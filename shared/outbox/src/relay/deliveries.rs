@@ -1,0 +1,150 @@
+//! The messages of one term: sends them without waiting, and reads their delivery reports.
+
+use std::collections::BTreeMap;
+
+use database::Database;
+use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
+use uuid::Uuid;
+
+use super::blocked::BlockedEvents;
+use super::in_flight::InFlight;
+use super::{Relay, RelayError};
+use crate::outbox_event::{StoredEvent, load_events};
+use crate::outgoing_record::OutgoingRecord;
+
+pub(super) struct Deliveries<'r> {
+    relay: &'r Relay,
+    publisher: Publisher,
+    reports: DeliveryReports,
+    in_flight: InFlight,
+    /// Released events that are under way, with their aggregates. The cursor has passed them before.
+    released: BTreeMap<i64, Uuid>,
+    pub(super) blocked: BlockedEvents,
+    passed: Option<i64>,
+}
+
+impl<'r> Deliveries<'r> {
+    /// Each term has its own producer. Otherwise messages that an earlier term queued could still be sent.
+    pub(super) async fn start(relay: &'r Relay) -> Result<Self, RelayError> {
+        let blocked = BlockedEvents::load(&relay.database).await?;
+        let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
+        let (in_flight, released) = (InFlight::default(), BTreeMap::new());
+        Ok(Self { relay, publisher, reports, in_flight, released, blocked, passed: None })
+    }
+
+    /// Returns whether every message is acknowledged or blocked.
+    pub(super) fn are_done(&self) -> bool {
+        self.in_flight.is_empty() && self.released.is_empty()
+    }
+
+    /// Returns the id up to which all messages are acknowledged or blocked, if it has moved.
+    pub(super) fn take_passed(&mut self) -> Option<i64> {
+        self.passed.take()
+    }
+
+    /// Sends a message of the window.
+    pub(super) async fn send(&mut self, row: &StoredEvent) -> Result<(), RelayError> {
+        self.in_flight.add(row.id, row.aggregate_id);
+        self.publish(row).await
+    }
+
+    /// Publishes the next events that an operator has released, and waits for their reports. Returns whether there were any.
+    pub(super) async fn publish_released(&mut self, database: &Database) -> Result<bool, RelayError> {
+        let ids = self.blocked.released(database).await?;
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        // The producer remembers for minutes that a topic is missing. Nothing is under way now.
+        (self.publisher, self.reports) =
+            Publisher::connect(&self.relay.brokers, PublisherSettings::default())?;
+        for row in load_events(database, &ids).await? {
+            self.released.insert(row.id, row.aggregate_id);
+            self.publish(&row).await?;
+        }
+        while !self.are_done() {
+            self.next_report().await?;
+        }
+        self.blocked.delete(database, &ids).await?;
+        Ok(true)
+    }
+
+    /// Hands a message to the producer. A message that cannot be published, and one behind such a message, is blocked.
+    async fn publish(&mut self, row: &StoredEvent) -> Result<(), RelayError> {
+        if self.blocked.contains(row.aggregate_id) {
+            self.block(row.id, row.aggregate_id, None);
+            return Ok(());
+        }
+        let outgoing = match OutgoingRecord::new(row, &self.relay.topics) {
+            Ok(outgoing) => outgoing,
+            Err(reason) => {
+                self.block(row.id, row.aggregate_id, Some(reason.to_string()));
+                return Ok(());
+            }
+        };
+        let headers = outgoing.headers();
+        let record = outgoing.record(&headers);
+        loop {
+            match self.publisher.publish(record, row.id.cast_unsigned()) {
+                Ok(()) => break,
+                // The queue is bounded; each report makes room for a record.
+                Err(PublishError::Full) => self.next_report().await?,
+                Err(error @ PublishError::Fatal { .. }) => return Err(error.into()),
+                Err(error @ (PublishError::TooLarge { .. } | PublishError::Refused { .. })) => {
+                    self.block(row.id, row.aggregate_id, Some(error.to_string()));
+                    return Ok(());
+                }
+            }
+        }
+        crashpoint::reach!("relay.message_sent");
+        let OutgoingRecord { envelope, topic, .. } = &outgoing;
+        tracing::info!(event_id = %envelope.id, kind = %envelope.kind, topic, "MessageRelayed");
+        Ok(())
+    }
+
+    /// Waits for one delivery report.
+    pub(super) async fn next_report(&mut self) -> Result<(), RelayError> {
+        let report = self.reports.next().await.ok_or(RelayError::ProducerEnded)?;
+        self.handle(report)
+    }
+
+    /// Handles the delivery reports that have arrived, without waiting.
+    pub(super) fn read_reports(&mut self) -> Result<(), RelayError> {
+        while let Some(report) = self.reports.try_next() {
+            self.handle(report)?;
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, DeliveryReport { token, result }: DeliveryReport) -> Result<(), RelayError> {
+        let id = token.cast_signed();
+        let aggregate = self.released.get(&id).copied().or_else(|| self.in_flight.aggregate_of(id));
+        match (result, aggregate) {
+            // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
+            (Err(error), Some(aggregate)) if error.refused => self.block(id, aggregate, Some(error.reason)),
+            // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
+            (result, _) => {
+                result?;
+                self.finish(id);
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, id: i64, aggregate: Uuid, error: Option<String>) {
+        self.blocked.add(id, aggregate, error);
+        self.finish(id);
+    }
+
+    fn finish(&mut self, id: i64) {
+        if self.released.remove(&id).is_none() {
+            self.passed = self.in_flight.finish(id).or(self.passed);
+        }
+    }
+}
+
+impl Drop for Deliveries<'_> {
+    fn drop(&mut self) {
+        // The next relay sends these messages again. Otherwise this producer could still send them after it.
+        self.publisher.purge();
+    }
+}
