@@ -11,7 +11,7 @@ mod common;
 
 use common::{
     append_one, confirmed, context, count, first_occurrences, history, json_output, relay, reserved,
-    settings, wait_for,
+    settings, tenant, wait_for,
 };
 use contracts::{OrderId, Stream};
 use diesel_async::SimpleAsyncConnection;
@@ -129,5 +129,32 @@ async fn a_missing_topic_stops_no_other_topic() {
     json_output(&context, &RELEASE).await;
     wait_for(&topics, Stream::Inventory, 1).await;
     wait_for_blocked(&context, (0, 0)).await;
+    relay.stop().await;
+}
+
+/// More messages than the relay reads at a time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_of_many_messages_whose_cause_remains_stops_nothing() {
+    const MANY: i64 = 1_100;
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let bad = OrderId::generate();
+    let mut tx = database.begin().await.unwrap();
+    for sequence in 1..=MANY {
+        outbox::append(&mut tx, &tenant(), sequence, &confirmed(bad)).unwrap();
+    }
+    tx.commit().await.unwrap();
+    set_tenant(&database, bad, "not a name").await;
+    let relay = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (MANY, 1)).await;
+    assert_eq!(json_output(&context, &RELEASE).await["messages"], MANY);
+    eventually("they are blocked again", async || {
+        let released = "SELECT count(*) AS count FROM outbox_blocked WHERE released_at IS NOT NULL";
+        (count(&database, released).await == 0).then_some(())
+    })
+    .await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    assert_eq!(blocked(&context).await, (MANY, 1));
     relay.stop().await;
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use database::functions::clock_timestamp;
 use database::{Database, Tx};
 use diesel::prelude::*;
@@ -29,6 +30,9 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of released events that are read at a time.
 const EVENTS_PER_READ: i64 = 1_000;
+
+/// The number of new events that are stored at a time.
+const EVENTS_PER_SAVE: usize = 1_000;
 
 /// What one relay knows of the table. Only the relay with the lease inserts into it.
 pub(super) struct BlockedEvents {
@@ -67,12 +71,17 @@ impl BlockedEvents {
         self.new.push(NewRow { id, aggregate_id, error });
     }
 
+    /// Returns whether the new events must be stored now, because a statement has a limited number of parameters.
+    pub(super) fn are_many(&self) -> bool {
+        self.new.len() >= EVENTS_PER_SAVE
+    }
+
     /// Stores the new events. Call [`saved`](Self::saved) after COMMIT; until then they are kept here.
     pub(super) async fn save(&self, tx: &mut Tx) -> database::Result<()> {
         if self.new.is_empty() {
             return Ok(());
         }
-        // A released event that was refused again, or one that a re-base sent again.
+        // The row may exist: the event was released and refused again, or a re-base sent it again.
         diesel::insert_into(outbox_blocked::table)
             .values(&self.new)
             .on_conflict(outbox_blocked::id)
@@ -80,8 +89,15 @@ impl BlockedEvents {
             .set((
                 outbox_blocked::error.eq(excluded(outbox_blocked::error)),
                 outbox_blocked::blocked_at.eq(clock_timestamp()),
-                outbox_blocked::released_at.eq(None::<chrono::DateTime<chrono::Utc>>),
             ))
+            .execute(tx)
+            .await?;
+        // The rest of a released aggregate waits again, too. Otherwise the relay would look at it for ever.
+        let aggregates = self.new.iter().map(|row| row.aggregate_id);
+        diesel::update(outbox_blocked::table)
+            .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
+            .filter(outbox_blocked::released_at.is_not_null())
+            .set(outbox_blocked::released_at.eq(None::<DateTime<Utc>>))
             .execute(tx)
             .await?;
         Ok(())

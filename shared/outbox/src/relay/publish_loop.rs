@@ -173,7 +173,7 @@ impl<'r> PublishLoop<'r> {
             self.cursor.last_id = id;
             self.has_moved = true;
         }
-        if self.has_moved && self.is_checkpoint_due() {
+        if self.deliveries.blocked.are_many() || (self.has_moved && self.is_checkpoint_due()) {
             self.checkpoint().await?;
         }
         Ok(())
