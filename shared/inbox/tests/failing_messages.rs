@@ -18,6 +18,7 @@ use common::{
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
+use diesel_async::SimpleAsyncConnection;
 use inbox::{Consumer, HandlerError, no_locks};
 use testkit::TestTopics;
 use uuid::Uuid;
@@ -160,4 +161,22 @@ async fn a_held_message_that_fails_is_parked_itself() {
     assert_eq!(waiting[&(order.uuid(), 4)].0, "held");
     assert_eq!(waiting.len(), 2);
     assert_eq!(count(&database, "SELECT max(last_sequence) AS count FROM inbox_sequence").await, 2);
+}
+
+/// The stored headers of a held message were damaged, or a later version of the program refuses them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_message_that_cannot_be_read_is_parked_itself() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &[fine(&topics, 2, order)]).await;
+    wait_until_done(&topics).await;
+    database.owner().await.batch_execute("UPDATE inbox_parked SET headers = '[]'").await.unwrap();
+    publish(&topics, &[fine(&topics, 1, order)]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(order.uuid(), 1)]);
+    let waiting = waiting(&database).await;
+    let (state, error) = &waiting[&(order.uuid(), 2)];
+    assert!(state == "parked" && error.contains("is missing"), "{waiting:?}");
 }

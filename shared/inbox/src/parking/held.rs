@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::row::headers_from;
 use crate::HandlerError;
+use crate::error::BatchError;
 use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
 use crate::statement::WithRows;
 
@@ -32,15 +33,20 @@ impl HeldMessages {
         tx: &mut Tx,
         consumer: &str,
         batch: &[IncomingMessage],
-    ) -> Result<Self, HandlerError> {
+    ) -> Result<Self, BatchError> {
         let mut held = Self { messages: BTreeMap::new(), released: Vec::new() };
         let mut entries: Vec<InboxEntry> = batch.iter().map(IncomingMessage::entry).collect();
         while !entries.is_empty() {
             let stored: Vec<Stored> = followers(consumer, &entries).get_results(tx).await?;
             entries.clear();
             for stored in stored {
-                let message = decode(stored)?;
-                let entry = message.entry();
+                let (entry, message) = decode(stored);
+                // The stored message is parked itself, and not the new message before it.
+                let message = message.map_err(|error| BatchError {
+                    error,
+                    held: Some(entry.clone()),
+                    in_handler: false,
+                })?;
                 let key = (entry.aggregate.clone(), entry.sequence);
                 held.messages.insert(key, Held { message, is_stored: true });
                 entries.push(entry);
@@ -76,22 +82,29 @@ impl HeldMessages {
     }
 }
 
-type Stored = (String, i32, i64, Value, Vec<u8>);
+/// The entry, the origin and the payload of a held message.
+type Stored = ((Uuid, String, Uuid, i64), (String, i32, i64, Value), Vec<u8>);
+type StoredSql = ((SqlUuid, Text, SqlUuid, BigInt), (Text, Integer, BigInt, Jsonb), Binary);
 
-fn decode((topic, partition, offset, headers, payload): Stored) -> Result<IncomingMessage, HandlerError> {
-    let headers = headers_from(headers)?;
-    IncomingMessage::from_parts(RecordOrigin { topic, partition, offset, headers }, payload)
+fn decode((entry, origin, payload): Stored) -> (InboxEntry, Result<IncomingMessage, HandlerError>) {
+    let (id, source, aggregate, sequence) = entry;
+    let (topic, partition, offset, headers) = origin;
+    let message = headers_from(headers).and_then(|headers| {
+        IncomingMessage::from_parts(RecordOrigin { topic, partition, offset, headers }, payload)
+    });
+    (InboxEntry { id, aggregate: AggregateRef { source, id: aggregate }, sequence }, message)
 }
 
 /// Selects the held messages that directly follow these.
-fn followers(consumer: &str, entries: &[InboxEntry]) -> WithRows<(Text, Integer, BigInt, Jsonb, Binary)> {
+fn followers(consumer: &str, entries: &[InboxEntry]) -> WithRows<StoredSql> {
     let rows = Rows::default()
         .column::<Text, _>("consumer", entries.iter().map(|_| consumer.to_owned()))
         .column::<Text, _>("source", entries.iter().map(|entry| entry.aggregate.source.clone()))
         .column::<SqlUuid, _>("aggregate_id", entries.iter().map(|entry| entry.aggregate.id))
         .column::<BigInt, _>("sequence", entries.iter().map(|entry| entry.sequence.saturating_add(1)));
     WithRows::new(
-        "SELECT topic, partition, record_offset, headers, payload FROM inbox_parked WHERE state = 'held' \
+        "SELECT message_id, source, aggregate_id, sequence, topic, partition, record_offset, headers, payload \
+           FROM inbox_parked WHERE state = 'held' \
          AND (consumer, source, aggregate_id, sequence) IN (SELECT given.* FROM ",
         rows,
         ")",
