@@ -15,6 +15,13 @@ use crate::processor::{BreakerSettings, ClientSettings, Processor, ProcessorErro
 
 const DEFAULT_PAYMENT_LIFE: Duration = Duration::from_mins(15);
 
+/// The longest lease of an attempt, in seconds.
+const LONGEST_LEASE: u64 = 600;
+
+/// The longest life of a key, in seconds. Stripe deletes a key after 24 hours at the earliest, and an attempt may arrive as late as
+/// its lease ends.
+const LONGEST_KEY_LIFE: u64 = 86_400 - LONGEST_LEASE;
+
 /// The settings of the service.
 #[derive(Clone)]
 pub struct Settings {
@@ -191,9 +198,9 @@ fn deployment(fields: &mut SettingsReader) -> String {
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {
     WorkerSettings {
         concurrency: fields.number("worker.concurrency", 1..=256),
-        lease: fields.seconds("worker.lease_seconds", 1..=600),
+        lease: fields.seconds("worker.lease_seconds", 1..=LONGEST_LEASE),
         poll: fields.milliseconds("worker.poll_milliseconds", 10..=60_000),
-        key_life: fields.seconds("worker.key_life_seconds", 60..=2_592_000),
+        key_life: fields.seconds("worker.key_life_seconds", 60..=LONGEST_KEY_LIFE),
         backoff: Backoff {
             first: fields.milliseconds("worker.first_pause_milliseconds", 1..=60_000),
             longest: fields.milliseconds("worker.longest_pause_milliseconds", 1..=3_600_000),

@@ -41,9 +41,18 @@ impl Money {
     }
 }
 
+/// In the currency's own form: `19.99 EUR`, `1999 JPY`.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.amount, self.currency)
+        let (sign, amount) = (if self.amount < 0 { "-" } else { "" }, self.amount.unsigned_abs());
+        match self.currency.decimals() {
+            0 => write!(f, "{sign}{amount} {}", self.currency),
+            decimals => {
+                let unit = 10_u64.pow(decimals);
+                let (whole, part, width) = (amount / unit, amount % unit, decimals as usize);
+                write!(f, "{sign}{whole}.{part:0width$} {}", self.currency)
+            }
+        }
     }
 }
 
@@ -77,6 +86,16 @@ currencies! {
     Jpy "JPY" Krw "KRW" Mxn "MXN" Nok "NOK" Nzd "NZD" Pln "PLN" Sek "SEK" Sgd "SGD" Usd "USD" Zar "ZAR"
 }
 
+impl Currency {
+    /// The number of decimals of an amount (ISO 4217).
+    pub const fn decimals(self) -> u32 {
+        match self {
+            Self::Jpy | Self::Krw => 0,
+            _ => 2,
+        }
+    }
+}
+
 /// The text is not a currency of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownCurrency;
@@ -98,6 +117,20 @@ impl fmt::Display for Currency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_amount_is_shown_in_the_form_of_its_currency() {
+        let shown = [
+            (1999, Currency::Eur, "19.99 EUR"),
+            (5, Currency::Usd, "0.05 USD"),
+            (-1005, Currency::Gbp, "-10.05 GBP"),
+            (1999, Currency::Jpy, "1999 JPY"),
+            (i64::MIN, Currency::Krw, "-9223372036854775808 KRW"),
+        ];
+        for (amount, currency, text) in shown {
+            assert_eq!(Money::new(amount, currency).to_string(), text);
+        }
+    }
 
     #[test]
     fn money_never_wraps() {

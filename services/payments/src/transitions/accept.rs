@@ -147,7 +147,8 @@ fn refundable(
     let left = total.amount - payment.refund_reserved;
     let amount = requested.map_or(left, |requested| requested.amount);
     if amount < 1 || amount > left {
-        let detail = format!("Of {total}, {left} minor units can still be refunded.");
+        let left = Money::new(left, total.currency);
+        let detail = format!("Of {total}, {left} can still be refunded.");
         return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
     }
     Ok((captured, amount))

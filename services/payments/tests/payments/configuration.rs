@@ -33,6 +33,16 @@ fn all_errors_are_reported_at_once_without_a_secret() {
     assert!(!stderr.contains("canary"), "{stderr}");
 }
 
+/// Otherwise a retry under a key that the processor has deleted would charge twice.
+#[test]
+fn a_key_life_beyond_the_memory_of_the_processor_is_refused() {
+    let stderr = String::from_utf8(serve(&[("IDEM_WORKER__KEY_LIFE_SECONDS", "86400")]).stderr).unwrap();
+    let refusal = "IDEM_WORKER__KEY_LIFE_SECONDS must be";
+    assert!(stderr.contains(refusal) && stderr.contains("85800"), "{stderr}");
+    let stderr = String::from_utf8(serve(&[("IDEM_WORKER__KEY_LIFE_SECONDS", "85800")]).stderr).unwrap();
+    assert!(!stderr.contains(refusal), "{stderr}");
+}
+
 #[test]
 fn a_key_that_cannot_be_sent_is_refused_and_not_shown() {
     let output = serve(&[("IDEM_PROCESSOR__SECRET_KEY", "canary\u{1}")]);

@@ -58,11 +58,30 @@ pub(crate) fn parse<W: DeserializeOwned>(body: &[u8]) -> Result<W, Problem> {
     let mut json = serde_json::Deserializer::from_slice(body);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let pointer = pointer(error.path());
-        let detail = error.into_inner().to_string();
-        // Remove the line that serde_json appends, because the pointer names the place.
-        let detail = detail.split_once(" at line ").map_or(detail.as_str(), |(detail, _)| detail).to_owned();
+        let detail = describe(&error.into_inner().to_string());
         invalid("The body does not have the documented form.", vec![ValidationError { pointer, detail }])
     })
+}
+
+/// Rewrites a message of serde: without the value, which may be a card number, and without names of Rust's types.
+fn describe(message: &str) -> String {
+    // serde_json appends the line; the pointer names the place.
+    let message = message.split_once(" at line ").map_or(message, |(message, _)| message);
+    let shows_value = ["invalid type: ", "invalid value: ", "unknown variant "];
+    let Some((_, expected)) = message
+        .rsplit_once(", expected ")
+        .filter(|_| shows_value.iter().any(|start| message.starts_with(start)))
+    else {
+        return message.to_owned();
+    };
+    let is_integer = expected.strip_prefix(['i', 'u']).is_some_and(|size| size.parse::<u8>().is_ok());
+    match expected {
+        _ if is_integer => "expected a whole number".to_owned(),
+        "a sequence" => "expected a list".to_owned(),
+        "a map" => "expected an object".to_owned(),
+        _ if expected.starts_with("struct ") => "expected an object".to_owned(),
+        _ => format!("expected {expected}"),
+    }
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {
@@ -77,4 +96,37 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
         }
     }
     pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[expect(dead_code, reason = "only errors are read")]
+    struct Body {
+        number: i64,
+        texts: Vec<String>,
+        currency: contracts::Currency,
+        inner: Option<Box<Body>>,
+    }
+
+    #[test]
+    fn an_error_shows_neither_the_value_nor_a_type_of_rust() {
+        let card = "4242424242424242";
+        for (body, expected) in [
+            (format!("{{\"number\":\"{card}\"}}"), "expected a whole number"),
+            (format!("{{\"number\":{card}.5}}"), "expected a whole number"),
+            (format!("{{\"number\":{card}{card}}}"), "expected a whole number"),
+            (format!("{{\"texts\":\"{card}\"}}"), "expected a list"),
+            (format!("{{\"texts\":[{card}]}}"), "expected a string"),
+            (format!("{{\"inner\":\"{card}\"}}"), "expected an object"),
+            (format!("{{\"currency\":\"{card}\"}}"), "expected one of `AUD`, `BRL`"),
+            ("{}".to_owned(), "missing field `number`"),
+        ] {
+            let error = serde_json::from_str::<Body>(&body).unwrap_err();
+            let detail = describe(&error.to_string());
+            assert!(detail.starts_with(expected) && !detail.contains("4242"), "{error}: {detail}");
+        }
+    }
 }

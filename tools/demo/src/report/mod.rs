@@ -6,6 +6,7 @@ mod screen;
 use std::fmt::{Debug, Display};
 use std::time::{Duration, Instant};
 
+use contracts::{Currency, Money};
 use harness::Result;
 pub(crate) use screen::Screen;
 
@@ -154,8 +155,7 @@ pub(crate) fn span(duration: Duration) -> String {
 
 /// Minor units as EUR, the currency of all items of the demo.
 pub(crate) fn euros(amount: i64) -> String {
-    let (sign, amount) = (if amount < 0 { "-" } else { "" }, amount.unsigned_abs());
-    format!("{sign}{}.{:02} EUR", amount / 100, amount % 100)
+    Money::new(amount, Currency::Eur).to_string()
 }
 
 #[cfg(test)]
