@@ -26,6 +26,7 @@ async fn a_session_has_its_timeouts() {
         ("idle_in_transaction_session_timeout", "5s"),
         ("plan_cache_mode", "force_generic_plan"),
         ("enable_seqscan", "off"),
+        ("jit", "off"),
     ] {
         let setting: Setting = diesel::sql_query("SELECT current_setting($1) AS value")
             .bind::<Text, _>(name)
