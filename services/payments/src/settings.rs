@@ -39,8 +39,10 @@ pub struct Settings {
 /// The settings of the worker.
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
-    /// Concurrent calls.
+    /// Concurrent requests.
     pub concurrency: usize,
+    /// Concurrent lookups, besides the requests.
+    pub look_up_concurrency: usize,
     /// How long an attempt may take. After it, another worker takes the call.
     pub lease: Duration,
     /// How often the worker looks for due calls, besides being woken.
@@ -51,6 +53,8 @@ pub struct WorkerSettings {
     pub backoff: Backoff,
     /// Consecutive lookups that may find nothing. After them, a review is opened.
     pub look_ups: u16,
+    /// The time after the first request at which an outcome that is still unknown is reviewed, even if no lookup was answered.
+    pub review_after: Duration,
     /// The pauses between lookups.
     pub look_up_backoff: Backoff,
     /// How often a call may fail to be taken with a permanent error. After that, a review is opened.
@@ -125,6 +129,9 @@ impl Settings {
         if worker.lease <= client.total {
             fields.refuse("worker.lease_seconds", "more than processor.total_timeout_milliseconds");
         }
+        if worker.review_after <= worker.key_life {
+            fields.refuse("worker.review_after_seconds", "more than worker.key_life_seconds");
+        }
         Self {
             processor,
             bodies,
@@ -198,6 +205,7 @@ fn deployment(fields: &mut SettingsReader) -> String {
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {
     WorkerSettings {
         concurrency: fields.number("worker.concurrency", 1..=256),
+        look_up_concurrency: fields.number("worker.look_up_concurrency", 1..=256),
         lease: fields.seconds("worker.lease_seconds", 1..=LONGEST_LEASE),
         poll: fields.milliseconds("worker.poll_milliseconds", 10..=60_000),
         key_life: fields.seconds("worker.key_life_seconds", 60..=LONGEST_KEY_LIFE),
@@ -206,6 +214,7 @@ fn worker(fields: &mut SettingsReader) -> WorkerSettings {
             longest: fields.milliseconds("worker.longest_pause_milliseconds", 1..=3_600_000),
         },
         look_ups: fields.number("worker.look_ups", 1..=1000),
+        review_after: fields.seconds("worker.review_after_seconds", 60..=2_592_000),
         faults: fields.number("worker.faults", 1..=1000),
         look_up_backoff: Backoff {
             first: fields.milliseconds("worker.first_look_up_pause_milliseconds", 1..=600_000),

@@ -27,7 +27,7 @@ pub enum CallMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "row and clock say four things that do not depend on each other"
+    reason = "row and clock say five things that do not depend on each other"
 )]
 pub struct CallConditions {
     /// The payment has expired: no first attempt may start.
@@ -40,6 +40,8 @@ pub struct CallConditions {
     pub look_up_requested: bool,
     /// This lookup is the last consecutive one that may find nothing. After it, a review is opened.
     pub is_last_look_up: bool,
+    /// The outcome has been unknown for so long that a person must look, even if no lookup was answered.
+    pub is_overdue: bool,
 }
 
 impl CallConditions {
@@ -58,7 +60,9 @@ impl CallConditions {
         match self.mode {
             // The lookup was an extra one. The key can still be used.
             CallMode::Request if !self.key_expired => Ok(NextStep::RetryLater { may_have_arrived: true }),
-            CallMode::Request | CallMode::LookUp if found_nothing && self.is_last_look_up => {
+            CallMode::Request | CallMode::LookUp
+                if self.is_overdue || (found_nothing && self.is_last_look_up) =>
+            {
                 Err(LookupsExhausted)
             }
             CallMode::Request | CallMode::LookUp => Ok(NextStep::LookUpLater { found_nothing }),
@@ -66,7 +70,7 @@ impl CallConditions {
     }
 }
 
-/// The permitted number of consecutive lookups found nothing. A review follows.
+/// The permitted number of consecutive lookups found nothing, or the time for lookups is over. A review follows.
 pub(super) struct LookupsExhausted;
 
 /// The next action of a processor call after a decision.

@@ -1,7 +1,7 @@
 //! Looks up at the processor whether a request took effect, and reads its lists page by page.
 //!
 //! The processor's lists cannot filter by metadata, and its search lags behind. An object without a known id is
-//! therefore searched for among all objects since the first attempt, to the last page.
+//! therefore searched for among all objects of the time of the attempts, to the last page.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::classify::{Page, classify, classify_found, read_page};
 use super::client::Processor;
-use super::objects::Listed;
+use super::objects::{Listed, Object};
 use super::request_bodies::ObjectTag;
 use super::response::{Movement, ProcessorResponse};
 use crate::domain::{AttemptOutcome, LookupResult, UnknownReason, time_delta};
@@ -25,7 +25,9 @@ const EXPAND_FEE: (&str, &str) = ("expand[]", "latest_charge.balance_transaction
 pub struct LookUp {
     /// The movement that was requested.
     pub movement: Movement,
-    /// Where to search.
+    /// The processor's id of the object, if a response or a webhook has named it. It counts only if it has the tag.
+    pub object: Option<String>,
+    /// Where to search, if the id is not known or names another object.
     pub scope: LookupScope,
     /// The tag of the object.
     pub tag: ObjectTag,
@@ -36,8 +38,6 @@ pub struct LookUp {
 /// The list that a lookup searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupScope {
-    /// The object with this id.
-    Object(String),
     /// The refunds of the `PaymentIntent` with this id.
     RefundsOf(String),
     /// All objects that were created between these times.
@@ -45,12 +45,12 @@ pub enum LookupScope {
 }
 
 impl LookupScope {
-    /// The period in which requests under a key can have taken effect: from `since` until the key has expired, widened by
-    /// the clock skew on both sides.
-    pub fn key_lifetime(since: DateTime<Utc>, key_life: Duration) -> Self {
-        let until = since.checked_add_signed(time_delta(key_life));
+    /// The period in which requests can have taken effect: from the first one to the end of the last one's lease, widened by
+    /// the clock skew on both sides. Later objects are not searched, so the cost of a lookup does not grow with time.
+    pub fn of_attempts(first: DateTime<Utc>, last: DateTime<Utc>, lease: Duration) -> Self {
+        let until = last.checked_add_signed(time_delta(lease));
         let until = until.and_then(|end| end.checked_add_signed(MAX_CLOCK_SKEW));
-        Self::CreatedBetween(since - MAX_CLOCK_SKEW, until.unwrap_or(DateTime::<Utc>::MAX_UTC))
+        Self::CreatedBetween(first - MAX_CLOCK_SKEW, until.unwrap_or(DateTime::<Utc>::MAX_UTC))
     }
 }
 
@@ -61,13 +61,19 @@ impl Processor {
     /// cancelled.
     pub async fn look_up(&self, look_up: &LookUp) -> LookupResult {
         let until = self.deadline();
-        let result = match &look_up.scope {
-            LookupScope::Object(id) => self.read(look_up.movement, id, until).await,
-            LookupScope::RefundsOf(id) => self.search(look_up, &[("payment_intent", id)], until).await,
-            LookupScope::CreatedBetween(from, to) => {
+        let known = match &look_up.object {
+            Some(id) => self.read(look_up, id, until).await,
+            None => LookupResult::NotFound,
+        };
+        let result = match (known, &look_up.scope) {
+            (LookupResult::NotFound, LookupScope::RefundsOf(id)) => {
+                self.search(look_up, &[("payment_intent", id)], until).await
+            }
+            (LookupResult::NotFound, LookupScope::CreatedBetween(from, to)) => {
                 let (from, to) = (from.timestamp().to_string(), to.timestamp().to_string());
                 self.search(look_up, &[("created[gte]", &from), ("created[lte]", &to)], until).await
             }
+            (known @ (LookupResult::Found { .. } | LookupResult::Unanswered(_)), _) => known,
         };
         match result {
             LookupResult::Found { object, outcome: AttemptOutcome::RequiresAction { .. } } => {
@@ -78,9 +84,15 @@ impl Processor {
         }
     }
 
-    async fn read(&self, movement: Movement, id: &str, until: Instant) -> LookupResult {
+    async fn read(&self, look_up: &LookUp, id: &str, until: Instant) -> LookupResult {
+        let movement = look_up.movement;
         let query: &[_] = if matches!(movement, Movement::Charge(_)) { &[EXPAND_FEE] } else { &[] };
         let response = self.get(&["v1", movement.collection(), id], query, until).await;
+        if let ProcessorResponse::Received { status: 200, body, .. } = &response
+            && Object::read(body).is_some_and(|object| !has_tag(&object.into(), &look_up.tag))
+        {
+            return LookupResult::NotFound;
+        }
         let found = |outcome| LookupResult::Found { object: id.to_owned(), outcome };
         match (&response, classify(movement, &response)) {
             (ProcessorResponse::Received { status: 404, .. }, AttemptOutcome::Rejected { .. }) => {

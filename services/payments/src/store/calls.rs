@@ -11,6 +11,7 @@ use database::functions::{FromNow, clock_timestamp, from_now};
 use database::{Result, Tx, UnitOfWork, WakeUp};
 use diesel::dsl::{Nullable, case_when};
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
@@ -18,8 +19,24 @@ use super::payments::PaymentRow;
 use crate::domain::{CallConditions, CallKind, CallMode, NextStep, time_delta};
 use crate::schema::{coalesce, payment, processor_call as call};
 
-/// Wakes the workers of this process after a commit that made a call due.
-pub(crate) const CALL_DUE: WakeUp = WakeUp("payments.calls");
+/// Due calls are taken in two lanes, because lookups take long, and no charge may wait behind them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// The calls whose request is sent.
+    Requests,
+    /// The calls that are looked up.
+    LookUps,
+}
+
+impl Lane {
+    /// Wakes the workers of this process after a commit that made a call of the lane due.
+    pub(crate) const fn wake_up(self) -> WakeUp {
+        match self {
+            Self::Requests => WakeUp("payments.requests"),
+            Self::LookUps => WakeUp("payments.look_ups"),
+        }
+    }
+}
 
 const NEVER: Option<DateTime<Utc>> = None;
 
@@ -39,6 +56,7 @@ pub(crate) struct CallRow {
     look_ups: i32,
     pub(crate) processor_object: Option<String>,
     sent_since: Option<DateTime<Utc>>,
+    last_sent_at: Option<DateTime<Utc>>,
     created_at: DateTime<Utc>,
 }
 
@@ -49,14 +67,22 @@ impl CallRow {
         self.sent_since.unwrap_or(self.created_at)
     }
 
+    /// The time of the latest request.
+    pub(crate) fn last_sent_at(&self) -> DateTime<Utc> {
+        self.last_sent_at.unwrap_or_else(|| self.sent_since())
+    }
+
     fn conditions(&self, payment: &PaymentRow, now: DateTime<Utc>, limits: LookupLimits) -> CallConditions {
-        let is_expired = |since| now.signed_duration_since(since) >= time_delta(limits.key_life);
+        let is_older = |limit| {
+            self.sent_since.is_some_and(|since| now.signed_duration_since(since) >= time_delta(limit))
+        };
         CallConditions {
             payment_expired: payment.expires_at <= now,
-            key_expired: self.sent_since.is_some_and(is_expired),
+            key_expired: is_older(limits.key_life),
             mode: self.mode,
             look_up_requested: self.look_up_requested,
             is_last_look_up: self.look_ups.saturating_add(1) >= limits.look_ups,
+            is_overdue: is_older(limits.review_after),
         }
     }
 }
@@ -86,7 +112,7 @@ pub(crate) async fn insert(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
         ))
         .execute(tx)
         .await?;
-    tx.wake_after_commit(CALL_DUE);
+    tx.wake_after_commit(Lane::Requests.wake_up());
     Ok(())
 }
 
@@ -97,6 +123,8 @@ pub(crate) struct LookupLimits {
     pub(crate) key_life: Duration,
     /// Consecutive lookups that may find nothing.
     pub(crate) look_ups: i32,
+    /// The time after the first request at which an outcome that is still unknown is reviewed.
+    pub(crate) review_after: Duration,
 }
 
 /// A due call with its payment. Both rows are locked.
@@ -106,12 +134,18 @@ pub(crate) struct DueCall {
     pub(crate) conditions: CallConditions,
 }
 
-/// Locks up to `limit` due calls with their payments, the longest overdue first.
+/// Locks up to `limit` due calls of a lane with their payments, the longest overdue first.
 ///
 /// It skips rows that another transaction has locked, so it never waits.
-pub(crate) async fn lock_due(tx: &mut Tx, limit: i64, limits: LookupLimits) -> Result<Vec<DueCall>> {
+pub(crate) async fn lock_due(
+    tx: &mut Tx,
+    lane: Lane,
+    limit: i64,
+    limits: LookupLimits,
+) -> Result<Vec<DueCall>> {
     let rows: Vec<(CallRow, PaymentRow, DateTime<Utc>)> = call::table
         .inner_join(payment::table)
+        .filter(call::needs_look_up.eq(lane == Lane::LookUps))
         .filter(call::due_at.le(clock_timestamp().nullable()))
         .order(call::due_at)
         .limit(limit)
@@ -149,6 +183,7 @@ pub(crate) async fn begin_attempt(tx: &mut Tx, id: Uuid, lease: Duration) -> Res
             call::in_flight.eq(true),
             call::due_at.eq(after(lease)),
             call::sent_since.eq(coalesce(call::sent_since, clock_timestamp()).nullable()),
+            call::last_sent_at.eq(clock_timestamp().nullable()),
         ))
         .returning(call::attempt)
         .get_result(tx)
@@ -183,15 +218,20 @@ pub(crate) async fn stop(tx: &mut Tx, id: Uuid) -> Result<()> {
 /// Requests one lookup, as soon as possible. Its payment is locked.
 ///
 /// If an attempt is in flight, the lookup follows it, because the response of that attempt may be older than the reason
-/// for the lookup. A call that was never sent is unchanged, because the processor cannot know it.
-pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid) -> Result<()> {
+/// for the lookup. A call that was never sent is unchanged, because the processor cannot know it. `object` is the
+/// processor's id of the call's object, if the reason for the lookup names it.
+pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid, object: Option<&str>) -> Result<()> {
     let sent_or_ended = call::sent_since.is_not_null().or(call::due_at.is_null());
     let due_at = case_when(call::in_flight, call::due_at).otherwise(clock_timestamp().nullable());
+    let object = object.map(|object| {
+        let first = case_when(call::processor_object.is_null(), object.into_sql::<Text>().nullable());
+        call::processor_object.eq(first.otherwise(call::processor_object))
+    });
     diesel::update(call::table.find(id).filter(sent_or_ended))
-        .set((call::look_up_requested.eq(true), call::due_at.eq(due_at)))
+        .set((call::look_up_requested.eq(true), call::due_at.eq(due_at), object))
         .execute(tx)
         .await?;
-    tx.wake_after_commit(CALL_DUE);
+    tx.wake_after_commit(Lane::LookUps.wake_up());
     Ok(())
 }
 
@@ -230,7 +270,8 @@ pub(crate) async fn defer_until(tx: &mut Tx, id: Uuid, at: DateTime<Utc>) -> Res
 pub(crate) async fn make_due_now(tx: &mut Tx, id: Uuid) -> Result<()> {
     let waiting = call::table.find(id).filter(call::in_flight.eq(false)).filter(call::due_at.is_not_null());
     diesel::update(waiting).set(call::due_at.eq(clock_timestamp().nullable())).execute(tx).await?;
-    tx.wake_after_commit(CALL_DUE);
+    tx.wake_after_commit(Lane::Requests.wake_up());
+    tx.wake_after_commit(Lane::LookUps.wake_up());
     Ok(())
 }
 

@@ -93,8 +93,14 @@ async fn handle_rejection(
     }
 }
 
-/// Locks the payment and requests one lookup of a call of it. The worker makes the lookup.
-pub(crate) async fn request_look_up(tx: &mut Tx, payment: PaymentId, call: Uuid) -> database::Result<()> {
+/// Locks the payment and requests one lookup of a call of it. The worker makes the lookup, of the processor's `object` if it
+/// is known.
+pub(crate) async fn request_look_up(
+    tx: &mut Tx,
+    payment: PaymentId,
+    call: Uuid,
+    object: Option<&str>,
+) -> database::Result<()> {
     payments::lock(tx, payment).await?;
-    calls::request_look_up(tx, call).await
+    calls::request_look_up(tx, call, object).await
 }

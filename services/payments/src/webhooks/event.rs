@@ -45,6 +45,8 @@ pub(crate) struct EventSubject {
     pub(crate) reference: Option<Uuid>,
     /// The processor's ids of the object and of its `PaymentIntent`.
     pub(crate) objects: Vec<String>,
+    /// The id of the `PaymentIntent` or refund that carries the reference. It only tells where to look.
+    pub(crate) own_object: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -91,7 +93,10 @@ impl EventSubject {
         let reference = metadata("reference").filter(|_| owner.is_some()).and_then(|text| text.parse().ok());
         let objects =
             ["id", "payment_intent"].into_iter().filter_map(|member| id_of(object, member)).collect();
-        Some(Self { reference, objects })
+        // A charge carries the reference of its `PaymentIntent`.
+        let is_charge = object.get("object").and_then(Value::as_str) == Some("charge");
+        let own = id_of(object, if is_charge { "payment_intent" } else { "id" });
+        Some(Self { reference, objects, own_object: own.filter(|_| reference.is_some()) })
     }
 }
 

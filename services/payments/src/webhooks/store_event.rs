@@ -31,7 +31,8 @@ pub(crate) async fn store_event(
         return tx.rollback().await;
     }
     if let Some(call) = &call {
-        transitions::request_look_up(&mut tx, call.payment, call.id).await?;
+        let object = event.subject.as_ref().and_then(|subject| subject.own_object.as_deref());
+        transitions::request_look_up(&mut tx, call.payment, call.id, object).await?;
     }
     crashpoint::reach!("webhook.before_commit");
     tx.commit().await?;

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::processor::{Processor, RequestBodies};
 use crate::settings::WorkerSettings;
-use crate::store::calls::{CALL_DUE, LookupLimits};
+use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
 use settle::{Attempt, AttemptResult, settle};
@@ -28,7 +28,8 @@ use take::{CallAction, LeasedCall, take};
 
 impl From<&WorkerSettings> for LookupLimits {
     fn from(settings: &WorkerSettings) -> Self {
-        Self { key_life: settings.key_life, look_ups: settings.look_ups.into() }
+        let WorkerSettings { key_life, look_ups, review_after, .. } = *settings;
+        Self { key_life, look_ups: look_ups.into(), review_after }
     }
 }
 
@@ -54,11 +55,18 @@ impl Worker {
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
     pub async fn run(self, stop: CancellationToken) {
-        let due = self.database.signal(CALL_DUE);
-        let slots = Arc::new(Semaphore::new(self.settings.concurrency));
+        let WorkerSettings { concurrency, look_up_concurrency, .. } = self.settings;
+        let requests = self.run_lane(Lane::Requests, concurrency, &stop);
+        let look_ups = self.run_lane(Lane::LookUps, look_up_concurrency, &stop);
+        tokio::join!(requests, look_ups);
+    }
+
+    async fn run_lane(&self, lane: Lane, concurrency: usize, stop: &CancellationToken) {
+        let due = self.database.signal(lane.wake_up());
+        let slots = Arc::new(Semaphore::new(concurrency));
         let calls = TaskTracker::new();
         while let Some(Ok(slot)) = stop.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await {
-            let found = match self.round(slot, &slots, &calls).await {
+            let found = match self.round(lane, slot, &slots, &calls).await {
                 Ok(found) => found,
                 Err(error) => {
                     tracing::warn!(%error, "the worker took no calls and will retry");
@@ -82,6 +90,7 @@ impl Worker {
     /// Takes as many calls as there are free slots, and starts them. Returns the number of due calls.
     async fn round(
         &self,
+        lane: Lane,
         slot: OwnedSemaphorePermit,
         slots: &Arc<Semaphore>,
         calls: &TaskTracker,
@@ -90,7 +99,7 @@ impl Worker {
         while let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
             free.push(slot);
         }
-        let taken = take(&self.database, &self.bodies, &self.settings, free.len()).await?;
+        let taken = take(&self.database, &self.bodies, &self.settings, lane, free.len()).await?;
         for (call, slot) in taken.leased.into_iter().zip(free) {
             let worker = self.clone();
             let work = async move {

@@ -7,7 +7,7 @@ use super::settle::Attempt;
 use crate::domain::{CallKind, NextStep, payment, refund};
 use crate::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
 use crate::settings::WorkerSettings;
-use crate::store::calls::{self, CallRow, DueCall};
+use crate::store::calls::{self, CallRow, DueCall, Lane};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds;
 use crate::transitions::{TransitionError, move_payment, move_refund};
@@ -34,16 +34,17 @@ pub(super) struct TakenCalls {
     pub(super) due: usize,
 }
 
-/// Takes up to `limit` due calls. Calls that must not be made any more are ended here.
+/// Takes up to `limit` due calls of a lane. Calls that must not be made any more are ended here.
 pub(super) async fn take(
     database: &Database,
     bodies: &RequestBodies,
     settings: &WorkerSettings,
+    lane: Lane,
     limit: usize,
 ) -> Result<TakenCalls, TransitionError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut tx = database.begin().await?;
-    let due = calls::lock_due(&mut tx, limit, settings.into()).await?;
+    let due = calls::lock_due(&mut tx, lane, limit, settings.into()).await?;
     if due.is_empty() {
         tx.rollback().await?;
         return Ok(TakenCalls::default());
@@ -103,7 +104,7 @@ async fn begin(
     Ok(Some(LeasedCall { attempt, action }))
 }
 
-/// Decides where to search: for the object with a known id, or among all objects since the first attempt.
+/// Decides where to look: at the object with a known id, or among all objects of the time of the attempts.
 fn look_up(
     bodies: &RequestBodies,
     settings: &WorkerSettings,
@@ -111,13 +112,14 @@ fn look_up(
     call: &CallRow,
     payment: &PaymentRow,
 ) -> Result<LookUp, TransitionError> {
-    let scope = match (&call.processor_object, payment.state()?) {
-        (Some(object), _) => LookupScope::Object(object.clone()),
-        (None, payment::State::Captured(reference)) => match movement {
-            Movement::Charge(_) => LookupScope::Object(reference.id),
-            Movement::Refund(_) => LookupScope::RefundsOf(reference.id),
-        },
-        (None, _) => LookupScope::key_lifetime(call.sent_since(), settings.key_life),
+    let of_attempts = || LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
+    let (charged, scope) = match (payment.state()?, movement) {
+        (payment::State::Captured(reference), Movement::Refund(_)) => {
+            (None, LookupScope::RefundsOf(reference.id))
+        }
+        (payment::State::Captured(reference), Movement::Charge(_)) => (Some(reference.id), of_attempts()),
+        _ => (None, of_attempts()),
     };
-    Ok(LookUp { movement, scope, tag: bodies.tag(call.id), key: call.provider_key.clone() })
+    let (object, key) = (call.processor_object.clone().or(charged), call.provider_key.clone());
+    Ok(LookUp { movement, object, scope, tag: bodies.tag(call.id), key })
 }

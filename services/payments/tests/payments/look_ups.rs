@@ -9,7 +9,7 @@ use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
 /// An object at the processor with this reference.
-fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
+pub(crate) fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
     json!({
         "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
         "status": "succeeded", "latest_charge": null,
@@ -59,7 +59,8 @@ async fn a_charge_behind_a_stored_failure_is_found() {
     let until: i64 = asked.asked("created[lte]").unwrap().parse().unwrap();
     let sent =
         stage.count("SELECT extract(epoch FROM sent_since)::bigint AS count FROM processor_call").await;
-    assert!((since + 200..until - 82_800).contains(&sent), "{since} {sent} {until}");
+    // Five minutes of clock skew on both sides, and the lease of an attempt.
+    assert!((since + 200..until - 300).contains(&sent) && until < sent + 600, "{since} {sent} {until}");
     assert_eq!(stage.reviews().await, Vec::<String>::new());
 }
 
@@ -299,4 +300,25 @@ async fn an_unconfirmed_intent_is_cancelled_at_the_processor_before_the_payment_
     let paths: Vec<&str> = cancelled.iter().map(|request| request.path.as_str()).collect();
     assert_eq!(paths, ["/v1/payment_intents/pi_a/cancel"; 2]);
     assert_eq!(stage.processor.charges(), Vec::<i64>::new());
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_reviewed_in_the_end_although_no_lookup_was_answered() {
+    let stage = Stage::new().await;
+    stage.processor.order((0..100_000).map(|_| Fate::Refused(503, json!({}))));
+    let order = stage.request(VISA).await;
+    stage.meddle("UPDATE payment SET state = 'unknown'").await;
+    let sent = "UPDATE processor_call SET attempt = 1, mode = 'look_up', sent_since = now() - interval";
+    stage.meddle(&format!("{sent} '47 hours'")).await;
+    let worker = stage.worker(brisk());
+    stage.processor.has_been_looked_at(4).await;
+    assert_eq!(stage.reviews().await, Vec::<String>::new(), "such lookups are not counted");
+    stage.meddle(&format!("{sent} '49 hours'")).await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    assert_eq!(
+        (stage.state(order).await.as_str(), stage.reviews().await),
+        ("unknown", vec!["not_found".to_owned()])
+    );
+    assert!(stage.processor.posted().is_empty());
 }

@@ -77,16 +77,16 @@ async fn stripe_mock_takes_every_request_that_the_client_can_write() {
     client.send(&Request { movement: back, key: "refund".to_owned(), body }).await;
 
     let since = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
-    let window = || LookupScope::key_lifetime(since, Duration::from_hours(1));
-    for (movement, scope) in [
-        (charge, LookupScope::Object("pi_123".to_owned())),
-        (charge, window()),
-        (back, LookupScope::Object("re_123".to_owned())),
-        (back, LookupScope::RefundsOf("pi_123".to_owned())),
-        (back, window()),
+    let window = || LookupScope::of_attempts(since, since, Duration::from_hours(1));
+    for (movement, object, scope) in [
+        (charge, Some("pi_123"), window()),
+        (charge, None, window()),
+        (back, Some("re_123"), window()),
+        (back, None, LookupScope::RefundsOf("pi_123".to_owned())),
+        (back, None, window()),
     ] {
-        let tag = bodies.tag(payment.uuid());
-        client.look_up(&LookUp { movement, scope, tag, key: "lookup".to_owned() }).await;
+        let (object, tag) = (object.map(str::to_owned), bodies.tag(payment.uuid()));
+        client.look_up(&LookUp { movement, object, scope, tag, key: "lookup".to_owned() }).await;
     }
     for cursor in [None, Some("pi_123")] {
         let _ = client.payment_intents(since, cursor).await;

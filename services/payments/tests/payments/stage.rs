@@ -217,11 +217,13 @@ pub(crate) fn message<E: Event>(data: E) -> Message<E> {
 pub(crate) fn brisk() -> WorkerSettings {
     WorkerSettings {
         concurrency: 4,
+        look_up_concurrency: 2,
         lease: Duration::from_mins(1),
         poll: Duration::from_millis(10),
         key_life: Duration::from_hours(23),
         backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
         look_ups: 3,
+        review_after: Duration::from_hours(48),
         faults: 8,
         look_up_backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
     }

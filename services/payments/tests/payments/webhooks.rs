@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use testkit::identity;
 
-use crate::stage::{Order, Stage, VISA, bodies, brisk};
+use crate::look_ups::object;
+use crate::stage::{AMOUNT, Order, Stage, VISA, bodies, brisk};
 
 const SECRET: &str = "whsec_canary";
 
@@ -130,6 +131,40 @@ async fn an_event_makes_the_worker_look_up_the_call() {
         stage.count("SELECT count(*) FROM processor_call WHERE look_up_requested AND due_at <= now()").await,
         1
     );
+}
+
+/// Sends an event about a charge with an unknown outcome, and waits for its capture. Returns the paths of the lookups.
+async fn look_up_after_event(stage: &Stage, order: Order) -> Vec<String> {
+    stage.meddle("UPDATE payment SET state = 'unknown'").await;
+    stage.meddle("UPDATE processor_call SET sent_since = now(), due_at = NULL, attempt = 1").await;
+    assert_eq!(Sender::of(&event("evt_1", "payment_intent.succeeded", order)).send(stage).await.0, 200);
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    stage.processor.looked_up().into_iter().map(|request| request.path).collect()
+}
+
+#[actix_web::test]
+async fn a_lookup_reads_only_the_object_that_an_event_named() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    stage.processor.insert(object("pi_of_event", &order.payment.to_string(), "test", AMOUNT));
+    for path in look_up_after_event(&stage, order).await {
+        assert_eq!(path, "/v1/payment_intents/pi_of_event");
+    }
+}
+
+#[actix_web::test]
+async fn an_object_without_our_tag_is_not_believed_although_an_event_named_it() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    let (ours, another) = (order.payment.to_string(), Order::new().payment.to_string());
+    stage.processor.insert(object("pi_ours", &ours, "test", AMOUNT));
+    stage.processor.insert(object("pi_of_event", &another, "test", AMOUNT));
+    let paths = look_up_after_event(&stage, order).await;
+    assert_eq!(paths[..2], ["/v1/payment_intents/pi_of_event", "/v1/payment_intents"]);
+    let found = "SELECT processor_object FROM processor_call";
+    assert_eq!(stage.text(found).await, "pi_ours");
 }
 
 #[actix_web::test]

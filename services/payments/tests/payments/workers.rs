@@ -131,6 +131,24 @@ async fn no_more_calls_are_in_flight_than_the_setting_permits() {
 }
 
 #[tokio::test]
+async fn no_charge_waits_behind_a_lookup() {
+    let stage = Stage::new().await;
+    stage.processor.order([held()]);
+    for _ in 0..2 {
+        stage.request(VISA).await;
+    }
+    stage.meddle("UPDATE payment SET state = 'unknown'").await;
+    stage.meddle("UPDATE processor_call SET attempt = 1, mode = 'look_up', sent_since = due_at").await;
+    let worker = stage.worker(WorkerSettings { concurrency: 1, look_up_concurrency: 1, ..brisk() });
+    stage.processor.has_been_looked_at(1).await;
+    let order = stage.request(VISA).await;
+    stage.becomes(order, "captured").await;
+    assert_eq!(stage.processor.looked_up().len(), 1, "one lookup is held, and the other one waits");
+    stage.processor.release();
+    worker.stop().await;
+}
+
+#[tokio::test]
 async fn a_call_that_no_worker_can_take_does_not_block_the_others() {
     let stage = Stage::new().await;
     stage.request(VISA).await;

@@ -51,7 +51,14 @@ impl CallModel {
     pub(super) fn conditions(&self, expired: bool) -> CallConditions {
         let is_last_look_up = self.look_ups + 1 >= LOOK_UPS;
         let Self { key_expired, mode, look_up_requested, .. } = *self;
-        CallConditions { payment_expired: expired, key_expired, mode, look_up_requested, is_last_look_up }
+        CallConditions {
+            payment_expired: expired,
+            key_expired,
+            mode,
+            look_up_requested,
+            is_last_look_up,
+            is_overdue: false,
+        }
     }
 
     /// Updates the row after a decision about a due call.

@@ -26,10 +26,17 @@ fn reference(with_fee: bool) -> ProcessorReference {
 }
 
 fn conditions() -> impl Strategy<Value = CallConditions> {
-    any::<(bool, bool, bool, bool, bool)>().prop_map(
-        |(expired, key_expired, looks_up, look_up_requested, is_last_look_up)| {
+    any::<(bool, bool, bool, bool, bool, bool)>().prop_map(
+        |(payment_expired, key_expired, looks_up, look_up_requested, is_last_look_up, is_overdue)| {
             let mode = if looks_up { CallMode::LookUp } else { CallMode::Request };
-            CallConditions { payment_expired: expired, key_expired, mode, look_up_requested, is_last_look_up }
+            CallConditions {
+                payment_expired,
+                key_expired,
+                mode,
+                look_up_requested,
+                is_last_look_up,
+                is_overdue,
+            }
         },
     )
 }
