@@ -28,7 +28,7 @@ pub struct RunnerSettings {
     pub first_pause: Duration,
     /// The longest pause between two attempts.
     pub longest_pause: Duration,
-    /// A message whose handler fails for this long without a success is parked, whatever the errors. Otherwise a handler that
+    /// A message whose handler fails for this long without a success is parked, even if all errors are transient. Otherwise a handler that
     /// always times out would hold its partition for ever. The time starts again when the database fails outside the handler.
     pub handler_limit: Duration,
 }

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Each parked message is copied to the dead-letter topic, whatever its content.
+//! Each parked message is copied to the dead-letter topic, with any content.
 
 mod common;
 

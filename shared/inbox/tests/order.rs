@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The messages of an aggregate are applied in the order of their sequences, whatever the order of arrival.
+//! The messages of an aggregate are applied in the order of their sequences. The order of arrival does not matter.
 
 mod common;
 

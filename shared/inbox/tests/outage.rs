@@ -96,7 +96,7 @@ const SERVER_ERRORS: [(&str, &str); 8] = [
     ("25006", "cannot execute INSERT in a read-only transaction"),
     ("58030", "could not read block 0 in file \"base/16384/1\""),
     ("42P01", "relation \"stock\" does not exist"),
-    ("XX000", "an error that nobody knows"),
+    ("XX000", "an unknown error"),
 ];
 
 async fn raise(tx: &mut Tx, (code, message): (&str, &str)) -> Result<(), HandlerError> {

@@ -19,7 +19,7 @@ struct ProcessorLists {
     asked: Vec<(String, String)>,
     /// The number of times that a list was read from its first page.
     rounds: u64,
-    /// Every page is the first one, whatever the cursor.
+    /// Every page is the first one, with any cursor.
     deaf: bool,
 }
 

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::outbox_event::{StoredEvent, load_events, outbox_event};
 
-/// The number of ids that one statement examines. It keeps each statement short, whatever the size of the outbox.
+/// The number of ids that one statement examines. It keeps each statement short in an outbox of any size.
 const IDS_PER_READ: u16 = 50_000;
 
 /// The selected rows: since a point in time, or of one aggregate. Clap accepts exactly one of the two.

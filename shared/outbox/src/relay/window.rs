@@ -1,7 +1,7 @@
 //! The window: the rows of all transactions that committed between snapshot A and snapshot B. Only reads.
 //!
 //! The database assigns ids before commit, so a row with a smaller id may become visible after one with a larger id. A cursor
-//! of one id would skip that row. A row that is visible in B and not in A is in the window, whatever its id.
+//! of one id would skip that row. Every row that is visible in B and not in A is in the window.
 //!
 //! The cost of a read does not depend on the length of the backlog or on the planner's estimates, because each statement reads
 //! a bounded part of one index. Above the floor of A, ranges of ids are read. Up to the floor, a row of the window belongs to
