@@ -28,13 +28,16 @@ CREATE TABLE outbox_event_default PARTITION OF outbox_event DEFAULT;
 -- Creates the partitions of today and of the days ahead, and returns the number of new ones. Runs as the owner, so that the
 -- service needs no right to create tables.
 CREATE FUNCTION outbox_make_partitions(days_ahead integer) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '1s' AS $$
+    -- While it waits for open writers, new writers wait behind it: a caller tries again instead.
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
     first_day date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
     made integer := 0;
 BEGIN
-    -- Serialises two instances that call at the same time.
-    PERFORM pg_advisory_xact_lock(hashtextextended('outbox_make_partitions', 0));
+    -- Another instance is making them.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('outbox_make_partitions', 0)) THEN
+        RETURN 0;
+    END IF;
     FOR i IN 0 .. days_ahead LOOP
         IF to_regclass('outbox_event_' || to_char(first_day + i, 'YYYYMMDD')) IS NULL THEN
             BEGIN

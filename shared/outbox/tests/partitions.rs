@@ -16,7 +16,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use outbox::make_partitions;
-use testkit::TestDatabase;
+use testkit::{TestDatabase, eventually};
 
 /// Today and the seven days after it.
 const DAYS: i32 = 8;
@@ -90,4 +90,32 @@ async fn a_day_that_began_in_the_default_partition_does_not_keep_later_days_from
     let tomorrow = day(&database, 1).await;
     owner.batch_execute(&format!("SELECT FROM {tomorrow}")).await.unwrap();
     assert_eq!(rows(&database).await, 2);
+}
+
+/// Rows of a day without a partition are in the default partition, which a new partition must lock.
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_do_not_wait_behind_a_new_partition() {
+    const WRITE: &str = "BEGIN; LOCK TABLE outbox_event_default IN ROW EXCLUSIVE MODE";
+    let database = TestDatabase::plain().await;
+    let (mut open, mut other) = (database.owner().await, database.owner().await);
+    open.batch_execute(WRITE).await.unwrap();
+    let making = database.spawn({
+        let database = database.second_instance();
+        async move { make_partitions(&database).await }
+    });
+    other.batch_execute("SET lock_timeout = '500ms'").await.unwrap();
+    for _ in 0..3 {
+        eventually("a new partition that waits for the open writer", async || {
+            let waiting = "SELECT count(*)::text AS name FROM pg_locks \
+                            WHERE NOT granted AND relation = 'outbox_event_default'::regclass";
+            let mut service = database.connection().await.unwrap();
+            let found: Name = diesel::sql_query(waiting).get_result(&mut service).await.unwrap();
+            (found.name == "1").then_some(())
+        })
+        .await;
+        other.batch_execute(WRITE).await.unwrap();
+        other.batch_execute("COMMIT").await.unwrap();
+    }
+    open.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(making.await.unwrap().unwrap(), DAYS);
 }
