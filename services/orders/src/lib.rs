@@ -77,6 +77,6 @@ impl Service for Orders {
     fn jobs(context: &Context<Self>) -> Vec<Job> {
         let database = context.database.clone();
         let poll = context.settings.expiry_poll;
-        vec![Job::every("expiry", poll, move || expire_orders::expire_due(database.clone()))]
+        vec![Job::every("expiry", poll, move |stop| expire_orders::expire_due(database.clone(), stop))]
     }
 }

@@ -18,6 +18,7 @@ diesel::table! {
         placed_at -> Timestamptz,
         updated_at -> Timestamptz,
         expires_at -> Timestamptz,
+        is_open -> Bool,
     }
 }
 

@@ -4,7 +4,8 @@
 //! transaction: all of them or none. Callers write what only they know, such as the audit fact of a request.
 
 use contracts::events::{
-    ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured, PaymentRequested,
+    CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured,
+    PaymentRequested,
 };
 use contracts::{ItemId, OrderId, PaymentId, TenantId, Timestamp};
 use database::{Tx, UnitOfWork};
@@ -127,6 +128,27 @@ pub(crate) async fn apply_to_locked(
             Ok(order)
         }
     }
+}
+
+/// Expires open orders that this transaction has locked, with one statement for all of them. `cause` gives the cause of each.
+pub(crate) async fn expire_all(
+    tx: &mut Tx,
+    open: &[OrderRow],
+    cause: impl Fn(&OrderRow) -> database::Result<Cause>,
+) -> Result<Vec<OrderRow>, TransitionError> {
+    let mut ids = Vec::new();
+    for order in open {
+        let decision = decide(&order.state()?, &Input::Expire).map_err(TransitionError::Conflict)?;
+        ids.extend(matches!(decision, Decision::Change(..)).then_some(order.id));
+    }
+    let expired = orders::cancel_all(tx, &ids, CancelReason::Expired).await?;
+    let announcement = Announcement::OrderCancelled(CancelReason::Expired);
+    for order in &expired {
+        announce(tx, order, announcement)?;
+        timeline::add_change(tx, order, EntryKind::of_announcement(announcement), &cause(order)?)?;
+        tracing::info!(order = %order.id(), state = ?order.state()?, "OrderMoved");
+    }
+    Ok(expired)
 }
 
 /// Publishes the event of a change that was just written to `order`.

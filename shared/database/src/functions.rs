@@ -1,10 +1,10 @@
 //! PostgreSQL functions that diesel does not declare.
 
 use chrono::TimeDelta;
-use diesel::dsl::AsExprOf;
+use diesel::dsl::{AsExprOf, SingleValue, select};
 use diesel::pg::Pg;
 use diesel::sql_types::{BigInt, Interval, Text, Timestamptz};
-use diesel::{IntoSql, define_sql_function};
+use diesel::{IntoSql, QueryDsl, define_sql_function};
 
 define_sql_function! {
     /// The database's clock, which advances within a transaction. All time limits are compared with this clock only.
@@ -25,6 +25,15 @@ define_sql_function! {
     /// Waits for the lock and keeps it until the session ends.
     fn pg_advisory_lock(number: BigInt) -> Nullable<Text>;
 }
+
+/// The database's present time, as a bound of an index. PostgreSQL computes `clock_timestamp()` itself for each row, and would
+/// read the index to its end.
+pub fn present_time() -> PresentTime {
+    select(clock_timestamp()).single_value()
+}
+
+/// The SQL of [`present_time`].
+pub type PresentTime = SingleValue<select<clock_timestamp>>;
 
 diesel::infix_operator!(Plus, " + ", Timestamptz, backend: Pg);
 

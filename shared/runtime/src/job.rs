@@ -24,16 +24,17 @@ impl Job {
         Self { name, run: Box::new(move |stop| run(stop).boxed()) }
     }
 
-    /// A job that runs at once, and again `pause` after each run. An error is logged.
+    /// A job that runs at once, and again `pause` after each run. An error is logged. A run that takes long ends soon after its
+    /// token is cancelled.
     pub fn every<F, Work, E>(name: &'static str, pause: Duration, mut work: F) -> Self
     where
-        F: FnMut() -> Work + Send + 'static,
+        F: FnMut(CancellationToken) -> Work + Send + 'static,
         Work: Future<Output = Result<(), E>> + Send + 'static,
         E: Display,
     {
         Self::new(name, move |stop| async move {
             while !stop.is_cancelled() {
-                if let Err(error) = work().await {
+                if let Err(error) = work(stop.clone()).await {
                     tracing::warn!(job = name, %error, "a job failed; it runs again after its pause");
                 }
                 let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;

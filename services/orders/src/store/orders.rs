@@ -5,7 +5,7 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
 use contracts::{Caller, Money, OrderId, PaymentId, Sku, TenantId};
-use database::functions::clock_timestamp;
+use database::functions::{clock_timestamp, present_time};
 use database::{Buffered, Connection, Insert, InsertRows, Result, Tx, UnitOfWork};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -218,8 +218,8 @@ pub(crate) async fn lock_due(tx: &mut Tx, after: Option<DuePosition>, limit: i64
     let DuePosition { expires_at, id } =
         after.unwrap_or(DuePosition { expires_at: DateTime::UNIX_EPOCH, id: Uuid::nil() });
     let rows = orders::table
-        .filter(orders::state.eq_any([Status::Pending, Status::AwaitingPayment]))
-        .filter(orders::expires_at.le(clock_timestamp()))
+        .filter(orders::is_open)
+        .filter(orders::expires_at.nullable().le(present_time()))
         .filter(orders::expires_at.ge(expires_at))
         .filter(orders::expires_at.gt(expires_at).or(orders::id.gt(id)))
         .order((orders::expires_at, orders::id))
@@ -267,6 +267,22 @@ pub(crate) async fn update(
         .get_result(tx)
         .await?;
     Ok(row)
+}
+
+/// Cancels these locked orders, and raises the sequence of each by one.
+pub(crate) async fn cancel_all(tx: &mut Tx, ids: &[Uuid], reason: CancelReason) -> Result<Vec<OrderRow>> {
+    let state = State::Cancelled { reason, note: None };
+    let rows = diesel::update(orders::table.filter(orders::id.eq_any(ids)))
+        .set((
+            orders::state.eq(state.status()),
+            orders::cancel_reason.eq(cancellation(&state).0),
+            orders::sequence.eq(orders::sequence + 1),
+            orders::updated_at.eq(clock_timestamp()),
+        ))
+        .returning(OrderRow::as_returning())
+        .get_results(tx)
+        .await?;
+    Ok(rows)
 }
 
 /// Returns one order of this tenant.

@@ -17,7 +17,7 @@ const RETRY: Duration = Duration::from_mins(1);
 /// Makes the job; `None` if the settings schedule none. If an instance dies, the next scheduled run covers its period.
 pub(crate) fn reconciliation(database: Database, settings: Settings) -> Option<Job> {
     let every = settings.reconcile.every?;
-    Some(Job::every("reconciliation", POLL.min(every), move || {
+    Some(Job::every("reconciliation", POLL.min(every), move |_stop| {
         let (database, settings) = (database.clone(), settings.clone());
         async move {
             if !reconciliation::take_turn(&database, every).await? {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use contracts::{PaymentId, TenantId};
-use database::functions::{FromNow, clock_timestamp, from_now};
+use database::functions::{FromNow, clock_timestamp, from_now, present_time};
 use database::{Result, Tx, UnitOfWork, WakeUp};
 use diesel::dsl::{Nullable, case_when};
 use diesel::prelude::*;
@@ -146,7 +146,7 @@ pub(crate) async fn lock_due(
     let rows: Vec<(CallRow, PaymentRow, DateTime<Utc>)> = call::table
         .inner_join(payment::table)
         .filter(call::needs_look_up.eq(lane == Lane::LookUps))
-        .filter(call::due_at.le(clock_timestamp().nullable()))
+        .filter(call::due_at.le(present_time()))
         .order(call::due_at)
         .limit(limit)
         .select((CallRow::as_select(), PaymentRow::as_select(), clock_timestamp()))

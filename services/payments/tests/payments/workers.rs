@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use payments::WorkerSettings;
 use serde_json::json;
+use testkit::eventually;
 
 use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Stage, VISA, brisk};
@@ -146,6 +147,33 @@ async fn no_charge_waits_behind_a_lookup() {
     assert_eq!(stage.processor.looked_up().len(), 1, "one lookup is held, and the other one waits");
     stage.processor.release();
     worker.stop().await;
+}
+
+#[tokio::test]
+async fn the_cost_of_a_round_does_not_depend_on_the_number_of_waiting_calls() {
+    let stage = Stage::new().await;
+    for mode in ["request", "look_up"] {
+        stage
+            .meddle(&format!(
+                "WITH made AS (
+                     INSERT INTO payment (id, tenant_id, amount, currency, payment_method, expires_at)
+                     SELECT gen_random_uuid(), 'acme', 1, 'EUR', 'pm_x', now() FROM generate_series(1, 10000) RETURNING id)
+                 INSERT INTO processor_call (id, tenant_id, kind, payment_id, provider_key, request, mode, due_at)
+                 SELECT id, 'acme', 'charge', id, id, '', '{mode}', now() + interval '1 hour' FROM made"
+            ))
+            .await;
+    }
+    let order = stage.request(VISA).await;
+    let worker = stage.second_worker();
+    stage.becomes(order, "captured").await;
+    worker.stop().await; // the end of a session reports its counters
+    let read = eventually("the counters of the worker's sessions", async || {
+        let rows = "SELECT (SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'processor_call_due') \
+                         + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'processor_call') AS count";
+        Some(stage.count(rows).await).filter(|read| *read > 0)
+    })
+    .await;
+    assert!(read < 100, "{read} entries were read");
 }
 
 #[tokio::test]

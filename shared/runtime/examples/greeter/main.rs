@@ -98,7 +98,7 @@ impl Service for Greeter {
         if context.settings.tired {
             return vec![Job::new("yawn", async |_stop| tracing::info!("yawning"))];
         }
-        vec![Job::every("hum", Duration::from_secs(1), async || Ok::<(), Infallible>(()))]
+        vec![Job::every("hum", Duration::from_secs(1), async |_stop| Ok::<(), Infallible>(()))]
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use database::functions::{clock_timestamp, from_now};
+use database::functions::{clock_timestamp, from_now, present_time};
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -34,7 +34,7 @@ pub(crate) async fn insert(tx: &mut Tx, object: &str, decision: &str, delay: Dur
 /// Deletes and returns the decision that has been due the longest. Rows locked by another process are skipped.
 pub(crate) async fn take_due(tx: &mut Tx) -> Result<Option<Due>> {
     let due = bank_decision::table
-        .filter(bank_decision::due_at.le(clock_timestamp()))
+        .filter(bank_decision::due_at.nullable().le(present_time()))
         .order(bank_decision::due_at)
         .select(Due::as_select())
         .for_update()

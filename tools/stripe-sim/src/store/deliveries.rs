@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use database::functions::{FromNow, clock_timestamp, from_now};
+use database::functions::{FromNow, clock_timestamp, from_now, present_time};
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -38,7 +38,7 @@ pub(crate) async fn claim(
     lease: Duration,
 ) -> Result<Vec<DeliveryClaim>> {
     let due = delivery::table
-        .filter(delivery::due_at.le(clock_timestamp().nullable()))
+        .filter(delivery::due_at.le(present_time()))
         .filter(delivery::url.eq_any(urls))
         .order((delivery::due_at, delivery::id))
         .limit(limit)

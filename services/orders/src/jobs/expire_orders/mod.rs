@@ -1,29 +1,29 @@
 //! The job that cancels orders which were not confirmed in time.
 //!
-//! An order, its event, its timeline entry and its audit fact are written in one transaction. Instances share the
-//! work: each locks other orders. An order that cannot be expired is logged and tried again in the next round; the
-//! other orders do not wait for it.
+//! An order, its event, its timeline entry and its audit fact are written in one transaction, together with those of other
+//! orders. Instances share the work: each locks other orders. An order that cannot be expired is logged and tried again in the
+//! next round; the other orders do not wait for it.
+
+use std::slice;
 
 use audit::Fact;
 use contracts::{Caller, OperationId, OrderId};
 use database::{Database, ErrorClass, Tx};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::domain::{Cause, Input};
+use crate::domain::Cause;
 use crate::store::orders::{self, DuePosition, OrderRow};
 use crate::transitions::{self, TransitionError};
 
-/// Orders in one transaction. Each has a savepoint, and PostgreSQL keeps 64 of them in memory per session: above that,
-/// every snapshot on the server becomes slower.
+/// Orders in one transaction. After an error each has a savepoint, and PostgreSQL keeps 64 of them in memory per session:
+/// above that, every snapshot on the server becomes slower.
 const BATCH: i64 = 50;
 
-/// Batches in one round. Because a round ends, the job can stop between two rounds.
-const BATCHES_PER_ROUND: usize = 20;
-
-/// Runs one round: expires the orders whose time has passed, the longest overdue first.
-pub(crate) async fn expire_due(database: Database) -> database::Result<()> {
+/// Runs one round: expires all orders whose time has passed, the longest overdue first.
+pub(crate) async fn expire_due(database: Database, stop: CancellationToken) -> database::Result<()> {
     let mut after = None;
-    for _ in 0..BATCHES_PER_ROUND {
+    while !stop.is_cancelled() {
         after = expire_batch(&database, after).await?;
         if after.is_none() {
             break;
@@ -39,30 +39,40 @@ async fn expire_batch(
 ) -> database::Result<Option<DuePosition>> {
     let mut tx = database.begin().await?;
     let due = orders::lock_due(&mut tx, after, BATCH).await?;
-    let last = due.last().map(OrderRow::due_position);
-    for order in due {
+    let Some(last) = due.last().map(OrderRow::due_position) else {
+        tx.rollback().await?;
+        return Ok(None);
+    };
+    for _ in &due {
         crashpoint::reach!("expire.order_picked");
-        let id = order.id();
-        match tx.savepoint(async move |tx| expire(tx, order).await).await {
-            Err(TransitionError::Database(error)) if error.class() == ErrorClass::Unavailable => {
-                return Err(error);
-            }
-            Err(error) => {
+    }
+    if expire_together(&mut tx, &due).await?.is_err() {
+        for order in &due {
+            if let Err(error) = expire_together(&mut tx, slice::from_ref(order)).await? {
+                let id = order.id();
                 tracing::warn!(order = %id, %error, "an order was not expired; the next round tries again");
             }
-            Ok(()) => {}
         }
     }
     tx.commit().await?;
-    Ok(last)
+    Ok(Some(last))
 }
 
-/// Expires one locked order. Writes at once what is pending, so that an error of these rows concerns this order alone.
-async fn expire(tx: &mut Tx, order: OrderRow) -> Result<(), TransitionError> {
-    let (caller, operation) = (Caller::system(order.tenant()?), operation_of(order.id()));
-    let order =
-        transitions::apply_to_locked(tx, order, Input::Expire, &Cause::job(operation, &caller)).await?;
-    audit::record(tx, Fact::new(&caller, operation, "order.expire", "order", order.id()));
+/// Expires locked orders behind a savepoint. The inner error is about one of them; the outer one is about the database.
+async fn expire_together(tx: &mut Tx, due: &[OrderRow]) -> database::Result<Result<(), TransitionError>> {
+    match tx.savepoint(async |tx| expire(tx, due).await).await {
+        Err(TransitionError::Database(error)) if error.class() == ErrorClass::Unavailable => Err(error),
+        expired => Ok(expired),
+    }
+}
+
+/// Writes at once what is pending, so that an error of these rows concerns these orders alone.
+async fn expire(tx: &mut Tx, due: &[OrderRow]) -> Result<(), TransitionError> {
+    let cause = |order: &OrderRow| Ok(Cause::job(operation_of(order.id()), &Caller::system(order.tenant()?)));
+    for order in transitions::expire_all(tx, due, cause).await? {
+        let (caller, operation) = (Caller::system(order.tenant()?), operation_of(order.id()));
+        audit::record(tx, Fact::new(&caller, operation, "order.expire", "order", order.id()));
+    }
     Ok(tx.flush().await?)
 }
 

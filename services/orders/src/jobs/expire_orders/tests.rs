@@ -8,7 +8,7 @@ use testkit::{TestDatabase, eventually};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::domain::{CauseKind, Conflict};
+use crate::domain::{CauseKind, Conflict, Input};
 
 /// A database with one order that waits for its payment and is due.
 struct Scene {
@@ -28,7 +28,7 @@ impl Scene {
     /// Runs one round of the job on another instance of the service.
     fn expire(&self) -> JoinHandle<database::Result<()>> {
         let instance = self.database.second_instance();
-        instance.clone().spawn(expire_due(instance))
+        instance.clone().spawn(expire_due(instance, CancellationToken::new()))
     }
 
     /// Applies an input to the order as a customer or payments would, and commits.
@@ -277,6 +277,45 @@ async fn an_order_that_cannot_be_expired_does_not_block_the_others() {
     scene.owner.batch_execute(refuse).await.unwrap();
     scene.expire().await.unwrap().unwrap();
     scene.assert_expired_once().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_round_expires_every_due_order() {
+    let scene = Scene::new().await;
+    let mut owner = scene.database.owner().await;
+    insert_many(&mut owner, 5_000, "-interval '1 hour'").await;
+    scene.expire().await.unwrap().unwrap();
+    let expired = "SELECT count(*) FROM orders WHERE cancel_reason = 'expired'";
+    assert_eq!(scene.count(expired).await, 5_001);
+    assert_eq!(scene.count("SELECT count(DISTINCT subject_id) FROM audit_fact").await, 5_001);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cost_of_a_round_does_not_depend_on_the_number_of_open_orders() {
+    let scene = Scene::new().await;
+    let mut owner = scene.database.owner().await;
+    insert_many(&mut owner, 20_000, "interval '1 hour'").await;
+    let instance = scene.database.second_instance();
+    expire_due(instance.clone(), CancellationToken::new()).await.unwrap();
+    drop(instance); // the end of a session reports its counters
+    let read = eventually("the counters of the job's session", async || {
+        let rows = "SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'orders')::bigint \
+                         + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'orders') AS count";
+        Some(scene.count(rows).await).filter(|read| *read > 0)
+    })
+    .await;
+    assert!(read < 100, "{read} entries were read");
+    scene.assert_expired_once().await;
+}
+
+/// Inserts open orders of which each expires this long from now.
+async fn insert_many(owner: &mut AsyncPgConnection, number: i32, from_now: &str) {
+    let insert = format!(
+        "INSERT INTO orders (id, tenant_id, client_id, state, lines, amount, currency, payment_method, sequence, expires_at) \
+         SELECT gen_random_uuid(), 'acme', 'shop', 'pending', '[]', 1, 'EUR', 'pm_x', 1, clock_timestamp() + {from_now} \
+           FROM generate_series(1, {number})"
+    );
+    owner.batch_execute(&insert).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
