@@ -308,12 +308,12 @@ async fn an_unknown_outcome_is_reviewed_in_the_end_although_no_lookup_was_answer
     stage.processor.order((0..100_000).map(|_| Fate::Refused(503, json!({}))));
     let order = stage.request(VISA).await;
     stage.meddle("UPDATE payment SET state = 'unknown'").await;
-    let sent = "UPDATE processor_call SET attempt = 1, mode = 'look_up', sent_since = now() - interval";
-    stage.meddle(&format!("{sent} '47 hours'")).await;
+    stage.meddle("UPDATE processor_call SET attempt = 1, mode = 'look_up'").await;
+    stage.meddle("UPDATE processor_call SET sent_since = now() - interval '47 hours'").await;
     let worker = stage.worker(brisk());
     stage.processor.has_been_looked_at(4).await;
     assert_eq!(stage.reviews().await, Vec::<String>::new(), "such lookups are not counted");
-    stage.meddle(&format!("{sent} '49 hours'")).await;
+    stage.meddle("UPDATE processor_call SET sent_since = now() - interval '49 hours'").await;
     stage.is_at_rest().await;
     worker.stop().await;
     assert_eq!(
