@@ -13,7 +13,7 @@ use edge::{CommandError, Problem};
 use inbox::HandlerError;
 use outbox::AppendError;
 
-use crate::domain::{Announcement, Cause, Conflict, Decision, EntryKind, Input, PricedLine, decide};
+use crate::domain::{Announcement, Cause, Conflict, Decision, EntryKind, Input, PricedLine, State, decide};
 use crate::store::orders::{self, NewOrder, OrderRow};
 use crate::store::{catalogue, timeline};
 
@@ -99,7 +99,7 @@ pub(crate) async fn apply_capture(
 }
 
 /// Applies the input to an order whose row this transaction has locked.
-pub(crate) async fn apply_to_locked(
+async fn apply_to_locked(
     tx: &mut Tx,
     order: OrderRow,
     input: Input,
@@ -114,11 +114,9 @@ pub(crate) async fn apply_to_locked(
             Ok(order)
         }
         Decision::Change(state, announcement) => {
-            let payment = match announcement {
-                Announcement::PaymentRequested => Some(PaymentId::generate()),
-                Announcement::OrderConfirmed | Announcement::OrderCancelled(_) => order.payment(),
-            };
-            let order = orders::update(tx, &order, &state, payment).await?;
+            let payment = (announcement == Announcement::PaymentRequested).then(PaymentId::generate);
+            let updated = orders::update(tx, &[order.id], &state, payment).await?.pop();
+            let order = updated.ok_or(TransitionError::OrderNotFound)?;
             announce(tx, &order, announcement)?;
             if let Some(received) = received {
                 timeline::add_change(tx, &order, received, cause)?;
@@ -141,8 +139,9 @@ pub(crate) async fn expire_all(
         let decision = decide(&order.state()?, &Input::Expire).map_err(TransitionError::Conflict)?;
         ids.extend(matches!(decision, Decision::Change(..)).then_some(order.id));
     }
-    let expired = orders::cancel_all(tx, &ids, CancelReason::Expired).await?;
-    let announcement = Announcement::OrderCancelled(CancelReason::Expired);
+    let reason = CancelReason::Expired;
+    let announcement = Announcement::OrderCancelled(reason);
+    let expired = orders::update(tx, &ids, &State::Cancelled { reason, note: None }, None).await?;
     for order in &expired {
         announce(tx, order, announcement)?;
         timeline::add_change(tx, order, EntryKind::of_announcement(announcement), &cause(order)?)?;

@@ -246,36 +246,20 @@ pub(crate) async fn find_by_order_or_payment(
     Ok(row)
 }
 
-/// Writes a new state and payment to a locked order, and raises its sequence by one.
+/// Writes a new state to these locked orders, and a payment if there is a new one. Raises each sequence by one.
 pub(crate) async fn update(
     tx: &mut Tx,
-    order: &OrderRow,
+    ids: &[Uuid],
     state: &State,
-    payment: Option<PaymentId>,
-) -> Result<OrderRow> {
+    new_payment: Option<PaymentId>,
+) -> Result<Vec<OrderRow>> {
     let (reason, note) = cancellation(state);
-    let row = diesel::update(orders::table.find(order.id))
+    let rows = diesel::update(orders::table.filter(orders::id.eq_any(ids)))
         .set((
             orders::state.eq(state.status()),
             orders::cancel_reason.eq(reason),
             orders::cancel_note.eq(note),
-            orders::payment_id.eq(payment.map(PaymentId::uuid)),
-            orders::sequence.eq(order.sequence + 1),
-            orders::updated_at.eq(clock_timestamp()),
-        ))
-        .returning(OrderRow::as_returning())
-        .get_result(tx)
-        .await?;
-    Ok(row)
-}
-
-/// Cancels these locked orders, and raises the sequence of each by one.
-pub(crate) async fn cancel_all(tx: &mut Tx, ids: &[Uuid], reason: CancelReason) -> Result<Vec<OrderRow>> {
-    let state = State::Cancelled { reason, note: None };
-    let rows = diesel::update(orders::table.filter(orders::id.eq_any(ids)))
-        .set((
-            orders::state.eq(state.status()),
-            orders::cancel_reason.eq(cancellation(&state).0),
+            new_payment.map(|payment| orders::payment_id.eq(payment.uuid())),
             orders::sequence.eq(orders::sequence + 1),
             orders::updated_at.eq(clock_timestamp()),
         ))

@@ -55,9 +55,8 @@ impl Worker {
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
     pub async fn run(self, stop: CancellationToken) {
-        let WorkerSettings { concurrency, look_up_concurrency, .. } = self.settings;
-        let requests = self.run_lane(Lane::Requests, concurrency, &stop);
-        let look_ups = self.run_lane(Lane::LookUps, look_up_concurrency, &stop);
+        let requests = self.run_lane(Lane::Requests, self.settings.concurrency, &stop);
+        let look_ups = self.run_lane(Lane::LookUps, self.settings.look_up_concurrency, &stop);
         tokio::join!(requests, look_ups);
     }
 

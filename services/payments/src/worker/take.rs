@@ -112,13 +112,11 @@ fn look_up(
     call: &CallRow,
     payment: &PaymentRow,
 ) -> Result<LookUp, TransitionError> {
-    let of_attempts = || LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
+    let of_attempts = LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
     let (charged, scope) = match (payment.state()?, movement) {
-        (payment::State::Captured(reference), Movement::Refund(_)) => {
-            (None, LookupScope::RefundsOf(reference.id))
-        }
-        (payment::State::Captured(reference), Movement::Charge(_)) => (Some(reference.id), of_attempts()),
-        _ => (None, of_attempts()),
+        (payment::State::Captured(charge), Movement::Refund(_)) => (None, LookupScope::RefundsOf(charge.id)),
+        (payment::State::Captured(charge), Movement::Charge(_)) => (Some(charge.id), of_attempts),
+        _ => (None, of_attempts),
     };
     let (object, key) = (call.processor_object.clone().or(charged), call.provider_key.clone());
     Ok(LookUp { movement, object, scope, tag: bodies.tag(call.id), key })

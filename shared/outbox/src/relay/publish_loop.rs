@@ -143,8 +143,7 @@ impl<'r> PublishLoop<'r> {
         // Under load, the transaction number comes with the snapshot. Otherwise it is drawn only if the window has rows.
         let draws_xid = self.last_window > 0;
         let mut taken = snapshot::take(database, draws_xid).await?;
-        // The floor is the last id at an earlier look. If that is long ago, look twice: otherwise the next window would read
-        // the rows of this one again.
+        // If the earlier look was long ago, look twice. Otherwise the next window would read the rows of this one again.
         if is_large(&taken, self.floor_id) {
             self.floor_id = taken.ceiling_id;
             taken = snapshot::take(database, draws_xid).await?;
