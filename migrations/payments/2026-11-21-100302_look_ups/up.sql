@@ -11,13 +11,15 @@ ALTER TABLE processor_call
     ADD COLUMN look_up_requested boolean NOT NULL DEFAULT false,
     -- When the latest request was sent. The requests of a call were sent between sent_since and this time.
     ADD COLUMN last_sent_at timestamptz,
+    -- When a response or a lookup last named the object. A refund can be pending at the processor for days.
+    ADD COLUMN found_at timestamptz,
     -- Lookups have workers of their own, so that no charge waits behind them.
     ADD COLUMN needs_look_up boolean NOT NULL GENERATED ALWAYS AS (look_up_requested OR mode = 'look_up') STORED;
 
 DROP INDEX processor_call_due;
 CREATE INDEX processor_call_due ON processor_call (needs_look_up, due_at) WHERE due_at IS NOT NULL;
 
-GRANT UPDATE (mode, look_ups, processor_object, look_up_requested, last_sent_at) ON processor_call TO idem_service;
+GRANT UPDATE (mode, look_ups, processor_object, look_up_requested, last_sent_at, found_at) ON processor_call TO idem_service;
 
 -- Webhooks and reconciliation find a call by the processor's id of its object.
 CREATE INDEX processor_call_object ON processor_call (processor_object) WHERE processor_object IS NOT NULL;

@@ -59,6 +59,7 @@ diesel::table! {
         due_at -> Nullable<Timestamptz>,
         sent_since -> Nullable<Timestamptz>,
         last_sent_at -> Nullable<Timestamptz>,
+        found_at -> Nullable<Timestamptz>,
         last_outcome -> Nullable<Text>,
         mode -> Text,
         look_ups -> Integer,

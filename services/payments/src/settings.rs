@@ -53,7 +53,8 @@ pub struct WorkerSettings {
     pub backoff: Backoff,
     /// Consecutive lookups that may find nothing. After them, a review is opened.
     pub look_ups: u16,
-    /// The time after the first request at which an outcome that is still unknown is reviewed, even if no lookup was answered.
+    /// An outcome is reviewed if it is unknown this long after the first request and after the object was last found, even if
+    /// no lookup was answered.
     pub review_after: Duration,
     /// The pauses between lookups.
     pub look_up_backoff: Backoff,

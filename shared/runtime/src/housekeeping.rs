@@ -17,7 +17,8 @@ const RETRY: Duration = Duration::from_mins(1);
 /// Creates the partitions of the outbox, now and every hour.
 pub(crate) async fn run(database: Database, stop: CancellationToken) -> Result<(), String> {
     while !stop.is_cancelled() {
-        let pause = match outbox::make_partitions(&database).await {
+        let Some(made) = stop.run_until_cancelled(outbox::make_partitions(&database)).await else { break };
+        let pause = match made {
             Ok(0) => ROUND,
             Ok(made) => {
                 tracing::info!(made, "outbox partitions created");

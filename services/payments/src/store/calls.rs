@@ -57,6 +57,7 @@ pub(crate) struct CallRow {
     pub(crate) processor_object: Option<String>,
     sent_since: Option<DateTime<Utc>>,
     last_sent_at: Option<DateTime<Utc>>,
+    found_at: Option<DateTime<Utc>>,
     created_at: DateTime<Utc>,
 }
 
@@ -73,16 +74,16 @@ impl CallRow {
     }
 
     fn conditions(&self, payment: &PaymentRow, now: DateTime<Utc>, limits: LookupLimits) -> CallConditions {
-        let is_older = |limit| {
-            self.sent_since.is_some_and(|since| now.signed_duration_since(since) >= time_delta(limit))
+        let is_older = |since: Option<DateTime<Utc>>, limit| {
+            since.is_some_and(|since| now.signed_duration_since(since) >= time_delta(limit))
         };
         CallConditions {
             payment_expired: payment.expires_at <= now,
-            key_expired: is_older(limits.key_life),
+            key_expired: is_older(self.sent_since, limits.key_life),
             mode: self.mode,
             look_up_requested: self.look_up_requested,
             is_last_look_up: self.look_ups.saturating_add(1) >= limits.look_ups,
-            is_overdue: is_older(limits.review_after),
+            is_overdue: is_older(self.sent_since.max(self.found_at), limits.review_after),
         }
     }
 }
@@ -123,7 +124,7 @@ pub(crate) struct LookupLimits {
     pub(crate) key_life: Duration,
     /// Consecutive lookups that may find nothing.
     pub(crate) look_ups: i32,
-    /// The time after the first request at which an outcome that is still unknown is reviewed.
+    /// An outcome is reviewed if it is unknown this long after the first request and after the object was last found.
     pub(crate) review_after: Duration,
 }
 
@@ -293,7 +294,8 @@ pub(crate) async fn end_attempt(
     pause: Duration,
 ) -> Result<()> {
     let row = diesel::update(call::table.find(id));
-    let object = observed.object.map(|object| call::processor_object.eq(object));
+    let found_at = call::found_at.eq(clock_timestamp().nullable());
+    let object = observed.object.map(|object| (call::processor_object.eq(object), found_at));
     let ended = (call::last_outcome.eq(observed.text), object, call::in_flight.eq(false));
     let stopped = case_when(call::look_up_requested, clock_timestamp().nullable()).otherwise(NEVER);
     let later = case_when(call::look_up_requested, clock_timestamp().nullable()).otherwise(after(pause));

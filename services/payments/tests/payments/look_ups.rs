@@ -322,3 +322,19 @@ async fn an_unknown_outcome_is_reviewed_in_the_end_although_no_lookup_was_answer
     );
     assert!(stage.processor.posted().is_empty());
 }
+
+#[tokio::test]
+async fn an_outcome_that_the_processor_called_pending_is_not_reviewed_because_of_an_outage() {
+    let stage = Stage::new().await;
+    let order = stage.request("pm_card_processing").await;
+    let worker = stage.worker(brisk());
+    stage.processor.has_been_looked_at(1).await;
+    stage.meddle("UPDATE processor_call SET sent_since = now() - interval '9 days'").await;
+    let unanswered = 20;
+    stage.processor.order((0..unanswered).map(|_| Fate::Refused(503, json!({}))));
+    let before = stage.processor.looked_up().len();
+    stage.processor.has_been_looked_at(before + unanswered + 2).await;
+    worker.stop().await;
+    assert_eq!((stage.state(order).await.as_str(), stage.reviews().await), ("unknown", Vec::new()));
+    assert_eq!(stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await, 1);
+}

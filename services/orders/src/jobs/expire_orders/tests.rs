@@ -291,6 +291,15 @@ async fn one_round_expires_every_due_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_round_begins_no_batch_after_the_service_was_told_to_stop() {
+    let scene = Scene::new().await;
+    let stop = CancellationToken::new();
+    stop.cancel();
+    expire_due(scene.database.second_instance(), stop).await.unwrap();
+    scene.assert_not_expired().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_cost_of_a_round_does_not_depend_on_the_number_of_open_orders() {
     let scene = Scene::new().await;
     let mut owner = scene.database.owner().await;
