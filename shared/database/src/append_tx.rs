@@ -11,8 +11,8 @@ use diesel_async::methods::LoadQuery;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::delegate::Reader;
 use crate::pending_writes::{HasPendingWrites, PendingWrites};
-use crate::tx_connection::Reader;
 use crate::{Error, Result, Tx};
 
 /// One command's part of a shared transaction: it reads, and it appends rows through [`UnitOfWork`](crate::UnitOfWork).

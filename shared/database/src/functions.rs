@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use diesel::dsl::{AsExprOf, SingleValue, select};
 use diesel::pg::Pg;
-use diesel::sql_types::{BigInt, Interval, Text, Timestamptz};
+use diesel::sql_types::{BigInt, Bool, Interval, Text, Timestamptz};
 use diesel::{IntoSql, QueryDsl, define_sql_function};
 
 define_sql_function! {
@@ -14,6 +14,11 @@ define_sql_function! {
 define_sql_function! {
     /// The value of a setting in this session.
     fn current_setting(name: Text) -> Text;
+}
+
+define_sql_function! {
+    /// Changes a setting, in this transaction only if `is_local`. Returns the new value.
+    fn set_config(name: Text, value: Text, is_local: Bool) -> Text;
 }
 
 define_sql_function! {

@@ -2,6 +2,8 @@
 
 mod append_tx;
 mod buffer;
+mod connection;
+mod delegate;
 mod error;
 pub mod functions;
 mod handler;
@@ -14,16 +16,16 @@ mod settings;
 mod text_enum;
 pub mod time;
 mod tx;
-mod tx_connection;
 
 pub use append_tx::{AppendTx, SharedTx};
 pub use buffer::{Buffered, Insert};
+pub use connection::Connection;
 pub use error::{Error, ErrorClass, Result};
 pub use handler::{Handler, Work};
 pub use insert_rows::InsertRows;
 pub use migrations::{MigrateError, RELIABILITY, migrate};
 pub use pending_writes::UnitOfWork;
-pub use pool::{Connection, Database, WakeUp};
+pub use pool::{Database, WakeUp};
 pub use rows::Rows;
 pub use settings::Settings;
 pub use tx::Tx;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use deadpool::Runtime;
 use deadpool::managed::QueueMode;
 use diesel::ConnectionError;
-use diesel_async::pooled_connection::deadpool::{Object, Pool};
+use diesel_async::pooled_connection::deadpool::Pool;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use diesel_async::{AsyncConnection, AsyncPgConnection};
 use futures_util::FutureExt;
@@ -16,12 +16,13 @@ use secrecy::ExposeSecret;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use crate::{Error, Result, Settings, Tx};
+use crate::{Connection, Error, Result, Settings, Tx};
 
-/// A connection outside any transaction, for reads of one statement. Dropping it returns it to the pool.
-pub type Connection = Object<AsyncPgConnection>;
+/// How long the service waits for a new connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The name of a wake-up within this process, such as "the outbox has new rows".
 ///
@@ -37,6 +38,7 @@ pub struct Database {
 
 struct Inner {
     pool: Pool<AsyncPgConnection>,
+    statement_timeout: Duration,
     runtime: Handle,
     tasks: TaskTracker,
     wake_ups: Mutex<HashMap<WakeUp, Arc<Notify>>>,
@@ -54,8 +56,11 @@ impl Database {
             let (driver, url) = (driver.clone(), url.to_owned());
             async move {
                 // The driver task runs on the runtime that establishes the connection: this one, not the caller's.
-                let established = driver.spawn(async move { AsyncPgConnection::establish(&url).await });
-                established.await.map_err(|e| ConnectionError::BadConnection(e.to_string()))?
+                // The limit is inside the task. Otherwise attempts would pile up in front of a frozen server.
+                let establish =
+                    async move { timeout(CONNECT_TIMEOUT, AsyncPgConnection::establish(&url)).await };
+                let bad = |why: &dyn std::fmt::Display| ConnectionError::BadConnection(why.to_string());
+                driver.spawn(establish).await.map_err(|e| bad(&e))?.map_err(|e| bad(&e))?
             }
             .boxed()
         });
@@ -68,17 +73,18 @@ impl Database {
             .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(settings.pool_wait))
-            .create_timeout(Some(Duration::from_secs(2)))
             .recycle_timeout(Some(Duration::from_secs(1)))
             .build()
             .map_err(|e| Error::Unavailable(e.to_string()))?;
-        let inner = Inner { pool, runtime, tasks: TaskTracker::new(), wake_ups: Mutex::default() };
+        let (statement_timeout, tasks) = (settings.statement_timeout, TaskTracker::new());
+        let inner = Inner { pool, statement_timeout, runtime, tasks, wake_ups: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Takes a connection for a read of one statement. [`Error::Unavailable`] if none is free in time.
     pub async fn connection(&self) -> Result<Connection> {
-        self.inner.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))
+        let pooled = self.inner.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))?;
+        Ok(Connection::new(pooled, self.inner.statement_timeout))
     }
 
     /// Opens a unit of work (READ COMMITTED).

@@ -4,28 +4,26 @@
 //! lock outlives it. After a statement failed, `commit` is refused unless a savepoint undid the error: PostgreSQL
 //! answers COMMIT on an aborted transaction with success.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use diesel_async::pooled_connection::deadpool::Object;
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use diesel::select;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::TryFutureExt;
 use futures_util::future::try_join;
 
 use crate::append_tx::SharedTx;
 use crate::buffer;
+use crate::functions::set_config;
 use crate::pending_writes::{HasPendingWrites, PendingWrites};
-use crate::{Database, Error, Result};
+use crate::{Connection, Database, Error, Result};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// A transaction with its buffered rows and hooks. Dropping it uncommitted rolls back and discards its connection.
 #[must_use = "a transaction that is not committed is rolled back"]
 pub struct Tx {
-    /// `None` only after `commit` or `rollback` has returned the connection.
-    connection: Option<Object<AsyncPgConnection>>,
-    /// Set by every statement that failed; see `tx_connection`.
-    failed: Arc<AtomicBool>,
+    connection: Connection,
+    has_ended: bool,
     pending_writes: PendingWrites,
     /// How many savepoints were set so far; each is named by its number.
     savepoints: usize,
@@ -55,8 +53,8 @@ impl Tx {
     /// instead of returning it to the pool with an open transaction.
     async fn unopened(database: &Database) -> Result<Self> {
         Ok(Self {
-            connection: Some(database.connection().await?),
-            failed: Arc::default(),
+            connection: database.connection().await?,
+            has_ended: false,
             pending_writes: PendingWrites::new(database.clone()),
             savepoints: 0,
             savepoint_rows_from: 0,
@@ -66,7 +64,7 @@ impl Tx {
     /// Writes the buffered rows, commits, and runs the hooks.
     ///
     /// # Errors
-    /// [`Error::CommitUnknown`] if the connection was lost during COMMIT. After any other error nothing is committed.
+    /// [`Error::CommitUnknown`] if the connection was lost during COMMIT, or no answer came in time. After any other error nothing is committed.
     pub async fn commit(mut self) -> Result<()> {
         self.savepoint_rows_from = 0;
         self.flush().await?;
@@ -78,8 +76,10 @@ impl Tx {
             Error::Constraint { .. } | Error::Contention(_) => error,
             other => Error::CommitUnknown(other.to_string()),
         })?;
-        drop(self.connection.take());
-        for hook in self.pending_writes.hooks.drain(..) {
+        self.has_ended = true;
+        let hooks = std::mem::take(&mut self.pending_writes.hooks);
+        drop(self);
+        for hook in hooks {
             hook();
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Tx {
     /// Rolls back and returns the connection to the pool.
     pub async fn rollback(mut self) -> Result<()> {
         self.control("ROLLBACK").await?;
-        drop(self.connection.take());
+        self.has_ended = true;
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl Tx {
         self.savepoint_rows_from = outer_rows_from;
         if result.is_err() {
             self.control(&format!("ROLLBACK TO SAVEPOINT {name}")).await?;
-            self.failed.store(false, Ordering::Relaxed);
+            self.connection.forget_failure();
             self.pending_writes.rows.truncate(rows);
             self.pending_writes.hooks.truncate(hooks);
         }
@@ -136,39 +136,29 @@ impl Tx {
         buffer::write(rows, self).await
     }
 
+    /// Lets each further statement of this transaction take this long, instead of the session's `statement_timeout`.
+    pub async fn set_statement_timeout(&mut self, limit: Duration) -> Result<()> {
+        let milliseconds = limit.as_millis().to_string();
+        select(set_config("statement_timeout", milliseconds, true)).execute(self).await?;
+        self.connection.set_statement_timeout(limit);
+        Ok(())
+    }
+
     /// Opens the transaction for several units of work at the same time.
     pub fn share(self) -> SharedTx {
         SharedTx::new(self)
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
+        self.connection.has_failed()
     }
 
-    pub(crate) fn failed(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.failed)
-    }
-
-    pub(crate) fn connection(&self) -> &AsyncPgConnection {
-        match &self.connection {
-            Some(connection) => connection,
-            None => unreachable!("commit and rollback consume the Tx whose connection they return"),
-        }
-    }
-
-    pub(crate) fn connection_mut(&mut self) -> &mut AsyncPgConnection {
-        match &mut self.connection {
-            Some(connection) => connection,
-            None => unreachable!("commit and rollback consume the Tx whose connection they return"),
-        }
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     async fn control(&mut self, statement: &str) -> Result<()> {
-        let result = self.connection_mut().batch_execute(statement).await;
-        if result.is_err() {
-            self.failed.store(true, Ordering::Relaxed);
-        }
-        Ok(result?)
+        Ok(self.batch_execute(statement).await?)
     }
 }
 
@@ -185,9 +175,9 @@ impl HasPendingWrites for Tx {
 impl Drop for Tx {
     fn drop(&mut self) {
         // A connection that returns to the pool inside a transaction keeps its locks until its next use: on a quiet
-        // service for ever (measured). So take it out of the pool and close it.
-        if let Some(connection) = self.connection.take() {
-            drop(Object::take(connection));
+        // service for ever (measured). So close it.
+        if !self.has_ended {
+            self.connection.discard();
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The queries of `payments ledger verify`. They read one snapshot of the database and write nothing.
 
+use std::time::Duration;
+
 use database::{Database, Result, Tx};
 use diesel::QueryableByName;
 use diesel::sql_query;
@@ -26,7 +28,7 @@ pub(crate) const CHECKS: [(&str, &str); 3] = [
 pub(crate) async fn begin_snapshot(database: &Database) -> Result<Tx> {
     let mut tx = database.begin().await?;
     sql_query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut tx).await?;
-    sql_query("SET LOCAL statement_timeout = '10min'").execute(&mut tx).await?;
+    tx.set_statement_timeout(Duration::from_mins(10)).await?;
     Ok(tx)
 }
 

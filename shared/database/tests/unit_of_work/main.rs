@@ -10,6 +10,7 @@
 mod append_tx;
 mod bench;
 mod buffering;
+mod deadlines;
 mod ends;
 mod rows;
 mod sessions;

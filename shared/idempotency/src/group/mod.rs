@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{AppendTx, Database, Error, Handler};
+use tokio::time::timeout;
 
 use self::command::QueuedCommand;
 use self::queue::Queue;
@@ -60,14 +61,23 @@ impl GroupCommit {
     /// `command` may run more than once, so it must not keep state between runs.
     ///
     /// # Errors
-    /// As [`execute`](crate::execute); [`Error::Unavailable`] at once if the queue is full.
+    /// As [`execute`](crate::execute); [`Error::Unavailable`] at once if the queue is full, and after
+    /// [`GroupSettings::wait`] if no group has taken the command.
     pub async fn execute<F>(&self, request: KeyedRequest, command: F) -> Result<Outcome, Error>
     where
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
         request.log_received();
-        let (command, outcome) = QueuedCommand::new(request, command);
-        self.queue.push(command)?;
-        outcome.await.map_err(|_| Error::Panicked)?
+        let (command, mut outcome) = QueuedCommand::new(request, command);
+        let ticket = self.queue.push(command)?;
+        let outcome = match timeout(self.queue.longest_wait(), &mut outcome).await {
+            Ok(outcome) => outcome,
+            Err(_) if self.queue.withdraw(ticket) => {
+                return Err(Error::Unavailable("the command waited too long for a commit".to_owned()));
+            }
+            // Its group is running, and the deadline of each statement bounds the group.
+            Err(_) => outcome.await,
+        };
+        outcome.map_err(|_| Error::Panicked)?
     }
 }

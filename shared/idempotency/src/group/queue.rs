@@ -3,15 +3,18 @@
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use database::{Database, Error};
 use futures_util::FutureExt;
-use tokio::time::Instant;
 
 use super::GroupSettings;
 use super::command::QueuedCommand;
 use super::transaction::GroupTransaction;
 use crate::Retention;
+
+/// The number of a command in the order of arrival.
+pub(super) type Ticket = u64;
 
 pub(super) struct Queue {
     database: Database,
@@ -22,7 +25,8 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<(Instant, QueuedCommand)>,
+    waiting: VecDeque<(Ticket, QueuedCommand)>,
+    next_ticket: Ticket,
     slots_in_use: usize,
 }
 
@@ -32,7 +36,7 @@ impl Queue {
     }
 
     /// Appends the command to the queue, and starts a group if a slot is free.
-    pub(super) fn push(self: &Arc<Self>, command: QueuedCommand) -> Result<(), Error> {
+    pub(super) fn push(self: &Arc<Self>, command: QueuedCommand) -> Result<Ticket, Error> {
         let mut state = self.state();
         let waiting = state.waiting.len();
         if waiting >= self.settings.waiting {
@@ -40,7 +44,9 @@ impl Queue {
                 "the queue is full: {waiting} commands wait for a commit"
             )));
         }
-        state.waiting.push_back((Instant::now(), command));
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        state.waiting.push_back((ticket, command));
         if state.slots_in_use < self.settings.at_once {
             state.slots_in_use += 1;
             drop(state);
@@ -48,7 +54,18 @@ impl Queue {
             // A task of its own, so that a client that disconnects does not stop the group.
             self.database.spawn(slot.run_groups());
         }
-        Ok(())
+        Ok(ticket)
+    }
+
+    /// Takes the command out of the queue. Returns false if a group has taken it.
+    pub(super) fn withdraw(&self, ticket: Ticket) -> bool {
+        let mut state = self.state();
+        let place = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket);
+        place.is_ok_and(|place| state.waiting.remove(place).is_some())
+    }
+
+    pub(super) fn longest_wait(&self) -> Duration {
+        self.settings.wait
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -77,12 +94,8 @@ impl GroupSlot {
 
     /// Takes the commands that have waited longest. Returns the slot and `None` if the queue is empty.
     fn next_group(&mut self) -> Option<Vec<QueuedCommand>> {
-        let GroupSettings { size, wait, .. } = self.queue.settings;
         let mut state = self.queue.state();
-        while let Some((_, late)) = state.waiting.pop_front_if(|(since, _)| since.elapsed() > wait) {
-            late.deliver(Err(Error::Unavailable("the command waited too long for a commit".to_owned())));
-        }
-        let number = state.waiting.len().min(size);
+        let number = state.waiting.len().min(self.queue.settings.size);
         let group: Vec<QueuedCommand> = state.waiting.drain(..number).map(|(_, command)| command).collect();
         if group.is_empty() {
             // Under the same lock that saw the empty queue, so that the next command sees the free slot.

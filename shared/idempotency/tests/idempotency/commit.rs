@@ -7,6 +7,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use idempotency::Outcome;
 use testkit::{Proxy, TestDatabase, eventually};
 use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 use crate::shop::{self, KEY, Number, effects, open_transactions, records, request, send};
 
@@ -96,6 +97,23 @@ async fn a_commit_of_unknown_outcome_that_failed_is_carried_out_afresh() {
     lost.holder.batch_execute("DROP TRIGGER wait_in_commit ON effect").await.unwrap();
     assert!(matches!(send(&lost.instance, request(KEY, "a")).await.unwrap(), Outcome::Executed(_)));
     assert_eq!((effects(&lost.database).await, records(&lost.database).await), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_gets_no_answer_is_of_unknown_outcome() {
+    let database = shop::open().await;
+    let mut holder = database.owner().await;
+    holder.batch_execute(&slow_commit("")).await.unwrap();
+    holder.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+    let statement_timeout = Duration::from_millis(100);
+    let instance = shop::instance(&database, |settings| Settings { statement_timeout, ..settings });
+    let hung = timeout(Duration::from_mins(1), send(&instance, request(KEY, "a"))).await.expect("an answer");
+    assert_eq!(hung.unwrap_err().class(), ErrorClass::CommitUnknown);
+    assert_eq!(send(&instance, request(KEY, "a")).await.unwrap(), Outcome::InProgress);
+    holder.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+    eventually("COMMIT ends", async || (open_transactions(&database).await == 0).then_some(())).await;
+    assert!(matches!(send(&instance, request(KEY, "a")).await.unwrap(), Outcome::Replayed { .. }));
+    assert_eq!((effects(&database).await, records(&database).await), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

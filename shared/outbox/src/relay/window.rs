@@ -12,7 +12,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use futures_util::future::try_join;
 
 use super::snapshot::Snapshot;
@@ -43,7 +43,7 @@ impl Window {
         }
         let end = after.saturating_add(IDS_PER_READ).min(self.ceiling_id.max(after));
         let connection = database.connection().await?;
-        let (mut first, mut second): (&AsyncPgConnection, _) = (&connection, &*connection);
+        let (mut first, mut second) = (&connection, &connection);
         let range = IdRange { window: self.clone(), after, end };
         let mut ids: Vec<i64> = Vec::new();
         let in_range: Vec<i64>;

@@ -2,11 +2,19 @@
 
 use std::time::Duration;
 
-use database::ErrorClass;
+use database::{ErrorClass, Settings};
+use diesel_async::SimpleAsyncConnection;
+use futures_util::future::join_all;
 use idempotency::{GroupSettings, Outcome};
+use testkit::eventually;
+use tokio::time::timeout;
 
 use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, together};
-use crate::shop::{self, CommandBarrier, effects, request};
+use crate::commit::slow_commit;
+use crate::shop::{self, CommandBarrier, effects, open_transactions, request};
+
+/// One group at a time. Commands do not wait long for their group.
+const HASTY: GroupSettings = GroupSettings { wait: Duration::from_millis(100), ..ONE_AT_A_TIME };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_beyond_the_queue_are_refused_at_once() {
@@ -24,24 +32,45 @@ async fn commands_beyond_the_queue_are_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_waits_too_long_is_refused() {
+async fn a_command_that_waits_too_long_is_refused_while_the_groups_still_run() {
     let database = shop::open().await;
-    let wait = Duration::from_secs(1);
-    let groups = groups(&database, GroupSettings { wait, ..ONE_AT_A_TIME });
+    let groups = groups(&database, HASTY);
     let (shop, barrier) = (Shop::default(), CommandBarrier::closed());
     let mut first = barrier.hold(&groups, request(&key(0), "a"));
     assert!(futures_util::poll!(&mut first).is_pending());
     barrier.reached().await;
-    let mut late = shop.send(&groups, request(&key(1), "a"), Ending::Done);
-    assert!(futures_util::poll!(&mut late).is_pending());
-    // The time limit is the subject of the test, so the test waits for it.
-    tokio::time::sleep(2 * wait).await;
+    let late = shop.send(&groups, request(&key(1), "a"), Ending::Done);
+    let late = timeout(Duration::from_mins(1), late).await.expect("an answer while the group runs");
+    assert_eq!(late.unwrap_err().class(), ErrorClass::Unavailable);
     barrier.open();
     assert!(matches!(first.await, Ok(Outcome::Refused(_))));
-    assert_eq!(late.await.unwrap_err().class(), ErrorClass::Unavailable);
     assert_eq!(shop.runs.number(), 0);
     // The next command is executed.
     let next = shop.send(&groups, request(&key(1), "a"), Ending::Done).await;
     assert!(matches!(next, Ok(Outcome::Executed(_))), "{next:?}");
     assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_gets_no_answer_is_unknown_to_its_group_and_frees_the_slot() {
+    let database = shop::open().await;
+    let mut holder = database.owner().await;
+    holder.batch_execute(&slow_commit("")).await.unwrap();
+    holder.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+    let statement_timeout = Duration::from_millis(100);
+    let instance = shop::instance(&database, |settings| Settings { statement_timeout, ..settings });
+    let (groups, shop) = (groups(&instance, HASTY), Shop::default());
+
+    let commands = [key(0), key(1)].map(|key| shop.send(&groups, request(&key, "a"), Ending::Done));
+    let hung = timeout(Duration::from_mins(1), join_all(commands)).await.expect("an answer to each");
+    let (first, second) = (hung[0].as_ref().unwrap_err(), hung[1].as_ref().unwrap_err());
+    assert_eq!(first.class(), ErrorClass::CommitUnknown, "{first:?}");
+    assert_eq!(second.class(), ErrorClass::Unavailable, "{second:?}");
+
+    holder.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+    eventually("COMMIT ends", async || (open_transactions(&database).await == 0).then_some(())).await;
+    let retry = async |number| shop.send(&groups, request(&key(number), "a"), Ending::Done).await;
+    assert!(matches!(retry(0).await, Ok(Outcome::Replayed { .. })));
+    assert!(matches!(retry(1).await, Ok(Outcome::Executed(_))));
+    assert_eq!((shop.runs.number(), effects(&database).await), (2, 2));
 }
