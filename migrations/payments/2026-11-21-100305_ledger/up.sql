@@ -5,7 +5,7 @@ ALTER TABLE payment
     ADD COLUMN confirmed       boolean NOT NULL DEFAULT false,
     -- The processor's fee, in minor units of the processor account's currency, and the id of its balance transaction.
     ADD COLUMN fee             bigint,
-    ADD COLUMN fee_currency    text CHECK (fee_currency ~ '^[A-Z]{3}$'),
+    ADD COLUMN fee_currency    text,
     ADD COLUMN fee_transaction text,
     ADD CONSTRAINT confirmed_has_money CHECK (NOT confirmed OR (state = 'captured' AND order_id IS NOT NULL)),
     ADD CONSTRAINT fee_is_whole CHECK (num_nonnulls(fee, fee_currency, fee_transaction) IN (0, 3));

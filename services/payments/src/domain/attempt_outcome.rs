@@ -6,8 +6,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use contracts::Currency;
-
 use super::NextStep;
 use super::review::Reason;
 
@@ -70,8 +68,8 @@ pub struct Fee {
     pub balance_transaction: String,
     /// Minor units of the currency below.
     pub amount: i64,
-    /// The currency of our account at the processor. It may differ from the charge's.
-    pub currency: Currency,
+    /// The processor's name of our account's currency, upper case. It may be a currency that this service does not know.
+    pub currency: String,
 }
 
 /// Why the outcome of an attempt is unknown.

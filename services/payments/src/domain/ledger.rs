@@ -133,9 +133,12 @@ impl Posting {
                 None
             }
         };
-        if let (None, Some(fee)) = (known, &reference.fee) {
-            // The fee is in the currency of our account at the processor, which may differ from the payment's.
-            postings.push(Self::fee(Money::new(fee.amount, fee.currency)));
+        // The fee is in the currency of our account at the processor, which may differ from the payment's. The ledger holds
+        // known currencies only; a fee in another one is stored with the payment alone.
+        if let (None, Some(fee)) = (known, &reference.fee)
+            && let Ok(currency) = fee.currency.parse()
+        {
+            postings.push(Self::fee(Money::new(fee.amount, currency)));
         }
         postings
     }

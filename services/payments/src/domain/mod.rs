@@ -5,6 +5,7 @@
 
 mod attempt_outcome;
 mod call;
+mod event_claim;
 pub mod ledger;
 mod lookup_result;
 pub mod payment;
@@ -19,6 +20,7 @@ mod tables;
 
 pub use attempt_outcome::{AttemptOutcome, Fee, ProcessorReference, UnknownReason};
 pub use call::{CallConditions, CallKind, CallMode, NextStep};
+pub use event_claim::EventClaim;
 pub use lookup_result::LookupResult;
 
 /// Why an input changes nothing.

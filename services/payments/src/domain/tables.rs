@@ -1,13 +1,11 @@
 //! Examples from the decision tables: the pairs of state and input that are easy to get wrong.
 
-use contracts::Currency;
-
 use super::payment::{Input, Payment, State, decide};
 use super::review::Reason;
 use super::{AttemptOutcome, Fee, NextStep, ProcessorReference, Rejection, UnknownReason};
 
 fn fee() -> Fee {
-    Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: Currency::Eur }
+    Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: "EUR".to_owned() }
 }
 
 fn payment(state: State) -> Payment {

@@ -216,7 +216,7 @@ fn a_response_outside_the_protocol_leaves_the_outcome_unknown() {
 }
 
 #[test]
-fn the_fee_is_read_if_it_is_named_and_is_optional_otherwise() {
+fn a_fee_is_read_in_any_currency_and_is_optional() {
     let charge = |entry: Value| {
         let charge = json!({ "id": "ch_1", "object": "charge", "balance_transaction": entry });
         let response = reply(200, &with(intent("succeeded"), "latest_charge", charge));
@@ -225,11 +225,17 @@ fn the_fee_is_read_if_it_is_named_and_is_optional_otherwise() {
             outcome => panic!("{outcome}"),
         }
     };
-    let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: Currency::Usd };
-    assert_eq!(charge(json!({ "id": "txn_1", "fee": 59, "currency": "usd" })), Some(fee));
+    let fee = |currency: &str| Fee {
+        balance_transaction: "txn_1".to_owned(),
+        amount: 59,
+        currency: currency.to_owned(),
+    };
+    for currency in ["usd", "xyz", "usdc"] {
+        let named = charge(json!({ "id": "txn_1", "fee": 59, "currency": currency }));
+        assert_eq!(named, Some(fee(&currency.to_uppercase())), "a currency that is not known is text");
+    }
     assert_eq!(charge(json!("txn_1")), None, "it is not expanded");
     assert_eq!(charge(Value::Null), None, "it is not made yet");
-    assert_eq!(charge(json!({ "id": "txn_1", "fee": 59, "currency": "xyz" })), None, "it is unreadable");
 }
 
 fn page(data: &[Value], has_more: bool) -> Result<Page, AttemptOutcome> {

@@ -128,7 +128,7 @@ fn fee_of(charge: &Value) -> Option<Fee> {
     Some(Fee {
         balance_transaction: transaction.get("id")?.as_str()?.to_owned(),
         amount: transaction.get("fee")?.as_i64()?,
-        currency: transaction.get("currency")?.as_str()?.to_ascii_uppercase().parse().ok()?,
+        currency: transaction.get("currency")?.as_str()?.to_ascii_uppercase(),
     })
 }
 

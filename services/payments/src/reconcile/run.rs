@@ -109,7 +109,7 @@ async fn act(
 /// Requests a lookup by the worker. The processor's response then settles the difference.
 async fn look_up(database: &Database, ours: &OurRecord) -> database::Result<()> {
     let mut tx = database.begin().await?;
-    request_look_up(&mut tx, ours.payment, ours.id, None).await?;
+    request_look_up(&mut tx, ours.payment, ours.id).await?;
     tx.commit().await
 }
 

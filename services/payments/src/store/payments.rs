@@ -71,14 +71,9 @@ impl PaymentRow {
     }
 
     /// The processor's fee, once it is known.
-    fn fee(&self) -> Result<Option<Fee>> {
-        let (Some(amount), Some(currency), Some(balance_transaction)) =
-            (self.fee, &self.fee_currency, &self.fee_transaction)
-        else {
-            return Ok(None);
-        };
-        let currency = currency.parse().map_err(|_| unreadable("payment.fee_currency"))?;
-        Ok(Some(Fee { balance_transaction: balance_transaction.clone(), amount, currency }))
+    fn fee(&self) -> Option<Fee> {
+        let (balance_transaction, currency) = (self.fee_transaction.clone()?, self.fee_currency.clone()?);
+        Some(Fee { balance_transaction, amount: self.fee?, currency })
     }
 
     /// Reads the part that a decision needs.
@@ -96,7 +91,7 @@ impl PaymentRow {
                 Ok(State::Captured(ProcessorReference {
                     id,
                     charge: self.processor_charge.clone(),
-                    fee: self.fee()?,
+                    fee: self.fee(),
                 }))
             }
             "declined" => {
@@ -227,7 +222,7 @@ pub(crate) async fn update(tx: &mut Tx, id: PaymentId, change: &Change<'_>) -> R
             payment::processor_intent.eq(reference.map(|reference| &reference.id)),
             payment::processor_charge.eq(reference.and_then(|reference| reference.charge.as_ref())),
             payment::fee.eq(fee.map(|fee| fee.amount)),
-            payment::fee_currency.eq(fee.map(|fee| fee.currency.code())),
+            payment::fee_currency.eq(fee.map(|fee| &fee.currency)),
             payment::fee_transaction.eq(fee.map(|fee| &fee.balance_transaction)),
             payment::refund_reserved.eq(change.refund_reserved),
             payment::sequence.eq(change.sequence),

@@ -9,24 +9,23 @@
 
 mod accept;
 mod conclude;
+mod look_up;
 mod payment;
 mod refund;
 mod resolution;
 mod review;
 
-use contracts::PaymentId;
 use database::{ErrorClass, Tx};
 use outbox::AppendError;
 use thiserror::Error;
-use uuid::Uuid;
 
 use crate::domain::review::{Reason, Subject};
 use crate::domain::{NextStep, Rejection};
-use crate::store::calls;
-use crate::store::payments::{self, PaymentRow};
+use crate::store::payments::PaymentRow;
 
 pub(crate) use accept::{RequestedRefund, accept_charge, accept_requested_refund};
 pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_cannot_be_taken, retry_charge};
+pub(crate) use look_up::{look_up_after_event, request_look_up};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
 pub(crate) use refund::move_refund;
 pub(crate) use resolution::{Settled, settle_review};
@@ -91,16 +90,4 @@ async fn handle_rejection(
             Ok(NextStep::Stop)
         }
     }
-}
-
-/// Locks the payment and requests one lookup of a call of it. The worker makes the lookup, of the processor's `object` if it
-/// is known.
-pub(crate) async fn request_look_up(
-    tx: &mut Tx,
-    payment: PaymentId,
-    call: Uuid,
-    object: Option<&str>,
-) -> database::Result<()> {
-    payments::lock(tx, payment).await?;
-    calls::request_look_up(tx, call, object).await
 }

@@ -5,22 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The event types that trigger a lookup. Other events are stored and have no effect.
-const TRIGGERS: [&str; 13] = [
-    "payment_intent.succeeded",
-    "payment_intent.payment_failed",
-    "payment_intent.processing",
-    "payment_intent.requires_action",
-    "payment_intent.canceled",
-    "charge.succeeded",
-    "charge.failed",
-    "charge.updated",
-    "charge.refunded",
-    "charge.refund.updated",
-    "refund.created",
-    "refund.updated",
-    "refund.failed",
-];
+use crate::domain::EventClaim;
 
 /// The longest id that is accepted, in bytes.
 const MAX_ID_LENGTH: usize = 255;
@@ -43,6 +28,8 @@ pub(crate) struct Event {
 pub(crate) struct EventSubject {
     /// The id of the payment or refund, if the object carries the name of this deployment.
     pub(crate) reference: Option<Uuid>,
+    /// What the event says about the object.
+    pub(crate) claim: EventClaim,
     /// The processor's ids of the object and of its `PaymentIntent`.
     pub(crate) objects: Vec<String>,
     /// The id of the `PaymentIntent` or refund that carries the reference. It only tells where to look.
@@ -70,8 +57,7 @@ impl Event {
         if ![&id, &kind].into_iter().all(|text| (1..=MAX_ID_LENGTH).contains(&text.len())) {
             return None;
         }
-        let subject =
-            TRIGGERS.contains(&kind.as_str()).then(|| EventSubject::of(&object, deployment)).flatten();
+        let subject = EventClaim::of(&kind).and_then(|claim| EventSubject::of(claim, &object, deployment));
         Some(Self {
             id,
             kind,
@@ -84,7 +70,7 @@ impl Event {
 
 impl EventSubject {
     /// Reads the ids of an object. Returns `None` if it carries the name of another deployment.
-    fn of(object: &Value, deployment: &str) -> Option<Self> {
+    fn of(claim: EventClaim, object: &Value, deployment: &str) -> Option<Self> {
         let metadata = |member: &str| object.get("metadata")?.get(member)?.as_str();
         let owner = metadata("deployment");
         if owner.is_some_and(|owner| owner != deployment) {
@@ -96,7 +82,7 @@ impl EventSubject {
         // A charge carries the reference of its `PaymentIntent`.
         let is_charge = object.get("object").and_then(Value::as_str) == Some("charge");
         let own = id_of(object, if is_charge { "payment_intent" } else { "id" });
-        Some(Self { reference, objects, own_object: own.filter(|_| reference.is_some()) })
+        Some(Self { reference, claim, objects, own_object: own.filter(|_| reference.is_some()) })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Stores a webhook event and requests the lookup of its call, in one transaction.
+//! Stores a webhook event and requests the lookup of its call if the event can change it, in one transaction.
 
 use database::Database;
 
@@ -6,7 +6,7 @@ use super::event::Event;
 use crate::store::webhook_events::{self, NewEvent};
 use crate::transitions;
 
-/// Stores an event and requests one lookup of the call that it is about. An event that is stored already has no effect.
+/// Stores an event. Requests one lookup of the call that it is about, unless the call has ended in agreement with it. An event that is stored already has no effect.
 pub(crate) async fn store_event(
     database: &Database,
     event: &Event,
@@ -30,9 +30,9 @@ pub(crate) async fn store_event(
         tracing::info!(event = id, kind, "DuplicateIgnored");
         return tx.rollback().await;
     }
-    if let Some(call) = &call {
-        let object = event.subject.as_ref().and_then(|subject| subject.own_object.as_deref());
-        transitions::request_look_up(&mut tx, call.payment, call.id, object).await?;
+    if let (Some(call), Some(subject)) = (&call, &event.subject) {
+        let object = subject.own_object.as_deref();
+        transitions::look_up_after_event(&mut tx, call, subject.claim, object).await?;
     }
     crashpoint::reach!("webhook.before_commit");
     tx.commit().await?;

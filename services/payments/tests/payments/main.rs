@@ -17,6 +17,7 @@ mod client;
 mod commands;
 mod configuration;
 mod document;
+mod fees;
 mod guards;
 mod http;
 mod ledger;

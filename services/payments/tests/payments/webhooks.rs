@@ -186,6 +186,29 @@ async fn an_event_before_the_response_of_our_own_request_is_not_lost() {
 }
 
 #[actix_web::test]
+async fn an_event_about_a_known_outcome_asks_nothing_unless_it_can_change_it() {
+    let stage = Stage::new().await;
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.becomes(order, "captured").await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    for (kind, asks) in [
+        ("payment_intent.succeeded", 0),
+        ("charge.succeeded", 0),
+        ("charge.updated", 0),
+        ("charge.refunded", 0),
+        ("payment_intent.processing", 0),
+        ("payment_intent.canceled", 1),
+    ] {
+        assert_eq!(Sender::of(&event(kind, kind, order)).send(&stage).await.0, 200);
+        let asked = stage.count("SELECT count(*) FROM processor_call WHERE look_up_requested").await;
+        assert_eq!(asked, asks, "{kind}");
+    }
+    assert_eq!(stage.events().await, 6);
+}
+
+#[actix_web::test]
 async fn an_event_about_another_object_is_stored_and_ignored() {
     let stage = Stage::new().await;
     let order = stage.request(VISA).await;

@@ -193,8 +193,7 @@ impl ProcessorModel {
 }
 
 pub(super) fn reference(with_fee: bool) -> ProcessorReference {
-    let currency = contracts::Currency::Eur;
-    let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: FEE, currency };
+    let fee = Fee { balance_transaction: "txn_1".to_owned(), amount: FEE, currency: "EUR".to_owned() };
     ProcessorReference {
         id: OBJECT.to_owned(),
         charge: Some("ch_1".to_owned()),
