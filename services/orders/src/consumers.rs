@@ -1,8 +1,8 @@
 //! Routes the events of inventory and payments to `transitions`. Decides nothing and writes nothing.
 
 use contracts::events::{
-    ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded, StockRejected,
-    StockReleased, StockReserved, StockShipped,
+    ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefundFailed, PaymentRefunded,
+    StockRejected, StockReleased, StockReserved, StockShipped,
 };
 use contracts::{Message, OrderId};
 use database::Tx;
@@ -44,6 +44,10 @@ pub(crate) fn consumer() -> Consumer {
         .on::<PaymentRefunded>(
             |m| order(m.order),
             async |tx, m| apply(tx, m, m.order, Input::PaymentRefunded).await,
+        )
+        .on::<PaymentRefundFailed>(
+            |m| order(m.order),
+            async |tx, m| apply(tx, m, m.order, Input::PaymentRefundFailed).await,
         )
         .newest::<ItemChanged>(no_locks, async |tx, m| {
             transitions::update_catalogue(tx, m.tenant(), &m.data).await

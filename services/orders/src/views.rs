@@ -120,6 +120,7 @@ pub(crate) enum EntryKindView {
     PaymentDeclined,
     PaymentCancelled,
     PaymentRefunded,
+    PaymentRefundFailed,
 }
 
 /// What caused a timeline entry.
@@ -245,6 +246,7 @@ impl From<EntryKind> for EntryKindView {
             EntryKind::PaymentDeclined => Self::PaymentDeclined,
             EntryKind::PaymentCancelled => Self::PaymentCancelled,
             EntryKind::PaymentRefunded => Self::PaymentRefunded,
+            EntryKind::PaymentRefundFailed => Self::PaymentRefundFailed,
         }
     }
 }

@@ -75,6 +75,13 @@ fn every_event_has_the_wire_form_of_its_golden_file() {
         golden(&PaymentDeclined { payment, order: Some(order), code: "generic_decline".to_owned() }),
         golden(&PaymentCancelled { payment, order: None }),
         golden(&PaymentRefunded { payment, order: Some(order), refund, amount: total }),
+        golden(&PaymentRefundFailed {
+            payment,
+            order: Some(order),
+            refund,
+            amount: total,
+            code: "lost_or_stolen_card".to_owned(),
+        }),
     ];
     let files =
         std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")).unwrap().count();

@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("operator", &["transitions", "reconcile", "store", "domain", "settings"]),
     // The rooms of payments behind the entries.
     ("worker", &["transitions", "processor", "store", "domain", "settings"]),
-    ("webhooks", &["transitions", "store"]),
+    ("webhooks", &["transitions", "store", "domain"]),
     ("reconcile", &["transitions", "processor", "store", "domain", "settings"]),
     // The one place that locks, decides, writes and announces.
     ("transitions", &["ledger", "processor", "store", "domain", "views", "error"]),

@@ -68,6 +68,8 @@ pub enum Input {
     PaymentCancelled,
     /// payments has refunded the charge.
     PaymentRefunded,
+    /// The refund has failed, and a person at payments looks after it.
+    PaymentRefundFailed,
     /// The customer cancels, with a note in their own words.
     Cancel(String),
     /// The order was not confirmed in time.
@@ -137,6 +139,7 @@ pub fn decide(state: &State, input: &Input) -> Result<Decision, Conflict> {
             | I::PaymentDeclined
             | I::PaymentCancelled
             | I::PaymentRefunded
+            | I::PaymentRefundFailed
             | I::Expire,
         ) => Ok(NoChange),
         (S::Cancelled { reason: CancelReason::Customer, note }, I::Cancel(again)) => {
@@ -146,11 +149,17 @@ pub fn decide(state: &State, input: &Input) -> Result<Decision, Conflict> {
 
         // The order reflects these already.
         (S::AwaitingPayment | S::Confirmed, I::StockReserved) => Ok(NoChange),
-        (S::Confirmed, I::PaymentCaptured | I::StockShipped | I::PaymentRefunded | I::Expire) => Ok(NoChange),
+        (
+            S::Confirmed,
+            I::PaymentCaptured | I::StockShipped | I::PaymentRefunded | I::PaymentRefundFailed | I::Expire,
+        ) => Ok(NoChange),
 
-        (S::Pending, I::PaymentCaptured | I::PaymentDeclined | I::PaymentCancelled | I::PaymentRefunded)
-        | (S::Pending | S::AwaitingPayment, I::StockShipped | I::StockReleased)
-        | (S::AwaitingPayment, I::StockRejected | I::PaymentRefunded)
+        (S::Pending, I::PaymentCaptured | I::PaymentDeclined | I::PaymentCancelled)
+        | (
+            S::Pending | S::AwaitingPayment,
+            I::PaymentRefunded | I::PaymentRefundFailed | I::StockShipped | I::StockReleased,
+        )
+        | (S::AwaitingPayment, I::StockRejected)
         | (S::Confirmed, I::StockRejected | I::StockReleased | I::PaymentDeclined | I::PaymentCancelled)
         | (S::Cancelled { .. }, I::StockShipped) => Err(Conflict::UnexpectedEvent),
     }
@@ -176,6 +185,7 @@ mod tests {
             Just(Input::PaymentDeclined),
             Just(Input::PaymentCancelled),
             Just(Input::PaymentRefunded),
+            Just(Input::PaymentRefundFailed),
             "[ab]".prop_map(Input::Cancel),
             Just(Input::Expire),
         ];

@@ -33,6 +33,8 @@ pub enum EntryKind {
     PaymentCancelled,
     /// [`Input::PaymentRefunded`]
     PaymentRefunded,
+    /// [`Input::PaymentRefundFailed`]
+    PaymentRefundFailed,
 }
 
 impl EntryKind {
@@ -47,6 +49,7 @@ impl EntryKind {
             Input::PaymentDeclined => Some(Self::PaymentDeclined),
             Input::PaymentCancelled => Some(Self::PaymentCancelled),
             Input::PaymentRefunded => Some(Self::PaymentRefunded),
+            Input::PaymentRefundFailed => Some(Self::PaymentRefundFailed),
             Input::Cancel(_) | Input::Expire => None,
         }
     }

@@ -1,7 +1,8 @@
 //! The timeline of an order, over HTTP.
 
 use contracts::events::{
-    PaymentCaptured, PaymentRefunded, StockRejected, StockReleased, StockReserved, StockShipped,
+    PaymentCaptured, PaymentRefundFailed, PaymentRefunded, StockRejected, StockReleased, StockReserved,
+    StockShipped,
 };
 use contracts::{Currency, Money, OrderId, PaymentId, RefundId};
 use serde_json::{Value, json};
@@ -115,7 +116,9 @@ async fn an_event_about_an_ended_order_changes_nothing_and_is_in_its_timeline() 
     peers
         .publish(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount })
         .await;
-    reaches(&bench, order, 6).await;
+    let (order_of, refund, code) = (Some(order), RefundId::generate(), "lost_or_stolen_card".to_owned());
+    peers.publish(&PaymentRefundFailed { payment, order: order_of, refund, amount, code }).await;
+    reaches(&bench, order, 7).await;
     peers.publish(&StockReleased { order }).await;
     entries(
         &bench,
@@ -127,6 +130,7 @@ async fn an_event_about_an_ended_order_changes_nothing_and_is_in_its_timeline() 
             ["OrderCancelled", "cancelled", "request", "shop"],
             ["PaymentCaptured", "cancelled", "message", "payments"],
             ["PaymentRefunded", "cancelled", "message", "payments"],
+            ["PaymentRefundFailed", "cancelled", "message", "payments"],
             ["StockReleased", "cancelled", "message", "inventory"],
         ],
     )

@@ -175,16 +175,7 @@ impl AttemptOutcome {
 
     /// Returns the processor's fee, if the response named it.
     pub(super) fn fee(&self) -> Option<&Fee> {
-        match self {
-            Self::Succeeded(reference) => reference.fee.as_ref(),
-            Self::Declined { .. }
-            | Self::NotSent
-            | Self::NotExecuted { .. }
-            | Self::Rejected { .. }
-            | Self::Processing { .. }
-            | Self::RequiresAction { .. }
-            | Self::Unknown(_) => None,
-        }
+        if let Self::Succeeded(reference) = self { reference.fee.as_ref() } else { None }
     }
 
     /// Returns the processor's id of the object, if the response named it.
@@ -203,16 +194,7 @@ impl AttemptOutcome {
 
     /// Returns how long the processor asks the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::NotExecuted { retry_after, .. } => *retry_after,
-            Self::Succeeded(_)
-            | Self::Declined { .. }
-            | Self::NotSent
-            | Self::Rejected { .. }
-            | Self::Processing { .. }
-            | Self::RequiresAction { .. }
-            | Self::Unknown(_) => None,
-        }
+        if let Self::NotExecuted { retry_after, .. } = self { *retry_after } else { None }
     }
 }
 

@@ -164,12 +164,8 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
             LookupResult::Found { outcome, .. } => after_capture(payment, reference, &outcome, superseded),
             LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
             LookupResult::NotFound if conditions.is_last_look_up => Err(Rejection::Contradicted),
-            LookupResult::NotFound => {
-                Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: true }))
-            }
-            LookupResult::Unanswered(_) => {
-                Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: false }))
-            }
+            LookupResult::NotFound => Ok(look_up_later(payment, true)),
+            LookupResult::Unanswered(_) => Ok(look_up_later(payment, false)),
         },
         (S::Declined { .. } | S::Cancelled, I::Settled { outcome, superseded }) => {
             after_refusal(payment, &outcome, superseded)
@@ -178,9 +174,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
             LookupResult::Found { outcome, .. } => after_refusal(payment, &outcome, superseded),
             LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
             LookupResult::NotFound => Err(Rejection::Ended),
-            LookupResult::Unanswered(_) => {
-                Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: false }))
-            }
+            LookupResult::Unanswered(_) => Ok(look_up_later(payment, false)),
         },
     }
 }
@@ -256,9 +250,7 @@ fn after_capture(
             let reference = ProcessorReference { fee: Some(fee.clone()), ..reference.clone() };
             Ok(to(payment, State::Captured(reference), NextStep::Stop))
         }
-        (None, None) => {
-            Ok(to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing: false }))
-        }
+        (None, None) => Ok(look_up_later(payment, false)),
         (Some(_), Some(_) | None) => Err(Rejection::Ended),
     }
 }
@@ -286,6 +278,10 @@ fn after_refusal(
 fn to(payment: &Payment, state: State, next: NextStep) -> Decision {
     let payment = Payment { state, ..payment.clone() };
     Decision { payment, next, announcement: None, refund: false, review: None }
+}
+
+fn look_up_later(payment: &Payment, found_nothing: bool) -> Decision {
+    to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing })
 }
 
 fn cancel_requested(payment: &Payment) -> Decision {

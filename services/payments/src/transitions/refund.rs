@@ -1,6 +1,6 @@
 //! Changes a refund, and its payment with it.
 
-use contracts::events::PaymentRefunded;
+use contracts::events::{PaymentRefundFailed, PaymentRefunded};
 use database::Tx;
 
 use super::payment::append;
@@ -44,28 +44,28 @@ pub(crate) async fn move_refund(
     Ok((decision.state, decision.next))
 }
 
-/// Publishes a refund that succeeded, and releases the reserved amount of a refund that failed.
+/// Publishes a refund that succeeded or failed, and releases the reserved amount of one that failed.
 async fn update_payment(
     tx: &mut Tx,
     payment: &PaymentRow,
     row: &RefundRow,
     state: &State,
 ) -> Result<(), TransitionError> {
-    let (refund_reserved, sequence) = match state {
+    let (sequence, unchanged) = (payment.sequence + 1, payment.payment()?);
+    let (refund, order, id) = (row.id(), payment.order(), payment.id());
+    let amount = payment.in_its_currency(row.amount)?;
+    let refund_reserved = match state {
         State::Pending | State::Unknown => return Ok(()),
-        State::Succeeded { .. } => (payment.refund_reserved, payment.sequence + 1),
-        State::Failed { .. } => (payment.refund_reserved - row.amount, payment.sequence),
+        State::Succeeded { .. } => {
+            append(tx, payment, sequence, &PaymentRefunded { payment: id, order, refund, amount })?;
+            payment.refund_reserved
+        }
+        State::Failed { code, .. } => {
+            let failed = PaymentRefundFailed { payment: id, order, refund, amount, code: code.clone() };
+            append(tx, payment, sequence, &failed)?;
+            payment.refund_reserved - row.amount
+        }
     };
-    let unchanged = payment.payment()?;
-    payments::update(tx, payment.id(), &Change { payment: &unchanged, refund_reserved, sequence }).await?;
-    if matches!(state, State::Succeeded { .. }) {
-        let refunded = PaymentRefunded {
-            payment: payment.id(),
-            order: payment.order(),
-            refund: row.id(),
-            amount: payment.in_its_currency(row.amount)?,
-        };
-        append(tx, payment, sequence, &refunded)?;
-    }
+    payments::update(tx, id, &Change { payment: &unchanged, refund_reserved, sequence }).await?;
     Ok(())
 }

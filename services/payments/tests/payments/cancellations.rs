@@ -161,5 +161,5 @@ async fn a_refund_that_the_processor_refuses_has_failed_and_claims_nothing() {
     assert_eq!(stage.refunds(order).await, ["failed"]);
     assert_eq!(stage.text("SELECT failure_code FROM refund").await, "charge_already_refunded");
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);
-    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
+    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefundFailed"]);
 }

@@ -37,6 +37,8 @@ async fn a_pending_refund_is_looked_up_and_not_sent_again() {
         assert_eq!(stage.processor.refunds(), [AMOUNT]);
         assert!(stage.processor.looked_up()[0].path.starts_with("/v1/refunds/re_"));
         let reserved = stage.count("SELECT refund_reserved AS count FROM payment").await;
+        let announced = if state == "failed" { "PaymentRefundFailed" } else { "PaymentRefunded" };
+        assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", announced]);
         let (left, reviews) = if state == "failed" { (0, vec!["refund_failed"]) } else { (AMOUNT, vec![]) };
         assert_eq!(
             (reserved, stage.reviews().await),
@@ -80,6 +82,7 @@ async fn a_refund_that_a_bank_returns_has_failed_and_frees_its_amount() {
     assert_eq!(failed, format!("lost_or_stolen_card {named}"));
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);
     assert_eq!(stage.reviews().await, ["refund_returned"]);
-    assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
+    let announced = ["PaymentCaptured", "PaymentRefunded", "PaymentRefundFailed"];
+    assert_eq!(stage.announced_types(order).await, announced);
     assert_eq!(stage.processor.refunds(), [AMOUNT], "it is not given back again by itself");
 }

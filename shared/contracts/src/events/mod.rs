@@ -6,4 +6,6 @@ mod payments;
 
 pub use inventory::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
 pub use orders::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested};
-pub use payments::{PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefunded};
+pub use payments::{
+    PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefundFailed, PaymentRefunded,
+};

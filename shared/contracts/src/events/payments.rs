@@ -49,6 +49,21 @@ pub struct PaymentRefunded {
     pub amount: Money,
 }
 
+/// A refund has failed: the processor refused it, or a bank returned it after [`PaymentRefunded`]. The amount is owed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentRefundFailed {
+    /// The payment.
+    pub payment: PaymentId,
+    /// The order it paid, if any.
+    pub order: Option<OrderId>,
+    /// The refund.
+    pub refund: RefundId,
+    /// The amount that was not refunded.
+    pub amount: Money,
+    /// The processor's reason, for instance `lost_or_stolen_card`.
+    pub code: String,
+}
+
 macro_rules! payment_event {
     ($($event:ident = $kind:literal),* $(,)?) => {$(
         impl Event for $event {
@@ -72,4 +87,5 @@ payment_event! {
     PaymentDeclined = "payments.PaymentDeclined.v1",
     PaymentCancelled = "payments.PaymentCancelled.v1",
     PaymentRefunded = "payments.PaymentRefunded.v1",
+    PaymentRefundFailed = "payments.PaymentRefundFailed.v1",
 }

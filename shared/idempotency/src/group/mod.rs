@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{AppendTx, Database, Error, Handler};
-use tokio::time::timeout;
 
 use self::command::QueuedCommand;
 use self::queue::Queue;
@@ -68,16 +67,7 @@ impl GroupCommit {
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
         request.log_received();
-        let (command, mut outcome) = QueuedCommand::new(request, command);
-        let ticket = self.queue.push(command)?;
-        let outcome = match timeout(self.queue.longest_wait(), &mut outcome).await {
-            Ok(outcome) => outcome,
-            Err(_) if self.queue.withdraw(ticket) => {
-                return Err(Error::Unavailable("the command waited too long for a commit".to_owned()));
-            }
-            // Its group is running, and the deadline of each statement bounds the group.
-            Err(_) => outcome.await,
-        };
-        outcome.map_err(|_| Error::Panicked)?
+        let (command, outcome) = QueuedCommand::new(request, command);
+        self.queue.run(command, outcome).await
     }
 }

@@ -3,18 +3,19 @@
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use database::{Database, Error};
 use futures_util::FutureExt;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::GroupSettings;
 use super::command::QueuedCommand;
 use super::transaction::GroupTransaction;
-use crate::Retention;
+use crate::{Outcome, Retention};
 
 /// The number of a command in the order of arrival.
-pub(super) type Ticket = u64;
+type Ticket = u64;
 
 pub(super) struct Queue {
     database: Database,
@@ -35,8 +36,26 @@ impl Queue {
         Self { database, retention, settings, state: Mutex::default() }
     }
 
+    /// Queues the command and waits for its outcome, but in the queue no longer than [`GroupSettings::wait`].
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        command: QueuedCommand,
+        mut outcome: oneshot::Receiver<Result<Outcome, Error>>,
+    ) -> Result<Outcome, Error> {
+        let ticket = self.push(command)?;
+        let outcome = match timeout(self.settings.wait, &mut outcome).await {
+            Ok(outcome) => outcome,
+            Err(_) if self.withdraw(ticket) => {
+                return Err(Error::Unavailable("the command waited too long for a commit".to_owned()));
+            }
+            // Its group is running, and the deadline of each statement bounds the group.
+            Err(_) => outcome.await,
+        };
+        outcome.map_err(|_| Error::Panicked)?
+    }
+
     /// Appends the command to the queue, and starts a group if a slot is free.
-    pub(super) fn push(self: &Arc<Self>, command: QueuedCommand) -> Result<Ticket, Error> {
+    fn push(self: &Arc<Self>, command: QueuedCommand) -> Result<Ticket, Error> {
         let mut state = self.state();
         let waiting = state.waiting.len();
         if waiting >= self.settings.waiting {
@@ -58,14 +77,10 @@ impl Queue {
     }
 
     /// Takes the command out of the queue. Returns false if a group has taken it.
-    pub(super) fn withdraw(&self, ticket: Ticket) -> bool {
+    fn withdraw(&self, ticket: Ticket) -> bool {
         let mut state = self.state();
         let place = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket);
         place.is_ok_and(|place| state.waiting.remove(place).is_some())
-    }
-
-    pub(super) fn longest_wait(&self) -> Duration {
-        self.settings.wait
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
