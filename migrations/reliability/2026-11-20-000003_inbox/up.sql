@@ -8,6 +8,8 @@ CREATE TABLE inbox_message (
     processed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (consumer, message_id)
 );
+-- Finds another message under the same number, if the sender has written a second history after a restore.
+CREATE INDEX inbox_message_number ON inbox_message (aggregate_id, sequence);
 
 -- The last applied sequence of each aggregate. It still detects a duplicate after the message's id has been trimmed.
 CREATE TABLE inbox_sequence (

@@ -40,7 +40,8 @@ pub(crate) async fn apply(
     let aggregates = fresh.iter().map(|message| message.entry().aggregate);
     let mut sequences = Sequences::lock(&mut tx, name, aggregates).await?;
     let mut held = HeldMessages::following(&mut tx, name, &fresh).await?;
-    let ready = plan(consumer, fresh, &mut sequences, &mut held);
+    let (ready, repeated) = plan(consumer, fresh, &mut sequences, &mut held);
+    deduplication::ignore_repeated(&mut tx, name, &repeated).await?;
     let mut prepared = Vec::with_capacity(ready.len());
     for ready in &ready {
         prepared.push(consumer.prepare(&ready.message).map_err(|error| ready.batch_error(error))?);
@@ -72,22 +73,20 @@ impl ReadyMessage {
 }
 
 /// Decides which messages are applied, in which order, and which are held. Advances the sequences past the messages to
-/// apply, because a handler that fails rolls the whole transaction back.
+/// apply, because a handler that fails rolls the whole transaction back. Also returns messages whose number was applied before.
 fn plan(
     consumer: &Consumer,
     fresh: Vec<IncomingMessage>,
     sequences: &mut Sequences,
     held: &mut HeldMessages,
-) -> Vec<ReadyMessage> {
+) -> (Vec<ReadyMessage>, Vec<InboxEntry>) {
     let name = consumer.name();
-    let mut ready = Vec::with_capacity(fresh.len());
+    let (mut ready, mut repeated) = (Vec::with_capacity(fresh.len()), Vec::new());
     for message in fresh {
         let InboxEntry { aggregate, sequence, .. } = message.entry();
         let last = sequences.last(&aggregate);
         match sequences.position(&aggregate, sequence) {
-            SequencePosition::Duplicate => {
-                tracing::info!(consumer = name, message_id = %message.envelope.id, sequence, "DuplicateIgnored");
-            }
+            SequencePosition::Duplicate => repeated.push(message.entry()),
             SequencePosition::Later if consumer.takes_newest(&message.envelope.kind) => {
                 tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "a projection skips a gap and takes the newest message");
                 sequences.advance(&aggregate, sequence);
@@ -107,7 +106,7 @@ fn plan(
             }
         }
     }
-    ready
+    (ready, repeated)
 }
 
 /// Parks a received message that cannot be applied. Later messages of its aggregate are held behind it.
@@ -128,6 +127,7 @@ pub(crate) async fn park_received(
     }
     let sequences = Sequences::lock(&mut tx, name, [entry.aggregate.clone()]).await?;
     let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
+        && !matches!(error, HandlerError::OtherHistory(_))
         && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
     if is_duplicate {
         // The message was applied or discarded before its id was deleted. It must not be parked again.

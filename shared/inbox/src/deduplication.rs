@@ -8,6 +8,7 @@ use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
+use crate::HandlerError;
 use crate::message::InboxEntry;
 use crate::statement::WithRows;
 
@@ -15,6 +16,9 @@ diesel::table! {
     inbox_message (consumer, message_id) {
         consumer -> Text,
         message_id -> Uuid,
+        source -> Text,
+        aggregate_id -> Uuid,
+        sequence -> BigInt,
     }
 }
 
@@ -49,5 +53,28 @@ pub(crate) async fn insert_new(
 pub(crate) async fn replace(tx: &mut Tx, consumer: &str, entry: &InboxEntry) -> database::Result<()> {
     diesel::delete(inbox_message::table.find((consumer, entry.id))).execute(tx).await?;
     insert_new(tx, consumer, std::slice::from_ref(entry)).await?;
+    Ok(())
+}
+
+/// Ignores messages with new ids and with numbers that were applied before: their ids were deleted with age. Fails if
+/// another message has the number. The sender has then written a second history, and its message must not vanish.
+pub(crate) async fn ignore_repeated(
+    tx: &mut Tx,
+    consumer: &str,
+    entries: &[InboxEntry],
+) -> Result<(), HandlerError> {
+    for entry in entries {
+        let same_number = inbox_message::table
+            .filter(inbox_message::aggregate_id.eq(entry.aggregate.id))
+            .filter(inbox_message::sequence.eq(entry.sequence))
+            .filter(inbox_message::source.eq(&entry.aggregate.source))
+            .filter(inbox_message::consumer.eq(consumer))
+            .filter(inbox_message::message_id.ne(entry.id));
+        let other = same_number.select(inbox_message::message_id).first(tx).await.optional()?;
+        if let Some(other) = other {
+            return Err(HandlerError::OtherHistory(other));
+        }
+        tracing::info!(consumer, message_id = %entry.id, sequence = entry.sequence, "DuplicateIgnored");
+    }
     Ok(())
 }

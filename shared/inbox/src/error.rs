@@ -6,6 +6,7 @@ use contracts::EnvelopeError;
 use database::ErrorClass;
 use futures_util::FutureExt;
 use thiserror::Error;
+use uuid::Uuid;
 
 use crate::message::InboxEntry;
 
@@ -27,6 +28,9 @@ pub enum HandlerError {
     /// The handler panicked.
     #[error("the handler panicked")]
     Panicked,
+    /// Another message took effect under this number: the sender was restored to an earlier time, and numbers go on from there.
+    #[error("message {0} took effect under the same number: the sender was restored to an earlier time")]
+    OtherHistory(Uuid),
 }
 
 impl HandlerError {
@@ -34,13 +38,17 @@ impl HandlerError {
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Database(error) => error.class() != ErrorClass::Permanent,
-            Self::Unreadable(_) | Self::UnknownType(_) | Self::Refused(_) | Self::Panicked => false,
+            Self::Unreadable(_)
+            | Self::UnknownType(_)
+            | Self::Refused(_)
+            | Self::Panicked
+            | Self::OtherHistory(_) => false,
         }
     }
 
     /// Returns whether every further attempt must fail in the same way.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::Unreadable(_) | Self::UnknownType(_))
+        matches!(self, Self::Unreadable(_) | Self::UnknownType(_) | Self::OtherHistory(_))
     }
 }
 

@@ -149,8 +149,11 @@ impl Discard {
             }
             (_, None) if position == SequencePosition::Later => return Ok(Err(missing(history))),
             (sequence, None) if position == SequencePosition::Next => history.skip_to(sequence),
-            // Another message with this sequence was applied.
-            (_, None) => {}
+            // Another message with this sequence was applied. This one keeps its id, without a place in the history.
+            (_, None) => {
+                let entry = InboxEntry { sequence: UNKNOWN_SEQUENCE, ..row.entry() };
+                deduplication::replace(tx, history.consumer(), &entry).await?;
+            }
         }
         history.remove(row);
         Ok(Ok(warning))

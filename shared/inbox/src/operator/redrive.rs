@@ -132,6 +132,12 @@ async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<RedrivenAgg
                 history.mark_applied(row);
                 redriven.applied.push(summary);
             }
+            SequencePosition::Duplicate if row.is_parked() => {
+                redriven.leave(
+                    row,
+                    "another message took effect under its number; compare both, then discard it",
+                );
+            }
             SequencePosition::Duplicate => {
                 history.remove(row);
                 redriven.superseded.push(summary);
