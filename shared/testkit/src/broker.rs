@@ -57,9 +57,22 @@ impl Broker {
 
     /// Shuts it down cleanly.
     pub async fn stop(&mut self) {
-        let pid = self.process.id().and_then(|id| Pid::from_raw(id.cast_signed())).expect("it runs");
-        kill_process(pid, Signal::TERM).unwrap();
+        kill_process(self.pid(), Signal::TERM).unwrap();
         self.process.wait().await.unwrap();
+    }
+
+    /// SIGSTOP: connections stay open, and nothing answers.
+    pub fn pause(&self) {
+        kill_process(self.pid(), Signal::STOP).unwrap();
+    }
+
+    /// SIGCONT.
+    pub fn resume(&self) {
+        kill_process(self.pid(), Signal::CONT).unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        self.process.id().and_then(|id| Pid::from_raw(id.cast_signed())).expect("it runs")
     }
 
     /// Kills it. The operating system still writes its dirty pages, unlike at a power cut.

@@ -75,6 +75,12 @@ impl TestDatabase {
         AsyncPgConnection::establish(&self.owner_url()).await.unwrap()
     }
 
+    /// A connection as a superuser, to dump and to restore.
+    pub async fn superuser(&self) -> AsyncPgConnection {
+        let url = format!("postgres://postgres@{}/{}", address_of(&self.server), self.name);
+        AsyncPgConnection::establish(&url).await.unwrap()
+    }
+
     /// A second pool on the same database, as another instance of the service has it.
     pub fn second_instance(&self) -> Database {
         Database::new(&Settings::new(self.service_url(None)), Handle::current()).unwrap()

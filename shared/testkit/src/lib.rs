@@ -25,7 +25,7 @@ pub use broker::Broker;
 pub use database::TestDatabase;
 pub use document::assert_document_is_fresh;
 pub use port::free_port;
-pub use postgres::Postgres;
+pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;
 pub use round_trips::RoundTrips;
 pub use topics::TestTopics;

@@ -1,11 +1,12 @@
-//! A PostgreSQL server for one test that stops or kills it. All other tests use the shared server.
+//! A PostgreSQL server for one test that stops or kills it, alone or with a streaming standby. All other tests use the
+//! shared server.
 
 use std::fs::{self, File};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use diesel_async::{AsyncConnection, AsyncPgConnection};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
@@ -16,13 +17,47 @@ use crate::{eventually, free_port, given};
 pub struct Postgres {
     folder: PathBuf,
     port: u16,
+    /// Settings on top of those of development.
+    settings: Vec<String>,
     process: Child,
+}
+
+/// When a commit on the primary returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replication {
+    /// The standby has flushed the commit.
+    Synchronous,
+    /// The commit is on the primary only. A failover may lose it.
+    Asynchronous,
 }
 
 impl Postgres {
     /// Unpacks PostgreSQL, makes a cluster, and starts it; returns once it answers.
     pub async fn start() -> Self {
-        let folder = std::env::temp_dir().join(format!("idem-postgres-{}", Uuid::new_v4().simple()));
+        Self::run(Self::initialized().await, Vec::new()).await
+    }
+
+    /// Starts a primary and a streaming standby. Returns once the standby answers.
+    pub async fn with_standby(replication: Replication) -> (Self, Self) {
+        let folder = Self::initialized().await;
+        // The data of a server that has never run is a base backup.
+        let copy = unused_folder();
+        let copied = Command::new("cp").arg("-a").arg(&folder).arg(&copy).status();
+        assert!(copied.await.unwrap().success(), "the cluster is not copied");
+        fs::write(copy.join("data/standby.signal"), "").unwrap();
+        let settings = match replication {
+            Replication::Synchronous => vec!["synchronous_standby_names=*".to_owned()],
+            Replication::Asynchronous => Vec::new(),
+        };
+        let primary = Self::run(folder, settings).await;
+        let source = format!("primary_conninfo=host=127.0.0.1 port={} user=postgres", primary.port);
+        let standby = Self::run(copy, vec![source]).await;
+        (primary, standby)
+    }
+
+    /// Makes a cluster that has never run. Returns its folder.
+    async fn initialized() -> PathBuf {
+        let folder = unused_folder();
         fs::create_dir_all(folder.join("program")).unwrap();
         fs::create_dir(folder.join("data")).unwrap();
         let unpack =
@@ -35,9 +70,13 @@ impl Postgres {
         let initdb = initdb.args(["-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8", "-D"]);
         let made = initdb.arg(folder.join("data")).output().await.unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        folder
+    }
+
+    async fn run(folder: PathBuf, settings: Vec<String>) -> Self {
         let port = free_port();
-        let process = run(&folder, port).await;
-        let mut server = Self { folder, port, process };
+        let process = run(&folder, port, &settings).await;
+        let mut server = Self { folder, port, settings, process };
         server.ready().await;
         server
     }
@@ -45,6 +84,17 @@ impl Postgres {
     /// A superuser's URL, also while the server does not run.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// A superuser's URL that names this server first, and another one that takes over.
+    pub fn url_with(&self, other: &Self) -> String {
+        format!("postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres", self.port, other.port)
+    }
+
+    /// Makes a standby a primary; returns once it accepts writes.
+    pub async fn promote(&self) {
+        let mut connection = AsyncPgConnection::establish(&self.url()).await.unwrap();
+        connection.batch_execute("SELECT pg_promote(wait_seconds => 60)").await.unwrap();
     }
 
     /// Stops it with the mode `fast`, which ends every session.
@@ -55,19 +105,36 @@ impl Postgres {
 
     /// Kills the server, and every process that serves a session.
     pub async fn kill(&mut self) {
-        let pid = self.pid();
-        // Paused first, so that it starts no child while the children are read.
-        kill_process(pid, Signal::STOP).unwrap();
-        for child in children(pid) {
+        self.pause();
+        for child in children(self.pid()) {
             let _ = kill_process(child, Signal::KILL);
         }
         self.process.kill().await.unwrap();
     }
 
+    /// SIGSTOP to the server, and to every process that serves a session: connections stay open, and nothing answers.
+    pub fn pause(&self) {
+        self.signal_all(Signal::STOP);
+    }
+
+    /// SIGCONT to all of them.
+    pub fn resume(&self) {
+        self.signal_all(Signal::CONT);
+    }
+
+    /// The server first, so that it starts no child while the children are read.
+    fn signal_all(&self, signal: Signal) {
+        let pid = self.pid();
+        kill_process(pid, signal).unwrap();
+        for child in children(pid) {
+            let _ = kill_process(child, signal);
+        }
+    }
+
     /// Starts it again with its data; returns once it answers.
     pub async fn start_again(&mut self) {
         assert!(self.process.id().is_none(), "stop or kill it first");
-        self.process = run(&self.folder, self.port).await;
+        self.process = run(&self.folder, self.port, &self.settings).await;
         self.ready().await;
     }
 
@@ -80,7 +147,7 @@ impl Postgres {
         eventually("PostgreSQL answers", async || {
             if self.process.try_wait().unwrap().is_some() {
                 // The children of a killed server may run for a moment longer and keep its shared memory.
-                self.process = run(&self.folder, self.port).await;
+                self.process = run(&self.folder, self.port, &self.settings).await;
             }
             AsyncPgConnection::establish(&url).await.ok().map(drop)
         })
@@ -129,17 +196,22 @@ async fn unprivileged(folder: &Path, program: &str) -> Command {
 }
 
 /// Starts the server with the settings of development. Its log is next to its data.
-async fn run(folder: &Path, port: u16) -> Child {
+async fn run(folder: &Path, port: u16, settings: &[String]) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut command = unprivileged(folder, "postgres").await;
     command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
-    for setting in
-        ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "timezone=UTC"]
-    {
+    let usual =
+        ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "timezone=UTC"];
+    for setting in usual.into_iter().chain(settings.iter().map(String::as_str)) {
         command.args(["-c", setting]);
     }
     command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
     command.kill_on_drop(true).spawn().unwrap()
+}
+
+/// A folder that no other test has.
+fn unused_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("idem-postgres-{}", Uuid::new_v4().simple()))
 }
 
 fn children(pid: Pid) -> Vec<Pid> {

@@ -82,6 +82,9 @@ struct CursorRow {
     /// The last published row of the present window, or 0.
     #[diesel(sql_type = BigInt)]
     last_id: i64,
+    /// After a re-base, the last row that came with the restored database; otherwise 0.
+    #[diesel(sql_type = BigInt)]
+    restored_id: i64,
     /// The time since the cursor was written.
     #[diesel(sql_type = Double)]
     age_seconds: f64,
@@ -138,7 +141,7 @@ async fn read_relay(database: &Database) -> Result<Relay, OperatorError> {
 
 async fn read_cursor(database: &Database) -> Result<CursorRow, OperatorError> {
     const CURSOR: &str = "\
-        SELECT snapshot_a, snapshot_b, last_id, \
+        SELECT snapshot_a, snapshot_b, last_id, restored_id, \
                round(extract(epoch FROM clock_timestamp() - updated_at), 3)::float8 AS age_seconds \
           FROM outbox_cursor";
     let mut connection = database.connection().await?;
@@ -251,10 +254,16 @@ impl fmt::Display for Relay {
 
 impl fmt::Display for CursorRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { snapshot_a, snapshot_b, last_id, age_seconds } = self;
+        let Self { snapshot_a, snapshot_b, last_id, restored_id, age_seconds } = self;
         write!(f, "all rows visible in snapshot {snapshot_a} are published")?;
         if let Some(b) = snapshot_b {
             write!(f, ", and those visible in {b} up to row {last_id}")?;
+        }
+        if *restored_id > 0 {
+            write!(
+                f,
+                "; re-based: rows up to {restored_id} came with a restored database and are sent again"
+            )?;
         }
         write!(f, "; saved {} ago", RoundedTime(*age_seconds))
     }

@@ -1,6 +1,7 @@
 //! An installation of the test's own: programs, databases and topics.
 
 mod rest;
+mod restore;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ pub struct Options {
     pub separate_relays: bool,
     /// A broker of the test's own.
     pub brokers: Option<Brokers>,
-    /// A PostgreSQL of the test's own, by a superuser's URL.
+    /// A PostgreSQL of the test's own for the services, by a superuser's URL. The processor is another system: its database
+    /// stays on the shared server.
     pub postgres: Option<String>,
     /// The address through which `orders` reaches its database, such as a proxy that the test can cut.
     pub orders_database: Option<SocketAddr>,
@@ -78,7 +80,8 @@ impl Stack {
     pub async fn prepared(options: Options) -> Self {
         let mut databases = BTreeMap::new();
         for part in Part::PROGRAMS {
-            let database = match &options.postgres {
+            let server = options.postgres.as_ref().filter(|_| part != Part::Provider);
+            let database = match server {
                 Some(server) => TestDatabase::empty_on(server).await,
                 None => TestDatabase::empty().await,
             };
@@ -108,6 +111,23 @@ impl Stack {
         let launch =
             Launch { instance, command, folder: &folder, settings: &settings, log_limit: usize::MAX };
         self.programs.insert(instance, Program::start(&launch).unwrap());
+    }
+
+    /// SIGTERM to each service; panics unless each ends with 0.
+    pub async fn stop_services(&mut self) {
+        for service in Part::SERVICES {
+            self.stop(service.name()).await;
+        }
+    }
+
+    /// Starts the services again; returns when all are ready.
+    pub async fn launch_services(&mut self) {
+        for service in Part::SERVICES {
+            self.launch(service.name(), &[]);
+        }
+        for service in Part::SERVICES {
+            self.ready(service.name()).await;
+        }
     }
 
     /// Starts a program, and waits until it is ready.
@@ -187,8 +207,14 @@ impl Stack {
 
     /// Runs an operator's command of a program with the settings of this installation.
     pub async fn operate(&self, part: Part, command: &[&str]) -> CommandOutput {
+        self.operate_with(part, command, &[]).await
+    }
+
+    /// The same, with settings on top.
+    pub async fn operate_with(&self, part: Part, command: &[&str], more: &[(&str, &str)]) -> CommandOutput {
         let mut settings = self.settings(part, 0);
-        settings.push(("USER".to_owned(), "dana".to_owned()));
+        let more = [more, &[("USER", "dana")]].concat();
+        settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let (instance, folder) = (part.instance(1), programs());
         let launch = Launch { instance, command, folder: &folder, settings: &settings, log_limit: 0 };
         launch.run().await.unwrap()

@@ -1,0 +1,36 @@
+//! What the relay calls published is compared with the topics by message id, not by the relay's own cursor.
+
+use audits::Database;
+use diesel_async::SimpleAsyncConnection;
+use e2e::{Customer, Options, Part, Stack};
+
+const SKIP_ALL: &str =
+    "UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()::text, snapshot_b = NULL, last_id = 0";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_the_cursor_has_skipped_is_named_although_the_relay_counts_it_as_published() {
+    let mut stack = Stack::with(Options { separate_relays: true, ..Options::default() }).await;
+    let customer = Customer::stocked(&stack, 10).await;
+    customer.buys(1).await;
+    stack.at_rest().await;
+    stack.stop("orders-relay").await;
+    let skipped = customer.places(1, "pm_card_visa").await;
+    stack.database(Part::Orders).owner().await.batch_execute(SKIP_ALL).await.unwrap();
+
+    let books = stack.books();
+    let backlog = books.backlog(Part::Orders, customer.tenant()).await.unwrap();
+    assert_eq!(backlog.waiting, 0, "the cursor says that all is published");
+    let question = audits::ALL.iter().find(|it| it.file.ends_with("what_was_committed_is_published.sql"));
+    assert_eq!(books.ask(Database::Orders, question.unwrap()).await.unwrap(), [""; 0]);
+    let delivery = books.delivery(&stack.kafka(), customer.tenant()).await.unwrap();
+    let found = delivery.unpublished();
+    assert!(found.len() == 1 && found[0].contains("is committed, but not on"), "{found:?}");
+
+    // The cure: the operator sends what the cursor has passed.
+    let aggregate = skipped.to_string();
+    let republish = ["outbox", "republish", "--aggregate", &aggregate, "--by", "dana", "--reason", "skipped"];
+    let output = stack.operate(Part::Orders, &republish).await;
+    assert!(output.is_success(), "{output:?}");
+    stack.launch_ready("orders-relay", &[]).await;
+    customer.sees(skipped, "confirmed").await;
+}
