@@ -13,6 +13,7 @@ mod crash_sweep;
 mod idle;
 mod killed_in_turn;
 mod paused;
+mod random;
 mod servers_away;
 mod stopped;
 
