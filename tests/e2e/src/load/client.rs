@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use harness::{Client, Endpoint, Part, Request, Response};
 use serde_json::Value;
+use uuid::Uuid;
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -24,51 +25,83 @@ pub(super) struct PatientClient {
     orders: Arc<[Endpoint]>,
     payments: Arc<[Endpoint]>,
     turn: Arc<AtomicUsize>,
+    follows_retry_after: bool,
 }
 
 impl PatientClient {
     pub(super) fn new(client: Client, orders: &[Endpoint], payments: &[Endpoint]) -> Self {
-        Self { client, orders: orders.into(), payments: payments.into(), turn: Arc::default() }
+        let (orders, payments) = (orders.into(), payments.into());
+        Self { client, orders, payments, turn: Arc::default(), follows_retry_after: false }
     }
 
-    fn next_endpoint(&self, part: Part) -> &Endpoint {
+    /// The same client, which waits after a 5xx as long as `Retry-After` says, and panics at a second 5xx.
+    pub(super) fn following_retry_after(self) -> Self {
+        Self { follows_retry_after: true, ..self }
+    }
+
+    /// The instance for an attempt. The next attempt goes to another instance.
+    fn endpoint(&self, part: Part, attempt: usize) -> &Endpoint {
         let endpoints = if part == Part::Orders { &self.orders } else { &self.payments };
-        &endpoints[self.turn.fetch_add(1, Ordering::Relaxed) % endpoints.len()]
+        &endpoints[attempt % endpoints.len()]
     }
 
-    async fn send_once(&self, request: &Request) -> reqwest::Result<Response> {
-        self.client.send(self.next_endpoint(request.part), request).await
+    fn next_turn(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed)
+    }
+
+    async fn send_to(&self, attempt: usize, request: &Request) -> reqwest::Result<Response> {
+        self.client.send(self.endpoint(request.part, attempt), request).await
     }
 
     /// Waits until an operation of payments has ended; returns the body of its reply.
     pub(super) async fn final_body(&self, operation: &str) -> Value {
-        let (start, request) = (Instant::now(), Request::get(Part::Payments, operation));
+        let request = Request::get(Part::Payments, operation);
+        let view = self.read_until(&request, PAUSE, |view| view["reply"].is_object()).await;
+        view["reply"]["body"].clone()
+    }
+
+    /// Waits until an order is confirmed or cancelled.
+    pub(super) async fn end_of(&self, order: Uuid) {
+        let request = Request::get(Part::Orders, format!("/v1/orders/{order}"));
+        let has_ended = |view: &Value| view["status"] == "confirmed" || view["status"] == "cancelled";
+        self.read_until(&request, 10 * PAUSE, has_ended).await;
+    }
+
+    async fn read_until(&self, request: &Request, pause: Duration, is_end: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
         loop {
-            if let Ok(response) = self.send_once(&request).await
+            if let Ok(response) = self.send_to(self.next_turn(), request).await
                 && let view = response.json()
-                && view["reply"].is_object()
+                && is_end(&view)
             {
-                return view["reply"]["body"].clone();
+                return view;
             }
-            assert!(start.elapsed() < LIMIT, "{operation} has not ended after {LIMIT:?}");
-            tokio::time::sleep(PAUSE).await;
+            assert!(start.elapsed() < LIMIT, "{request:?} shows no end after {LIMIT:?}");
+            tokio::time::sleep(pause).await;
         }
     }
 
     /// Sends a request until the response is not retryable; counts the refusals before.
     pub(super) async fn send(&self, request: &Request, refusals: &mut BTreeMap<String, usize>) -> Response {
         let start = Instant::now();
-        let mut broken = false;
-        loop {
-            let refusal = match self.send_once(request).await {
+        let (mut broken, mut unavailable) = (false, false);
+        for attempt in self.next_turn().. {
+            let mut pause = PAUSE;
+            let refusal = match self.send_to(attempt, request).await {
                 Ok(response) => {
                     let problem = response.json();
                     assert!(response.status != 500, "{request:?}: {problem}");
-                    if problem["retryable"] != true {
+                    // The HTTP library itself says 408, without a problem, if the process was frozen before it read the request.
+                    if problem["retryable"] != true && response.status != 408 {
                         if broken && response.is_replay() {
                             *refusals.entry(UNANSWERED.to_owned()).or_default() += 1;
                         }
                         return response;
+                    }
+                    if self.follows_retry_after && response.status >= 500 {
+                        assert!(!unavailable, "a second 5xx after Retry-After: {request:?}: {problem}");
+                        unavailable = true;
+                        pause = response.retry_after().expect("a 5xx has Retry-After");
                     }
                     format!("{} {}", response.status, response.code())
                 }
@@ -84,7 +117,8 @@ impl PatientClient {
                 "no final response after {LIMIT:?}, the last time: {refusal}: {request:?}"
             );
             *refusals.entry(refusal).or_default() += 1;
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause).await;
         }
+        unreachable!("the attempts do not end")
     }
 }

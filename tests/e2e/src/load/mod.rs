@@ -57,10 +57,37 @@ impl Load {
         buyers: usize,
     ) -> Self {
         let client = PatientClient::new(customer.api.client().clone(), orders, payments);
+        Self::with_client(customer, client, [customers, buyers], false)
+    }
+
+    /// Customers who wait for the end of each order before they place the next one, so that the number of open orders has a
+    /// limit; and one buyer.
+    pub fn of_waiting_customers(
+        customer: &Customer,
+        orders: &[Endpoint],
+        customers: usize,
+        payments: &[Endpoint],
+    ) -> Self {
+        let client = PatientClient::new(customer.api.client().clone(), orders, payments);
+        Self::with_client(customer, client, [customers, 1], true)
+    }
+
+    /// Three customers and two buyers who follow `Retry-After`, and panic if they are refused again after it.
+    pub fn following_retry_after(customer: &Customer, orders: &[Endpoint], payments: &[Endpoint]) -> Self {
+        let client = PatientClient::new(customer.api.client().clone(), orders, payments);
+        Self::with_client(customer, client.following_retry_after(), [3, 2], false)
+    }
+
+    fn with_client(
+        customer: &Customer,
+        client: PatientClient,
+        [customers, buyers]: [usize; 2],
+        waiting: bool,
+    ) -> Self {
         let (tenant, stop) = (customer.tenant().to_owned(), CancellationToken::new());
         let mut load = Self { tenant, client, stop, customers: JoinSet::new() };
         for _ in 0..customers {
-            load.customers.spawn(order(load.tenant.clone(), load.client.clone(), load.stop.clone()));
+            load.customers.spawn(order(load.tenant.clone(), load.client.clone(), load.stop.clone(), waiting));
         }
         for _ in 0..buyers {
             load.customers.spawn(buy(load.tenant.clone(), load.client.clone(), load.stop.clone()));
@@ -70,18 +97,29 @@ impl Load {
 
     /// Lets each customer finish what it began, and then sends every request again. All programs must run again.
     pub async fn stop(mut self) -> Responses {
+        let responses = self.finish().await;
+        self.replay(&responses).await;
+        responses
+    }
+
+    /// Lets each customer finish what it began.
+    pub async fn finish(&mut self) -> Responses {
         self.stop.cancel();
         let mut responses = Responses::of(&self.tenant);
         while let Some(more) = self.customers.join_next().await {
             responses.extend(more.unwrap());
         }
-        responses.replay(&self.client).await;
         responses
+    }
+
+    /// Sends every request again: each response must repeat the first one byte for byte.
+    pub async fn replay(&self, responses: &Responses) {
+        responses.replay(&self.client).await;
     }
 }
 
 /// Places orders, and cancels every fifth at once.
-async fn order(tenant: String, client: PatientClient, stop: CancellationToken) -> Responses {
+async fn order(tenant: String, client: PatientClient, stop: CancellationToken, waiting: bool) -> Responses {
     let mut responses = Responses::of(&tenant);
     let pieces = [1, 2];
     for number in 1_usize.. {
@@ -92,6 +130,9 @@ async fn order(tenant: String, client: PatientClient, stop: CancellationToken) -
         let order = responses.place(&client, request).await;
         if number.is_multiple_of(5) {
             responses.cancel(&client, cancel_order(order)).await;
+        }
+        if waiting {
+            let _ = stop.run_until_cancelled(client.end_of(order)).await;
         }
         tokio::time::sleep(PAUSE).await;
     }

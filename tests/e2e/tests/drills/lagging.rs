@@ -97,8 +97,11 @@ async fn delete_topics(stack: &Stack) {
 async fn places(customer: &Customer, orders: usize) -> Vec<(Request, Uuid)> {
     let place = async |_| {
         let request = customer.tea(1, "pm_card_visa");
-        let order: Order = customer.send(&request).await.read(201).unwrap();
-        (request, order.id)
+        let accepted = eventually("the order is accepted", async || {
+            customer.send(&request).await.read::<Order>(201).ok()
+        });
+        let order = accepted.await.id;
+        (request, order)
     };
     stream::iter(0..orders).map(place).buffer_unordered(16).collect().await
 }

@@ -21,6 +21,9 @@ const FAULT: std::ops::Range<u64> = 200..9_000;
 /// The time between two faults in milliseconds.
 const PAUSE: std::ops::Range<u64> = 200..2_500;
 
+/// At most so many orders are open when the last fault ends. A backlog would measure the machine.
+const CUSTOMERS: usize = 20;
+
 const OPEN_ORDERS: &str = "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +86,7 @@ async fn after_kills_and_freezes_of_everything_at_random_every_order_ends_as_pro
     let customer = Customer::stocked(&stack, 1_000_000).await;
     let (orders, payments) =
         (stack.endpoints(&["orders", "orders-2"]), stack.endpoints(&["payments", "payments-2"]));
-    let load = Load::with_buyers(&customer, &orders, 3, &payments, 1);
+    let mut load = Load::of_waiting_customers(&customer, &orders, CUSTOMERS, &payments);
 
     let mut storm = Storm { stack, postgres, kafka };
     let programs = PROGRAMS.map(Target::Program);
@@ -114,10 +117,11 @@ async fn after_kills_and_freezes_of_everything_at_random_every_order_ends_as_pro
 
     println!("{faults} faults, the last of them now over");
     // Waits at most a minute, beside the last requests of the customers.
-    let (responses, ()) = tokio::join!(load.stop(), storm.stack.counts(Part::Orders, OPEN_ORDERS, 0));
+    let (responses, ()) = tokio::join!(load.finish(), storm.stack.counts(Part::Orders, OPEN_ORDERS, 0));
     for program in PROGRAMS {
         storm.stack.ready(program).await;
     }
+    load.replay(&responses).await;
     storm.stack.audited(&responses).await;
 }
 

@@ -1,6 +1,6 @@
-//! SIGTERM under load, many times: begun requests are finished, and later ones are refused as retryable.
+//! SIGTERM under load, many times: begun requests are finished, and later ones go to the other instance.
 
-use e2e::{Customer, Load, Options, Stack};
+use e2e::{Customer, Load, Options, Part, Stack};
 
 use crate::turn;
 
@@ -22,5 +22,29 @@ async fn instances_stopped_twenty_times_under_load_give_no_wrong_response_and_lo
     }
     let responses = load.stop().await;
     assert_eq!(responses.unanswered(), 0, "{:?}", responses.refusals());
+    stack.audited(&responses).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_rolling_restarts_under_load_refuse_no_client_that_follows_retry_after() {
+    let _turn = turn().await;
+    let mut stack = Stack::with(Options { two_of_each: true, ..Options::default() }).await;
+    let customer = Customer::stocked(&stack, 1_000_000).await;
+    let (orders, payments) =
+        (stack.endpoints(&["orders", "orders-2"]), stack.endpoints(&["payments", "payments-2"]));
+    let load = Load::following_retry_after(&customer, &orders, &payments);
+    for _ in 0..2 {
+        for service in Part::SERVICES {
+            for instance in [service.instance(1), service.instance(2)] {
+                let name = instance.to_string();
+                stack.stop(&name).await;
+                stack.launch_ready(&name, &[]).await;
+            }
+        }
+    }
+    let responses = load.stop().await;
+    let refusals = responses.refusals();
+    assert!(refusals.contains_key("no connection"), "the restarts refused no connection: {refusals:?}");
+    assert_eq!(responses.unanswered(), 0, "{refusals:?}");
     stack.audited(&responses).await;
 }
