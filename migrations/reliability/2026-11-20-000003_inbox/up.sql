@@ -35,11 +35,29 @@ CREATE TABLE inbox_parked (
     headers      jsonb       NOT NULL,
     payload      bytea       NOT NULL,
     error        text,
+    -- The kind of the error, if the message is parked. Messages with the same reason failed alike.
+    reason       text,
     parked_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (consumer, message_id)
 );
 CREATE INDEX inbox_parked_aggregate ON inbox_parked (consumer, source, aggregate_id, sequence);
 
+-- The partitions where a consumer waits for an operator. It writes the row again every few seconds while it waits.
+CREATE TABLE inbox_stopped_partition (
+    consumer      text        NOT NULL,
+    topic         text        NOT NULL,
+    partition     integer     NOT NULL,
+    -- 'unreadable': Kafka's client cannot read the record. 'alike': more aggregates fail for the same reason than may be parked.
+    cause         text        NOT NULL CHECK (cause IN ('unreadable', 'alike')),
+    record_offset bigint      NOT NULL,
+    error         text        NOT NULL,
+    seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- An operator lets the consumer continue at this offset.
+    skip_to       bigint      CHECK (skip_to > record_offset),
+    PRIMARY KEY (consumer, topic, partition)
+);
+
 GRANT SELECT, INSERT, DELETE ON inbox_message TO idem_service;
 GRANT SELECT, INSERT, UPDATE ON inbox_sequence TO idem_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON inbox_parked TO idem_service;
+GRANT SELECT, INSERT, UPDATE ON inbox_stopped_partition TO idem_service;

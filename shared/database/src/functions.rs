@@ -27,6 +27,11 @@ define_sql_function! {
 }
 
 define_sql_function! {
+    /// Waits for the lock and keeps it until the transaction ends.
+    fn pg_advisory_xact_lock(number: BigInt) -> Nullable<Text>;
+}
+
+define_sql_function! {
     /// Waits for the lock and keeps it until the session ends.
     fn pg_advisory_lock(number: BigInt) -> Nullable<Text>;
 }

@@ -2,14 +2,13 @@
 //! run the handlers, commit. Either all messages of a batch take effect or none.
 
 use database::Database;
-use messaging::ReceivedMessage;
 
 use crate::consumer::Consumer;
 use crate::error::BatchError;
-use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of};
+use crate::message::{InboxEntry, IncomingMessage};
 use crate::parking::held::HeldMessages;
 use crate::sequence::{SequencePosition, Sequences};
-use crate::{HandlerError, deduplication, parking};
+use crate::{HandlerError, deduplication};
 
 /// Applies a batch.
 pub(crate) async fn apply(
@@ -107,59 +106,4 @@ fn plan(
         }
     }
     (ready, repeated)
-}
-
-/// Parks a received message that cannot be applied. Later messages of its aggregate are held behind it.
-pub(crate) async fn park_received(
-    database: &Database,
-    consumer: &Consumer,
-    received: &ReceivedMessage,
-    error: &HandlerError,
-) -> Result<(), HandlerError> {
-    let name = consumer.name();
-    let entry = IncomingMessage::decode_headers(received)
-        .map_or_else(|_| InboxEntry::of_unreadable(received), |message| message.entry());
-    let mut tx = database.begin().await?;
-    let new = deduplication::insert_new(&mut tx, name, std::slice::from_ref(&entry)).await?;
-    if new.is_empty() {
-        tx.rollback().await?;
-        return Ok(());
-    }
-    let sequences = Sequences::lock(&mut tx, name, [entry.aggregate.clone()]).await?;
-    let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
-        && !matches!(error, HandlerError::OtherHistory(_))
-        && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
-    if is_duplicate {
-        // The message was applied or discarded before its id was deleted. It must not be parked again.
-        tx.commit().await?;
-        tracing::warn!(consumer = name, message_id = %entry.id, failure = %error, "DuplicateIgnored");
-        return Ok(());
-    }
-    let origin = RecordOrigin::of(received);
-    parking::park(&mut tx, name, &entry, &origin, payload_of(received), error).await?;
-    tx.commit().await?;
-    let RecordOrigin { topic, partition, offset, .. } = origin;
-    tracing::error!(consumer = name, %topic, partition, offset, aggregate = %entry.aggregate.id, failure = %error, "MessageParked");
-    Ok(())
-}
-
-/// Parks a held message that is next in its aggregate and cannot be applied. The received message that released it is not
-/// parked.
-pub(crate) async fn park_held(
-    database: &Database,
-    consumer: &Consumer,
-    held: &InboxEntry,
-    error: &HandlerError,
-) -> Result<(), HandlerError> {
-    let name = consumer.name();
-    let mut tx = database.begin().await?;
-    Sequences::lock(&mut tx, name, [held.aggregate.clone()]).await?;
-    if !parking::park_held(&mut tx, name, held, error).await? {
-        // Another instance or an operator has applied, parked or discarded it.
-        tx.rollback().await?;
-        return Ok(());
-    }
-    tx.commit().await?;
-    tracing::error!(consumer = name, message_id = %held.id, aggregate = %held.aggregate.id, failure = %error, "MessageParked");
-    Ok(())
 }

@@ -46,6 +46,18 @@ impl HandlerError {
         }
     }
 
+    /// Returns the kind of the error. Messages that fail with the same kind fail alike.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Self::Database(_) => "database",
+            Self::Unreadable(_) => "unreadable",
+            Self::UnknownType(_) => "unknown type",
+            Self::Refused(_) => "refused",
+            Self::Panicked => "panicked",
+            Self::OtherHistory(_) => "second history",
+        }
+    }
+
     /// Returns whether every further attempt must fail in the same way.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Self::Unreadable(_) | Self::UnknownType(_) | Self::OtherHistory(_))

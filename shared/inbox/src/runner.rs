@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use contracts::Topics;
 use database::Database;
-use messaging::{Batch, Brokers, ReceivedMessage, Subscription, SubscriptionSettings};
-use tokio::time::Instant;
+use messaging::{Batch, Brokers, Subscription, SubscriptionSettings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::HandlerError;
-use crate::apply::{apply, park_held, park_received};
+use crate::apply::apply;
 use crate::consumer::Consumer;
 use crate::error::BatchError;
 use crate::message::IncomingMessage;
+use crate::stopped::skip_or_wait;
 
 /// Attempts and backoff.
 #[derive(Debug, Clone)]
@@ -31,6 +31,13 @@ pub struct RunnerSettings {
     /// A message whose handler fails for this long without a success is parked, even if all errors are transient. Otherwise a handler that
     /// always times out would hold its partition for ever. The time starts again when the database fails outside the handler.
     pub handler_limit: Duration,
+    /// So many aggregates are parked for the same reason within [`parking_window`](Self::parking_window). The next message
+    /// that fails for this reason waits with its partition.
+    pub parking_limit: i64,
+    /// The time in which parked aggregates count.
+    pub parking_window: Duration,
+    /// The pause between two looks at a partition that waits for an operator.
+    pub stopped_pause: Duration,
 }
 
 impl Default for RunnerSettings {
@@ -40,6 +47,9 @@ impl Default for RunnerSettings {
             first_pause: Duration::from_millis(20),
             longest_pause: Duration::from_secs(2),
             handler_limit: Duration::from_mins(10),
+            parking_limit: 10,
+            parking_window: Duration::from_mins(10),
+            stopped_pause: Duration::from_secs(10),
         }
     }
 }
@@ -86,16 +96,20 @@ impl Runner {
 }
 
 #[derive(Clone)]
-struct Worker {
-    database: Database,
-    consumer: Consumer,
-    settings: RunnerSettings,
+pub(crate) struct Worker {
+    pub(crate) database: Database,
+    pub(crate) consumer: Consumer,
+    pub(crate) settings: RunnerSettings,
 }
 
 impl Worker {
     /// Applies, holds or parks every message of the batch and then stores its offset. If `stop` is cancelled before,
     /// the batch is dropped, and the next owner of the partition receives it again.
     async fn process(&self, batch: Batch, stop: &CancellationToken) {
+        if let Some(record) = batch.unreadable().cloned() {
+            let Self { database, consumer, settings } = self;
+            return skip_or_wait(database, consumer.name(), batch, &record, settings, stop).await;
+        }
         if self.apply_all(&batch, stop).await.is_break() {
             return;
         }
@@ -124,50 +138,5 @@ impl Worker {
             self.apply_one(received, stop).await?;
         }
         ControlFlow::Continue(())
-    }
-
-    /// Applies or parks one message, with backoff. Transient errors cost no attempts.
-    async fn apply_one(&self, received: &ReceivedMessage, stop: &CancellationToken) -> ControlFlow<()> {
-        let mut pause = self.settings.first_pause;
-        let mut attempts = 0;
-        let mut failing_since = None;
-        loop {
-            let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
-            let error = &failed.error;
-            if !error.is_transient() {
-                attempts += 1;
-            }
-            failing_since = failed.in_handler.then(|| failing_since.unwrap_or_else(Instant::now));
-            let is_stuck = failing_since.is_some_and(|since| since.elapsed() >= self.settings.handler_limit);
-            if error.is_final() || attempts >= self.settings.attempts || is_stuck {
-                match self.park(received, &failed).await {
-                    Ok(()) if failed.held.is_none() => return ControlFlow::Continue(()),
-                    // The held message is parked. The received one now has all of its attempts.
-                    Ok(()) => (attempts, failing_since) = (0, None),
-                    Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
-                }
-            } else {
-                let consumer = self.consumer.name();
-                let (partition, offset) = (received.partition, received.offset);
-                tracing::warn!(consumer, partition, offset, attempts, failure = %error, "a message was not applied; trying again");
-            }
-            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return ControlFlow::Break(());
-            }
-            pause = (pause * 2).min(self.settings.longest_pause);
-        }
-    }
-
-    async fn attempt(&self, received: &ReceivedMessage) -> Result<(), BatchError> {
-        let message = IncomingMessage::decode_headers(received)?;
-        apply(&self.database, &self.consumer, std::slice::from_ref(&message)).await
-    }
-
-    async fn park(&self, received: &ReceivedMessage, failed: &BatchError) -> Result<(), HandlerError> {
-        let BatchError { error, held, .. } = failed;
-        match held {
-            Some(held) => park_held(&self.database, &self.consumer, held, error).await,
-            None => park_received(&self.database, &self.consumer, received, error).await,
-        }
     }
 }

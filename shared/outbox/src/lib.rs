@@ -12,7 +12,7 @@ mod relay;
 
 pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
 pub use partitions::make_partitions;
-pub use relay::{Relay, RelaySettings};
+pub use relay::{Relay, RelaySettings, count_blocked};
 
 /// Wakes this process's relay when a transaction with events has committed.
 pub const EVENTS_COMMITTED: database::WakeUp = database::WakeUp("outbox");

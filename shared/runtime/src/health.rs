@@ -45,6 +45,10 @@ impl Health {
         Self { database, migrated, keyed, connected, broker, stopping }
     }
 
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// Records that all migrations are applied.
     pub(crate) fn migrated(&self) {
         self.migrated.store(true, Ordering::Relaxed);

@@ -1,9 +1,12 @@
-//! `/metrics` for Prometheus, on the admin listener: build, uptime, readiness, and the state of the servers.
+//! `/metrics` for Prometheus, on the admin listener: build, uptime, readiness, the state of the servers,
+//! and what waits in outbox and inbox for an operator.
 
 use std::time::Instant;
 
 use actix_web::http::header::ContentType;
 use actix_web::{HttpResponse, web};
+use database::Database;
+use inbox::InboxCounts;
 
 use crate::health::{Health, Report};
 
@@ -11,7 +14,8 @@ use crate::health::{Health, Report};
 pub(crate) fn routes(service: &'static str) -> impl FnOnce(&mut web::ServiceConfig) {
     let started = Instant::now();
     let handler = move |health: web::Data<Health>| async move {
-        let text = exposition(service, health.report().await, started.elapsed().as_secs());
+        let mut text = exposition(service, health.report().await, started.elapsed().as_secs());
+        text.extend(waiting(health.database()).await.ok());
         HttpResponse::Ok().insert_header(ContentType::plaintext()).body(text)
     };
     move |app| {
@@ -41,6 +45,25 @@ fn exposition(service: &str, report: Report, uptime: u64) -> String {
          idem_dependency_up{{dependency=\"broker\"}} {broker}\n\
          idem_dependency_up{{dependency=\"keys\"}} {keys}\n"
     )
+}
+
+/// What waits for an operator, as the database knows it: each instance reports the same. Without the database there are no
+/// numbers, because zero would be wrong.
+async fn waiting(database: &Database) -> database::Result<String> {
+    let InboxCounts { parked, held, stopped_partitions } = inbox::counts(database).await?;
+    let blocked = outbox::count_blocked(database).await?;
+    Ok(format!(
+        "# HELP outbox_blocked_events Events that Kafka refused for good, and later events of their aggregates.\n\
+         # TYPE outbox_blocked_events gauge\n\
+         outbox_blocked_events {blocked}\n\
+         # HELP inbox_waiting_messages Messages that wait for an operator (parked) or for an earlier message (held).\n\
+         # TYPE inbox_waiting_messages gauge\n\
+         inbox_waiting_messages{{state=\"parked\"}} {parked}\n\
+         inbox_waiting_messages{{state=\"held\"}} {held}\n\
+         # HELP inbox_stopped_partitions Partitions where the consumer waits for an operator.\n\
+         # TYPE inbox_stopped_partitions gauge\n\
+         inbox_stopped_partitions {stopped_partitions}\n"
+    ))
 }
 
 #[cfg(test)]

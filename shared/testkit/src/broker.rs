@@ -1,6 +1,7 @@
 //! A Kafka broker for one test that stops or kills it. All other tests use the shared broker.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -53,6 +54,25 @@ impl Broker {
     /// All messages of a topic, by partition and offset.
     pub async fn messages(&self, topic: &str) -> Vec<ReceivedMessage> {
         messages(&self.brokers(), topic).await
+    }
+
+    /// Flips a bit in the stored batch that holds this record, as a broken disk does. Readers then find a wrong checksum.
+    pub fn corrupt(&self, topic: &str, partition: i32, offset: i64) {
+        let segment = format!("data/{topic}-{partition}/{:020}.log", 0);
+        let log = File::options().read(true).write(true).open(self.folder.join(segment)).unwrap();
+        let number = |at: u64, bytes: usize| {
+            let mut buffer = vec![0; bytes];
+            log.read_exact_at(&mut buffer, at).unwrap();
+            buffer.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+        };
+        // A batch: base offset (8 bytes), length of the rest (4), 11 bytes, number of records less one (4), …
+        let (mut start, offset) = (0, u64::try_from(offset).unwrap());
+        while number(start, 8) + number(start + 23, 4) < offset {
+            start += 12 + number(start + 8, 4);
+        }
+        let last = start + 11 + number(start + 8, 4);
+        let flipped = u8::try_from(number(last, 1)).unwrap() ^ 1;
+        log.write_all_at(&[flipped], last).unwrap();
     }
 
     /// Shuts it down cleanly.

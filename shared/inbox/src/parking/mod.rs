@@ -5,6 +5,7 @@
 
 mod dead_letter;
 pub(crate) mod held;
+pub(crate) mod limit;
 mod row;
 pub(crate) mod text;
 
@@ -33,6 +34,7 @@ diesel::table! {
         headers -> Jsonb,
         payload -> Binary,
         error -> Nullable<Text>,
+        reason -> Nullable<Text>,
         parked_at -> Timestamptz,
     }
 }
@@ -55,6 +57,7 @@ struct NewRow<'a> {
     headers: Value,
     payload: &'a [u8],
     error: Option<String>,
+    reason: Option<&'static str>,
 }
 
 impl<'a> NewRow<'a> {
@@ -74,6 +77,7 @@ impl<'a> NewRow<'a> {
             headers: headers.collect(),
             payload,
             error: None,
+            reason: None,
         }
     }
 }
@@ -95,10 +99,11 @@ pub(crate) async fn park(
     payload: &[u8],
     error: &HandlerError,
 ) -> database::Result<()> {
-    let error = storable(&error.to_string());
+    let (reason, error) = (error.reason(), storable(&error.to_string()));
     let row = NewRow {
         state: PARKED,
         error: Some(error.clone()),
+        reason: Some(reason),
         ..NewRow::held(consumer, entry, origin, payload)
     };
     diesel::insert_into(inbox_parked::table).values(row).execute(tx).await?;
@@ -114,11 +119,12 @@ pub(crate) async fn park_held(
     error: &HandlerError,
 ) -> database::Result<bool> {
     let row = inbox_parked::table.find((consumer, held.id)).filter(inbox_parked::state.eq(HELD));
-    let error = storable(&error.to_string());
+    let (reason, error) = (error.reason(), storable(&error.to_string()));
     let parked: Option<WaitingMessage> = diesel::update(row)
         .set((
             inbox_parked::state.eq(PARKED),
             inbox_parked::error.eq(&error),
+            inbox_parked::reason.eq(reason),
             inbox_parked::parked_at.eq(clock_timestamp()),
         ))
         .returning(WaitingMessage::as_returning())

@@ -80,12 +80,22 @@ pub(crate) fn settings() -> RunnerSettings {
         attempts: 3,
         first_pause: Duration::from_millis(5),
         longest_pause: Duration::from_millis(50),
+        stopped_pause: Duration::from_millis(50),
         ..RunnerSettings::default()
     }
 }
 
 pub(crate) fn run(database: &Database, topics: &TestTopics, consumer: Consumer) -> Background {
-    let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), consumer, settings());
+    run_with(database, topics, consumer, settings())
+}
+
+pub(crate) fn run_with(
+    database: &Database,
+    topics: &TestTopics,
+    consumer: Consumer,
+    settings: RunnerSettings,
+) -> Background {
+    let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), consumer, settings);
     Background::run(|stop| async move { runner.run(stop).await.unwrap() })
 }
 

@@ -8,10 +8,12 @@ mod groups;
 mod metadata;
 mod offsets;
 mod read_topic;
+mod readable;
 pub mod topics;
 
 pub use groups::{GroupOffsets, delete_groups, members, rewind_group, set_group_offsets};
 pub use metadata::health;
 pub use offsets::{committed_offsets, end_offsets, offsets_since};
 pub use read_topic::read_all;
+pub use readable::next_readable;
 pub use topics::delete_topics;

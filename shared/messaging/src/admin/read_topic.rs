@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, ConsumerClient};
 use super::offsets::watermarks;
@@ -19,18 +19,22 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<ReceivedMessage>, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
-        let mut config = brokers.client_config("idem-reader");
-        config
-            .set("group.id", "idem-reader") // the client requires one; this client never joins and never commits
-            .set("enable.auto.commit", "false")
-            .set("enable.partition.eof", "true")
-            .set("isolation.level", "read_committed")
-            .set("check.crcs", "true");
-        let client = client::consumer_client(&config)?;
+        let client = client::consumer_client(&reader_config(&brokers))?;
         let watermarks = watermarks(&client, &brokers, &topic)?;
         read_until_end(&client, &topic, &watermarks)
     })
     .await
+}
+
+pub(super) fn reader_config(brokers: &Brokers) -> ClientConfig {
+    let mut config = brokers.client_config("idem-reader");
+    config
+        .set("group.id", "idem-reader") // the client requires one; this client never joins and never commits
+        .set("enable.auto.commit", "false")
+        .set("enable.partition.eof", "true")
+        .set("isolation.level", "read_committed")
+        .set("check.crcs", "true");
+    config
 }
 
 fn read_until_end(

@@ -6,7 +6,7 @@ use super::callbacks::GenerationCounter;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use crate::ReceivedMessage;
 
-/// Messages of one partition, in order, at least one. Its partition has no other batch in progress.
+/// Messages of one partition, in order, or one record that cannot be read. Its partition has no other batch in progress.
 ///
 /// Call [`done`](Self::done) once its effects are committed. If the batch is dropped instead, also by a panic or a
 /// cancelled future, the same messages are delivered again after a short delay.
@@ -18,20 +18,34 @@ pub struct Batch {
     partition: TopicPartition,
     generation: Generation,
     messages: Vec<ReceivedMessage>,
+    unreadable: Option<UnreadableRecord>,
     current_generation: GenerationCounter,
     commands: CommandSender,
+}
+
+/// A record that the client library cannot read, such as one with a wrong checksum. Its partition waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableRecord {
+    /// The offset where the reading stopped. All messages before it were delivered.
+    pub offset: i64,
+    /// The client's error.
+    pub error: String,
 }
 
 impl Batch {
     pub(super) fn new(
         partition: TopicPartition,
-        messages: Vec<ReceivedMessage>,
+        content: Result<Vec<ReceivedMessage>, UnreadableRecord>,
         current_generation: &GenerationCounter,
         commands: &CommandSender,
     ) -> Self {
         let generation = current_generation.get();
         let (current_generation, commands) = (current_generation.clone(), commands.clone());
-        Self { partition, generation, messages, current_generation, commands }
+        let (messages, unreadable) = match content {
+            Ok(messages) => (messages, None),
+            Err(record) => (Vec::new(), Some(record)),
+        };
+        Self { partition, generation, messages, unreadable, current_generation, commands }
     }
 
     /// Returns the topic of its messages.
@@ -49,13 +63,25 @@ impl Batch {
         &self.messages
     }
 
+    /// Returns the record that cannot be read, if this batch has no messages. If the batch is dropped, the record is read
+    /// again.
+    pub fn unreadable(&self) -> Option<&UnreadableRecord> {
+        self.unreadable.as_ref()
+    }
+
     /// Declares that all messages have taken effect. The group continues after them, also after a restart.
-    pub fn done(mut self) {
-        let messages = mem::take(&mut self.messages);
-        if let Some(last) = messages.last() {
-            let (partition, generation) = (self.partition.clone(), self.generation);
-            self.commands.send(ThreadCommand::BatchDone { partition, generation, last: last.offset });
+    pub fn done(self) {
+        if let Some(last) = self.messages.last() {
+            let next = last.offset + 1;
+            self.continue_at(next);
         }
+    }
+
+    /// Lets the group continue at this offset. Records before it are never delivered again.
+    pub fn continue_at(mut self, next: i64) {
+        (self.messages, self.unreadable) = (Vec::new(), None);
+        let (partition, generation) = (self.partition.clone(), self.generation);
+        self.commands.send(ThreadCommand::BatchDone { partition, generation, next });
     }
 
     /// Returns whether the assignment in which the batch was read is still in force.
@@ -66,8 +92,8 @@ impl Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        if self.messages.is_empty() {
-            return; // `done` took the messages
+        if self.messages.is_empty() && self.unreadable.is_none() {
+            return; // it is done
         }
         let (partition, generation) = (self.partition.clone(), self.generation);
         let messages = mem::take(&mut self.messages);

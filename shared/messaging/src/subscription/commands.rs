@@ -29,9 +29,9 @@ pub(super) enum ThreadCommand {
     Assigned(TopicPartition, FetchQueue),
     /// The group revoked all partitions.
     Revoked,
-    /// The batch that ends with offset `last` has taken effect.
-    BatchDone { partition: TopicPartition, generation: Generation, last: i64 },
-    /// The batch was dropped before it was done.
+    /// The records before offset `next` are done.
+    BatchDone { partition: TopicPartition, generation: Generation, next: i64 },
+    /// The batch was dropped before it was done. Without messages, it was about a record that cannot be read.
     BatchReturned { partition: TopicPartition, generation: Generation, messages: Vec<ReceivedMessage> },
     /// Commit the offsets and leave the group.
     Leave,

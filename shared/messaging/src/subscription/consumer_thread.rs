@@ -11,16 +11,15 @@ use std::thread;
 use std::time::Duration;
 
 use rdkafka::consumer::Consumer as _;
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::KafkaError;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::SubscriptionSettings;
-use super::assigned_partition::AssignedPartition;
+use super::assigned_partition::{AssignedPartition, Fetched};
 use super::batch::Batch;
 use super::callbacks::{Consumer, GenerationCounter};
 use super::commands::{CommandSender, ThreadCommand, TopicPartition};
-use crate::ReceivedMessage;
 
 /// The longest pause between two polls. Messages, events and commands end the pause at once; this limit only bounds the
 /// delay after a missed wake-up.
@@ -97,17 +96,22 @@ impl ConsumerThread {
             ThreadCommand::Assigned(partition, queue) => {
                 self.partitions.push(AssignedPartition::new(partition, queue));
             }
-            ThreadCommand::Revoked => self.partitions.clear(),
-            ThreadCommand::BatchDone { partition, generation, last } => {
+            ThreadCommand::Revoked => {
+                self.partitions.drain(..).for_each(|partition| partition.release(&self.consumer));
+            }
+            ThreadCommand::BatchDone { partition, generation, next } => {
                 self.in_progress.remove(&partition);
                 if generation == self.generation.get() {
-                    self.store_offset(&partition, last);
+                    self.store_offset(&partition, next);
                 }
             }
             ThreadCommand::BatchReturned { partition, generation, messages } => {
                 self.in_progress.remove(&partition);
                 if generation == self.generation.get() {
-                    self.keep_returned(&partition, messages);
+                    let delay = self.settings.redelivery_delay;
+                    if let Some(partition) = self.assigned(&partition) {
+                        partition.keep_returned(messages, delay);
+                    }
                 }
             }
             ThreadCommand::Leave => return ControlFlow::Break(()),
@@ -116,17 +120,18 @@ impl ConsumerThread {
     }
 
     /// Stores the offset in the client, which commits it at the next interval and before the partition is revoked.
-    fn store_offset(&self, partition: &TopicPartition, last: i64) {
-        if let Err(error) = self.consumer.store_offset(&partition.topic, partition.partition, last) {
+    fn store_offset(&mut self, partition: &TopicPartition, next: i64) {
+        // The client adds one to the offset that it is given.
+        if let Err(error) = self.consumer.store_offset(&partition.topic, partition.partition, next - 1) {
             self.consumer.context().log.problem(&format!("the offset of {partition} is not stored: {error}"));
+        }
+        if let Some(partition) = self.assigned(partition) {
+            partition.continue_at(next);
         }
     }
 
-    fn keep_returned(&mut self, returned: &TopicPartition, messages: Vec<ReceivedMessage>) {
-        let delay = self.settings.redelivery_delay;
-        if let Some(partition) = self.partitions.iter_mut().find(|partition| partition.id == *returned) {
-            partition.keep_returned(messages, delay);
-        }
+    fn assigned(&mut self, id: &TopicPartition) -> Option<&mut AssignedPartition> {
+        self.partitions.iter_mut().find(|partition| partition.id == *id)
     }
 
     /// Hands out a batch of each partition that has messages and no batch in progress, while the channel has room.
@@ -143,14 +148,14 @@ impl ConsumerThread {
                 Err(TrySendError::Full(())) => break,
                 Err(TrySendError::Closed(())) => return ControlFlow::Break(()),
             };
-            let (messages, error) = partition.next_messages(&self.settings);
-            if let Some(error) = error {
-                stop_if_fatal(&error)?;
-            }
-            if !messages.is_empty() {
-                self.in_progress.insert(partition.id.clone());
-                permit.send(Batch::new(partition.id.clone(), messages, &self.generation, &self.commands));
-            }
+            let content = match partition.fetch(&self.consumer, &self.settings) {
+                Fetched::Nothing => continue,
+                Fetched::Messages(messages) => Ok(messages),
+                Fetched::Unreadable(record) => Err(record),
+                Fetched::Fatal(error) => return stop_if_fatal(&error),
+            };
+            self.in_progress.insert(partition.id.clone());
+            permit.send(Batch::new(partition.id.clone(), content, &self.generation, &self.commands));
         }
         ControlFlow::Continue(())
     }
@@ -162,17 +167,11 @@ impl ConsumerThread {
     }
 }
 
-/// Stops the thread after a fatal error, and before a message with a wrong checksum.
-///
-/// The client would skip such a message, and the group would then continue after it. The client recovers from all other
-/// errors by itself and has logged them.
+/// Stops the thread after a fatal error. The client recovers from all other errors by itself and has logged them.
 fn stop_if_fatal(error: &KafkaError) -> ControlFlow<()> {
-    match error {
-        KafkaError::MessageConsumptionFatal(_)
-        | KafkaError::MessageConsumption(RDKafkaErrorCode::BadMessage) => {
-            tracing::error!(target: "kafka", %error, "the consumer cannot continue and leaves its group");
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
+    if !matches!(error, KafkaError::MessageConsumptionFatal(_)) {
+        return ControlFlow::Continue(());
     }
+    tracing::error!(target: "kafka", %error, "the consumer cannot continue and leaves its group");
+    ControlFlow::Break(())
 }

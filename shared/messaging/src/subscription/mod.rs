@@ -23,7 +23,8 @@ use self::commands::{CommandSender, ThreadCommand};
 use self::consumer_thread::ConsumerThread;
 use crate::{Brokers, Error};
 
-pub use self::batch::Batch;
+pub(crate) use self::assigned_partition::is_about_a_record;
+pub use self::batch::{Batch, UnreadableRecord};
 pub use self::settings::SubscriptionSettings;
 
 /// How long `shutdown` waits until the consumer has left its group.

@@ -50,6 +50,11 @@ struct NewRow {
     error: Option<String>,
 }
 
+/// Counts the events in the table, for the service's metrics.
+pub async fn count_blocked(database: &Database) -> database::Result<i64> {
+    Ok(outbox_blocked::table.count().get_result(&mut database.connection().await?).await?)
+}
+
 impl BlockedEvents {
     pub(super) async fn load(database: &Database) -> database::Result<Self> {
         let aggregates = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();

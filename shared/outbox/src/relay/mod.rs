@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+pub use blocked::count_blocked;
 pub(crate) use blocked::outbox_blocked;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;

@@ -181,6 +181,8 @@ pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
     RunnerSettings {
         attempts: reader.number("inbox.attempts", 1..=1_000),
         handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
+        parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),
+        parking_window: reader.seconds("inbox.parking_window_seconds", 1..=DAY),
         ..RunnerSettings::default()
     }
 }

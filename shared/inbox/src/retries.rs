@@ -1,0 +1,166 @@
+//! Applies one message after its batch has failed: again and again with backoff, and then parks it.
+//!
+//! Only errors of the message itself count as attempts. Many aggregates that fail for the same reason are not to blame, so a
+//! limited number of them is parked. After that the partition keeps its place until the cause is gone.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use messaging::ReceivedMessage;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::apply::apply;
+use crate::error::BatchError;
+use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of, storable};
+use crate::parking::limit::may_park;
+use crate::runner::Worker;
+use crate::sequence::{SequencePosition, Sequences};
+use crate::stopped::{ALIKE, Stop};
+use crate::{HandlerError, deduplication, parking};
+
+/// What became of a message that should be parked.
+#[derive(PartialEq)]
+enum Parking {
+    /// It is parked, or needs no parking any more.
+    Done,
+    /// Too many aggregates are parked for the same reason.
+    Refused,
+}
+
+impl Worker {
+    /// Applies or parks one message, with backoff. Transient errors cost no attempts.
+    pub(crate) async fn apply_one(
+        &self,
+        received: &ReceivedMessage,
+        stop: &CancellationToken,
+    ) -> ControlFlow<()> {
+        let mut pause = self.settings.first_pause;
+        let mut attempts = 0;
+        let mut failing_since = None;
+        let mut stopped_since = None;
+        loop {
+            let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
+            let error = &failed.error;
+            if !error.is_transient() {
+                attempts += 1;
+            }
+            failing_since = failed.in_handler.then(|| failing_since.unwrap_or_else(Instant::now));
+            let is_stuck = failing_since.is_some_and(|since| since.elapsed() >= self.settings.handler_limit);
+            let mut wait = pause;
+            if error.is_final() || attempts >= self.settings.attempts || is_stuck {
+                let stopped_for = stopped_since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
+                match self.park(received, &failed, stopped_for).await {
+                    Ok(Parking::Done) if failed.held.is_none() => return ControlFlow::Continue(()),
+                    // The held message is parked. The received one now has all of its attempts.
+                    Ok(Parking::Done) => (attempts, failing_since) = (0, None),
+                    Ok(Parking::Refused) => {
+                        self.report_stop(received, error).await;
+                        stopped_since = stopped_since.or_else(|| Some(Instant::now()));
+                        wait = self.settings.stopped_pause;
+                    }
+                    Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
+                }
+            } else {
+                let consumer = self.consumer.name();
+                let (partition, offset) = (received.partition, received.offset);
+                tracing::warn!(consumer, partition, offset, attempts, failure = %error, "a message was not applied; trying again");
+            }
+            if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                return ControlFlow::Break(());
+            }
+            pause = (pause * 2).min(self.settings.longest_pause);
+        }
+    }
+
+    async fn attempt(&self, received: &ReceivedMessage) -> Result<(), BatchError> {
+        let message = IncomingMessage::decode_headers(received)?;
+        apply(&self.database, &self.consumer, std::slice::from_ref(&message)).await
+    }
+
+    async fn park(
+        &self,
+        received: &ReceivedMessage,
+        failed: &BatchError,
+        stopped_for: Duration,
+    ) -> Result<Parking, HandlerError> {
+        match &failed.held {
+            Some(held) => self.park_held(held, &failed.error, stopped_for).await,
+            None => self.park_received(received, &failed.error, stopped_for).await,
+        }
+    }
+
+    /// Parks a received message that cannot be applied. Later messages of its aggregate are held behind it.
+    async fn park_received(
+        &self,
+        received: &ReceivedMessage,
+        error: &HandlerError,
+        stopped_for: Duration,
+    ) -> Result<Parking, HandlerError> {
+        let name = self.consumer.name();
+        let entry = IncomingMessage::decode_headers(received)
+            .map_or_else(|_| InboxEntry::of_unreadable(received), |message| message.entry());
+        let mut tx = self.database.begin().await?;
+        let new = deduplication::insert_new(&mut tx, name, std::slice::from_ref(&entry)).await?;
+        if new.is_empty() {
+            tx.rollback().await?;
+            return Ok(Parking::Done);
+        }
+        let sequences = Sequences::lock(&mut tx, name, [entry.aggregate.clone()]).await?;
+        let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
+            && !matches!(error, HandlerError::OtherHistory(_))
+            && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
+        if is_duplicate {
+            // The message was applied or discarded before its id was deleted. It must not be parked again.
+            tx.commit().await?;
+            tracing::warn!(consumer = name, message_id = %entry.id, failure = %error, "DuplicateIgnored");
+            return Ok(Parking::Done);
+        }
+        if !may_park(&mut tx, name, error, &self.settings, stopped_for).await? {
+            tx.rollback().await?;
+            return Ok(Parking::Refused);
+        }
+        let origin = RecordOrigin::of(received);
+        parking::park(&mut tx, name, &entry, &origin, payload_of(received), error).await?;
+        tx.commit().await?;
+        let RecordOrigin { topic, partition, offset, .. } = origin;
+        tracing::error!(consumer = name, %topic, partition, offset, aggregate = %entry.aggregate.id, failure = %error, "MessageParked");
+        Ok(Parking::Done)
+    }
+
+    /// Parks a held message that is next in its aggregate and cannot be applied. The received message that released it is
+    /// not parked.
+    async fn park_held(
+        &self,
+        held: &InboxEntry,
+        error: &HandlerError,
+        stopped_for: Duration,
+    ) -> Result<Parking, HandlerError> {
+        let name = self.consumer.name();
+        let mut tx = self.database.begin().await?;
+        Sequences::lock(&mut tx, name, [held.aggregate.clone()]).await?;
+        let is_allowed = may_park(&mut tx, name, error, &self.settings, stopped_for).await?;
+        if !is_allowed || !parking::park_held(&mut tx, name, held, error).await? {
+            tx.rollback().await?;
+            // If it is allowed, another instance or an operator has applied, parked or discarded the message.
+            return Ok(if is_allowed { Parking::Done } else { Parking::Refused });
+        }
+        tx.commit().await?;
+        tracing::error!(consumer = name, message_id = %held.id, aggregate = %held.aggregate.id, failure = %error, "MessageParked");
+        Ok(Parking::Done)
+    }
+
+    /// Reports that the partition waits here, because aggregates fail alike.
+    async fn report_stop(&self, received: &ReceivedMessage, failure: &HandlerError) {
+        let (consumer, limit) = (self.consumer.name(), self.settings.parking_limit);
+        let ReceivedMessage { topic, partition, offset, .. } = received;
+        let reason = failure.reason();
+        tracing::error!(consumer, %topic, partition, offset, limit, reason, %failure, "ParkingStopped: so many aggregates are parked for this reason that the cause is not theirs; this partition waits. Remove the cause, or discard parked messages, or raise IDEM_INBOX__PARKING_LIMIT");
+        let error = storable(&failure.to_string());
+        let stop =
+            Stop { consumer, topic, partition: *partition, cause: ALIKE, record_offset: *offset, error };
+        if let Err(error) = stop.note(&self.database).await {
+            tracing::warn!(%error, "the database has no note of a partition that waits");
+        }
+    }
+}

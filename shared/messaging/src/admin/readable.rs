@@ -1,0 +1,67 @@
+//! Finds the end of records that the client library cannot read. For the operators' command that skips them.
+
+use std::time::Instant;
+
+use rdkafka::consumer::Consumer;
+use rdkafka::error::KafkaError;
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
+use super::offsets::watermarks;
+use super::read_topic::reader_config;
+use crate::subscription::is_about_a_record;
+use crate::{Brokers, Error};
+
+/// Returns the offset of the first record from `offset` on that can be read, or the end of the partition. Equal to `offset` if
+/// that record can be read.
+///
+/// A checksum covers many records, and nobody can tell how many. Therefore each offset is tried: an offset is skipped only
+/// after the client has failed to read it.
+pub async fn next_readable(
+    brokers: &Brokers,
+    topic: &str,
+    partition: i32,
+    offset: i64,
+) -> Result<i64, Error> {
+    let (brokers, topic) = (brokers.clone(), topic.to_owned());
+    client::blocking(move || {
+        let client = client::consumer_client(&reader_config(&brokers))?;
+        let action = format!("read {topic}/{partition} from offset {offset}");
+        let range = watermarks(&client, &brokers, &topic)?.remove(&partition);
+        let (first, end) = range.ok_or_else(|| Error::refused(&action, &"there is no such partition"))?;
+        if !(first..end).contains(&offset) {
+            return Err(Error::refused(&action, &format!("the partition has the offsets {first} to {end}")));
+        }
+        for candidate in offset..end {
+            if let Some(readable) = first_from(&client, &topic, partition, candidate, &action)? {
+                return Ok(readable.min(end));
+            }
+        }
+        Ok(end)
+    })
+    .await
+}
+
+/// Returns the offset of the first record from `offset` on, or `None` if it cannot be read.
+fn first_from(
+    client: &ConsumerClient,
+    topic: &str,
+    partition: i32,
+    offset: i64,
+    action: &str,
+) -> Result<Option<i64>, Error> {
+    let mut list = TopicPartitionList::new();
+    list.add_partition_offset(topic, partition, Offset::Offset(offset))
+        .and_then(|()| client.assign(&list))
+        .map_err(|error| Error::refused(action, &error))?;
+    let begun = Instant::now();
+    while begun.elapsed() < REQUEST_TIMEOUT {
+        match client.poll(REQUEST_TIMEOUT) {
+            Some(Ok(message)) => return Ok(Some(rdkafka::Message::offset(&message))),
+            Some(Err(KafkaError::PartitionEOF(_))) => return Ok(Some(i64::MAX)),
+            Some(Err(error)) if is_about_a_record(&error) => return Ok(None),
+            Some(Err(_)) | None => {} // the client retries by itself
+        }
+    }
+    Err(Error::refused(action, &format!("no answer for {REQUEST_TIMEOUT:?}")))
+}
