@@ -22,6 +22,8 @@ use crate::stopped::skip_or_wait;
 /// Attempts and backoff.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
+    /// The name of this instance as a static member of the consumer group; `None` for a dynamic member.
+    pub instance: Option<String>,
     /// How often a message is tried whose errors are its own, before it is parked.
     pub attempts: u32,
     /// The pause after the first error. It doubles with each further one.
@@ -43,6 +45,7 @@ pub struct RunnerSettings {
 impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
+            instance: None,
             attempts: 8,
             first_pause: Duration::from_millis(20),
             longest_pause: Duration::from_secs(2),
@@ -80,7 +83,9 @@ impl Runner {
         let topics: Vec<String> =
             consumer.streams().iter().map(|stream| self.topics.events(*stream)).collect();
         let group = self.topics.group(consumer.name());
-        let mut subscription = Subscription::start(&self.brokers, SubscriptionSettings::new(group, topics))?;
+        let instance = self.worker.settings.instance.clone();
+        let settings = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, topics) };
+        let mut subscription = Subscription::start(&self.brokers, settings)?;
         let batches = TaskTracker::new();
         while let Some(Some(batch)) = stop.run_until_cancelled(subscription.next()).await {
             crashpoint::reach!("consume.batch_received");

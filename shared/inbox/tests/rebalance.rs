@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use common::{
-    CONSUMER, confirmed, count, database, effects, parked, publish, record, record_effect, recording, run,
-    slow_pool, wait_for_effects, wait_until_done,
+    CONSUMER, confirmed, count, database, effects, parked, publish, record, record_effect, run, slow_pool,
+    wait_for_effects,
 };
 use contracts::events::OrderConfirmed;
-use contracts::{Message, OrderId};
+use contracts::{Message, OrderId, Stream};
 use database::{Database, Tx};
 use inbox::{Consumer, no_locks};
 use testkit::{TestTopics, eventually};
@@ -36,23 +36,30 @@ async fn by(database: &Database, instance: &str) -> i64 {
     count(database, &format!("SELECT count(*) AS count FROM effect WHERE instance = '{instance}'")).await
 }
 
+/// Reads one topic only. The group divides partitions, and may give one member all partitions of a topic without messages.
+fn of_orders(instance: &'static str) -> Consumer {
+    Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
+        record_effect(tx, instance, m).await
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_member_doubles_nothing() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(30).collect();
-    let first = run(&database, &topics, recording("first"));
+    let first = run(&database, &topics, of_orders("first"));
     post_histories(&topics, &orders, 1..=5).await;
     wait_for_effects(&database, 1).await;
-    let second = run(&database.second_instance(), &topics, recording("second"));
+    let second = run(&database.second_instance(), &topics, of_orders("second"));
     let mut published = 5;
     while by(&database, "second").await == 0 {
         post_histories(&topics, &orders, published + 1..=published + 1).await;
         published += 1;
     }
-    wait_until_done(&topics).await;
+    topics.wait_until_consumed(CONSUMER, &[Stream::Orders]).await;
     first.stop().await; // and back to one
     post_histories(&topics, &orders, published + 1..=published + 5).await;
-    wait_until_done(&topics).await;
+    topics.wait_until_consumed(CONSUMER, &[Stream::Orders]).await;
     second.stop().await;
 
     let mut histories: BTreeMap<Uuid, Vec<i64>> = BTreeMap::new();
@@ -83,7 +90,7 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
          WHERE datname = current_database() AND state = 'idle in transaction'";
     eventually("a batch in the middle", async || (count(&database, waiting).await > 0).then_some(())).await;
 
-    let second = run(&database.second_instance(), &topics, recording("second"));
+    let second = run(&database.second_instance(), &topics, of_orders("second"));
     let blocked = "SELECT count(*) AS count FROM pg_stat_activity \
          WHERE datname = current_database() AND wait_event_type = 'Lock'";
     eventually("the second member at the same messages", async || {
@@ -91,7 +98,7 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     })
     .await;
     go_on.close();
-    wait_until_done(&topics).await;
+    topics.wait_until_consumed(CONSUMER, &[Stream::Orders]).await;
     first.stop().await;
     second.stop().await;
     let effects = effects(&database).await;

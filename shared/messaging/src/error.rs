@@ -35,10 +35,10 @@ pub enum Error {
         /// Its name.
         topic: String,
     },
-    /// The topic exists with another number of partitions, so a key would be in another partition than expected.
+    /// The topic exists with fewer partitions.
     #[error(
-        "the topic {topic} has {found} partitions, but {expected} are configured; set the number to {found}, \
-         or stop all services, delete the topic and let it be created again (its messages are lost)"
+        "the topic {topic} has {found} partitions, but at least {expected} are configured; add partitions with \
+         Kafka's kafka-topics.sh, or set the number to {found}"
     )]
     PartitionCount {
         /// Its name.

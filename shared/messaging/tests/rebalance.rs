@@ -9,11 +9,11 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use common::{A_WHILE, Scratch, in_time, next, range};
-use messaging::SubscriptionSettings;
+use messaging::{Batch, Subscription, SubscriptionSettings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rebalance_with_two_members_delivers_everything_at_least_once() {
@@ -64,24 +64,94 @@ async fn finished_batches_are_committed_before_a_rebalance() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_from_before_a_rebalance_moves_no_offset() {
+async fn a_batch_of_a_revoked_partition_moves_no_offset_and_the_kept_partition_reads_on() {
     let scratch = Scratch::new(2).await;
     scratch.fill(60).await;
     let settings = SubscriptionSettings { max_batch: 10, ..scratch.settings() };
     let mut first = scratch.subscribe(settings.clone());
-    let stale = [next(&mut first).await, next(&mut first).await];
+    let before = [next(&mut first).await, next(&mut first).await];
     let mut second = scratch.subscribe(settings);
     let moved = next(&mut second).await;
-    assert_eq!(range(&moved), (0, 9));
-
-    let early = tokio::time::timeout(A_WHILE, first.next()).await;
-    assert!(early.is_err(), "the kept partition waits for its batch from before the rebalance");
-    stale.into_iter().for_each(messaging::Batch::done);
+    assert_eq!(range(&moved), (0, 9), "the batch of the first member is delivered again");
+    before.into_iter().for_each(Batch::done);
     let kept = next(&mut first).await;
     assert_ne!(kept.partition(), moved.partition());
-    assert_eq!(range(&kept), (0, 9), "messages that are done too late are delivered again");
+    assert_eq!(range(&kept), (10, 19), "no message of the kept partition is delivered again");
     first.shutdown().await; // commits what it has stored
-    assert_eq!(scratch.committed().await, 0);
+    assert_eq!(scratch.committed().await, 10, "of the kept partition only");
+}
+
+/// Takes one batch of each of these partitions, and keeps it.
+async fn one_of_each(member: &mut Subscription, partitions: usize) -> BTreeMap<i32, Batch> {
+    let mut batches = BTreeMap::new();
+    while batches.len() < partitions {
+        let batch = next(member).await;
+        batches.insert(batch.partition(), batch);
+    }
+    batches
+}
+
+/// Finishes these batches. Returns the next batches of the partitions that this member still has: each begins where the last
+/// one ended.
+async fn read_on(
+    member: &mut Subscription,
+    batches: BTreeMap<i32, Batch>,
+    partitions: usize,
+) -> BTreeMap<i32, Batch> {
+    let ends: BTreeMap<i32, i64> =
+        batches.iter().map(|(partition, batch)| (*partition, range(batch).1)).collect();
+    batches.into_values().for_each(Batch::done);
+    let next = one_of_each(member, partitions).await;
+    for (partition, batch) in &next {
+        assert_eq!(range(batch).0, ends[partition] + 1, "partition {partition}");
+    }
+    next
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_restarts_does_not_interrupt_the_partitions_of_the_others() {
+    let scratch = Scratch::new(4).await;
+    let settings = SubscriptionSettings { max_batch: 5, ..scratch.settings() };
+    let mut first = scratch.subscribe(settings.clone());
+    let mut second = scratch.subscribe(settings.clone());
+    scratch.fill(400).await;
+    drop(one_of_each(&mut second, 2).await); // the group has divided the partitions
+    let own = one_of_each(&mut first, 2).await;
+
+    second.shutdown().await;
+    let taken_over = one_of_each(&mut first, 2).await;
+    let mut all = read_on(&mut first, own, 2).await;
+    all.extend(taken_over);
+
+    let mut second = scratch.subscribe(settings);
+    let moved = one_of_each(&mut second, 2).await;
+    let kept = read_on(&mut first, all, 2).await;
+    assert!(kept.keys().all(|partition| !moved.contains_key(partition)));
+}
+
+/// A static member keeps its partitions for the session timeout, so that a restart moves none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_static_member_that_restarts_moves_no_partition() {
+    let scratch = Scratch::new(4).await;
+    let named = |name: &str| SubscriptionSettings {
+        max_batch: 5,
+        instance: Some(name.to_owned()),
+        ..scratch.settings()
+    };
+    let mut first = scratch.subscribe(named("first"));
+    let mut second = scratch.subscribe(named("second"));
+    scratch.fill(400).await;
+    let of_second = one_of_each(&mut second, 2).await.into_keys();
+    let own = one_of_each(&mut first, 2).await;
+    second.shutdown().await;
+    assert!(
+        tokio::time::timeout(A_WHILE, first.next()).await.is_err(),
+        "no partition moves to the first member"
+    );
+    let mut second = scratch.subscribe(named("second"));
+    let of_restarted = one_of_each(&mut second, 2).await.into_keys();
+    assert_eq!(of_restarted.collect::<Vec<_>>(), of_second.collect::<Vec<_>>());
+    read_on(&mut first, own, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

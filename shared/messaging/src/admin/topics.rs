@@ -1,11 +1,11 @@
 //! Creates topics before they are used, and deletes them.
 //!
-//! The brokers are configured to create no topic by themselves. The number of partitions decides which keys share a
-//! partition; this module therefore never changes the number, and refuses a topic that has another one.
+//! The brokers are configured to create no topic by themselves. Partitions may be added to a topic: a key then maps to
+//! another partition, and the inbox restores the order of its messages. A topic with too few partitions is refused.
 
 use std::time::{Duration, Instant};
 
-use rdkafka::admin::{NewTopic, TopicReplication};
+use rdkafka::admin::{NewPartitions, NewTopic, TopicReplication};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::metadata::MetadataTopic;
 use tokio::runtime::Handle;
@@ -32,8 +32,8 @@ impl TopicSpec {
 
 /// Creates the topics that do not exist, and returns once every topic can be used.
 ///
-/// An existing topic is left unchanged; if all exist, no right to create topics is needed. A topic with another number of
-/// partitions is an error. New topics get the brokers' default replication factor. Several processes may call this at the
+/// An existing topic is left unchanged; if all exist, no right to create topics is needed. A topic with fewer partitions is
+/// an error. New topics get the brokers' default replication factor. Several processes may call this at the
 /// same time.
 pub async fn ensure(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());
@@ -96,7 +96,7 @@ fn find_unusable(
         let found = metadata.topics().iter().find(|found| found.name() == topic.name);
         match found.and_then(led_partitions) {
             None => unusable.push(topic.clone()),
-            Some(found) if i32::try_from(found) == Ok(topic.partitions) => {}
+            Some(found) if i32::try_from(found).is_ok_and(|found| found >= topic.partitions) => {}
             Some(found) => {
                 let (topic, expected) = (topic.name.clone(), topic.partitions);
                 return Err(Error::PartitionCount { topic, expected, found });
@@ -111,6 +111,23 @@ fn led_partitions(topic: &MetadataTopic) -> Option<usize> {
     let partitions = topic.partitions();
     let led = topic.error().is_none() && partitions.iter().all(|partition| partition.leader() >= 0);
     (led && !partitions.is_empty()).then_some(partitions.len())
+}
+
+/// Adds partitions to a topic, up to `total`.
+pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Result<(), Error> {
+    let (brokers, topic, runtime) = (brokers.clone(), topic.to_owned(), Handle::current());
+    client::blocking(move || {
+        let action = format!("add partitions to the topic {topic}");
+        let client = client::admin_client(&brokers)?;
+        let (partitions, options) = ([NewPartitions::new(&topic, total)], client::admin_options());
+        let results = runtime
+            .block_on(client.create_partitions(&partitions, &options))
+            .map_err(|error| client::unreachable_or_refused(&brokers, REQUEST_TIMEOUT, &action, &error))?;
+        results
+            .into_iter()
+            .try_for_each(|result| result.map(drop).map_err(|(_, code)| Error::refused(&action, &code)))
+    })
+    .await
 }
 
 /// Deletes topics. A topic that does not exist counts as deleted.

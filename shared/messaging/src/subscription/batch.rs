@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::callbacks::GenerationCounter;
+use super::callbacks::Generations;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use crate::ReceivedMessage;
 
@@ -19,7 +19,7 @@ pub struct Batch {
     generation: Generation,
     messages: Vec<ReceivedMessage>,
     unreadable: Option<UnreadableRecord>,
-    current_generation: GenerationCounter,
+    generations: Generations,
     commands: CommandSender,
 }
 
@@ -36,16 +36,16 @@ impl Batch {
     pub(super) fn new(
         partition: TopicPartition,
         content: Result<Vec<ReceivedMessage>, UnreadableRecord>,
-        current_generation: &GenerationCounter,
+        generations: &Generations,
         commands: &CommandSender,
     ) -> Self {
-        let generation = current_generation.get();
-        let (current_generation, commands) = (current_generation.clone(), commands.clone());
+        let generation = generations.get(&partition);
+        let (generations, commands) = (generations.clone(), commands.clone());
         let (messages, unreadable) = match content {
             Ok(messages) => (messages, None),
             Err(record) => (Vec::new(), Some(record)),
         };
-        Self { partition, generation, messages, unreadable, current_generation, commands }
+        Self { partition, generation, messages, unreadable, generations, commands }
     }
 
     /// Returns the topic of its messages.
@@ -84,9 +84,9 @@ impl Batch {
         self.commands.send(ThreadCommand::BatchDone { partition, generation, next });
     }
 
-    /// Returns whether the assignment in which the batch was read is still in force.
+    /// Returns whether its partition is still assigned as when the batch was read.
     pub(super) fn is_current(&self) -> bool {
-        self.generation == self.current_generation.get()
+        self.generation == self.generations.get(&self.partition)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! They run inside `poll`, on the consumer thread. They only send commands to that thread's loop, and do no other work.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
@@ -17,23 +17,28 @@ use crate::client_log::ClientLog;
 
 pub(super) type Consumer = BaseConsumer<ConsumerCallbacks>;
 
-/// The number of the assignment in force. Batches share it; the revocation callback raises it.
+/// The present generation of each partition. Batches share it; the revocation callback raises it.
 #[derive(Clone, Default)]
-pub(super) struct GenerationCounter(Arc<AtomicU64>);
+pub(super) struct Generations(Arc<Mutex<HashMap<TopicPartition, Generation>>>);
 
-impl GenerationCounter {
-    pub(super) fn get(&self) -> Generation {
-        self.0.load(Ordering::Acquire)
+impl Generations {
+    pub(super) fn get(&self, partition: &TopicPartition) -> Generation {
+        self.lock().get(partition).copied().unwrap_or_default()
     }
 
-    fn raise(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
+    fn raise(&self, partition: &TopicPartition) {
+        *self.lock().entry(partition.clone()).or_default() += 1;
+    }
+
+    /// A poisoned lock is safe to use: each update is a single assignment.
+    fn lock(&self) -> MutexGuard<'_, HashMap<TopicPartition, Generation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 pub(super) struct ConsumerCallbacks {
     pub(super) log: ClientLog,
-    pub(super) generation: GenerationCounter,
+    pub(super) generations: Generations,
     group: String,
     commands: CommandSender,
     consumer: OnceLock<Weak<Consumer>>,
@@ -43,7 +48,7 @@ impl ConsumerCallbacks {
     pub(super) fn new(brokers: &Brokers, settings: &SubscriptionSettings, commands: CommandSender) -> Self {
         Self {
             log: ClientLog::new(&settings.group, brokers.bootstrap()),
-            generation: GenerationCounter::default(),
+            generations: Generations::default(),
             group: settings.group.clone(),
             commands,
             consumer: OnceLock::new(),
@@ -60,10 +65,9 @@ impl ConsumerCallbacks {
     /// The client's flow control then stops fetching for a partition whose queue is not read, and for no other.
     fn assigned(&self, partitions: &TopicPartitionList) {
         let Some(consumer) = self.consumer.get().and_then(Weak::upgrade) else { return }; // it is being dropped
-        for element in partitions.elements() {
-            let partition = TopicPartition { topic: element.topic().into(), partition: element.partition() };
+        for partition in named(partitions) {
             tracing::debug!(target: "kafka", group = self.group.as_str(), %partition, "partition assigned");
-            if let Some(mut queue) = consumer.split_partition_queue(element.topic(), element.partition()) {
+            if let Some(mut queue) = consumer.split_partition_queue(&partition.topic, partition.partition) {
                 let waker = self.commands.clone();
                 queue.set_nonempty_callback(move || waker.wake());
                 self.commands.send(ThreadCommand::Assigned(partition, queue));
@@ -75,14 +79,18 @@ impl ConsumerCallbacks {
 
     fn revoked(&self, partitions: &TopicPartitionList) {
         crashpoint::reach!("consume.partitions_revoked");
-        self.generation.raise();
-        self.commands.send(ThreadCommand::Revoked);
+        let revoked: Vec<TopicPartition> = named(partitions).collect();
+        for partition in &revoked {
+            self.generations.raise(partition);
+        }
+        self.commands.send(ThreadCommand::Revoked(revoked));
         let (group, count) = (self.group.as_str(), partitions.count());
         tracing::info!(target: "kafka", group, partitions = count, "partitions revoked");
     }
 }
 
 impl ConsumerContext for ConsumerCallbacks {
+    /// The group rebalances cooperatively: only partitions that move are revoked and assigned, and the others are read on.
     /// Commits nothing: the library commits the stored offsets itself before it gives up the partitions.
     fn pre_rebalance(&self, _: &Consumer, rebalance: &Rebalance<'_>) {
         match rebalance {
@@ -112,4 +120,9 @@ impl ClientContext for ConsumerCallbacks {
     fn stats(&self, statistics: Statistics) {
         self.log.statistics(&statistics);
     }
+}
+
+fn named(partitions: &TopicPartitionList) -> impl Iterator<Item = TopicPartition> {
+    let elements = partitions.elements().into_iter();
+    elements.map(|element| TopicPartition { topic: element.topic().into(), partition: element.partition() })
 }

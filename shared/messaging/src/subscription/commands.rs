@@ -21,14 +21,14 @@ impl fmt::Display for TopicPartition {
     }
 }
 
-/// The number of this member's assignment. A rebalance ends the assignment and every batch that was read in it.
+/// How often a partition was revoked from this member. A revocation ends every batch that was read before it.
 pub(super) type Generation = u64;
 
 pub(super) enum ThreadCommand {
     /// The group assigned a partition to this member.
     Assigned(TopicPartition, FetchQueue),
-    /// The group revoked all partitions.
-    Revoked,
+    /// The group revoked these partitions.
+    Revoked(Vec<TopicPartition>),
     /// The records before offset `next` are done.
     BatchDone { partition: TopicPartition, generation: Generation, next: i64 },
     /// The batch was dropped before it was done. Without messages, it was about a record that cannot be read.

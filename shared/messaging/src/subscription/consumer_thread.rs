@@ -18,7 +18,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::SubscriptionSettings;
 use super::assigned_partition::{AssignedPartition, Fetched};
 use super::batch::Batch;
-use super::callbacks::{Consumer, GenerationCounter};
+use super::callbacks::{Consumer, Generations};
 use super::commands::{CommandSender, ThreadCommand, TopicPartition};
 
 /// The longest pause between two polls. Messages, events and commands end the pause at once; this limit only bounds the
@@ -30,7 +30,7 @@ const POLLS_PER_ROUND: usize = 16;
 
 pub(super) struct ConsumerThread {
     consumer: Arc<Consumer>,
-    generation: GenerationCounter,
+    generations: Generations,
     received: Receiver<ThreadCommand>,
     commands: CommandSender,
     batches: Sender<Batch>,
@@ -49,9 +49,9 @@ impl ConsumerThread {
         batches: Sender<Batch>,
         settings: SubscriptionSettings,
     ) -> Self {
-        let generation = consumer.context().generation.clone();
+        let generations = consumer.context().generations.clone();
         let (partitions, in_progress) = (Vec::new(), HashSet::new());
-        Self { consumer, generation, received, commands, batches, settings, partitions, in_progress }
+        Self { consumer, generations, received, commands, batches, settings, partitions, in_progress }
     }
 
     /// Runs until the command to leave, or until a fatal error. Dropping the consumer blocks while it commits the last
@@ -96,18 +96,20 @@ impl ConsumerThread {
             ThreadCommand::Assigned(partition, queue) => {
                 self.partitions.push(AssignedPartition::new(partition, queue));
             }
-            ThreadCommand::Revoked => {
-                self.partitions.drain(..).for_each(|partition| partition.release(&self.consumer));
+            ThreadCommand::Revoked(revoked) => {
+                let is_revoked = |partition: &mut AssignedPartition| revoked.contains(&partition.id);
+                let released = self.partitions.extract_if(.., is_revoked);
+                released.for_each(|partition| partition.release(&self.consumer));
             }
             ThreadCommand::BatchDone { partition, generation, next } => {
                 self.in_progress.remove(&partition);
-                if generation == self.generation.get() {
+                if generation == self.generations.get(&partition) {
                     self.store_offset(&partition, next);
                 }
             }
             ThreadCommand::BatchReturned { partition, generation, messages } => {
                 self.in_progress.remove(&partition);
-                if generation == self.generation.get() {
+                if generation == self.generations.get(&partition) {
                     let delay = self.settings.redelivery_delay;
                     if let Some(partition) = self.assigned(&partition) {
                         partition.keep_returned(messages, delay);
@@ -155,7 +157,7 @@ impl ConsumerThread {
                 Fetched::Fatal(error) => return stop_if_fatal(&error),
             };
             self.in_progress.insert(partition.id.clone());
-            permit.send(Batch::new(partition.id.clone(), content, &self.generation, &self.commands));
+            permit.send(Batch::new(partition.id.clone(), content, &self.generations, &self.commands));
         }
         ControlFlow::Continue(())
     }

@@ -21,6 +21,8 @@ use crate::client_log::STATISTICS_INTERVAL_MS;
 pub struct SubscriptionSettings {
     /// The consumer group. Its members share the partitions and the offsets.
     pub group: String,
+    /// The name of a static member, unique in its group; `None` for a dynamic member. See docs/decisions/0020.
+    pub instance: Option<String>,
     /// The topics to read.
     pub topics: Vec<String>,
     /// The largest number of messages in a batch.
@@ -50,6 +52,7 @@ impl SubscriptionSettings {
     pub fn new(group: impl Into<String>, topics: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             group: group.into(),
+            instance: None,
             topics: topics.into_iter().map(Into::into).collect(),
             max_batch: 500,
             max_batch_bytes: 4 * 1024 * 1024,
@@ -58,7 +61,7 @@ impl SubscriptionSettings {
             redelivery_delay: Duration::from_millis(500),
             commit_interval: Duration::from_secs(1),
             session_timeout: Duration::from_secs(6),
-            heartbeat_interval: Duration::from_secs(2),
+            heartbeat_interval: Duration::from_millis(500), // so soon a member learns of a rebalance
             max_poll_interval: Duration::from_mins(1),
         }
     }
@@ -68,7 +71,7 @@ impl SubscriptionSettings {
         config
             .set("group.id", &self.group)
             .set("group.protocol", "classic")
-            .set("partition.assignment.strategy", "range")
+            .set("partition.assignment.strategy", "cooperative-sticky") // only partitions that move are interrupted
             .set("session.timeout.ms", self.session_timeout.as_millis().to_string())
             .set("heartbeat.interval.ms", self.heartbeat_interval.as_millis().to_string())
             .set("max.poll.interval.ms", self.max_poll_interval.as_millis().to_string())
@@ -84,6 +87,9 @@ impl SubscriptionSettings {
             .set("queued.max.messages.kbytes", self.prefetch_kbytes.to_string())
             .set("fetch.queue.backoff.ms", "10") // Otherwise (1 s) a consumer that is fast again waits for messages
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
+        if let Some(instance) = &self.instance {
+            config.set("group.instance.id", instance);
+        }
         config
     }
 }

@@ -178,7 +178,10 @@ pub(super) fn kafka(reader: &mut SettingsReader) -> Kafka {
 }
 
 pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
+    let instance =
+        reader.text("inbox.instance", "the name of this instance in its consumer group; may be empty");
     RunnerSettings {
+        instance: Some(instance).filter(|instance| !instance.is_empty()),
         attempts: reader.number("inbox.attempts", 1..=1_000),
         handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
         parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),
