@@ -132,6 +132,30 @@ async fn a_missing_topic_stops_no_other_topic() {
     relay.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_a_missing_topic_are_published_without_an_operator_once_it_exists() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    topics.make(&[Stream::Orders]).await;
+    let context = context(&database, &topics);
+    let (late, bad) = (OrderId::generate(), OrderId::generate());
+    append_one(&database, 1, &reserved(late)).await;
+    append_one(&database, 2, &reserved(late)).await;
+    append_one(&database, 1, &confirmed(bad)).await;
+    set_tenant(&database, bad, "not a name").await;
+    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
+    let relay = Background::run(|stop| relay.run(stop));
+    wait_for_blocked(&context, (3, 2)).await;
+    topics.make(&[Stream::Inventory]).await;
+    wait_for(&topics, Stream::Inventory, 2).await;
+    wait_for_blocked(&context, (1, 1)).await; // an event that was refused for another reason waits for an operator
+    append_one(&database, 3, &reserved(late)).await;
+    wait_for(&topics, Stream::Inventory, 3).await;
+    relay.stop().await;
+    let published = first_occurrences(&topics.messages(Stream::Inventory).await);
+    assert_eq!(published.into_values().collect::<Vec<_>>(), [history(3)]);
+}
+
 /// More messages than the relay reads at a time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_of_many_messages_whose_cause_remains_stops_nothing() {

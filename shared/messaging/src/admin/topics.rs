@@ -113,6 +113,16 @@ fn led_partitions(topic: &MetadataTopic) -> Option<usize> {
     (led && !partitions.is_empty()).then_some(partitions.len())
 }
 
+/// Returns whether the topic exists and each of its partitions has a leader.
+pub async fn is_usable(brokers: &Brokers, topic: &str) -> Result<bool, Error> {
+    let (brokers, topic) = (brokers.clone(), TopicSpec::new(topic, 1));
+    client::blocking(move || {
+        let client = client::metadata_client(&brokers)?;
+        Ok(find_unusable(&client, &brokers, &[topic])?.is_empty())
+    })
+    .await
+}
+
 /// Adds partitions to a topic, up to `total`.
 pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Result<(), Error> {
     let (brokers, topic, runtime) = (brokers.clone(), topic.to_owned(), Handle::current());

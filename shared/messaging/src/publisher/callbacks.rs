@@ -29,21 +29,25 @@ pub(super) fn opaque(token: u64) -> usize {
     token as usize
 }
 
+/// Returns whether the brokers do not know the topic or the partition.
+fn is_about_a_missing_topic(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode::{UnknownPartition, UnknownTopic, UnknownTopicOrPartition};
+    matches!(code, UnknownTopic | UnknownPartition | UnknownTopicOrPartition)
+}
+
 /// Returns whether the error is about this record, so that publishing it again fails in the same way.
 fn is_refusal(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
-    matches!(
+    let is_of_the_record = matches!(
         code,
-        Code::UnknownTopic
-            | Code::UnknownPartition
-            | Code::UnknownTopicOrPartition
-            | Code::InvalidTopic
+        Code::InvalidTopic
             | Code::TopicAuthorizationFailed
             | Code::MessageSizeTooLarge
             | Code::InvalidRecord
             | Code::InvalidTimestamp
             | Code::PolicyViolation
-    )
+    );
+    is_of_the_record || is_about_a_missing_topic(code)
 }
 
 impl ProducerContext for ProducerCallbacks {
@@ -55,9 +59,14 @@ impl ProducerContext for ProducerCallbacks {
                 partition: message.partition(),
                 offset: Some(message.offset()).filter(|offset| *offset >= 0),
             }),
-            Err((error, _)) => {
-                let refused = error.rdkafka_error_code().is_some_and(is_refusal);
-                Err(NotAcknowledged { reason: error.to_string(), refused })
+            Err((error, message)) => {
+                let code = error.rdkafka_error_code();
+                let is_missing = code.is_some_and(is_about_a_missing_topic);
+                Err(NotAcknowledged {
+                    reason: error.to_string(),
+                    refused: code.is_some_and(is_refusal),
+                    missing_topic: is_missing.then(|| message.topic().to_owned()),
+                })
             }
         };
         // Sending fails only if the reader was dropped; then the report is not needed.

@@ -33,6 +33,8 @@ pub struct NotAcknowledged {
     /// True if the brokers refused the record for good: publishing it again fails in the same way until somebody removes the
     /// cause, such as a missing topic.
     pub refused: bool,
+    /// The topic, if the brokers do not know it, or do not know it yet.
+    pub missing_topic: Option<String>,
 }
 
 /// The delivery reports of one [`Publisher`](crate::Publisher). A record is outstanding until its report is read here.

@@ -2,6 +2,9 @@
 //!
 //! Such an event blocks its own aggregate only. It enters the table `outbox_blocked` in the checkpoint that passes it, so
 //! that it is never lost. An operator removes the cause and releases the events; the relay then publishes them in order.
+//!
+//! The relay itself releases events whose topic was missing, once the topic can be used. A topic may be missing for a moment
+//! only, because brokers learn of it one after the other.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,6 +15,7 @@ use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
+use messaging::{Brokers, topics};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -20,6 +24,7 @@ diesel::table! {
         id -> BigInt,
         aggregate_id -> Uuid,
         error -> Nullable<Text>,
+        missing_topic -> Nullable<Text>,
         blocked_at -> Timestamptz,
         released_at -> Nullable<Timestamptz>,
     }
@@ -27,6 +32,9 @@ diesel::table! {
 
 /// The time between two looks for released events.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The time between two questions whether a missing topic exists by now.
+const TOPIC_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The number of released events that are read at a time.
 const EVENTS_PER_READ: i64 = 1_000;
@@ -40,6 +48,16 @@ pub(super) struct BlockedEvents {
     /// Events that no checkpoint has stored yet.
     new: Vec<NewRow>,
     looked_at: Instant,
+    /// The topics that were missing.
+    missing_topics: BTreeSet<String>,
+    asked_at: Instant,
+}
+
+/// Why an event cannot be published.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) error: String,
+    pub(super) missing_topic: Option<String>,
 }
 
 #[derive(Insertable)]
@@ -48,6 +66,7 @@ struct NewRow {
     id: i64,
     aggregate_id: Uuid,
     error: Option<String>,
+    missing_topic: Option<String>,
 }
 
 /// Counts the events in the table, for the service's metrics.
@@ -58,8 +77,14 @@ pub async fn count_blocked(database: &Database) -> database::Result<i64> {
 impl BlockedEvents {
     pub(super) async fn load(database: &Database) -> database::Result<Self> {
         let aggregates = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();
-        let aggregates: Vec<Uuid> = aggregates.load(&mut database.connection().await?).await?;
-        Ok(Self { aggregates: aggregates.into_iter().collect(), new: Vec::new(), looked_at: Instant::now() })
+        let topics = outbox_blocked::table.select(outbox_blocked::missing_topic.assume_not_null()).distinct();
+        let topics = topics.filter(outbox_blocked::missing_topic.is_not_null());
+        let mut connection = database.connection().await?;
+        let aggregates: Vec<Uuid> = aggregates.load(&mut connection).await?;
+        let topics: Vec<String> = topics.load(&mut connection).await?;
+        let (aggregates, missing_topics) = (aggregates.into_iter().collect(), topics.into_iter().collect());
+        let now = Instant::now();
+        Ok(Self { aggregates, new: Vec::new(), looked_at: now, missing_topics, asked_at: now })
     }
 
     /// Returns whether an event of this aggregate must wait behind a blocked one.
@@ -67,13 +92,41 @@ impl BlockedEvents {
         self.aggregates.contains(&aggregate)
     }
 
-    /// Adds an event, with the error if it was refused itself.
-    pub(super) fn add(&mut self, id: i64, aggregate_id: Uuid, error: Option<String>) {
-        if let Some(error) = &error {
+    /// Adds an event, with the refusal if it was refused itself.
+    pub(super) fn add(&mut self, id: i64, aggregate_id: Uuid, refusal: Option<Refusal>) {
+        let (error, missing_topic) = refusal.map_or((None, None), |Refusal { error, missing_topic }| {
             tracing::error!(id, aggregate = %aggregate_id, %error, "EventBlocked: remove the cause, then run `outbox release`");
-        }
+            (Some(error), missing_topic)
+        });
         self.aggregates.insert(aggregate_id);
-        self.new.push(NewRow { id, aggregate_id, error });
+        self.missing_topics.extend(missing_topic.clone());
+        self.new.push(NewRow { id, aggregate_id, error, missing_topic });
+    }
+
+    /// Releases the events whose topic can be used by now. The next look at released events finds them.
+    pub(super) async fn release_found_topics(
+        &mut self,
+        database: &Database,
+        brokers: &Brokers,
+    ) -> database::Result<()> {
+        if self.missing_topics.is_empty() || !self.new.is_empty() || self.asked_at.elapsed() < TOPIC_INTERVAL
+        {
+            return Ok(());
+        }
+        for topic in self.missing_topics.clone() {
+            // Without an answer the relay asks again later.
+            if topics::is_usable(brokers, &topic).await.unwrap_or(false) {
+                let released = diesel::update(outbox_blocked::table)
+                    .filter(outbox_blocked::missing_topic.eq(&topic))
+                    .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
+                    .execute(&mut database.connection().await?)
+                    .await?;
+                tracing::warn!(topic, released, "EventsReleased: the topic exists again");
+                self.missing_topics.remove(&topic);
+            }
+        }
+        self.asked_at = Instant::now();
+        Ok(())
     }
 
     /// Returns whether the new events must be stored now, because a statement has a limited number of parameters.
@@ -93,6 +146,7 @@ impl BlockedEvents {
             .do_update()
             .set((
                 outbox_blocked::error.eq(excluded(outbox_blocked::error)),
+                outbox_blocked::missing_topic.eq(excluded(outbox_blocked::missing_topic)),
                 outbox_blocked::blocked_at.eq(clock_timestamp()),
             ))
             .execute(tx)

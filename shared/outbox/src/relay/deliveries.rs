@@ -6,7 +6,7 @@ use database::Database;
 use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
 use uuid::Uuid;
 
-use super::blocked::BlockedEvents;
+use super::blocked::{BlockedEvents, Refusal};
 use super::in_flight::InFlight;
 use super::{Relay, RelayError};
 use crate::outbox_event::{StoredEvent, load_events};
@@ -50,6 +50,7 @@ impl<'r> Deliveries<'r> {
 
     /// Publishes the next events that an operator has released, and waits for their reports. Returns whether there were any.
     pub(super) async fn publish_released(&mut self, database: &Database) -> Result<bool, RelayError> {
+        self.blocked.release_found_topics(database, &self.relay.brokers).await?;
         let ids = self.blocked.released(database).await?;
         if ids.is_empty() {
             return Ok(false);
@@ -77,7 +78,8 @@ impl<'r> Deliveries<'r> {
         let outgoing = match OutgoingRecord::new(row, &self.relay.topics) {
             Ok(outgoing) => outgoing,
             Err(reason) => {
-                self.block(row.id, row.aggregate_id, Some(reason.to_string()));
+                let refusal = Refusal { error: reason.to_string(), missing_topic: None };
+                self.block(row.id, row.aggregate_id, Some(refusal));
                 return Ok(());
             }
         };
@@ -90,7 +92,8 @@ impl<'r> Deliveries<'r> {
                 Err(PublishError::Full) => self.next_report().await?,
                 Err(error @ PublishError::Fatal { .. }) => return Err(error.into()),
                 Err(error @ (PublishError::TooLarge { .. } | PublishError::Refused { .. })) => {
-                    self.block(row.id, row.aggregate_id, Some(error.to_string()));
+                    let refusal = Refusal { error: error.to_string(), missing_topic: None };
+                    self.block(row.id, row.aggregate_id, Some(refusal));
                     return Ok(());
                 }
             }
@@ -120,7 +123,10 @@ impl<'r> Deliveries<'r> {
         let aggregate = self.released.get(&id).copied().or_else(|| self.in_flight.aggregate_of(id));
         match (result, aggregate) {
             // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
-            (Err(error), Some(aggregate)) if error.refused => self.block(id, aggregate, Some(error.reason)),
+            (Err(error), Some(aggregate)) if error.refused => {
+                let missing_topic = error.missing_topic;
+                self.block(id, aggregate, Some(Refusal { error: error.reason, missing_topic }));
+            }
             // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
             (result, _) => {
                 result?;
@@ -130,8 +136,8 @@ impl<'r> Deliveries<'r> {
         Ok(())
     }
 
-    fn block(&mut self, id: i64, aggregate: Uuid, error: Option<String>) {
-        self.blocked.add(id, aggregate, error);
+    fn block(&mut self, id: i64, aggregate: Uuid, refusal: Option<Refusal>) {
+        self.blocked.add(id, aggregate, refusal);
         self.finish(id);
     }
 
