@@ -2,21 +2,22 @@
 -- Database: payments.
 --
 -- An order is settled when it is confirmed or refunded in full. After its expiry it must be settled.
+WITH clearing AS (
+    SELECT posted.payment_id, entry.currency, -sum(entry.amount) AS held
+      FROM ledger_transaction AS posted
+      JOIN ledger_entry AS entry ON entry.transaction_id = posted.id
+     WHERE entry.account = 'clearing'
+     GROUP BY posted.payment_id, entry.currency
+    HAVING sum(entry.amount) <> 0
+), returned AS (
+    SELECT payment_id, sum(amount) AS amount FROM refund WHERE state = 'succeeded' GROUP BY payment_id
+)
 SELECT format('payment %s of order %s (confirmed: %s, cancelled: %s): clearing holds %s %s', payment.id,
               payment.order_id, payment.confirmed, payment.cancel_requested, clearing.held, clearing.currency)
        AS violation
-  FROM payment
- CROSS JOIN LATERAL (
-     SELECT entry.currency, -sum(entry.amount) AS held
-       FROM ledger_transaction AS posted
-       JOIN ledger_entry AS entry ON entry.transaction_id = posted.id
-      WHERE posted.payment_id = payment.id AND entry.account = 'clearing'
-      GROUP BY entry.currency) AS clearing
- CROSS JOIN LATERAL (
-     SELECT coalesce(sum(amount), 0) AS amount
-       FROM refund
-      WHERE payment_id = payment.id AND state = 'succeeded') AS returned
- WHERE clearing.held <> 0
-   AND (payment.confirmed
-        OR returned.amount = payment.amount
-        OR payment.expires_at + interval '60 seconds' < clock_timestamp());
+  FROM clearing
+  JOIN payment ON payment.id = clearing.payment_id
+  LEFT JOIN returned ON returned.payment_id = payment.id
+ WHERE payment.confirmed
+    OR returned.amount = payment.amount
+    OR payment.expires_at + interval '60 seconds' < clock_timestamp();

@@ -82,6 +82,7 @@ pub const ALL: &[Question] = questions! {
         "payments/a_resolved_review_has_its_fact.sql",
         "payments/the_ledger_sums_to_zero.sql",
         "payments/the_ledger_says_what_happened.sql",
+        "payments/balances_are_the_sums_of_the_ledger.sql",
         "payments/clearing_is_empty_for_a_settled_order.sql",
     ],
     &[Database::Provider] => [

@@ -6,9 +6,10 @@ MEASURED=(-p orders -p inventory -p payments -p stripe-sim)
 MEASURING=(-p bench -p devtool)
 
 command_bench() {
-  local arguments=() argument
+  local arguments=() argument document=performance
+  [[ " $* " != *" growth "* ]] || document=scaling
   for argument in "$@"; do
-    if [[ $argument == --write ]]; then arguments+=(--write "$ROOT/docs/performance.md"); else arguments+=("$argument"); fi
+    if [[ $argument == --write ]]; then arguments+=(--write "$ROOT/docs/$document.md"); else arguments+=("$argument"); fi
   done
   require_for postgres kafka
   BIN_DIR=${BIN_DIR%/debug}/release

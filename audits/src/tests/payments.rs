@@ -93,7 +93,9 @@ const LEDGER: &str = "
     VALUES (1, 1, 't', 'receivable', 'EUR', 450), (1, 2, 't', 'clearing', 'EUR', -450),
            (2, 1, 't', 'clearing', 'EUR', 450), (2, 2, 't', 'revenue', 'EUR', -450),
            (3, 1, 't', 'receivable', 'EUR', 450), (3, 2, 't', 'clearing', 'EUR', -450),
-           (4, 1, 't', 'clearing', 'EUR', 450), (4, 2, 't', 'receivable', 'EUR', -450);";
+           (4, 1, 't', 'clearing', 'EUR', 450), (4, 2, 't', 'receivable', 'EUR', -450);
+    SELECT ledger_settle();
+    SELECT ledger_fold(3);";
 
 const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
     ("the_ledger_sums_to_zero", "UPDATE ledger_entry SET amount = 449 WHERE transaction_id = 1 AND line = 1"),
@@ -102,6 +104,13 @@ const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
         "UPDATE ledger_entry SET currency = 'USD' WHERE transaction_id = 1 AND line = 1",
     ),
     ("the_ledger_sums_to_zero", "DELETE FROM ledger_entry WHERE transaction_id = 1"),
+    (
+        "balances_are_the_sums_of_the_ledger",
+        "UPDATE ledger_balance SET debit = debit + 1 WHERE account = 'clearing'",
+    ),
+    ("balances_are_the_sums_of_the_ledger", "DELETE FROM ledger_balance WHERE account = 'revenue'"),
+    ("balances_are_the_sums_of_the_ledger", "UPDATE ledger_mark SET folded_id = 4"),
+    ("balances_are_the_sums_of_the_ledger", "INSERT INTO ledger_balance VALUES ('u', 'fees', 'EUR', 1, 0)"),
     ("the_ledger_says_what_happened", "UPDATE payment SET amount = 451 WHERE id = id(1)"),
     ("the_ledger_says_what_happened", "UPDATE payment SET confirmed = false"),
     (

@@ -88,6 +88,7 @@ impl Service for Payments {
         let worker = processor.map(|processor| Worker::new(database, processor, bodies, worker));
         let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
         let reconciliation = jobs::reconciliation(context.database.clone(), context.settings.clone());
-        worker.into_iter().chain(reconciliation).collect()
+        let balances = jobs::fold_balances::job(context.database.clone());
+        worker.into_iter().chain(reconciliation).chain([balances]).collect()
     }
 }

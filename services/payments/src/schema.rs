@@ -93,6 +93,20 @@ diesel::table! {
     reconciliation (singleton) {
         singleton -> Bool,
         due_at -> Timestamptz,
+        compared_until -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    ledger_transaction (id) {
+        id -> BigInt,
+    }
+}
+
+diesel::table! {
+    ledger_mark (singleton) {
+        singleton -> Bool,
+        folded_id -> BigInt,
     }
 }
 
@@ -112,6 +126,7 @@ diesel::table! {
 diesel::joinable!(processor_call -> payment (payment_id));
 diesel::joinable!(refund -> payment (payment_id));
 diesel::allow_tables_to_appear_in_same_query!(processor_call, payment, refund);
+diesel::allow_tables_to_appear_in_same_query!(ledger_transaction, ledger_mark);
 
 diesel::define_sql_function! {
     /// Returns the first argument that is not null.

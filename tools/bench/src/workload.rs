@@ -22,6 +22,19 @@ pub(crate) struct Workload {
     pub(crate) journeys: usize,
     /// Orders that are placed by many connections.
     pub(crate) crowd: usize,
+    /// Rows of the tables that grow.
+    pub(crate) growth: Growth,
+}
+
+/// The numbers of rows among which a unit is measured.
+#[derive(Clone)]
+pub(crate) struct Growth {
+    /// Unpublished events, and due orders.
+    pub(crate) backlog: [usize; 3],
+    /// Rows of the other tables.
+    pub(crate) rows: [usize; 3],
+    /// Payments, each with ten audit facts.
+    pub(crate) payments: [usize; 3],
 }
 
 impl Workload {
@@ -36,6 +49,11 @@ impl Workload {
             messages: 100_000,
             journeys: 200,
             crowd: 2_000,
+            growth: Growth {
+                backlog: [100_000, 1_000_000, 3_000_000],
+                rows: [0, 1_000_000, 3_000_000],
+                payments: [0, 100_000, 1_000_000],
+            },
         }
     }
 
@@ -49,6 +67,11 @@ impl Workload {
             messages: 20_000,
             journeys: 50,
             crowd: 500,
+            growth: Growth {
+                backlog: [100_000, 200_000, 400_000],
+                rows: [0, 10_000, 100_000],
+                payments: [0, 1_000, 10_000],
+            },
             ..Self::full()
         }
     }

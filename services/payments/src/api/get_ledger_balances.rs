@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::ledger::Account;
-use crate::store::ledger::{self, Balance};
+use crate::store::balances::{self, Balance};
 
 /// Read the balance of each account of the tenant's ledger, by currency.
 ///
@@ -27,7 +27,7 @@ pub(crate) async fn get_ledger_balances(
 ) -> Result<HttpResponse, Problem> {
     principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
-    let balances = ledger::balances(&mut connection, principal.tenant()).await?;
+    let balances = balances::balances(&mut connection, principal.tenant()).await?;
     let data = balances.into_iter().map(LedgerBalance::from).collect();
     Ok(HttpResponse::Ok().json(LedgerBalances { data }))
 }

@@ -1,4 +1,7 @@
-//! The scheduled reconciliation. One instance at a time runs it.
+//! The jobs that start by time, beside the worker: the scheduled reconciliation, which one instance at a time runs, and the
+//! balances of the ledger.
+
+pub(crate) mod fold_balances;
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use super::client::Processor;
 use super::objects::{Listed, Object};
 use super::request_bodies::ObjectTag;
 use super::response::{Movement, ProcessorResponse};
-use crate::domain::{AttemptOutcome, LookupResult, UnknownReason, time_delta};
+use crate::domain::{AttemptOutcome, CallKind, LookupResult, UnknownReason, time_delta};
 
 /// The largest page that the processor returns.
 const PAGE_LENGTH: &str = "100";
@@ -131,29 +131,24 @@ impl Processor {
         }
     }
 
-    /// Reads a page of the `PaymentIntents` that were created at `since` or later, newest first. `cursor` comes from the
+    /// Reads a page of the objects that were created from `from` to before `to`, newest first. `cursor` comes from the
     /// previous page. The error is the outcome of the request.
-    pub async fn payment_intents(
+    pub async fn list(
         &self,
-        since: DateTime<Utc>,
+        kind: CallKind,
+        from: DateTime<Utc>,
+        to: Option<DateTime<Utc>>,
         cursor: Option<&str>,
     ) -> Result<Page, AttemptOutcome> {
-        self.page_since("payment_intents", since, cursor).await
-    }
-
-    /// Reads a page of refunds; see [`Self::payment_intents`].
-    pub async fn refunds(&self, since: DateTime<Utc>, cursor: Option<&str>) -> Result<Page, AttemptOutcome> {
-        self.page_since("refunds", since, cursor).await
-    }
-
-    async fn page_since(
-        &self,
-        objects: &str,
-        since: DateTime<Utc>,
-        cursor: Option<&str>,
-    ) -> Result<Page, AttemptOutcome> {
-        let since = since.timestamp().to_string();
-        self.page(objects, &[("created[gte]", &since)], cursor, self.deadline()).await
+        let objects = match kind {
+            CallKind::Charge => "payment_intents",
+            CallKind::Refund => "refunds",
+        };
+        // The processor counts in seconds, and includes both ends.
+        let (from, to) = (from.timestamp().to_string(), to.map(|to| (to.timestamp() - 1).to_string()));
+        let mut filter = vec![("created[gte]", from.as_str())];
+        filter.extend(to.as_deref().map(|to| ("created[lte]", to)));
+        self.page(objects, &filter, cursor, self.deadline()).await
     }
 
     async fn page(

@@ -1,6 +1,4 @@
-//! Reads the records to compare: first the processor's lists to their last page, then our tables.
-
-use std::collections::HashSet;
+//! Reads the records to compare, page by page: first a page of the processor's list, then our records of its objects.
 
 use chrono::{DateTime, Utc};
 use database::Database;
@@ -9,8 +7,11 @@ use uuid::Uuid;
 
 use crate::domain::reconciliation::{MoneyState, OurRecord, ProcessorRecord};
 use crate::domain::{AttemptOutcome, CallKind};
-use crate::processor::{Listed, MAX_CLOCK_SKEW, Page, Processor};
-use crate::store::reconciliation::{self, RecordFilter};
+use crate::processor::{Listed, Page, Processor};
+use crate::store::reconciliation::{self, Period, SentPosition};
+
+/// The number of our records that are read at a time.
+const PAGE: i64 = 1_000;
 
 /// Why records were not compared.
 #[derive(Debug, Error)]
@@ -26,54 +27,93 @@ pub(crate) enum ReconcileError {
     NoProcessor,
 }
 
-/// Reads the processor's objects that were created at `since` or later.
-pub(super) async fn processor_records(
-    processor: &Processor,
-    deployment: &str,
-    since: DateTime<Utc>,
-) -> Result<Vec<ProcessorRecord>, ReconcileError> {
-    let (mut records, mut seen) = (Vec::new(), HashSet::new());
-    let created_since = since - MAX_CLOCK_SKEW;
-    for kind in [CallKind::Charge, CallKind::Refund] {
-        let mut cursor = None;
-        loop {
-            let page = match kind {
-                CallKind::Charge => processor.payment_intents(created_since, cursor.as_deref()).await,
-                CallKind::Refund => processor.refunds(created_since, cursor.as_deref()).await,
-            };
-            let Page { items, next } = page.map_err(ReconcileError::Processor)?;
-            for listed in items {
-                if !seen.insert(listed.id.clone()) {
-                    return Err(ReconcileError::Repeated(listed.id));
-                }
-                records.push(record(kind, listed, deployment));
-            }
-            cursor = next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-    }
-    Ok(records)
+/// The processor's objects of one kind that were created within a time.
+pub(super) struct ProcessorList<'a> {
+    processor: &'a Processor,
+    deployment: &'a str,
+    kind: CallKind,
+    from: DateTime<Utc>,
+    to: Option<DateTime<Utc>>,
+    cursor: Option<String>,
+    pages: usize,
+    /// An object of the page with the largest power of two as its number. A list that repeats itself meets it again.
+    met: Option<String>,
 }
 
-/// Reads our records of the same period, and those that the processor's records refer to. `opened` is the time before
-/// the processor's lists were read.
-pub(super) async fn our_records(
+impl<'a> ProcessorList<'a> {
+    pub(super) fn new(
+        (processor, deployment): (&'a Processor, &'a str),
+        kind: CallKind,
+        from: DateTime<Utc>,
+        to: Option<DateTime<Utc>>,
+    ) -> Self {
+        Self { processor, deployment, kind, from, to, cursor: None, pages: 0, met: None }
+    }
+
+    /// Reads the next page; `None` after the last one.
+    pub(super) async fn next_page(&mut self) -> Result<Option<Vec<ProcessorRecord>>, ReconcileError> {
+        if self.pages > 0 && self.cursor.is_none() {
+            return Ok(None);
+        }
+        let page = self.processor.list(self.kind, self.from, self.to, self.cursor.as_deref()).await;
+        let Page { items, next } = page.map_err(ReconcileError::Processor)?;
+        if let Some(repeated) = items.iter().find(|item| Some(&item.id) == self.met.as_ref()) {
+            return Err(ReconcileError::Repeated(repeated.id.clone()));
+        }
+        self.pages += 1;
+        if self.pages.is_power_of_two() {
+            self.met = items.first().map(|item| item.id.clone());
+        }
+        self.cursor = next;
+        Ok(Some(items.into_iter().map(|listed| record(self.kind, listed, self.deployment)).collect()))
+    }
+}
+
+/// Reads our records of a page of objects: those that the objects refer to, and those that know an object's id.
+pub(super) async fn records_of_page(
     database: &Database,
+    period: Period,
+    kind: CallKind,
     theirs: &[ProcessorRecord],
-    since: DateTime<Utc>,
-    opened: DateTime<Utc>,
 ) -> database::Result<Vec<OurRecord>> {
-    let references: Vec<Uuid> = theirs.iter().filter_map(|record| record.reference).collect();
-    // A refund refers to its charge, which may be older than the period.
-    let objects = theirs.iter().flat_map(|record| [Some(&record.id), record.payment_intent.as_ref()]);
-    let objects: Vec<String> = objects.flatten().cloned().collect();
-    let filter = RecordFilter { since, until: opened, references: &references, objects: &objects };
     let mut connection = database.connection().await?;
-    let mut records = reconciliation::charges(&mut connection, &filter).await?;
-    records.extend(reconciliation::refunds(&mut connection, &filter).await?);
-    Ok(records)
+    let mut ids: Vec<Uuid> = theirs.iter().filter_map(|record| record.reference).collect();
+    let objects: Vec<String> = theirs.iter().map(|record| record.id.clone()).collect();
+    match kind {
+        CallKind::Charge => {
+            ids.extend(reconciliation::charges_of_objects(&mut connection, &objects).await?);
+            reconciliation::charges(&mut connection, period, &ids).await
+        }
+        CallKind::Refund => {
+            ids.extend(reconciliation::refunds_of_objects(&mut connection, &objects).await?);
+            let mut records = reconciliation::refunds(&mut connection, period, &ids).await?;
+            // A refund without our tag is ours if its charge is.
+            let charges: Vec<String> =
+                theirs.iter().filter_map(|record| record.payment_intent.clone()).collect();
+            let charges = reconciliation::charges_of_objects(&mut connection, &charges).await?;
+            records.extend(reconciliation::charges(&mut connection, period, &charges).await?);
+            Ok(records)
+        }
+    }
+}
+
+/// Reads our next records that were sent before a time; `None` after the last one.
+pub(super) async fn next_sent(
+    database: &Database,
+    period: Period,
+    kind: CallKind,
+    position: &mut SentPosition,
+    before: DateTime<Utc>,
+) -> database::Result<Option<Vec<OurRecord>>> {
+    let mut connection = database.connection().await?;
+    let sent = reconciliation::sent_positions(&mut connection, kind, *position, before, PAGE).await?;
+    let Some(last) = sent.last() else { return Ok(None) };
+    *position = *last;
+    let ids: Vec<Uuid> = sent.iter().map(|position| position.id).collect();
+    Ok(Some(match kind {
+        CallKind::Charge => reconciliation::charges(&mut connection, period, &ids).await?,
+        CallKind::Refund => reconciliation::refunds(&mut connection, period, &ids).await?,
+    }))
 }
 
 fn record(kind: CallKind, listed: Listed, deployment: &str) -> ProcessorRecord {

@@ -1,4 +1,4 @@
-//! One reconciliation: reads the records, compares them, and starts what follows from each verdict.
+//! One reconciliation: reads the records page by page, compares them, and starts what follows from each verdict.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use contracts::PaymentId;
@@ -6,12 +6,14 @@ use database::Database;
 use database::time::to_rfc3339;
 use serde_json::{Value, json};
 
-use super::read::{ReconcileError, our_records, processor_records};
+use super::read::{ProcessorList, ReconcileError, next_sent, records_of_page};
 use super::report::{Difference, Report};
-use crate::domain::reconciliation::{OurRecord, ProcessorRecord, Records, Verdict, compare_records};
+use crate::domain::reconciliation::{Comparison, OurRecord, ProcessorRecord, Verdict};
 use crate::domain::review::{Reason, Subject};
 use crate::domain::{CallKind, time_delta};
+use crate::processor::MAX_CLOCK_SKEW;
 use crate::settings::Settings;
+use crate::store::reconciliation::{Period, SentPosition};
 use crate::store::reviews::NewReview;
 use crate::store::{payments, reconciliation, reviews};
 use crate::transitions::{open_review, request_look_up};
@@ -26,6 +28,9 @@ pub(crate) enum Start {
     Configured,
 }
 
+/// The longest part of the period that is compared at a time. The memory of a reconciliation follows from it.
+const PART: TimeDelta = TimeDelta::hours(6);
+
 /// Reconciles once. A repetition changes nothing more.
 pub(crate) async fn reconcile(
     database: &Database,
@@ -33,27 +38,54 @@ pub(crate) async fn reconcile(
     start: Start,
 ) -> Result<Report, ReconcileError> {
     let processor = settings.processor.as_ref().ok_or(ReconcileError::NoProcessor)?;
-    let opened = reconciliation::now(&mut database.connection().await?).await?;
+    let (opened, compared_until) = opened(database).await?;
     let since = match start {
         Start::Ago(length) => opened - length,
         Start::At(time) => time,
-        Start::Configured => opened - time_delta(settings.reconcile.look_back),
+        Start::Configured => compared_until.min(opened) - time_delta(settings.reconcile.look_back),
     };
-    let deployment = settings.bodies.deployment();
-    let theirs = processor_records(processor, deployment, since).await?;
-    let ours = our_records(database, &theirs, since, opened).await?;
-    let young_since = opened - time_delta(settings.reconcile.grace);
+    let (period, deployment) = (Period { since, opened }, settings.bodies.deployment());
+    let mut comparison = Comparison::new(opened - time_delta(settings.reconcile.grace));
     let mut report = Report::new(to_rfc3339(since), to_rfc3339(opened), deployment);
-    for (kind, verdict) in compare_records(&Records { theirs: &theirs, ours: &ours, young_since }) {
+    for kind in [CallKind::Charge, CallKind::Refund] {
+        let (mut from, mut sent) = (since - MAX_CLOCK_SKEW, SentPosition::at(since));
+        loop {
+            let end = Some(from + PART).filter(|end| *end < opened);
+            let mut list = ProcessorList::new((processor, deployment), kind, from, end);
+            while let Some(theirs) = list.next_page().await? {
+                let ours = records_of_page(database, period, kind, &theirs).await?;
+                for (kind, verdict) in comparison.listed(theirs, &ours) {
+                    act(database, kind, &verdict, &mut report).await?;
+                }
+            }
+            while let Some(ours) = next_sent(database, period, kind, &mut sent, end.unwrap_or(opened)).await?
+            {
+                comparison.sent(ours);
+            }
+            let Some(end) = end else { break };
+            from = end;
+        }
+    }
+    for (kind, verdict) in comparison.conclude() {
         act(database, kind, &verdict, &mut report).await?;
     }
+    if matches!(start, Start::Configured) {
+        reconciliation::set_compared_until(&mut database.connection().await?, opened).await?;
+    }
     Ok(report.concluded())
+}
+
+/// Returns the present time, and the time until which everything was compared before.
+async fn opened(database: &Database) -> database::Result<(DateTime<Utc>, DateTime<Utc>)> {
+    let mut connection = database.connection().await?;
+    let now = reconciliation::now(&mut connection).await?;
+    Ok((now, reconciliation::compared_until(&mut connection).await?.unwrap_or(now)))
 }
 
 async fn act(
     database: &Database,
     kind: CallKind,
-    verdict: &Verdict<'_>,
+    verdict: &Verdict,
     report: &mut Report,
 ) -> database::Result<()> {
     let counts = report.count(kind);

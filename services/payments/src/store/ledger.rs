@@ -1,7 +1,7 @@
 //! The tables `ledger_transaction` and `ledger_entry`. The service's database role can only insert and read.
 
-use contracts::{Currency, PaymentId, RefundId, TenantId};
-use database::{Connection, Result, Rows, Tx};
+use contracts::{PaymentId, RefundId, TenantId};
+use database::{Result, Rows, Tx};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -9,8 +9,7 @@ use diesel::sql_types::{BigInt, Nullable, SmallInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::unreadable;
-use crate::domain::ledger::{Account, Posting, PostingKind};
+use crate::domain::ledger::{Posting, PostingKind};
 
 /// A posting to insert.
 pub(crate) struct NewPosting<'a> {
@@ -81,45 +80,4 @@ impl QueryFragment<Pg> for InsertPosting {
 impl QueryId for InsertPosting {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-/// The balance of one account of a tenant, in one currency.
-pub(crate) struct Balance {
-    pub(crate) account: Account,
-    pub(crate) currency: Currency,
-    /// The sum of its debits, as a positive number.
-    pub(crate) debit: i64,
-    /// The sum of its credits, as a positive number.
-    pub(crate) credit: i64,
-}
-
-/// Returns the balance of each account that the tenant has used, sorted by account and currency.
-pub(crate) async fn balances(connection: &mut Connection, tenant: &TenantId) -> Result<Vec<Balance>> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = Text)]
-        account: Account,
-        #[diesel(sql_type = Text)]
-        currency: String,
-        #[diesel(sql_type = BigInt)]
-        debit: i64,
-        #[diesel(sql_type = BigInt)]
-        credit: i64,
-    }
-    const BALANCES: &str = "\
-        SELECT account, currency, \
-               coalesce(sum(amount) FILTER (WHERE amount > 0), 0)::bigint AS debit, \
-               coalesce(-sum(amount) FILTER (WHERE amount < 0), 0)::bigint AS credit \
-          FROM ledger_entry WHERE tenant_id = $1 GROUP BY account, currency ORDER BY account, currency";
-    let rows: Vec<Row> =
-        diesel::sql_query(BALANCES).bind::<Text, _>(tenant.as_str()).load(connection).await?;
-    let balance = |row: Row| {
-        Ok(Balance {
-            account: row.account,
-            currency: row.currency.parse().map_err(|_| unreadable("ledger_entry.currency"))?,
-            debit: row.debit,
-            credit: row.credit,
-        })
-    };
-    rows.into_iter().map(balance).collect()
 }

@@ -9,7 +9,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 
 /// The checks: a name and a query. Each query is the text of an audit, and returns one sentence for each difference.
-pub(crate) const CHECKS: [(&str, &str); 3] = [
+pub(crate) const CHECKS: [(&str, &str); 4] = [
     (
         "every transaction sums to zero",
         include_str!("../../../../audits/payments/the_ledger_sums_to_zero.sql"),
@@ -21,6 +21,10 @@ pub(crate) const CHECKS: [(&str, &str); 3] = [
     (
         "clearing is empty for settled orders",
         include_str!("../../../../audits/payments/clearing_is_empty_for_a_settled_order.sql"),
+    ),
+    (
+        "balances are the sums of the ledger",
+        include_str!("../../../../audits/payments/balances_are_the_sums_of_the_ledger.sql"),
     ),
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! Rows are read into typed values. A value that this release cannot read is an error, never a default.
 
+pub(crate) mod balances;
 pub(crate) mod calls;
 pub(crate) mod ledger;
 pub(crate) mod ledger_checks;

@@ -1,6 +1,7 @@
 //! A processor that only serves lists, in pages of two. The test writes the objects.
 
 use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -17,7 +18,7 @@ struct ProcessorLists {
     refunds: Vec<Value>,
     /// The requested refunds: key and form.
     asked: Vec<(String, String)>,
-    /// The number of times that a list was read from its first page.
+    /// The number of times that the last part of the charges was read from its first page.
     rounds: u64,
     /// Every page is the first one, with any cursor.
     deaf: bool,
@@ -44,7 +45,7 @@ impl Listing {
     pub(crate) fn took(&self, id: &str, reference: &str, deployment: &str, amount: i64) {
         self.lists.lock().unwrap().intents.insert(0, json!({
             "id": id, "object": "payment_intent", "amount": amount, "amount_received": amount, "currency": "eur",
-            "status": "succeeded", "created": 1_700_000_000,
+            "status": "succeeded", "created": an_hour_ago(),
             "metadata": { "reference": reference, "deployment": deployment },
         }));
     }
@@ -56,7 +57,7 @@ impl Listing {
             0,
             json!({
                 "id": id, "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded",
-                "created": 1_700_000_000, "payment_intent": intent, "metadata": metadata,
+                "created": an_hour_ago(), "payment_intent": intent, "metadata": metadata,
             }),
         );
     }
@@ -70,7 +71,7 @@ impl Listing {
         self.lists.lock().unwrap().asked.clone()
     }
 
-    /// The number of times that a list was read from its first page.
+    /// The number of reconciliations.
     pub(crate) fn rounds(&self) -> u64 {
         self.lists.lock().unwrap().rounds
     }
@@ -148,6 +149,12 @@ impl Stage {
     }
 }
 
+/// Older than the grace period, and within every compared period. By the clock of the processor.
+#[expect(clippy::disallowed_methods, reason = "the processor has a clock of its own")]
+fn an_hour_ago() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() - 3600
+}
+
 async fn serve(listener: TcpListener, lists: Arc<Mutex<ProcessorLists>>) {
     let mut connections = JoinSet::new();
     while let Ok((mut socket, _)) = listener.accept().await {
@@ -169,7 +176,7 @@ fn page(lists: &mut ProcessorLists, request: &Received) -> Value {
         return json!({ "id": "re_1", "object": "refund", "amount": amount, "currency": "eur", "status": "succeeded" });
     }
     let after = request.asked("starting_after").filter(|_| !lists.deaf);
-    if request.path == "/v1/payment_intents" && after.is_none() {
+    if request.path == "/v1/payment_intents" && after.is_none() && request.asked("created[lte]").is_none() {
         lists.rounds += 1;
     }
     let all = match request.path.as_str() {
@@ -177,7 +184,11 @@ fn page(lists: &mut ProcessorLists, request: &Received) -> Value {
         "/v1/refunds" => &lists.refunds,
         path => panic!("a request to {path}"),
     };
+    let bound = |name: &str| request.asked(name).map(|text| text.parse::<i64>().unwrap());
+    let created = bound("created[gte]").unwrap_or(0)..=bound("created[lte]").unwrap_or(i64::MAX);
+    let all: Vec<&Value> =
+        all.iter().filter(|object| created.contains(&object["created"].as_i64().unwrap())).collect();
     let start = after.map_or(0, |id| all.iter().position(|object| object["id"] == id).unwrap() + 1);
-    let page: Vec<Value> = all.iter().skip(start).take(2).cloned().collect();
+    let page: Vec<Value> = all.iter().skip(start).take(2).copied().cloned().collect();
     json!({ "object": "list", "has_more": start + page.len() < all.len(), "data": page })
 }

@@ -18,6 +18,7 @@ mod commands;
 mod configuration;
 mod document;
 mod fees;
+mod growth;
 mod guards;
 mod http;
 mod ledger;

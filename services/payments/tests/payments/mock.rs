@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use contracts::{Currency, Money, PaymentId, RefundId};
+use payments::domain::CallKind;
 use payments::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::{Background, given, http};
@@ -88,11 +89,11 @@ async fn stripe_mock_takes_every_request_that_the_client_can_write() {
         let (object, tag) = (object.map(str::to_owned), bodies.tag(payment.uuid()));
         client.look_up(&LookUp { movement, object, scope, tag, key: "lookup".to_owned() }).await;
     }
-    for cursor in [None, Some("pi_123")] {
-        let _ = client.payment_intents(since, cursor).await;
-    }
-    for cursor in [None, Some("re_123")] {
-        let _ = client.refunds(since, cursor).await;
+    let (charges, refunds) = (CallKind::Charge, CallKind::Refund);
+    for (kind, cursor) in
+        [(charges, None), (charges, Some("pi_123")), (refunds, None), (refunds, Some("re_123"))]
+    {
+        let _ = client.list(kind, since, Some(since + chrono::TimeDelta::hours(1)), cursor).await;
     }
 
     let seen = between.seen.lock().unwrap().clone();

@@ -16,9 +16,19 @@ use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, bodies, brisk};
 
 /// Reads this path with this token. Returns status and body.
 pub(crate) async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -> (u16, Value) {
+    get_from(Database::clone(&stage.database), stage, tenant, scopes, path).await
+}
+
+/// The same, with the sessions of another instance.
+pub(crate) async fn get_from(
+    database: Database,
+    stage: &Stage,
+    tenant: &str,
+    scopes: &str,
+    path: &str,
+) -> (u16, Value) {
     let authenticator =
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
-    let database = Database::clone(&stage.database);
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };

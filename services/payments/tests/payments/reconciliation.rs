@@ -145,6 +145,21 @@ async fn a_difference_resolved_by_an_operator_opens_no_second_review() {
 }
 
 #[tokio::test]
+async fn a_period_in_which_no_instance_ran_is_compared_afterwards() {
+    let (stage, listing) = (Stage::new().await, Listing::start().await);
+    stage.captured("pi_1").await;
+    stage.meddle("UPDATE processor_call SET sent_since = now() - interval '11 days'").await;
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (0, vec![]), "older than the period of two days: {report}");
+    let mark = "SELECT count(*) FROM reconciliation WHERE compared_until > now() - interval '1 minute'";
+    assert_eq!(stage.count(mark).await, 1);
+    stage.meddle("UPDATE reconciliation SET compared_until = now() - interval '10 days'").await;
+    let (code, report) = listing.reconcile(&stage).await;
+    assert_eq!((code, charges(&report)), (1, vec![n("missing_there", 1)]), "{report}");
+    assert_eq!(stage.count(mark).await, 1);
+}
+
+#[tokio::test]
 async fn unreadable_records_are_not_compared() {
     let stage = Stage::new().await;
     stage.captured("pi_1").await;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use contracts::{Stream, Topics};
-use harness::{Context, Error, Instance, Kafka, Launch, Part, Program, Result, process};
+use harness::{CommandOutput, Context, Error, Instance, Kafka, Launch, Part, Program, Result, process};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, admin};
 use uuid::Uuid;
@@ -121,10 +121,24 @@ impl Environment {
 
     /// Makes the tables of orders in a database.
     pub(crate) async fn migrate_orders(&self, database: &TestBed, topics: &Topics) -> Result<()> {
-        let (instance, settings) = (Part::Orders.instance(1), self.service_settings(database, topics));
-        let settings = self.with_experiment(instance, &settings);
-        let output = self.launch(instance, &["migrate"], &settings).run().await?;
-        output.expect_success("orders migrate").map(drop)
+        self.migrate(Part::Orders, database, topics).await
+    }
+
+    /// Makes the tables of a service in a database.
+    pub(crate) async fn migrate(&self, part: Part, database: &TestBed, topics: &Topics) -> Result<()> {
+        let settings = self.service_settings(database, topics);
+        let output = self.run(part.instance(1), &["migrate"], &settings).await?;
+        output.expect_success(format!("{} migrate", part.name())).map(drop)
+    }
+
+    /// Runs a command of a service to its end.
+    pub(crate) async fn run(
+        &self,
+        instance: Instance,
+        command: &[&str],
+        settings: &[(String, String)],
+    ) -> Result<CommandOutput> {
+        self.launch(instance, command, &self.with_experiment(instance, settings)).run().await
     }
 
     fn launch<'a>(

@@ -53,6 +53,8 @@ impl std::ops::Deref for Session {
 pub(crate) struct Postgres {
     admin: Session,
     server: String,
+    /// The URL of the superuser, without a database.
+    superuser: String,
     run: String,
     made: Mutex<Vec<String>>,
     group_is_ours: bool,
@@ -69,8 +71,9 @@ impl Postgres {
         let (owner, service) = (format!("bench_{run}_owner"), format!("bench_{run}_service"));
         admin.run_for("CREATE ROLE %I LOGIN PASSWORD %L", &[&owner, &owner]).await?;
         admin.run_for("CREATE ROLE %I LOGIN PASSWORD %L IN ROLE idem_service", &[&service, &service]).await?;
-        let made = Mutex::new(Vec::new());
-        Ok(Self { admin, server: host_of(url).to_owned(), run: run.to_owned(), made, group_is_ours: group })
+        let (server, made) = (host_of(url).to_owned(), Mutex::new(Vec::new()));
+        let superuser = url.rsplit_once('/').map_or(url, |(server, _)| server).to_owned();
+        Ok(Self { admin, server, superuser, run: run.to_owned(), made, group_is_ours: group })
     }
 
     /// An empty database of this run.
@@ -80,7 +83,18 @@ impl Postgres {
         self.admin.run_for("CREATE DATABASE %I OWNER %I", &[&name, &owner]).await?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
         let url = |role: &str| format!("postgres://{role}:{role}@{}/{name}", self.server);
-        Ok(TestBed { service_url: url(&service), owner_url: url(&owner) })
+        Ok(TestBed {
+            superuser_url: format!("{}/{name}", self.superuser),
+            service_url: url(&service),
+            owner_url: url(&owner),
+            name,
+        })
+    }
+
+    /// Drops a database before the end of the run.
+    pub(crate) async fn remove(&self, database: &TestBed) -> Result<()> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|name| *name != database.name);
+        self.admin.run_for("DROP DATABASE %I WITH (FORCE)", &[&database.name]).await
     }
 
     /// CPU seconds of the server's processes so far; `None` if it runs on another machine.
@@ -119,6 +133,8 @@ impl Postgres {
 /// The URLs of one database, for either role.
 #[derive(Clone)]
 pub(crate) struct TestBed {
+    name: String,
+    pub(crate) superuser_url: String,
     pub(crate) service_url: String,
     pub(crate) owner_url: String,
 }

@@ -31,7 +31,8 @@ diesel::table! {
     }
 }
 
-const TABLE: &str = "\
+/// The table of the handler.
+pub(crate) const TABLE: &str = "\
     CREATE TABLE bench_effect (message_id uuid PRIMARY KEY, done_at timestamptz NOT NULL DEFAULT clock_timestamp()); \
     GRANT INSERT ON bench_effect TO idem_service";
 
@@ -62,7 +63,8 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     Ok(report(workload, took))
 }
 
-fn consumer() -> Consumer {
+/// The consumer with that handler.
+pub(crate) fn consumer() -> Consumer {
     Consumer::of(CONSUMER)
         .on(no_locks, async |tx: &mut Tx, message: &Message<OrderConfirmed>| effect(tx, message).await)
 }
@@ -74,7 +76,7 @@ async fn effect(tx: &mut Tx, message: &Message<OrderConfirmed>) -> std::result::
 }
 
 /// Messages of different orders: the first message of an aggregate costs more than the next ones.
-fn records(messages: usize) -> Result<Vec<OutgoingRecord>> {
+pub(crate) fn records(messages: usize) -> Result<Vec<OutgoingRecord>> {
     let tenant: TenantId = TENANT.parse().context("name the tenant")?;
     let mut records = Vec::with_capacity(messages);
     for _ in 0..messages {

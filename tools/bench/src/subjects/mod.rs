@@ -1,5 +1,6 @@
 //! The subjects of the benchmark: each has a file or a folder.
 
+pub(crate) mod growth;
 pub(crate) mod inbox;
 pub(crate) mod journey;
 pub(crate) mod place;

@@ -1,8 +1,9 @@
 //! Compares our records with the processor's and returns one verdict for each object.
 //!
-//! The caller reads the records and acts on the verdicts.
+//! The caller reads the records page by page and acts on the verdicts. A comparison keeps only what has no counterpart yet, so
+//! its memory does not depend on the number of objects that agree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use super::{CallKind, MoneyState, OurRecord, ProcessorRecord};
 
 /// The result of comparing one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict<'r> {
+pub(crate) enum Verdict {
     /// Both records agree.
     Matched,
     /// Both records are open, or a worker is just writing ours.
@@ -22,54 +23,111 @@ pub(crate) enum Verdict<'r> {
     Young,
     /// The processor moved money for this deployment, and no row here requested it.
     MissingHere {
-        record: &'r ProcessorRecord,
+        record: ProcessorRecord,
         /// The amount that is not refunded yet.
         left: i64,
     },
     /// Our record says that money moved, and the processor's does not.
-    MissingThere(&'r OurRecord),
+    MissingThere(OurRecord),
     /// Both records say that money moved, but they name different amounts.
-    AmountDiffers(&'r OurRecord, &'r ProcessorRecord),
+    AmountDiffers(OurRecord, ProcessorRecord),
     /// The processor's record says that money moved, and ours denies it.
-    Denied(&'r OurRecord),
+    Denied(OurRecord),
     /// One record is ahead of the other. A lookup settles the difference.
-    Unsettled(&'r OurRecord),
+    Unsettled(OurRecord),
 }
 
-/// The records to compare. The caller must read the processor's records before ours.
-pub(crate) struct Records<'r> {
-    pub(crate) theirs: &'r [ProcessorRecord],
-    pub(crate) ours: &'r [OurRecord],
+/// A comparison in progress. The caller first gives the charges of the whole period, then the refunds, each in the order of
+/// time.
+pub(crate) struct Comparison {
     /// Objects that were created after this time may be unknown here.
-    pub(crate) young_since: DateTime<Utc>,
+    young_since: DateTime<Utc>,
+    /// Listed records of the period that [`Self::sent`] has not given yet.
+    listed: HashSet<Uuid>,
+    /// Our records that no object has matched yet, and that need a verdict if none will.
+    unlisted: HashMap<Uuid, OurRecord>,
+    /// Charges that are tagged as ours and unknown here, with the amount that is not refunded yet, by the processor's id.
+    orphans: BTreeMap<String, (ProcessorRecord, i64)>,
 }
 
-/// Returns one verdict for each object in either set of records.
-pub(crate) fn compare_records<'r>(records: &Records<'r>) -> Vec<(CallKind, Verdict<'r>)> {
-    let index = RecordIndex::of(records.ours);
-    let orphans = orphans(records.theirs, &index);
-    let mut listed = HashSet::new();
-    let mut verdicts = Vec::with_capacity(records.theirs.len());
-    for theirs in records.theirs {
-        let verdict = match index.find(theirs) {
-            Some(ours) => {
-                listed.insert(ours.id);
-                compare_pair(ours, theirs)
+impl Comparison {
+    pub(crate) fn new(young_since: DateTime<Utc>) -> Self {
+        let (listed, unlisted, orphans) = (HashSet::new(), HashMap::new(), BTreeMap::new());
+        Self { young_since, listed, unlisted, orphans }
+    }
+
+    /// Compares a page of the processor's list. `ours` has every record that the page refers to, and was read after it.
+    pub(crate) fn listed(
+        &mut self,
+        theirs: Vec<ProcessorRecord>,
+        ours: &[OurRecord],
+    ) -> Vec<(CallKind, Verdict)> {
+        let index = RecordIndex::of(ours);
+        let mut verdicts = Vec::with_capacity(theirs.len());
+        for theirs in theirs {
+            let kind = theirs.kind;
+            if let Some(ours) = index.find(&theirs) {
+                if self.unlisted.remove(&ours.id).is_none() && ours.is_of_period {
+                    self.listed.insert(ours.id);
+                }
+                verdicts.push((kind, compare_pair(ours, &theirs)));
+                continue;
             }
-            None => compare_unknown(theirs, &index, &orphans, records.young_since),
-        };
-        verdicts.push((theirs.kind, verdict));
+            if kind == CallKind::Charge && theirs.is_tagged {
+                self.orphans.insert(theirs.id.clone(), (theirs.clone(), theirs.amount));
+                continue;
+            }
+            let orphan = theirs.payment_intent.as_deref().and_then(|charge| self.orphans.get_mut(charge));
+            let verdict = match orphan {
+                // The verdict about the charge covers its refunds.
+                Some((_, left)) => {
+                    *left -= if theirs.money == MoneyState::NotMoved { 0 } else { theirs.amount };
+                    Verdict::Matched
+                }
+                None if !theirs.is_tagged && !index.is_refund_of_ours(&theirs) => Verdict::Foreign,
+                None => {
+                    let left = theirs.amount;
+                    compare_unknown(theirs, left, self.young_since)
+                }
+            };
+            verdicts.push((kind, verdict));
+        }
+        verdicts
     }
-    for ours in records.ours.iter().filter(|ours| !listed.contains(&ours.id)) {
-        let verdict = match ours.money {
-            MoneyState::Moved if ours.must_be_listed => Verdict::MissingThere(ours),
-            MoneyState::Open if ours.in_flight => Verdict::Pending,
-            MoneyState::Open => Verdict::Unsettled(ours),
-            MoneyState::Moved | MoneyState::NotMoved => continue,
-        };
-        verdicts.push((ours.kind, verdict));
+
+    /// Takes our records whose request was sent within the period.
+    pub(crate) fn sent(&mut self, ours: Vec<OurRecord>) {
+        for ours in ours {
+            let needs_verdict = match ours.money {
+                MoneyState::Moved => ours.must_be_listed,
+                MoneyState::Open => true,
+                MoneyState::NotMoved => false,
+            };
+            if !self.listed.remove(&ours.id) && needs_verdict {
+                self.unlisted.insert(ours.id, ours);
+            }
+        }
     }
-    verdicts
+
+    /// Returns whether every record and object has found its counterpart.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.listed.is_empty() && self.unlisted.is_empty() && self.orphans.is_empty()
+    }
+
+    /// Returns the verdicts about the records and objects without a counterpart.
+    pub(crate) fn conclude(self) -> Vec<(CallKind, Verdict)> {
+        let orphan = |(record, left): (ProcessorRecord, i64)| {
+            (record.kind, compare_unknown(record, left, self.young_since))
+        };
+        let unlisted = |ours: OurRecord| match ours.money {
+            MoneyState::Open if ours.in_flight => (ours.kind, Verdict::Pending),
+            MoneyState::Open => (ours.kind, Verdict::Unsettled(ours)),
+            MoneyState::Moved | MoneyState::NotMoved => (ours.kind, Verdict::MissingThere(ours)),
+        };
+        let orphans = self.orphans.into_values().map(orphan);
+        orphans.chain(self.unlisted.into_values().map(unlisted)).collect()
+    }
 }
 
 /// Our records, by our id and by the processor's.
@@ -107,57 +165,31 @@ fn is_other_object(ours: &OurRecord, theirs: &ProcessorRecord) -> bool {
     ours.object.as_ref().is_some_and(|object| *object != theirs.id)
 }
 
-/// Returns the amount of each orphaned charge that is not refunded yet, by the processor's id.
-fn orphans<'r>(theirs: &'r [ProcessorRecord], index: &RecordIndex<'_>) -> HashMap<&'r str, i64> {
-    let is_orphan = |record: &&ProcessorRecord| {
-        record.kind == CallKind::Charge && record.is_tagged && index.find(record).is_none()
-    };
-    let mut left: HashMap<&str, i64> =
-        theirs.iter().filter(is_orphan).map(|record| (record.id.as_str(), record.amount)).collect();
-    for refund in theirs.iter().filter(|record| record.money != MoneyState::NotMoved) {
-        if let Some(left) = refund.payment_intent.as_deref().and_then(|charge| left.get_mut(charge)) {
-            *left -= refund.amount;
-        }
-    }
-    left
-}
-
 /// Compares an object that both sides have.
-fn compare_pair<'r>(ours: &'r OurRecord, theirs: &'r ProcessorRecord) -> Verdict<'r> {
+fn compare_pair(ours: &OurRecord, theirs: &ProcessorRecord) -> Verdict {
     use MoneyState as M;
     match (ours.money, theirs.money) {
         // An attempt without effect, beside the attempt that counts.
         (_, M::NotMoved) if is_other_object(ours, theirs) => Verdict::Matched,
         (M::Moved, M::Moved) if (ours.amount, &ours.currency) != (theirs.amount, &theirs.currency) => {
-            Verdict::AmountDiffers(ours, theirs)
+            Verdict::AmountDiffers(ours.clone(), theirs.clone())
         }
         (M::Moved, M::Moved) | (M::NotMoved, M::NotMoved) => Verdict::Matched,
         _ if ours.in_flight => Verdict::Pending,
         (M::Open, M::Open) => Verdict::Pending,
-        (M::NotMoved, M::Moved) => Verdict::Denied(ours),
+        (M::NotMoved, M::Moved) => Verdict::Denied(ours.clone()),
         // A refund that succeeded may fail later. A capture may not.
-        (M::Moved, M::NotMoved) if ours.kind == CallKind::Charge => Verdict::MissingThere(ours),
+        (M::Moved, M::NotMoved) if ours.kind == CallKind::Charge => Verdict::MissingThere(ours.clone()),
         (M::Moved, M::NotMoved | M::Open) | (M::NotMoved, M::Open) | (M::Open, M::Moved | M::NotMoved) => {
-            Verdict::Unsettled(ours)
+            Verdict::Unsettled(ours.clone())
         }
     }
 }
 
-/// Judges an object that only the processor has.
-fn compare_unknown<'r>(
-    theirs: &'r ProcessorRecord,
-    index: &RecordIndex<'_>,
-    orphans: &HashMap<&str, i64>,
-    young_since: DateTime<Utc>,
-) -> Verdict<'r> {
-    let refunds_orphan = theirs.payment_intent.as_deref().is_some_and(|charge| orphans.contains_key(charge));
-    let is_ours = theirs.is_tagged || index.is_refund_of_ours(theirs);
-    let left = orphans.get(theirs.id.as_str()).copied().unwrap_or(theirs.amount);
+/// Judges an object of ours that only the processor has.
+fn compare_unknown(theirs: ProcessorRecord, left: i64, young_since: DateTime<Utc>) -> Verdict {
     let is_young = theirs.created.is_none_or(|created| created > young_since);
     match theirs.money {
-        // The verdict about the charge covers its refunds.
-        _ if refunds_orphan => Verdict::Matched,
-        _ if !is_ours => Verdict::Foreign,
         MoneyState::NotMoved => Verdict::Matched,
         MoneyState::Moved if left <= 0 => Verdict::Matched,
         MoneyState::Moved if !is_young => Verdict::MissingHere { record: theirs, left },

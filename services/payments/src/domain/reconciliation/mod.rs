@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::CallKind;
 
-pub(crate) use compare::{Records, Verdict, compare_records};
+pub(crate) use compare::{Comparison, Verdict};
 
 /// The state of the money of a charge or refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub(crate) struct OurRecord {
     pub(crate) in_flight: bool,
     /// The processor's id of the object, if it is known.
     pub(crate) object: Option<String>,
+    /// The request was sent within the compared period.
+    pub(crate) is_of_period: bool,
     /// The processor's list must contain the object: the request was sent within the compared period, and the row has
     /// not changed since the list was read.
     pub(crate) must_be_listed: bool,

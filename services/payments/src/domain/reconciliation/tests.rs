@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::{CallKind, MoneyState, OurRecord, ProcessorRecord, Records, Verdict, compare_records};
+use super::{CallKind, Comparison, MoneyState, OurRecord, ProcessorRecord, Verdict};
 
 const OLD: DateTime<Utc> = DateTime::UNIX_EPOCH;
 const ID: Uuid = Uuid::from_u128(1);
@@ -41,16 +41,29 @@ fn ours(kind: CallKind, money: MoneyState) -> OurRecord {
         money,
         in_flight: false,
         object: (money == MoneyState::Moved).then(|| object.to_owned()),
+        is_of_period: true,
         must_be_listed: true,
     }
 }
 
+/// The verdicts about one period.
+fn verdicts(entries: &[ProcessorRecord], rows: &[OurRecord]) -> Vec<Verdict> {
+    let mut comparison = Comparison::new(now());
+    let mut found = Vec::new();
+    for kind in [CallKind::Charge, CallKind::Refund] {
+        let page = entries.iter().filter(|entry| entry.kind == kind).cloned().collect();
+        found.extend(comparison.listed(page, rows));
+        comparison.sent(rows.iter().filter(|row| row.kind == kind).cloned().collect());
+    }
+    found.extend(comparison.conclude());
+    found.into_iter().map(|(_, verdict)| verdict).collect()
+}
+
 /// The verdicts' names, in order.
 fn names(entries: &[ProcessorRecord], rows: &[OurRecord]) -> Vec<&'static str> {
-    let verdicts = compare_records(&Records { theirs: entries, ours: rows, young_since: now() });
-    verdicts
+    verdicts(entries, rows)
         .iter()
-        .map(|(_, verdict)| match verdict {
+        .map(|verdict| match verdict {
             Verdict::Matched => "matched",
             Verdict::Pending => "pending",
             Verdict::Foreign => "foreign",
@@ -137,8 +150,8 @@ fn a_refunded_orphan_is_no_difference() {
     };
     assert_eq!(names(&[orphan.clone(), by_hand("re_1", 1999)], &[]), ["matched", "matched"]);
     let half = [orphan, by_hand("re_1", 1000)];
-    let verdicts = compare_records(&Records { theirs: &half, ours: &[], young_since: now() });
-    assert!(matches!(verdicts[0].1, Verdict::MissingHere { left: 999, .. }), "{verdicts:?}");
+    let verdicts = verdicts(&half, &[]);
+    assert!(matches!(verdicts[1], Verdict::MissingHere { left: 999, .. }), "{verdicts:?}");
 }
 
 #[test]
@@ -174,4 +187,24 @@ fn an_object_without_its_tag_is_matched_by_its_id() {
         ..theirs(CallKind::Charge, "pi_1", MoneyState::Moved)
     };
     assert_eq!(names(&[unmarked], &[ours(CallKind::Charge, MoneyState::Moved)]), ["matched"]);
+}
+
+/// A request that is retried for hours takes effect in a later part of the period than it was first sent in, and a clock that
+/// is ahead lists an object before its part.
+#[test]
+fn a_record_is_matched_in_whatever_part_of_the_period_it_is_listed() {
+    let page = || vec![theirs(CallKind::Charge, "pi_1", MoneyState::Moved)];
+    let rows = || vec![ours(CallKind::Charge, MoneyState::Moved)];
+    for is_sent_first in [true, false] {
+        let mut comparison = Comparison::new(now());
+        if is_sent_first {
+            comparison.sent(rows());
+        }
+        assert!(matches!(comparison.listed(page(), &rows())[..], [(_, Verdict::Matched)]));
+        if !is_sent_first {
+            comparison.sent(rows());
+        }
+        assert!(comparison.is_empty(), "matched records are forgotten");
+        assert_eq!(comparison.conclude(), []);
+    }
 }

@@ -1,6 +1,6 @@
 //! The relay's drain: a backlog from the table to the topic, beside a producer with the same records in memory.
 
-mod backlog;
+pub(crate) mod backlog;
 
 use std::time::{Duration, Instant};
 

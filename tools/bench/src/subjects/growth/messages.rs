@@ -1,0 +1,55 @@
+//! Inbox rows: the cost of a message.
+
+use contracts::Stream;
+use database::{Database, Settings};
+use inbox::{Runner, RunnerSettings};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::ground::Ground;
+use super::lines::Lines;
+use crate::environment::Environment;
+use crate::subjects::bare_producer;
+use crate::subjects::inbox::{TABLE, consumer, records};
+use crate::workload::Growth;
+use harness::{Context, Part, Result};
+
+/// Messages for a measurement, each of another order.
+const MESSAGES: usize = 10_000;
+
+/// The statements on the inbox's tables.
+const INBOX: [&str; 1] = ["%inbox_%"];
+/// The handler's own statement: one for each message.
+const EFFECT: [&str; 1] = ["INSERT INTO%bench_effect%"];
+
+pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
+    let mut ground = Ground::prepare(environment, Part::Orders, "inbox").await?;
+    ground.database.owner().await?.run(TABLE).await?;
+    for &rows in &sizes.rows {
+        ground.fill(include_str!("sql/inbox.sql"), rows).await?;
+        ground.analyse().await?;
+        let topics = environment.topics(&format!("growth-inbox-{rows}"));
+        let topic = environment.make_topic(&topics).await?;
+        debug_assert_eq!(topic, topics.events(Stream::Orders));
+        let records = records(MESSAGES)?;
+        tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
+        ground.meter.reset().await?;
+        let pool = Database::new(&Settings::new(ground.database.service_url.clone()), Handle::current())
+            .context("make a pool")?;
+        let runner =
+            Runner::new(pool, environment.brokers.clone(), topics, consumer(), RunnerSettings::default());
+        let stop = CancellationToken::new();
+        let mut running = JoinSet::new();
+        running.spawn(runner.run(stop.clone()));
+        let messages = f64::from(u32::try_from(MESSAGES).context("count the messages")?);
+        ground.until(&EFFECT, |cost| cost.rows >= messages).await?;
+        stop.cancel();
+        while let Some(ended) = running.join_next().await {
+            ended.context("run the inbox")?.context("run the inbox")?;
+        }
+        let cost = ground.meter.cost(&INBOX).await?;
+        lines.add("inbox rows", "apply, without the handler: message", rows, cost, messages);
+    }
+    ground.remove().await
+}

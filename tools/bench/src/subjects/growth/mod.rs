@@ -1,0 +1,33 @@
+//! What a row more costs: each table is filled by SQL, and the statements of the services are counted in PostgreSQL while
+//! the programs do the same work as before.
+
+mod audits;
+mod events;
+mod ground;
+mod keys;
+mod lines;
+mod messages;
+mod meter;
+mod orders;
+mod payments;
+
+use crate::environment::Environment;
+use crate::report::Section;
+use crate::workload::Workload;
+use harness::Result;
+
+use lines::Lines;
+
+/// Fills one table after the other.
+pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
+    let (mut section, mut lines) = (Section::default(), Lines::default());
+    payments::payments(environment, &workload.growth, &mut lines, &mut section).await?;
+    events::measure(environment, &workload.growth, &mut lines).await?;
+    orders::open(environment, &workload.growth, &mut lines).await?;
+    orders::due(environment, &workload.growth, &mut lines, &mut section).await?;
+    payments::calls(environment, &workload.growth, &mut lines).await?;
+    messages::measure(environment, &workload.growth, &mut lines).await?;
+    keys::measure(environment, &workload.growth, &mut lines).await?;
+    lines.report(&mut section);
+    Ok(section)
+}

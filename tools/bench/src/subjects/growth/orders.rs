@@ -1,0 +1,73 @@
+//! Open orders: the looks of the expiry job, and the rate of expiry.
+
+use super::ground::Ground;
+use super::lines::{Lines, magnitude};
+use crate::environment::Environment;
+use crate::report::{Ratio, Section, Table, number};
+use crate::workload::Growth;
+use harness::{Context, Part, Result};
+
+/// The look for due orders.
+const LOOK: [&str; 1] = ["SELECT%\"orders\"%\"expires_at\"%FOR UPDATE SKIP LOCKED%"];
+/// All statements of an expiry.
+const ALL: [&str; 1] = ["%"];
+
+/// Orders that expire for a measurement.
+const EXPIRED: usize = 100_000;
+
+/// Orders that are open and not due.
+pub(super) async fn open(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
+    let mut ground = Ground::prepare(environment, Part::Orders, "open").await?;
+    ground.run("SELECT set_config('bench.expires', '1 day', false)").await?;
+    for &rows in &sizes.rows {
+        ground.fill(include_str!("sql/orders.sql"), rows).await?;
+        ground.analyse().await?;
+        ground.meter.reset().await?;
+        let poll = [("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "10".to_owned())];
+        let mut orders = ground.serve(1, &poll).await?;
+        let look = ground.until(&LOOK, |cost| cost.calls >= 200.0).await?;
+        orders.stop().await?;
+        lines.add("open orders, not due", "the expiry job's look: look", rows, look, look.calls);
+    }
+    ground.remove().await
+}
+
+/// Orders that are due, on two instances.
+pub(super) async fn due(
+    environment: &Environment,
+    sizes: &Growth,
+    lines: &mut Lines,
+    section: &mut Section,
+) -> Result<()> {
+    let mut table = Table::new(
+        format!("Expiry: the first {} due orders, two instances", magnitude(EXPIRED)),
+        ["due orders", "orders/s"],
+    );
+    for (column, &rows) in sizes.backlog.iter().enumerate() {
+        let mut ground = Ground::prepare(environment, Part::Orders, "due").await?;
+        ground.run("SELECT set_config('bench.expires', '-1 day', false)").await?;
+        ground.fill(include_str!("sql/orders.sql"), rows).await?;
+        ground.analyse().await?;
+        ground.meter.reset().await?;
+        let (mut one, mut two) = (ground.serve(1, &[]).await?, ground.serve(2, &[]).await?);
+        let wanted = f64::from(u32::try_from(rows.min(EXPIRED)).context("count the due orders")?);
+        let look = ground.until(&LOOK, |cost| cost.rows >= wanted).await?;
+        let all = ground.meter.cost(&ALL).await?;
+        one.kill().await?;
+        two.kill().await?;
+        let rate = "SELECT (count(*) / extract(epoch FROM max(updated_at) - min(updated_at)))::float8 \
+                      FROM orders WHERE cancel_reason = 'expired'";
+        let rate = ground.number(rate).await?;
+        let grows = "due orders, two instances";
+        lines.add(grows, "the expiry job's look: order", rows, look, look.rows);
+        lines.add(grows, "all statements: expired order", rows, all, look.rows);
+        table.row([magnitude(rows), number(rate, 0)]);
+        section.figure(format!("growth.expired_per_second_of_{rows}"), rate);
+        if column == 0 {
+            section.ratios.push(Ratio::new("expired orders per second, two instances", rate, 2_000.0));
+        }
+        ground.remove().await?;
+    }
+    section.tables.push(table);
+    Ok(())
+}
