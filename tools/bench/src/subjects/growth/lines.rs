@@ -37,7 +37,7 @@ impl Lines {
     ) {
         let column = Column { rows, pages: cost.pages / units, micros: cost.micros / units };
         eprintln!(
-            "growth: {grows}, {rows} rows: {statements}: {:.1} pages, {:.0} µs",
+            "growth: {grows}, {rows} rows: {statements}: {:.3} pages, {:.1} µs",
             column.pages, column.micros
         );
         let is_same = |line: &&mut StatementCost| line.grows == grows && line.statements == statements;
@@ -60,7 +60,7 @@ impl Lines {
                 line.grows.to_owned(),
                 line.statements.to_owned(),
                 line.join(|column| magnitude(column.rows)),
-                line.join(|column| number(column.pages, 1)),
+                line.join(|column| number(column.pages, if column.pages < 1.0 { 3 } else { 1 })),
                 line.join(|column| number(column.micros, 0)),
                 number(grown, 2),
                 number(line.grown(|column| column.micros), 2),
