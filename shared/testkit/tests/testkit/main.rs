@@ -33,13 +33,13 @@ async fn pipelined_statements_are_one_round_trip_and_sequential_ones_are_many() 
         .await;
     assert_eq!(waited, 3);
 
-    let (one, two, three) = (&tx, &tx, &tx);
+    let (mut one, mut two, mut three) = (&tx, &tx, &tx);
     let (all, together) = counter
         .of(async {
             tokio::try_join!(
-                ask().execute(&mut &*one),
-                ask().execute(&mut &*two),
-                ask().execute(&mut &*three)
+                ask().execute(&mut one),
+                ask().execute(&mut two),
+                ask().execute(&mut three)
             )
         })
         .await;
