@@ -36,11 +36,7 @@ async fn pipelined_statements_are_one_round_trip_and_sequential_ones_are_many() 
     let (mut one, mut two, mut three) = (&tx, &tx, &tx);
     let (all, together) = counter
         .of(async {
-            tokio::try_join!(
-                ask().execute(&mut one),
-                ask().execute(&mut two),
-                ask().execute(&mut three)
-            )
+            tokio::try_join!(ask().execute(&mut one), ask().execute(&mut two), ask().execute(&mut three))
         })
         .await;
     all.unwrap();
