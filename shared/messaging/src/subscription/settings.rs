@@ -21,7 +21,7 @@ use crate::client_log::STATISTICS_INTERVAL_MS;
 pub struct SubscriptionSettings {
     /// The consumer group. Its members share the partitions and the offsets.
     pub group: String,
-    /// The name of a static member, unique in its group; `None` for a dynamic member. See docs/decisions/0020.
+    /// The name of a static member, unique in its group; `None` for a dynamic member. See docs/decisions/0021.
     pub instance: Option<String>,
     /// The topics to read.
     pub topics: Vec<String>,
