@@ -6,7 +6,7 @@
 //!
 //! Each command keeps its own promises. It gets an [`AppendTx`], so it cannot write into the shared transaction. A
 //! command that is rejected, is refused or panics is left out of the commit. If the group's transaction fails, the
-//! group is rolled back and each command runs in a transaction of its own. So one bad row fails one command only.
+//! group is rolled back and its halves run apart, down to single commands. So one bad row fails one command only.
 //!
 //! Source of the idea: `commit_delay` in PostgreSQL's documentation.
 

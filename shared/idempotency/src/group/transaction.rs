@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use contracts::OperationId;
 use database::{Database, Error, Tx, UnitOfWork};
-use futures_util::future::join_all;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join, join_all};
 use tokio::time::Instant;
 
 use super::command::{CommandRun, QueuedCommand};
@@ -39,33 +40,34 @@ struct CompletedCommand {
 /// A command whose response is not stored, with its outcome.
 type ExcludedCommand = (QueuedCommand, Result<Outcome, Error>);
 
-impl GroupTransaction<'_> {
-    /// Runs all commands, together or else one by one, and delivers every outcome.
-    pub(super) async fn run(self, commands: Vec<QueuedCommand>) {
-        let Err(RolledBack { commands, error }) = self.run_with_retries(commands).await else { return };
-        match error {
-            Error::Unavailable(why) => deliver_to_all(commands, || Error::Unavailable(why.clone())),
-            Error::CommitUnknown(why) => deliver_to_all(commands, || Error::CommitUnknown(why.clone())),
-            error if commands.len() > 1 => {
-                tracing::debug!(%error, commands = commands.len(), "the group was rolled back; its commands run one by one");
-                // Each command has a connection of its own, so a command that waits for a lock delays no other.
-                join_all(commands.into_iter().map(async |command| {
-                    if let Err(RolledBack { commands, error }) = self.run_with_retries(vec![command]).await {
-                        deliver_to_one(commands, error);
-                    }
-                }))
-                .await;
+impl<'a> GroupTransaction<'a> {
+    /// Runs all commands, together or else by halves, and delivers every outcome.
+    // Boxed, because it calls itself.
+    pub(super) fn run(self, commands: Vec<QueuedCommand>) -> BoxFuture<'a, ()> {
+        async move {
+            let Err(RolledBack { mut commands, error }) = self.run_with_retries(commands).await else { return };
+            match error {
+                Error::Unavailable(why) => deliver_to_all(commands, || Error::Unavailable(why.clone())),
+                Error::CommitUnknown(why) => deliver_to_all(commands, || Error::CommitUnknown(why.clone())),
+                error if commands.len() > 1 => {
+                    tracing::debug!(%error, commands = commands.len(), "the group was rolled back; its halves run apart");
+                    // One bad command takes two connections at a time. One for each command could take the whole pool.
+                    let second = commands.split_off(commands.len() / 2);
+                    join(self.run(commands), self.run(second)).await;
+                }
+                error => deliver_to_one(commands, error),
             }
-            error => deliver_to_one(commands, error),
         }
+        .boxed()
     }
 
-    /// Runs the transaction again after contention.
+    /// Runs a single command again after contention. A group is split instead.
     async fn run_with_retries(self, mut commands: Vec<QueuedCommand>) -> Result<(), RolledBack> {
+        let attempts = if commands.len() > 1 { 1 } else { ATTEMPTS };
         let mut attempt = 1;
         loop {
             match self.run_once(commands).await {
-                Err(rolled_back) if attempt < ATTEMPTS && can_run_again(&rolled_back.error) => {
+                Err(rolled_back) if attempt < attempts && can_run_again(&rolled_back.error) => {
                     commands = rolled_back.commands;
                 }
                 result => return result,

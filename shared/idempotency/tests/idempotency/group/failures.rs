@@ -78,6 +78,20 @@ async fn a_row_that_cannot_be_written_fails_its_own_command_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_bad_command_costs_its_group_a_transaction_for_each_half() {
+    let database = shop::open().await;
+    let (groups, shop) = shared(&database);
+    shop.send(&groups, request(&key(99), "a"), Ending::Clashes).await.unwrap();
+    let ending = |place| if place == 5 { Ending::Clashes } else { Ending::Done };
+    let commands = (0..32).map(|place| shop.send(&groups, request(&key(place), "a"), ending(place)));
+    let outcomes = together(&groups, commands).await;
+    let failed: Vec<usize> = (0..32).filter(|place| outcomes[*place].is_err()).collect();
+    assert_eq!(failed, [5]);
+    // The first command, and groups of 16, 8, 4, 2 and 1.
+    assert_eq!((transactions(&database).await, effects(&database).await), (6, 32));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_waits_for_a_foreign_lock_is_the_only_one_to_fail() {
     let database = shop::open().await;
     let settings = |settings| Settings { lock_timeout: Duration::from_millis(50), ..settings };

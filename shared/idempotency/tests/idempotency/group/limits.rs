@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use database::{ErrorClass, Settings};
 use diesel_async::SimpleAsyncConnection;
-use futures_util::future::join_all;
 use idempotency::{GroupSettings, Outcome};
 use testkit::eventually;
 use tokio::time::timeout;
 
 use super::{Ending, ONE_AT_A_TIME, Shop, groups, key, together};
-use crate::commit::slow_commit;
+use crate::commit::{slow_commit, waiting};
 use crate::shop::{self, CommandBarrier, effects, open_transactions, request};
 
 /// One group at a time. Commands do not wait long for their group.
@@ -61,16 +60,17 @@ async fn a_commit_that_gets_no_answer_is_unknown_to_its_group_and_frees_the_slot
     let instance = shop::instance(&database, |settings| Settings { statement_timeout, ..settings });
     let (groups, shop) = (groups(&instance, HASTY), Shop::default());
 
-    let commands = [key(0), key(1)].map(|key| shop.send(&groups, request(&key, "a"), Ending::Done));
-    let hung = timeout(Duration::from_mins(1), join_all(commands)).await.expect("an answer to each");
-    let (first, second) = (hung[0].as_ref().unwrap_err(), hung[1].as_ref().unwrap_err());
-    assert_eq!(first.class(), ErrorClass::CommitUnknown, "{first:?}");
-    assert_eq!(second.class(), ErrorClass::Unavailable, "{second:?}");
+    let send = |number| shop.send(&groups, request(&key(number), "a"), Ending::Done);
+    let first = database.spawn(send(0));
+    eventually("COMMIT waits", async || (waiting(&database).await == 1).then_some(())).await;
+    let second = timeout(Duration::from_mins(1), send(1)).await.expect("an answer while the first hangs");
+    assert_eq!(second.unwrap_err().class(), ErrorClass::Unavailable);
+    let first = timeout(Duration::from_mins(1), first).await.expect("an answer although COMMIT hangs");
+    assert_eq!(first.unwrap().unwrap_err().class(), ErrorClass::CommitUnknown);
 
     holder.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
     eventually("COMMIT ends", async || (open_transactions(&database).await == 0).then_some(())).await;
-    let retry = async |number| shop.send(&groups, request(&key(number), "a"), Ending::Done).await;
-    assert!(matches!(retry(0).await, Ok(Outcome::Replayed { .. })));
-    assert!(matches!(retry(1).await, Ok(Outcome::Executed(_))));
+    assert!(matches!(send(0).await, Ok(Outcome::Replayed { .. })));
+    assert!(matches!(send(1).await, Ok(Outcome::Executed(_))));
     assert_eq!((shop.runs.number(), effects(&database).await), (2, 2));
 }
