@@ -34,7 +34,7 @@ pub struct Connection {
     state: Arc<State>,
 }
 
-/// What its statements have found.
+/// Facts about a connection that its statements have found.
 #[derive(Default)]
 struct State {
     has_failed: AtomicBool,

@@ -1,4 +1,4 @@
-//! Counts what waits in the inbox, for the service's metrics.
+//! Counts waiting messages and stopped partitions of the inbox, for the service's metrics.
 
 use database::Database;
 use diesel::dsl::count_star;
@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use crate::parking::{PARKED, inbox_parked};
 use crate::stopped::waiting_now;
 
-/// What waits in the inbox of one database.
+/// The numbers of waiting messages and stopped partitions in one database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InboxCounts {
     /// Messages that wait for an operator.
@@ -19,7 +19,7 @@ pub struct InboxCounts {
     pub stopped_partitions: i64,
 }
 
-/// Counts what waits.
+/// Reads the present numbers.
 pub async fn counts(database: &Database) -> database::Result<InboxCounts> {
     let mut connection = database.connection().await?;
     let messages: Vec<(String, i64)> = inbox_parked::table

@@ -72,7 +72,7 @@ pub(crate) async fn ignore_repeated(
             .filter(inbox_message::message_id.ne(entry.id));
         let other = same_number.select(inbox_message::message_id).first(tx).await.optional()?;
         if let Some(other) = other {
-            return Err(HandlerError::OtherHistory(other));
+            return Err(HandlerError::SecondHistory(other));
         }
         tracing::info!(consumer, message_id = %entry.id, sequence = entry.sequence, "DuplicateIgnored");
     }

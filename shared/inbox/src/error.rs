@@ -30,7 +30,7 @@ pub enum HandlerError {
     Panicked,
     /// Another message took effect under this number: the sender was restored to an earlier time, and numbers go on from there.
     #[error("message {0} took effect under the same number: the sender was restored to an earlier time")]
-    OtherHistory(Uuid),
+    SecondHistory(Uuid),
 }
 
 impl HandlerError {
@@ -42,7 +42,7 @@ impl HandlerError {
             | Self::UnknownType(_)
             | Self::Refused(_)
             | Self::Panicked
-            | Self::OtherHistory(_) => false,
+            | Self::SecondHistory(_) => false,
         }
     }
 
@@ -54,13 +54,13 @@ impl HandlerError {
             Self::UnknownType(_) => "unknown type",
             Self::Refused(_) => "refused",
             Self::Panicked => "panicked",
-            Self::OtherHistory(_) => "second history",
+            Self::SecondHistory(_) => "second history",
         }
     }
 
     /// Returns whether every further attempt must fail in the same way.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::Unreadable(_) | Self::UnknownType(_) | Self::OtherHistory(_))
+        matches!(self, Self::Unreadable(_) | Self::UnknownType(_) | Self::SecondHistory(_))
     }
 }
 

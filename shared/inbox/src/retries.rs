@@ -19,7 +19,7 @@ use crate::sequence::{SequencePosition, Sequences};
 use crate::stopped::{ALIKE, Stop};
 use crate::{HandlerError, deduplication, parking};
 
-/// What became of a message that should be parked.
+/// The result of an attempt to park a message.
 #[derive(PartialEq)]
 enum Parking {
     /// It is parked, or needs no parking any more.
@@ -108,7 +108,7 @@ impl Worker {
         }
         let sequences = Sequences::lock(&mut tx, name, [entry.aggregate.clone()]).await?;
         let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
-            && !matches!(error, HandlerError::OtherHistory(_))
+            && !matches!(error, HandlerError::SecondHistory(_))
             && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
         if is_duplicate {
             // The message was applied or discarded before its id was deleted. It must not be parked again.

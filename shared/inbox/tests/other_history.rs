@@ -27,7 +27,7 @@ async fn a_message_of_another_history_is_parked_and_not_dropped() {
     let applied = effects(&database).await;
     assert_eq!(applied.len(), 3);
 
-    // What the restored sender still has comes again, and then its second history.
+    // The restored sender sends its surviving events again, and then its second history.
     let second = [record(&topics, 2, &cancelled(order)), record(&topics, 4, &confirmed(order))];
     publish(&topics, &[&first[..1], &second[..]].concat()).await;
     wait_until_done(&topics).await;

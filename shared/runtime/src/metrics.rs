@@ -1,5 +1,5 @@
 //! `/metrics` for Prometheus, on the admin listener: build, uptime, readiness, the state of the servers,
-//! and what waits in outbox and inbox for an operator.
+//! and the events and messages that wait for an operator.
 
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ fn exposition(service: &str, report: Report, uptime: u64) -> String {
     )
 }
 
-/// What waits for an operator, as the database knows it: each instance reports the same. Without the database there are no
+/// The numbers of events and messages that wait for an operator, read from the database. Each instance reports the same. Without the database there are no
 /// numbers, because zero would be wrong.
 async fn waiting(database: &Database) -> database::Result<String> {
     let InboxCounts { parked, held, stopped_partitions } = inbox::counts(database).await?;

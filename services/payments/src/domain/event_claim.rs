@@ -1,11 +1,11 @@
-//! What the type of a webhook event claims, and whether that can change a payment or refund.
+//! `EventClaim`: the claim of a webhook event's type, and whether the claim can change a payment or refund.
 //!
 //! A claim is never believed. It only decides whether the processor is asked. Because the processor sends several events
 //! about each charge, an event that agrees with a known outcome asks nothing.
 
 use super::{payment, refund};
 
-/// What an event type claims about its object.
+/// The claim of an event type about the event's object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventClaim {
     /// The charge succeeded.

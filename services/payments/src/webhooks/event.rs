@@ -28,7 +28,7 @@ pub(crate) struct Event {
 pub(crate) struct EventSubject {
     /// The id of the payment or refund, if the object carries the name of this deployment.
     pub(crate) reference: Option<Uuid>,
-    /// What the event says about the object.
+    /// The claim of the event's type about the object.
     pub(crate) claim: EventClaim,
     /// The processor's ids of the object and of its `PaymentIntent`.
     pub(crate) objects: Vec<String>,

@@ -15,7 +15,7 @@ use crate::{Brokers, Error};
 /// Returns the offset of the first record from `offset` on that can be read, or the end of the partition. Equal to `offset` if
 /// that record can be read.
 ///
-/// A checksum covers many records, and nobody can tell how many. Therefore each offset is tried: an offset is skipped only
+/// A checksum covers many records, and a corrupt batch does not tell how many. Therefore each offset is tried: an offset is skipped only
 /// after the client has failed to read it.
 pub async fn next_readable(
     brokers: &Brokers,

@@ -1,4 +1,4 @@
-//! A partition that is assigned to this member: its queue of fetched messages, and what has to be delivered again.
+//! A partition that is assigned to this member: its queue of fetched messages, and the batch that is delivered again.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ struct ReturnedBatch {
     retry_at: Instant,
 }
 
-/// What there is to deliver of a partition.
+/// The next content of a partition for its worker.
 pub(super) enum Fetched {
     Nothing,
     Messages(Vec<ReceivedMessage>),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use harness::{Context, Error, Result};
 
-const BEGIN: &str = "<!-- ./dev bench --write: what stands from here on is replaced -->\n";
+const BEGIN: &str = "<!-- ./dev bench --write: all lines from here on are replaced -->\n";
 const END: &str = "<!-- ./dev bench --write: up to here -->\n";
 
 /// Replaces the old table by the new one.
