@@ -4,11 +4,13 @@
 //! no message; the partition waits. Only errors of the message itself count as attempts.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use contracts::Topics;
 use database::Database;
 use messaging::{Batch, Brokers, Subscription, SubscriptionSettings};
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -59,35 +61,37 @@ impl Default for RunnerSettings {
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
-    brokers: Brokers,
-    topics: Topics,
+    subscription: Subscription,
     worker: Worker,
 }
 
 impl Runner {
-    /// A runner that has not started.
-    pub fn new(
+    /// Joins the consumer's group. Returns at once, also if no broker answers.
+    pub fn join(
         database: Database,
-        brokers: Brokers,
-        topics: Topics,
+        brokers: &Brokers,
+        topics: &Topics,
         consumer: Consumer,
         settings: RunnerSettings,
-    ) -> Self {
-        Self { brokers, topics, worker: Worker { database, consumer, settings } }
+    ) -> Result<Self, messaging::Error> {
+        let streams: Vec<String> = consumer.streams().iter().map(|stream| topics.events(*stream)).collect();
+        let group = topics.group(consumer.name());
+        let instance = settings.instance.clone();
+        let subscription = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, streams) };
+        let subscription = Subscription::start(brokers, subscription)?;
+        Ok(Self { subscription, worker: Worker { database, consumer, settings } })
+    }
+
+    /// Is set once the group has assigned partitions.
+    pub fn joined(&self) -> Arc<SetOnce<()>> {
+        self.subscription.joined()
     }
 
     /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
     /// one batch at a time; a partition that waits does not stop the others.
-    pub async fn run(self, stop: CancellationToken) -> Result<(), messaging::Error> {
-        let consumer = &self.worker.consumer;
-        let topics: Vec<String> =
-            consumer.streams().iter().map(|stream| self.topics.events(*stream)).collect();
-        let group = self.topics.group(consumer.name());
-        let instance = self.worker.settings.instance.clone();
-        let settings = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, topics) };
-        let mut subscription = Subscription::start(&self.brokers, settings)?;
+    pub async fn run(mut self, stop: CancellationToken) {
         let batches = TaskTracker::new();
-        while let Some(Some(batch)) = stop.run_until_cancelled(subscription.next()).await {
+        while let Some(Some(batch)) = stop.run_until_cancelled(self.subscription.next()).await {
             crashpoint::reach!("consume.batch_received");
             let (worker, stop) = (self.worker.clone(), stop.clone());
             let task = batches.track_future(async move { worker.process(batch, &stop).await });
@@ -95,8 +99,7 @@ impl Runner {
         }
         batches.close();
         batches.wait().await;
-        subscription.shutdown().await;
-        Ok(())
+        self.subscription.shutdown().await;
     }
 }
 

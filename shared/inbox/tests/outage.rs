@@ -159,8 +159,8 @@ async fn a_message_whose_handler_always_times_out_does_not_hold_its_partition_fo
             record_effect(tx, "one", m).await
         });
     let settings = RunnerSettings { handler_limit: Duration::from_millis(300), ..settings() };
-    let runner = Runner::new(database.clone(), topics.brokers(), (*topics).clone(), consumer, settings);
-    let runner = Background::run(|stop| async move { runner.run(stop).await.unwrap() });
+    let runner = Runner::join(database.clone(), &topics.brokers(), &topics, consumer, settings).unwrap();
+    let runner = Background::run(|stop| async move { runner.run(stop).await });
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [(orders[0].uuid(), 1), (orders[2].uuid(), 1)]);
@@ -190,8 +190,8 @@ async fn a_runner_that_stops_gives_the_rest_of_its_batch_back() {
                 token.cancel();
                 record_effect(tx, "one", m).await
             });
-        let runner = Runner::new(tables, brokers, names, consumer, settings());
-        async move { runner.run(stop).await.unwrap() }
+        let runner = Runner::join(tables, &brokers, &names, consumer, settings()).unwrap();
+        async move { runner.run(stop).await }
     });
     wait_for_effects(&database, 1).await;
     runner.stop().await;

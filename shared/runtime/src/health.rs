@@ -15,8 +15,8 @@ pub(crate) struct Health {
     migrated: AtomicBool,
     /// The keys that check tokens have been read.
     keyed: AtomicBool,
-    /// The broker has answered once and has the topics. After that, an outage of the broker does not change readiness.
-    connected: AtomicBool,
+    /// Topics and consumer have been ready once. After that, an outage of the broker does not change readiness.
+    started: AtomicBool,
     broker: AtomicBool,
     stopping: AtomicBool,
 }
@@ -41,8 +41,8 @@ const READY: &str = "ready";
 
 impl Health {
     pub(crate) fn new(database: Database) -> Self {
-        let [migrated, keyed, connected, broker, stopping] = [const { AtomicBool::new(false) }; 5];
-        Self { database, migrated, keyed, connected, broker, stopping }
+        let [migrated, keyed, started, broker, stopping] = [const { AtomicBool::new(false) }; 5];
+        Self { database, migrated, keyed, started, broker, stopping }
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -59,10 +59,9 @@ impl Health {
         self.keyed.store(true, Ordering::Relaxed);
     }
 
-    /// Records that the broker answers and has the topics.
-    pub(crate) fn connected(&self) {
-        self.connected.store(true, Ordering::Relaxed);
-        self.set_broker_reachable(true);
+    /// Records that the broker has the topics, and that the consumer has been assigned partitions.
+    pub(crate) fn started(&self) {
+        self.started.store(true, Ordering::Relaxed);
     }
 
     /// Records the result of the latest check of the broker.
@@ -94,7 +93,7 @@ impl Health {
         };
         let broker = if self.broker.load(Ordering::Relaxed) { "ok" } else { "away" };
         let keys = if self.keyed.load(Ordering::Relaxed) { "ok" } else { "away" };
-        let started = self.is_open() && self.connected.load(Ordering::Relaxed);
+        let started = self.is_open() && self.started.load(Ordering::Relaxed);
         let status = match (self.is_stopping(), started, is_reachable) {
             (true, ..) => "stopping",
             (false, false, _) => "starting",

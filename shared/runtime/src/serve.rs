@@ -77,12 +77,13 @@ async fn start_service<S: Service>(
     process.start_jobs(S::jobs(&context));
     let consumer = S::consumer(&context);
     process.open_topics::<S>(consumer.as_ref()).await?;
-    if let Some(consumer) = consumer {
-        process.start_inbox(consumer, config.inbox);
-    }
     if config.relay.in_process {
         process.start_relay(config.relay.settings);
     }
+    if let Some(consumer) = consumer {
+        process.start_inbox(consumer, config.inbox).await?;
+    }
+    process.health.started();
     tracing::info!("ready");
     Ok(())
 }

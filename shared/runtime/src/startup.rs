@@ -1,4 +1,4 @@
-//! The start-up, from "listening" to "ready": PostgreSQL, migrations, jobs, Kafka and its topics, consumer, relay.
+//! The start-up, from "listening" to "ready": PostgreSQL, migrations, jobs, Kafka and its topics, relay, consumer.
 //!
 //! A server that is not reachable is waited for without limit. A wrong configuration ends the start-up.
 
@@ -20,6 +20,9 @@ use crate::{Job, Service, housekeeping};
 
 /// The time limit for the first question to a broker.
 const BROKER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The time without partitions after which a log line says so. A group waits so long for a member that has died.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(6);
 
 impl Process {
     /// Waits until the database answers and all migrations are applied. Applies them if `migration_url` is set.
@@ -117,7 +120,7 @@ impl Process {
             })
         })
         .await?;
-        self.health.connected();
+        self.health.set_broker_reachable(true);
         tracing::info!("the topics are open");
         let watch = housekeeping::watch_broker(
             self.brokers.clone(),
@@ -128,11 +131,24 @@ impl Process {
         Ok(())
     }
 
-    pub(crate) fn start_inbox(&self, consumer: Consumer, settings: RunnerSettings) {
-        let (database, brokers) = (self.database.clone(), self.brokers.clone());
-        let runner = Runner::new(database, brokers, self.topics.clone(), consumer, settings);
-        let stop = self.work.stop_token();
-        self.work.keep("inbox", async move { runner.run(stop).await.map_err(|error| error.to_string()) });
+    /// Starts the consumer, and waits until its group has assigned it partitions once.
+    pub(crate) async fn start_inbox(
+        &self,
+        consumer: Consumer,
+        settings: RunnerSettings,
+    ) -> Result<(), String> {
+        let runner = Runner::join(self.database.clone(), &self.brokers, &self.topics, consumer, settings)
+            .map_err(|error| error.to_string())?;
+        let (joined, stop) = (runner.joined(), self.work.stop_token());
+        self.work.keep("inbox", async move {
+            runner.run(stop).await;
+            Ok(())
+        });
+        wait_for("the consumer group", async || {
+            let assigned = tokio::time::timeout(JOIN_TIMEOUT, joined.wait()).await;
+            assigned.map(drop).map_err(|_| WaitError::Transient("no partitions are assigned yet".to_owned()))
+        })
+        .await
     }
 
     pub(crate) fn start_relay(&self, settings: RelaySettings) {

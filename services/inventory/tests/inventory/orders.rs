@@ -114,13 +114,8 @@ impl Orders {
     pub(crate) fn listen(&self, stage: &Stage) -> Listener {
         let consumer = Inventory::consumer(&stage.context()).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
-        let runner = Runner::new(
-            stage.instance.clone(),
-            self.brokers.clone(),
-            self.topics.clone(),
-            consumer,
-            settings,
-        );
+        let runner =
+            Runner::join(stage.instance.clone(), &self.brokers, &self.topics, consumer, settings).unwrap();
         let stop = CancellationToken::new();
         let running = stage.instance.spawn(runner.run(stop.clone()));
         Listener { stop, running }
@@ -154,12 +149,12 @@ impl Drop for Orders {
 /// A running consumer.
 pub(crate) struct Listener {
     stop: CancellationToken,
-    running: JoinHandle<Result<(), messaging::Error>>,
+    running: JoinHandle<()>,
 }
 
 impl Listener {
     pub(crate) async fn stop(self) {
         self.stop.cancel();
-        self.running.await.unwrap().unwrap();
+        self.running.await.unwrap();
     }
 }

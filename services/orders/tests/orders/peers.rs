@@ -28,8 +28,8 @@ impl Peers {
         let database = bench.database.second_instance();
         let handlers = Orders::consumer(&context(database.clone())).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
-        let runner = Runner::new(database, topics.brokers(), (*topics).clone(), handlers, settings);
-        let consumer = Background::run(|stop| async move { runner.run(stop).await.unwrap() });
+        let runner = Runner::join(database, &topics.brokers(), &topics, handlers, settings).unwrap();
+        let consumer = Background::run(|stop| async move { runner.run(stop).await });
         let (publisher, reports) =
             Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
         Self { publisher, reports, sequences: BTreeMap::new(), consumer, topics }

@@ -79,8 +79,9 @@ fn listen(stage: &Stage, topics: &TestTopics) -> Background {
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let context = Context::<Payments> { database: database.clone(), topics: names.clone(), settings };
     let consumer = Payments::consumer(&context).unwrap();
-    let runner = Runner::new(database, topics.brokers(), names, consumer, RunnerSettings::default());
-    Background::run(|stop| async move { runner.run(stop).await.unwrap() })
+    let runner =
+        Runner::join(database, &topics.brokers(), &names, consumer, RunnerSettings::default()).unwrap();
+    Background::run(|stop| async move { runner.run(stop).await })
 }
 
 #[tokio::test]

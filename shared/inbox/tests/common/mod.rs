@@ -95,8 +95,8 @@ pub(crate) fn run_with(
     consumer: Consumer,
     settings: RunnerSettings,
 ) -> Background {
-    let runner = Runner::new(database.clone(), topics.brokers(), (**topics).clone(), consumer, settings);
-    Background::run(|stop| async move { runner.run(stop).await.unwrap() })
+    let runner = Runner::join(database.clone(), &topics.brokers(), topics, consumer, settings).unwrap();
+    Background::run(|stop| async move { runner.run(stop).await })
 }
 
 /// Records an effect for each confirmed order and for the newest change of each item. Cancelled orders have no effect.

@@ -9,6 +9,7 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
+use tokio::sync::SetOnce;
 
 use super::SubscriptionSettings;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
@@ -42,6 +43,7 @@ pub(super) struct ConsumerCallbacks {
     group: String,
     commands: CommandSender,
     consumer: OnceLock<Weak<Consumer>>,
+    pub(super) joined: Arc<SetOnce<()>>,
 }
 
 impl ConsumerCallbacks {
@@ -52,6 +54,7 @@ impl ConsumerCallbacks {
             group: settings.group.clone(),
             commands,
             consumer: OnceLock::new(),
+            joined: Arc::default(),
         }
     }
 
@@ -75,6 +78,7 @@ impl ConsumerCallbacks {
         }
         let (group, count) = (self.group.as_str(), partitions.count());
         tracing::info!(target: "kafka", group, partitions = count, "partitions assigned");
+        let _ = self.joined.set(()); // fails from the second assignment on
     }
 
     fn revoked(&self, partitions: &TopicPartitionList) {

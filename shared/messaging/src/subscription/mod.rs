@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{SetOnce, mpsc, oneshot};
 
 use self::callbacks::ConsumerCallbacks;
 use self::commands::{CommandSender, ThreadCommand};
@@ -37,6 +37,7 @@ pub struct Subscription {
     group: String,
     batches: mpsc::Receiver<Batch>,
     commands: CommandSender,
+    joined: Arc<SetOnce<()>>,
     left: oneshot::Receiver<()>,
 }
 
@@ -57,6 +58,7 @@ impl Subscription {
         consumer.set_nonempty_callback(move || waker.wake());
         let consumer = Arc::new(consumer);
         consumer.context().set_consumer(&consumer);
+        let joined = Arc::clone(&consumer.context().joined);
 
         let (batch_sender, batches) = mpsc::channel(settings.max_waiting_batches);
         let (leaving, left) = oneshot::channel();
@@ -69,7 +71,12 @@ impl Subscription {
                 drop(leaving);
             })
             .map_err(Error::Thread)?;
-        Ok(Self { group, batches, commands, left })
+        Ok(Self { group, batches, commands, joined, left })
+    }
+
+    /// Is set once the group has assigned this member its first partitions; none, if others still have all of them.
+    pub fn joined(&self) -> Arc<SetOnce<()>> {
+        Arc::clone(&self.joined)
     }
 
     /// Waits for the next batch of any partition. A partition has at most one batch in progress.

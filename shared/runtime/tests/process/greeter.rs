@@ -158,8 +158,12 @@ impl Running {
     }
 
     pub(crate) fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
         let id = self.process.id().unwrap().to_string();
-        assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 }
 

@@ -119,6 +119,24 @@ async fn two_instances_may_start_at_once() {
     surroundings.clear().await;
 }
 
+/// A frozen member keeps the group from assigning partitions, until its session ends.
+#[tokio::test]
+async fn an_instance_is_ready_once_its_consumer_has_been_assigned_partitions() {
+    let surroundings = Surroundings::new().await;
+    let frozen = Running::start(&mut surroundings.serve());
+    frozen.ready().await;
+    frozen.signal("-STOP");
+    let running = Running::start(&mut surroundings.serve());
+    running.ready().await;
+    let assigned = running.logged("partitions assigned").await;
+    let ready = running.entries("ready").pop().unwrap();
+    assert!(assigned["timestamp"].as_str() <= ready["timestamp"].as_str(), "{assigned} {ready}");
+    frozen.signal("-CONT");
+    frozen.end().await;
+    running.end().await;
+    surroundings.clear().await;
+}
+
 #[tokio::test]
 async fn a_port_in_use_is_named_with_the_remedy() {
     let surroundings = Surroundings::new().await;

@@ -50,15 +50,15 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 
     let pool = Database::new(&Settings::new(database.service_url.clone()), Handle::current())
         .context("make a pool")?;
-    let runner =
-        Runner::new(pool, environment.brokers.clone(), topics, consumer(), RunnerSettings::default());
+    let runner = Runner::join(pool, &environment.brokers, &topics, consumer(), RunnerSettings::default())
+        .context("join the group")?;
     let stop = CancellationToken::new();
     let mut running = JoinSet::new();
     running.spawn(runner.run(stop.clone()));
     let took = wait_for_all(&owner, workload.messages).await?;
     stop.cancel();
     while let Some(ended) = running.join_next().await {
-        ended.context("run the inbox")?.context("run the inbox")?;
+        ended.context("run the inbox")?;
     }
     Ok(report(workload, took))
 }

@@ -37,8 +37,8 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
         ground.meter.reset().await?;
         let pool = Database::new(&Settings::new(ground.database.service_url.clone()), Handle::current())
             .context("make a pool")?;
-        let runner =
-            Runner::new(pool, environment.brokers.clone(), topics, consumer(), RunnerSettings::default());
+        let runner = Runner::join(pool, &environment.brokers, &topics, consumer(), RunnerSettings::default())
+            .context("join the group")?;
         let stop = CancellationToken::new();
         let mut running = JoinSet::new();
         running.spawn(runner.run(stop.clone()));
@@ -46,7 +46,7 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
         ground.until(&EFFECT, |cost| cost.rows >= messages).await?;
         stop.cancel();
         while let Some(ended) = running.join_next().await {
-            ended.context("run the inbox")?.context("run the inbox")?;
+            ended.context("run the inbox")?;
         }
         let cost = ground.meter.cost(&INBOX).await?;
         lines.add("inbox rows", "apply, without the handler: message", rows, cost, messages);
