@@ -114,7 +114,7 @@ async fn apply_to_locked(
             Ok(order)
         }
         Decision::Change(state, announcement) => {
-            let payment = (announcement == Announcement::PaymentRequested).then(PaymentId::generate);
+            let payment = (announcement == Announcement::PaymentRequested).then(|| PaymentId::of(order.id()));
             let updated = orders::update(tx, &[order.id], &state, payment).await?.pop();
             let order = updated.ok_or(TransitionError::OrderNotFound)?;
             announce(tx, &order, announcement)?;

@@ -54,7 +54,7 @@ id! {
     OrderId
 }
 id! {
-    /// A payment; for an order it is made by `orders`, so that asking twice names the same payment.
+    /// A payment of an order, or of a request without an order.
     PaymentId
 }
 id! {
@@ -66,6 +66,19 @@ id! {
     ItemId
 }
 
+/// The UUIDv5 namespace of payment ids. It must never change.
+const PAYMENTS: Uuid = Uuid::from_u128(0x6964_656d_2d70_6179_6d65_6e74_0000_0001);
+
+impl PaymentId {
+    /// The id of an order's payment (UUIDv8): the time of the order's id, then a hash of the whole id. Thus `orders` asks for
+    /// the same payment again, also if it was restored from a backup, and the processor's key prevents a second charge.
+    pub fn of(order: OrderId) -> Self {
+        let mut id = *Uuid::new_v5(&PAYMENTS, order.0.as_bytes()).as_bytes();
+        id[..6].copy_from_slice(&order.0.as_bytes()[..6]); // lists are ordered by id
+        Self(Uuid::new_v8(id))
+    }
+}
+
 /// The UUIDv5 namespace of item ids. It must never change.
 const ITEMS: Uuid = Uuid::from_u128(0x6964_656d_2d69_7465_6d73_0000_0000_0001);
 
@@ -74,5 +87,17 @@ impl ItemId {
     pub fn of(tenant: &TenantId, sku: &Sku) -> Self {
         // Neither name can contain '/', so two different pairs never give the same text.
         Self(Uuid::new_v5(&ITEMS, format!("{tenant}/{sku}").as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_payment_of_an_order_has_the_same_id_for_ever_and_the_time_of_the_order() {
+        let order = OrderId::from(Uuid::from_u128(0x0193_f2a4_5b6c_7d8e_9fa0_b1c2_d3e4_f506));
+        assert_eq!(PaymentId::of(order).to_string(), "0193f2a4-5b6c-8e89-baf2-52135fe95854");
+        assert_ne!(PaymentId::of(order), PaymentId::of(OrderId::generate()));
     }
 }

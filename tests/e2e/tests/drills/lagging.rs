@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use contracts::Stream;
+use contracts::{OrderId, PaymentId, Stream};
 use e2e::{Customer, Options, Order, Part, Request, Stack};
 use futures_util::{StreamExt, stream};
 use messaging::admin;
@@ -70,11 +70,14 @@ async fn after_a_failover_to_a_lagging_standby_what_survived_ends_and_what_was_l
 /// Asserts that `payments reconcile` names exactly the charges that no row of payments asked for.
 async fn names_what_was_lost(stack: &Stack) {
     let books = stack.books();
+    let survivors = books.orders().await.unwrap();
     let kept: BTreeSet<String> =
-        books.payments().await.unwrap().into_iter().map(|payment| payment.id.to_string()).collect();
+        survivors.iter().map(|order| PaymentId::of(OrderId::from(order.id)).to_string()).collect();
     let mut lost = books.charges().await.unwrap();
+    let charged = lost.len();
     lost.retain(|charge| !charge.payment.as_ref().is_some_and(|payment| kept.contains(payment)));
     assert!(!lost.is_empty(), "no lost order was charged");
+    assert_eq!(charged - lost.len(), survivors.len(), "each surviving order is charged once");
 
     // Otherwise the last quarter of an hour would be too young to be missing.
     let grace = ("IDEM_RECONCILE__GRACE_SECONDS", "1");

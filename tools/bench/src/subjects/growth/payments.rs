@@ -79,6 +79,13 @@ pub(super) async fn payments(
         for _ in 0..CONNECTIONS {
             chargers.push(Charger(open().await?));
         }
+        // The ledger behind the mark is as long as in life, and the job that folds it has ended.
+        let tail = "SELECT (coalesce(max(id), 0) - (SELECT folded_id FROM ledger_mark))::float8 FROM ledger_transaction";
+        until("the balances are folded", LIMIT, "the log of payments", async || {
+            let tail = ground.number(tail).await?;
+            Ok(if tail < TAIL { Ok(()) } else { Err(format!("{tail} are behind the mark")) })
+        })
+        .await?;
         ground.meter.reset().await?;
         let (load, _) = closed_loop(chargers, LENGTH).await?;
         let cost = ground.meter.cost(&ALL).await?;
@@ -87,13 +94,6 @@ pub(super) async fn payments(
         until("every charge has ended", LIMIT, "the log of payments", async || {
             let open = ground.number(open_calls).await?;
             Ok(if open > 0.0 { Err(format!("{open} calls are open")) } else { Ok(()) })
-        })
-        .await?;
-        // The ledger behind the mark is as long as in life.
-        let tail = "SELECT (coalesce(max(id), 0) - (SELECT folded_id FROM ledger_mark))::float8 FROM ledger_transaction";
-        until("the balances are folded", LIMIT, "the log of payments", async || {
-            let tail = ground.number(tail).await?;
-            Ok(if tail < TAIL { Ok(()) } else { Err(format!("{tail} are behind the mark")) })
         })
         .await?;
         ground.meter.reset().await?;
