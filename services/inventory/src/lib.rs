@@ -12,7 +12,7 @@ mod views;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-use edge::Bearer;
+use edge::ProblemType;
 use inbox::Consumer;
 use runtime::{Context, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
@@ -32,13 +32,14 @@ pub struct Inventory;
         title = "Idem inventory",
         description = "Keeps items, their prices and their stock, and the stock that is reserved for orders.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+        contact(name = "The developers of Idem"),
     ),
+    servers((url = "/", description = "The host that serves this document")),
     tags(
         (name = "items", description = "Create and change items, and adjust and read their stock"),
         (name = "reservations", description = "Read the stock that is reserved for orders"),
     ),
-    components(schemas(edge::ProblemBody)),
-    modifiers(&Bearer),
+    components(schemas(edge::ValidationError)),
 )]
 struct Api;
 
@@ -46,6 +47,7 @@ impl Service for Inventory {
     const NAME: &'static str = "inventory";
     const STREAM: Stream = Stream::Inventory;
     const DEFAULTS: &'static str = include_str!("../config.toml");
+    const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     type Settings = ();
     type Command = NoCommand;
 

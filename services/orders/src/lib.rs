@@ -14,7 +14,7 @@ mod views;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-use edge::Bearer;
+use edge::ProblemType;
 use inbox::Consumer;
 use runtime::{Context, Job, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
@@ -37,13 +37,14 @@ pub struct Orders;
         title = "Idem orders",
         description = "Takes orders. Each order ends once, as confirmed or cancelled, even if messages are lost, repeated or reordered.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+        contact(name = "The developers of Idem"),
     ),
+    servers((url = "/", description = "The host that serves this document")),
     tags(
         (name = "orders", description = "Place, cancel and read orders"),
         (name = "catalogue", description = "The prices at which orders are placed"),
     ),
-    components(schemas(edge::ProblemBody)),
-    modifiers(&Bearer),
+    components(schemas(edge::ValidationError)),
 )]
 struct Api;
 
@@ -51,6 +52,7 @@ impl Service for Orders {
     const NAME: &'static str = "orders";
     const STREAM: Stream = Stream::Orders;
     const DEFAULTS: &'static str = include_str!("../config.toml");
+    const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     type Settings = Settings;
     type Command = NoCommand;
 

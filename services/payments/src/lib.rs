@@ -22,10 +22,11 @@ mod worker;
 
 use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-use edge::Bearer;
+use edge::ProblemType;
 use inbox::Consumer;
 use runtime::{Context, Job, Service, SettingsReader};
-use utoipa::OpenApi;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub use settings::{Backoff, ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
@@ -43,21 +44,39 @@ pub struct Payments;
         title = "Idem payments",
         description = "Charges and refunds. Each is made once at the card processor, even if requests or messages are lost or repeated.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+        contact(name = "The developers of Idem"),
     ),
+    servers((url = "/", description = "The host that serves this document")),
     tags(
-        (name = "payments", description = "Payments and their refunds"),
+        (name = "payments", description = "Charge cards, and read payments"),
+        (name = "refunds", description = "Refund payments, and read refunds"),
         (name = "webhooks", description = "Events of the processor"),
         (name = "ledger", description = "The double-entry ledger"),
     ),
-    components(schemas(edge::ProblemBody, edge::AcceptedOperation)),
-    modifiers(&Bearer),
+    components(schemas(edge::ValidationError, edge::AcceptedOperation)),
+    modifiers(&ProcessorSignature),
 )]
 struct Api;
+
+/// The security scheme of the processor's webhooks.
+struct ProcessorSignature;
+
+impl Modify for ProcessorSignature {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let header = ApiKeyValue::with_description(
+            "Stripe-Signature",
+            "`t=UNIX,v1=HEX`: HMAC-SHA256 of `t.body` with the endpoint's secret, as Stripe defines it",
+        );
+        let scheme = SecurityScheme::ApiKey(ApiKey::Header(header));
+        document.components.get_or_insert_default().add_security_scheme("processorSignature", scheme);
+    }
+}
 
 impl Service for Payments {
     const NAME: &'static str = "payments";
     const STREAM: Stream = Stream::Payments;
     const DEFAULTS: &'static str = include_str!("../config.toml");
+    const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     type Settings = Settings;
     type Command = operator::Command;
 

@@ -11,11 +11,14 @@ mod routes;
 mod settings;
 
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
-pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply};
+pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply, not_null};
 pub use conditional::{IfMatch, IfNoneMatch, entity_tag};
 pub use http::{RateLimit, RawBody, RequestSpan, Segment, request_span, response_headers};
 pub use list::{Listing, Page, PageQuery};
-pub use openapi::{Accepted, Bearer, CommandProblems, IdempotencyKey, ReadProblems};
+pub use openapi::{
+    Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems,
+    problem_responses, publish,
+};
 pub use problems::{Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types};
 pub use routes::{AcceptedOperation, docs, idempotency_keys, operations, unmatched};
 pub use settings::{Edge, EdgeSettings};

@@ -138,3 +138,11 @@ async fn a_missing_topic_is_named_and_counts_as_deleted() {
     admin::delete_topics(&scratch.brokers, &[&scratch.topic]).await.unwrap();
     admin::delete_groups(&scratch.brokers, &[&scratch.group]).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_that_is_named_twice_is_deleted_once() {
+    let scratch = Scratch::new(1).await;
+    admin::delete_topics(&scratch.brokers, &[&scratch.topic, &scratch.topic]).await.unwrap();
+    let error = admin::end_offsets(&scratch.brokers, &scratch.topic).await.unwrap_err();
+    assert!(matches!(error, Error::UnknownTopic { .. }), "{error}");
+}

@@ -9,6 +9,7 @@ use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, Error, HttpServer, web};
 use edge::{Edge, Problem, problem_types};
+use serde_json::Value;
 use thiserror::Error as ThisError;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::AppExt;
@@ -31,17 +32,20 @@ pub(crate) struct ListenError {
 /// application of their own.
 pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
     move |app| {
-        let document = document::<S>();
         mounted::<S>(&mut ServiceConfig::new(app));
         app.app_data(web::Data::new(edge))
             .app_data(web::Data::new(context))
-            .default_service(edge::unmatched(&document))
-            .configure(edge::docs(document));
+            .default_service(edge::unmatched(&described::<S>()))
+            .configure(edge::docs(document::<S>()));
     }
 }
 
-/// The OpenAPI document of the mounted routes.
-pub fn document<S: Service>() -> OpenApi {
+/// The OpenAPI document of the mounted routes, as it is published.
+pub fn document<S: Service>() -> Value {
+    edge::publish(&described::<S>(), S::PROBLEMS)
+}
+
+fn described<S: Service>() -> OpenApi {
     App::new().into_utoipa_app().openapi(S::api()).configure(mounted::<S>).split_for_parts().1
 }
 

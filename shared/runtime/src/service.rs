@@ -3,6 +3,7 @@
 use contracts::{Stream, Topics};
 use database::Database;
 use diesel_migrations::EmbeddedMigrations;
+use edge::ProblemType;
 use inbox::Consumer;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -17,6 +18,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     const STREAM: Stream;
     /// Its settings with their defaults, as commented TOML. `[http] port` is required.
     const DEFAULTS: &'static str;
+    /// The problems that only this service has.
+    const PROBLEMS: &'static [&'static ProblemType];
 
     /// Its own settings, decoded.
     type Settings: Clone + Send + Sync + 'static;

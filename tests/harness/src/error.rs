@@ -33,6 +33,18 @@ pub enum Error {
         /// What the HTTP client reports.
         source: reqwest::Error,
     },
+    /// A response is not in the service's OpenAPI document.
+    #[error("{request} got a response that openapi/{}.json does not have: {what}: {body}", .part.name())]
+    Undocumented {
+        /// Method, path and part.
+        request: String,
+        /// Whose document it is.
+        part: Part,
+        /// What the document does not have.
+        what: String,
+        /// The body of the response.
+        body: String,
+    },
     /// A response has another status than the expected one.
     #[error("{request} returned {status} instead of {expected}: {body}")]
     UnexpectedStatus {

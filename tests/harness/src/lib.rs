@@ -2,6 +2,7 @@
 
 pub mod api;
 mod books;
+mod contract;
 mod error;
 mod http;
 mod kafka;

@@ -2,11 +2,16 @@
 
 use actix_web::{HttpResponse, post};
 use contracts::Sku;
-use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, Segment, ValidationErrors};
+use edge::problem_types::NOT_FOUND;
+use edge::{
+    Command, IdempotencyKey, Idempotent, KeyedProblems, Problem, ProblemType, Reply, Segment,
+    ValidationErrors,
+};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::error::{STOCK_INSUFFICIENT, STOCK_LIMIT};
 use crate::transitions;
 use crate::views::AdjustmentView;
 
@@ -36,11 +41,10 @@ pub(crate) struct AdjustStock {
     responses(
         (status = 201, description = "The stock was adjusted", body = AdjustmentView, headers(
             ("Location" = String, description = "The path of the item"),
-            ("Idempotency-Status" = String, description = "`executed` or `replayed`"),
         )),
-        CommandProblems,
+        KeyedProblems<AdjustStock>,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["inventory:write"])),
 )]
 #[post("/v1/items/{sku}/adjustments")]
 pub(crate) async fn adjust_stock(
@@ -68,6 +72,7 @@ pub(crate) async fn adjust_stock(
 
 impl Command for AdjustStock {
     const SCOPE: &'static str = "inventory:write";
+    const PROBLEMS: &'static [&'static ProblemType] = &[&NOT_FOUND, &STOCK_INSUFFICIENT, &STOCK_LIMIT];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         let delta = self.delta != 0 && (-MAX_DELTA..=MAX_DELTA).contains(&self.delta);

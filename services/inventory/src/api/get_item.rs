@@ -4,7 +4,7 @@ use actix_web::http::header::ETAG;
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::Sku;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment, entity_tag};
+use edge::{Edge, NotFound, Principal, Problem, ReadProblems, Segment, entity_tag};
 
 use crate::store::items;
 use crate::views::ItemView;
@@ -21,9 +21,10 @@ use crate::views::ItemView;
         (status = 200, description = "The item", body = ItemView, headers(
             ("ETag" = String, description = "The version of name and price"),
         )),
+        NotFound,
         ReadProblems,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["inventory:read"])),
 )]
 #[get("/v1/items/{sku}")]
 pub(crate) async fn get_item(

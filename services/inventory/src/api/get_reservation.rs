@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
-use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, IfNoneMatch, NotFound, Principal, Problem, ReadProblems, Segment};
 
 use crate::store::reservations;
 use crate::views::ReservationView;
@@ -20,9 +20,10 @@ use crate::views::ReservationView;
             ("ETag" = String, description = "The version of the reservation"),
         )),
         IfNoneMatch,
+        NotFound,
         ReadProblems,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["inventory:read"])),
 )]
 #[get("/v1/reservations/{order_id}")]
 pub(crate) async fn get_reservation(

@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
 use crate::store::items;
 use crate::views::ItemView;
@@ -12,8 +12,8 @@ use crate::views::ItemView;
     operation_id = "listItems",
     tag = "items",
     params(PageQuery),
-    responses((status = 200, description = "A page of items", body = Listing<ItemView>), ReadProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "A page of items", body = Listing<ItemView>), InvalidQuery, ReadProblems),
+    security(("bearer" = ["inventory:read"])),
 )]
 #[get("/v1/items")]
 pub(crate) async fn list_items(

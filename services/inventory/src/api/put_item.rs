@@ -2,7 +2,10 @@
 
 use actix_web::{HttpResponse, put};
 use contracts::{Money, Sku};
-use edge::{Command, CommandProblems, IfMatch, Natural, Problem, Reply, Segment, ValidationErrors};
+use edge::problem_types::NOT_FOUND;
+use edge::{
+    Command, IfMatch, Natural, NaturalProblems, Problem, ProblemType, Reply, Segment, ValidationErrors,
+};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -41,9 +44,9 @@ pub(crate) struct PutItem {
             ("Location" = String, description = "The path of the item"),
         )),
         IfMatch,
-        CommandProblems,
+        NaturalProblems<PutItem>,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["inventory:write"])),
 )]
 #[put("/v1/items/{sku}")]
 pub(crate) async fn put_item(
@@ -76,6 +79,7 @@ pub(crate) async fn put_item(
 
 impl Command for PutItem {
     const SCOPE: &'static str = "inventory:write";
+    const PROBLEMS: &'static [&'static ProblemType] = &[&NOT_FOUND];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         errors.require_text(&self.name, "/name", "name");

@@ -3,7 +3,6 @@
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
 use inventory::Inventory;
-use utoipa::openapi::path::Operation;
 
 use crate::stage::{Stage, item_id};
 
@@ -67,12 +66,14 @@ async fn the_service_cannot_change_stock_movements() {
 #[test]
 fn the_document_has_every_route_with_its_description() {
     let document = runtime::document::<Inventory>();
-    let mut operations: Vec<(String, &Operation)> = Vec::new();
-    for (path, item) in &document.paths.paths {
-        let of_path = [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post)];
-        operations.extend(of_path.iter().filter_map(|(m, o)| Some((format!("{m} {path}"), o.as_ref()?))));
+    let mut routes: Vec<String> = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            assert!(operation["operationId"].is_string() && operation["security"].is_array(), "{path}");
+            assert!(operation["summary"].as_str().is_some_and(|text| text.len() <= 60), "{path}");
+            routes.push(format!("{} {path}", method.to_uppercase()));
+        }
     }
-    let routes: Vec<&str> = operations.iter().map(|(route, _)| route.as_str()).collect();
     assert_eq!(
         routes,
         [
@@ -84,8 +85,4 @@ fn the_document_has_every_route_with_its_description() {
             "GET /v1/reservations/{order_id}",
         ]
     );
-    for (route, operation) in operations {
-        assert!(operation.operation_id.is_some() && operation.security.is_some(), "{route}");
-        assert!(operation.summary.as_ref().is_some_and(|text| text.len() <= 60), "{route}");
-    }
 }

@@ -2,11 +2,16 @@
 
 use actix_web::{HttpResponse, post};
 use contracts::OrderId;
-use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, Segment, ValidationErrors};
+use edge::problem_types::NOT_FOUND;
+use edge::{
+    Command, IdempotencyKey, Idempotent, KeyedProblems, Problem, ProblemType, Reply, Segment,
+    ValidationErrors,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::domain::{Cause, Input};
+use crate::error::{ORDER_CANCELLED_OTHERWISE, ORDER_NOT_CANCELLABLE};
 use crate::transitions;
 use crate::views::OrderView;
 
@@ -28,8 +33,8 @@ pub(crate) struct CancelOrder {
     tag = "orders",
     params(("id" = OrderId, Path, description = "The order"), IdempotencyKey),
     request_body = CancelOrder,
-    responses((status = 200, description = "The order is cancelled", body = OrderView), CommandProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "The order is cancelled", body = OrderView), KeyedProblems<CancelOrder>),
+    security(("bearer" = ["orders:write"])),
 )]
 #[post("/v1/orders/{id}/cancel")]
 pub(crate) async fn cancel_order(
@@ -49,6 +54,8 @@ pub(crate) async fn cancel_order(
 
 impl Command for CancelOrder {
     const SCOPE: &'static str = "orders:write";
+    const PROBLEMS: &'static [&'static ProblemType] =
+        &[&NOT_FOUND, &ORDER_NOT_CANCELLABLE, &ORDER_CANCELLED_OTHERWISE];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         errors.require_text(&self.reason, "/reason", "reason");

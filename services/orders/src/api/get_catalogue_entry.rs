@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::Sku;
-use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, IfNoneMatch, NotFound, Principal, Problem, ReadProblems, Segment};
 
 use crate::store::catalogue;
 use crate::views::CatalogueEntryView;
@@ -21,9 +21,10 @@ use crate::views::CatalogueEntryView;
             ("ETag" = String, description = "The item's version"),
         )),
         IfNoneMatch,
+        NotFound,
         ReadProblems,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["orders:read"])),
 )]
 #[get("/v1/catalogue/{sku}")]
 pub(crate) async fn get_catalogue_entry(

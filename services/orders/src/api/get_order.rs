@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
-use edge::{Edge, IfNoneMatch, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, IfNoneMatch, NotFound, Principal, Problem, ReadProblems, Segment};
 
 use crate::store::orders;
 use crate::views::OrderView;
@@ -18,9 +18,10 @@ use crate::views::OrderView;
             ("ETag" = String, description = "The order's version"),
         )),
         IfNoneMatch,
+        NotFound,
         ReadProblems,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["orders:read"])),
 )]
 #[get("/v1/orders/{id}")]
 pub(crate) async fn get_order(

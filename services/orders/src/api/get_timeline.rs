@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::OrderId;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, NotFound, Principal, Problem, ReadProblems, Segment};
 
 use crate::store::timeline;
 use crate::views::TimelineView;
@@ -43,9 +43,10 @@ use crate::views::TimelineView;
                 },
             ],
         })),
+        NotFound,
         ReadProblems,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["orders:read"])),
 )]
 #[get("/v1/orders/{id}/timeline")]
 pub(crate) async fn get_timeline(

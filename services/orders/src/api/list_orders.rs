@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
 use crate::store::orders;
 use crate::views::OrderView;
@@ -12,8 +12,8 @@ use crate::views::OrderView;
     operation_id = "listOrders",
     tag = "orders",
     params(PageQuery),
-    responses((status = 200, description = "A page of orders", body = Listing<OrderView>), ReadProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "A page of orders", body = Listing<OrderView>), InvalidQuery, ReadProblems),
+    security(("bearer" = ["orders:read"])),
 )]
 #[get("/v1/orders")]
 pub(crate) async fn list_orders(

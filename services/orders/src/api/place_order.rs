@@ -4,12 +4,15 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::events::OrderLine;
 use contracts::{Money, PaymentMethod};
-use edge::{Command, CommandProblems, IdempotencyKey, Idempotent, Problem, Reply, ValidationErrors};
+use edge::{
+    Command, IdempotencyKey, Idempotent, KeyedProblems, Problem, ProblemType, Reply, ValidationErrors,
+};
 use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::domain::{Cause, price};
+use crate::error::{CURRENCY_MIXED, ITEM_UNKNOWN, PRICE_CHANGED, TOTAL_TOO_LARGE};
 use crate::store::catalogue;
 use crate::store::orders::NewOrder;
 use crate::views::OrderView;
@@ -26,11 +29,12 @@ pub(crate) struct PlaceOrder {
     #[schema(value_type = PaymentMethod)]
     payment_method: String,
     /// Your own reference, 1 to 200 characters.
-    #[serde(default)]
-    #[schema(min_length = 1, max_length = 200)]
+    #[serde(default, deserialize_with = "edge::not_null")]
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
     reference: Option<String>,
     /// The total that the customer was shown. The order is rejected if its total is another one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "edge::not_null")]
+    #[schema(nullable = false)]
     expected_total: Option<Money>,
 }
 
@@ -46,11 +50,10 @@ pub(crate) struct PlaceOrder {
     responses(
         (status = 201, description = "The order was accepted", body = OrderView, headers(
             ("Location" = String, description = "The path of the order"),
-            ("Idempotency-Status" = String, description = "`executed` or `replayed`"),
         )),
-        CommandProblems,
+        KeyedProblems<PlaceOrder>,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["orders:write"])),
 )]
 #[post("/v1/orders")]
 pub(crate) async fn place_order(
@@ -80,6 +83,8 @@ pub(crate) async fn place_order(
 
 impl Command for PlaceOrder {
     const SCOPE: &'static str = "orders:write";
+    const PROBLEMS: &'static [&'static ProblemType] =
+        &[&ITEM_UNKNOWN, &CURRENCY_MIXED, &PRICE_CHANGED, &TOTAL_TOO_LARGE];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         errors.require((1..=100).contains(&self.lines.len()), "/lines", "an order has 1 to 100 lines");

@@ -103,6 +103,7 @@ async fn every_validation_error_of_an_order_is_reported_with_its_pointer() {
             vec!["/lines/0/quantity"],
         ),
         (json!({"lines": [line], "payment_method": "pm_x", "reference": ""}), vec!["/reference"]),
+        (json!({"lines": [line], "payment_method": "pm_x", "reference": null}), vec!["/reference"]),
         (
             json!({"lines": [line], "payment_method": "pm_x", "expected_total": {"amount": 1, "currency": "EURO"}}),
             vec!["/expected_total/currency"],

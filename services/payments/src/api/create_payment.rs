@@ -4,7 +4,7 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId, PaymentMethod};
 use edge::{
-    Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, ProblemBody,
+    Accepted, Command, CommandError, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType,
     ValidationErrors, problem_types,
 };
 use runtime::Context;
@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::validation;
 use crate::Payments;
+use crate::error::{CARD_DECLINED, CHARGE_REJECTED, OPERATION_FAILED, PAYMENT_EXPIRED, PAYMENT_NOT_EXECUTED};
 use crate::store::payments::NewPayment;
 use crate::transitions::{accept_charge, retry_charge};
 use crate::views::PaymentView;
@@ -33,6 +34,8 @@ pub(crate) struct CreatePayment {
 
 impl Command for CreatePayment {
     const SCOPE: &'static str = "payments:write";
+    const PROBLEMS: &'static [&'static ProblemType] =
+        &[&CARD_DECLINED, &PAYMENT_EXPIRED, &CHARGE_REJECTED, &OPERATION_FAILED, &PAYMENT_NOT_EXECUTED];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         validation::amount(errors, self.amount);
@@ -56,14 +59,11 @@ impl Command for CreatePayment {
     responses(
         (status = 201, description = "The card was charged", body = PaymentView, headers(
             ("Location" = String, description = "The path of the payment"),
-            ("Idempotency-Status" = String, description = "executed, or replayed"),
         )),
         Accepted,
-        (status = 402, description = "The card was declined and not charged", body = ProblemBody,
-            content_type = "application/problem+json"),
-        CommandProblems,
+        KeyedProblems<CreatePayment>,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["payments:write"])),
 )]
 #[post("/v1/payments")]
 pub(crate) async fn create_payment(

@@ -3,13 +3,20 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId};
-use edge::{Accepted, Command, CommandProblems, IdempotencyKey, Phased, Problem, Segment, ValidationErrors};
+use edge::problem_types::NOT_FOUND;
+use edge::{
+    Accepted, Command, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType, Segment, ValidationErrors,
+};
 use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::validation;
 use crate::Payments;
+use crate::error::{
+    PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
+    REFUND_FAILED,
+};
 use crate::transitions::{RequestedRefund, accept_requested_refund, keep_waiting};
 use crate::views::RefundView;
 
@@ -26,6 +33,15 @@ pub(crate) struct CreateRefund {
 
 impl Command for CreateRefund {
     const SCOPE: &'static str = "payments:refund";
+    const PROBLEMS: &'static [&'static ProblemType] = &[
+        &NOT_FOUND,
+        &PAYMENT_UNCONFIRMED,
+        &PAYMENT_CANCELLED,
+        &PAYMENT_NOT_CAPTURED,
+        &REFUND_EXCEEDS_CAPTURE,
+        &REFUND_CURRENCY,
+        &REFUND_FAILED,
+    ];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         if let Some(amount) = self.amount {
@@ -48,12 +64,11 @@ impl Command for CreateRefund {
     responses(
         (status = 201, description = "The amount was refunded", body = RefundView, headers(
             ("Location" = String, description = "The path of the refund"),
-            ("Idempotency-Status" = String, description = "executed, or replayed"),
         )),
         Accepted,
-        CommandProblems,
+        KeyedProblems<CreateRefund>,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["payments:refund"])),
 )]
 #[post("/v1/payments/{id}/refunds")]
 pub(crate) async fn create_refund(

@@ -18,7 +18,7 @@ use crate::store::balances::{self, Balance};
     operation_id = "getLedgerBalances",
     tag = "ledger",
     responses((status = 200, description = "The balances", body = LedgerBalances), ReadProblems),
-    security(("bearer" = [])),
+    security(("bearer" = ["payments:read"])),
 )]
 #[get("/v1/ledger/balances")]
 pub(crate) async fn get_ledger_balances(

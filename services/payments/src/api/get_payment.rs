@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::PaymentId;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, NotFound, Principal, Problem, ReadProblems, Segment};
 
 use crate::store::{payments, refunds};
 use crate::views::PaymentView;
@@ -13,8 +13,8 @@ use crate::views::PaymentView;
     operation_id = "getPayment",
     tag = "payments",
     params(("id" = PaymentId, Path, description = "The payment")),
-    responses((status = 200, description = "The payment", body = PaymentView), ReadProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "The payment", body = PaymentView), NotFound, ReadProblems),
+    security(("bearer" = ["payments:read"])),
 )]
 #[get("/v1/payments/{id}")]
 pub(crate) async fn get_payment(

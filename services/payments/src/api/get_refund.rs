@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
 use contracts::RefundId;
-use edge::{Edge, Principal, Problem, ReadProblems, Segment};
+use edge::{Edge, NotFound, Principal, Problem, ReadProblems, Segment};
 
 use crate::store::refunds;
 use crate::views::RefundView;
@@ -13,8 +13,8 @@ use crate::views::RefundView;
     operation_id = "getRefund",
     tag = "refunds",
     params(("id" = RefundId, Path, description = "The refund")),
-    responses((status = 200, description = "The refund", body = RefundView), ReadProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "The refund", body = RefundView), NotFound, ReadProblems),
+    security(("bearer" = ["payments:read"])),
 )]
 #[get("/v1/refunds/{id}")]
 pub(crate) async fn get_refund(

@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 use uuid::Uuid;
 
 use crate::store::{payments, refunds};
@@ -13,8 +13,8 @@ use crate::views::PaymentView;
     operation_id = "listPayments",
     tag = "payments",
     params(PageQuery),
-    responses((status = 200, description = "A page of payments", body = Listing<PaymentView>), ReadProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "A page of payments", body = Listing<PaymentView>), InvalidQuery, ReadProblems),
+    security(("bearer" = ["payments:read"])),
 )]
 #[get("/v1/payments")]
 pub(crate) async fn list_payments(

@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
 
 use crate::store::refunds;
 use crate::views::RefundView;
@@ -12,8 +12,8 @@ use crate::views::RefundView;
     operation_id = "listRefunds",
     tag = "refunds",
     params(PageQuery),
-    responses((status = 200, description = "A page of refunds", body = Listing<RefundView>), ReadProblems),
-    security(("bearer" = [])),
+    responses((status = 200, description = "A page of refunds", body = Listing<RefundView>), InvalidQuery, ReadProblems),
+    security(("bearer" = ["payments:read"])),
 )]
 #[get("/v1/refunds")]
 pub(crate) async fn list_refunds(

@@ -1,16 +1,31 @@
 //! `POST /v1/webhooks/provider`
 
+use std::collections::BTreeMap;
+
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, post};
 use chrono::Utc;
-use edge::{Problem, RawBody};
+use edge::{Problem, RawBody, problem_responses, problem_types as p};
 use runtime::Context;
 use sha2::{Digest, Sha256};
+use utoipa::IntoResponses;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::response::Response;
 
 use crate::Payments;
 use crate::error::WEBHOOK_REFUSED;
 use crate::settings::WebhookSettings;
 use crate::webhooks::{Event, SignatureError, store_event, verify};
+
+/// The problems of this route. Instead of a token, it needs a signature.
+struct WebhookProblems;
+
+impl IntoResponses for WebhookProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let request = [&WEBHOOK_REFUSED, &p::REQUEST_INVALID, &p::REQUEST_TIMEOUT, &p::REQUEST_TOO_LARGE];
+        problem_responses(request.iter().chain(&[&p::INTERNAL, &p::UNAVAILABLE, &p::COMMIT_UNKNOWN]))
+    }
+}
 
 /// Receive an event of the processor.
 ///
@@ -20,21 +35,12 @@ use crate::webhooks::{Event, SignatureError, store_event, verify};
 #[utoipa::path(
     operation_id = "receiveProviderEvent",
     tag = "webhooks",
-    params(("Stripe-Signature" = String, Header, description = "`t=UNIX,v1=HEX`: HMAC-SHA256 of `t.body`, as Stripe defines it")),
     request_body(content = serde_json::Value, description = "An event, as Stripe defines it; at most 64 KiB"),
     responses(
         (status = 200, description = "The event is stored, now or by an earlier request"),
-        (status = 400, description = "The signature is missing, malformed or wrong, or its time is more than five minutes away; nothing is stored",
-            body = edge::ProblemBody, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time",
-            body = edge::ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is too large",
-            body = edge::ProblemBody, content_type = "application/problem+json"),
-        (status = 500, description = "An internal error; nothing is stored",
-            body = edge::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Temporarily unavailable; send the event again",
-            body = edge::ProblemBody, content_type = "application/problem+json"),
+        WebhookProblems,
     ),
+    security(("processorSignature" = [])),
 )]
 #[post("/v1/webhooks/provider")]
 pub(crate) async fn receive_webhook(

@@ -9,13 +9,16 @@ use contracts::{Caller, OperationId, TenantId};
 use idempotency::Operation;
 use serde::de::DeserializeOwned;
 
-use crate::Problem;
 use crate::problems::{ValidationErrors, parse};
+use crate::{Problem, ProblemType};
 
 /// A request body that is a command.
 pub trait Command: DeserializeOwned + Send + Sync + 'static {
     /// The scope that the token must have, such as `orders:write`.
     const SCOPE: &'static str;
+
+    /// The problems of its handler, for the OpenAPI document. Those of every command are known.
+    const PROBLEMS: &'static [&'static ProblemType] = &[];
 
     /// Checks the form of the command and adds an error for each violation. Business rules belong to the domain.
     fn validate(&self, _errors: &mut ValidationErrors) {}

@@ -18,12 +18,12 @@ use utoipa::openapi::{RefOr, Required, ResponseBuilder};
 use utoipa::{IntoParams, IntoResponses};
 
 use crate::problems::{ValidationError, invalid};
-use crate::{CommandError, Problem, problem_types};
+use crate::{CommandError, Problem, problem_responses, problem_types};
 use entity_tags::EntityTags;
 
 /// The versions that the client has already.
 ///
-/// In the `params` of a route it documents the header, in the `responses` it documents the 304.
+/// In the `params` of a route it documents the header, in the `responses` it documents the 304 and the 400.
 #[derive(Debug, Clone)]
 pub struct IfNoneMatch(Option<EntityTags>);
 
@@ -113,7 +113,9 @@ impl IntoResponses for IfNoneMatch {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         let tag = HeaderBuilder::new().schema(Some(text())).description(Some("The version"));
         let response = ResponseBuilder::new().description("Not modified").header("ETag", tag.build());
-        BTreeMap::from([("304".to_owned(), RefOr::T(response.build()))])
+        let mut responses = problem_responses(&[&problem_types::REQUEST_INVALID]);
+        responses.insert("304".to_owned(), RefOr::T(response.build()));
+        responses
     }
 }
 
@@ -128,7 +130,7 @@ impl IntoParams for IfMatch {
 
 impl IntoResponses for IfMatch {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        crate::openapi::problems(&[("412", "The current version is not the one in If-Match")])
+        problem_responses(&[&problem_types::PRECONDITION_FAILED])
     }
 }
 

@@ -27,10 +27,11 @@ const MAX_LIMIT: u8 = 100;
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// The largest number of entries: 1 to 100, 20 by default.
-    #[param(minimum = 1, maximum = 100)]
+    #[param(minimum = 1, maximum = 100, default = 20, nullable = false)]
     pub limit: Option<i64>,
     /// `next_cursor` of the previous page, unchanged; omit it for the first page. A cursor is valid for the same list
     /// and the same tenant only.
+    #[param(nullable = false)]
     pub cursor: Option<String>,
 }
 

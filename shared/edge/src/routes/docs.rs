@@ -4,7 +4,7 @@ use actix_web::guard::Get;
 use actix_web::http::header::LOCATION;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpResponse, Responder, ResponseError};
-use utoipa::openapi::OpenApi;
+use serde_json::Value;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::Problem;
@@ -13,7 +13,7 @@ use crate::Problem;
 const PROBLEMS: &str = include_str!("../../../../docs/problems.md");
 
 /// Mounts `/openapi.json`, `/docs/` and `/problems/{code}`.
-pub fn docs(document: OpenApi) -> impl FnOnce(&mut ServiceConfig) {
+pub fn docs(document: Value) -> impl FnOnce(&mut ServiceConfig) {
     move |app| {
         // By default the page sends the document to a validator on another host.
         let page = Config::default().validator_url("none");
@@ -24,7 +24,11 @@ pub fn docs(document: OpenApi) -> impl FnOnce(&mut ServiceConfig) {
             }),
         )
         .service(web::resource("/problems/{code}").guard(Get()).to(problem))
-        .service(SwaggerUi::new("/docs/{_:.*}").config(page).url("/openapi.json", document));
+        .service(
+            SwaggerUi::new("/docs/{_:.*}")
+                .config(page)
+                .external_urls_from_iter_unchecked([("/openapi.json", document)]),
+        );
     }
 }
 

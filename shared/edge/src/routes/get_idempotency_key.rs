@@ -1,14 +1,18 @@
 //! `GET /v1/idempotency-keys/{key}`: the records of a key, for a client that has lost its responses.
 
+use std::collections::BTreeMap;
+
 use actix_web::web::{Data, Path};
 use actix_web::{HttpResponse, get};
 use contracts::{OperationId, Timestamp};
 use idempotency::{Key, KeyRecord, records_of};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::response::Response;
+use utoipa::{IntoResponses, ToSchema};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{Edge, Principal, Problem, ReadProblems, problem_types};
+use crate::{Edge, Principal, Problem, problem_responses, problem_types as p};
 
 /// Mounts `GET /v1/idempotency-keys/{key}`.
 pub fn idempotency_keys(app: &mut ServiceConfig<'_>) {
@@ -71,6 +75,16 @@ impl From<KeyRecord> for IdempotencyRecord {
     }
 }
 
+/// The problems of this route. It needs no scope.
+struct KeyRecordProblems;
+
+impl IntoResponses for KeyRecordProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let own = [&p::KEY_INVALID, &p::UNAUTHENTICATED, &p::NOT_FOUND];
+        problem_responses(own.iter().chain(&[&p::RATE_LIMITED, &p::INTERNAL, &p::UNAVAILABLE]))
+    }
+}
+
 /// Get the records of an idempotency key.
 ///
 /// Returns the caller's own records of all routes of this service. A key of another client or tenant is 404, as an
@@ -78,9 +92,9 @@ impl From<KeyRecord> for IdempotencyRecord {
 /// send the command again with its key to get its outcome.
 #[utoipa::path(
     operation_id = "getIdempotencyKey",
-    tag = "idempotency keys",
+    tag = "idempotency-keys",
     params(("key" = String, Path, description = "The key, quoted or bare as in the header, percent-encoded")),
-    responses((status = 200, description = "The records of the key", body = IdempotencyRecords), ReadProblems),
+    responses((status = 200, description = "The records of the key", body = IdempotencyRecords), KeyRecordProblems),
     security(("bearer" = [])),
 )]
 #[get("/v1/idempotency-keys/{key}")]
@@ -90,7 +104,7 @@ async fn idempotency_key(
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
     let key = Key::parse(key.as_bytes(), edge.settings.key_policy)
-        .map_err(|error| Problem::new(&problem_types::KEY_INVALID, error.to_string()))?;
+        .map_err(|error| Problem::new(&p::KEY_INVALID, error.to_string()))?;
     let mut connection = edge.database().connection().await?;
     let records = records_of(&mut connection, who.caller(), &key).await?;
     if records.is_empty() {

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::problems::json_bytes;
-use crate::{Edge, Principal, Problem, ReadProblems, Segment};
+use crate::{Edge, NotFound, Principal, Problem, ReadProblems, Segment};
 
 /// `Retry-After` of an operation without an outcome, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -134,9 +134,10 @@ impl TryFrom<StoredResponse> for OperationReply {
         (status = 200, description = "The operation", body = OperationView, headers(
             ("Retry-After" = i32, description = "Seconds after which to ask again; only until the operation has ended"),
         )),
+        NotFound,
         ReadProblems,
     ),
-    security(("bearer" = [])),
+    security(("bearer" = ["payments:read"])),
 )]
 #[get("/v1/operations/{id}")]
 async fn get_operation(

@@ -131,11 +131,10 @@ async fn the_document_is_served_and_describes_every_command() {
                 (&true.into(), &serde_json::Value::Null)
             );
         }
-        for status in ["400", "401", "403", "404", "409", "413", "422", "503"] {
-            assert!(
-                operation["responses"][status]["content"]["application/problem+json"].is_object(),
-                "{path} {status}"
-            );
+        for status in ["400", "401", "403", "408", "413", "415", "429", "500", "503"] {
+            let reference = operation["responses"][status]["$ref"].as_str().unwrap();
+            let response = document.pointer(reference.trim_start_matches('#')).unwrap();
+            assert!(response["content"]["application/problem+json"].is_object(), "{path} {status}");
         }
     }
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
@@ -161,4 +160,30 @@ async fn every_problem_is_explained_where_its_type_points() {
 fn text(response: &crate::response::TestResponse) -> String {
     assert_eq!(response.status, 200);
     String::from_utf8(response.body.clone()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_has_a_schema_for_each_problem_and_lists_refer_to_their_entries() {
+    let bench = Bench::start().await;
+    let document = send(bench.plain(Method::GET, "/openapi.json")).await.json();
+    let schemas = &document["components"]["schemas"];
+    let reused = &schemas["IdempotencyKeyReusedProblem"]["properties"];
+    assert_eq!(
+        (&reused["code"]["const"], &reused["status"]["const"]),
+        (&"idempotency-key-reused".into(), &409.into())
+    );
+    let conflict = schemas["KeyConflictProblem"]["oneOf"].as_array().unwrap();
+    assert!(
+        conflict.contains(&serde_json::json!({ "$ref": "#/components/schemas/IdempotencyKeyReusedProblem" }))
+    );
+    let entries = &schemas["OrderList"]["properties"]["data"]["items"];
+    assert_eq!(entries, &serde_json::json!({ "$ref": "#/components/schemas/Order" }));
+    // A problem that no operation returns has no schema, and every reference leads somewhere.
+    assert!(schemas.get("MethodNotAllowedProblem").is_none());
+    let text = document.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+    let replayed = &document["paths"]["/v1/orders"]["post"]["responses"]["201"]["headers"];
+    assert!(replayed["Idempotency-Status"].is_object() && replayed["X-Request-Id"].is_object());
 }

@@ -3,6 +3,7 @@
 //! The brokers are configured to create no topic by themselves. Partitions may be added to a topic: a key then maps to
 //! another partition, and the inbox restores the order of its messages. A topic with too few partitions is refused.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rdkafka::admin::{NewPartitions, NewTopic, TopicReplication};
@@ -143,7 +144,8 @@ pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Res
 /// Deletes topics. A topic that does not exist counts as deleted.
 pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Error> {
     let (brokers, runtime) = (brokers.clone(), Handle::current());
-    let topics: Vec<String> = topics.iter().map(ToString::to_string).collect();
+    // The client crashes if a topic is named twice.
+    let topics: BTreeSet<String> = topics.iter().map(ToString::to_string).collect();
     client::blocking(move || {
         let client = client::admin_client(&brokers)?;
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();

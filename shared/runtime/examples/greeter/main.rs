@@ -53,6 +53,7 @@ impl Service for Greeter {
     const NAME: &'static str = "greeter";
     const STREAM: Stream = Stream::Orders;
     const DEFAULTS: &'static str = include_str!("config.toml");
+    const PROBLEMS: &'static [&'static edge::ProblemType] = &[];
 
     type Settings = Settings;
     type Command = NoCommand;

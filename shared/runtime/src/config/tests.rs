@@ -18,6 +18,7 @@ impl Service for Shop {
     const STREAM: Stream = Stream::Orders;
     const DEFAULTS: &'static str =
         "[http]\nport = 8090\n[shop]\nclosing_seconds = 3\n[log]\nlevel = \"debug\"";
+    const PROBLEMS: &'static [&'static edge::ProblemType] = &[];
 
     type Settings = (Duration, SecretString);
     type Command = NoCommand;

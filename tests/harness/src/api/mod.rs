@@ -6,7 +6,7 @@ mod shop;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Client, Endpoint, Error, Instance, Part, Request, Response, Result};
+use crate::{Client, Endpoint, Error, Instance, Part, Request, Response, Result, contract};
 
 pub use money::{Account, Payment, Refund, charge, refund, webhook};
 pub use shop::{Order, Stock, adjust_stock, cancel_order, place_order, put_item};
@@ -51,14 +51,14 @@ impl<'r> Api<'r> {
     /// Sends a request to its part. The caller judges the response.
     pub async fn send(&self, request: &Request) -> Result<Response> {
         let sent = self.try_send(request).await;
-        sent.map_err(|source| Error::NoResponse { request: request.name(), source })
+        documented(request, sent.map_err(|source| Error::NoResponse { request: request.name(), source })?)
     }
 
     /// Sends a request to one process.
     pub async fn send_at(&self, instance: Instance, request: &Request) -> Result<Response> {
         let name = || format!("{} at {instance}", request.name());
         let sent = self.try_send_at(instance, request).await;
-        sent.map_err(|source| Error::NoResponse { request: name(), source })
+        documented(request, sent.map_err(|source| Error::NoResponse { request: name(), source })?)
     }
 
     /// Sends to one instance after the other until there is a connection. Without one, nothing was sent.
@@ -94,5 +94,18 @@ impl<'r> Api<'r> {
                 _ => return Ok(response),
             }
         }
+    }
+}
+
+/// Every response that a test sees is in the document of its service.
+fn documented(request: &Request, response: Response) -> Result<Response> {
+    match contract::undocumented(request, &response) {
+        None => Ok(response),
+        Some(what) => Err(Error::Undocumented {
+            request: request.name(),
+            part: request.part,
+            what,
+            body: String::from_utf8_lossy(&response.body).into_owned(),
+        }),
     }
 }

@@ -30,6 +30,7 @@ async fn an_invalid_charge_is_refused_with_the_pointer() {
         ("/payment_method", changed("/payment_method", json!("pm_4242424242424242"))),
         ("/payment_method", changed("/payment_method", json!("4242 4242 4242 4242"))),
         ("/reference", changed("/reference", json!(""))),
+        ("/reference", changed("/reference", json!(null))),
         ("/reference", changed("/reference", json!(long))),
         ("/reference", changed("/reference", json!("card 4242 4242 4242 4242"))),
         ("/capture", more),

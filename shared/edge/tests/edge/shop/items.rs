@@ -6,7 +6,7 @@ use contracts::Sku;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use edge::{
-    Command, CommandProblems, Edge, IfMatch, IfNoneMatch, Listing, Natural, Page, PageQuery, Principal,
+    Command, Edge, IfMatch, IfNoneMatch, Listing, Natural, NaturalProblems, Page, PageQuery, Principal,
     Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ struct Item {
     operation_id = "putItem",
     params(("sku" = Sku, Path), IfMatch),
     request_body = PutItem,
-    responses((status = 200, body = Item), IfMatch, CommandProblems),
+    responses((status = 200, body = Item), IfMatch, NaturalProblems<PutItem>),
     security(("bearer" = []))
 )]
 #[put("/v1/items/{sku}")]

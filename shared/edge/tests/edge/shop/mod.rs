@@ -6,7 +6,6 @@ mod transfers;
 
 pub(crate) use transfers::{done, not_now};
 
-use edge::Bearer;
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -27,7 +26,10 @@ pub(crate) const TABLES: &str = "
     GRANT ALL ON placed, item TO idem_service";
 
 #[derive(OpenApi)]
-#[openapi(info(title = "A shop"), components(schemas(edge::AcceptedOperation)), modifiers(&Bearer))]
+#[openapi(
+    info(title = "A shop"),
+    components(schemas(contracts::OrderId, edge::AcceptedOperation, edge::ValidationError))
+)]
 struct Api;
 
 pub(crate) fn document() -> utoipa::openapi::OpenApi {

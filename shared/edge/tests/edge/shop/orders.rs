@@ -8,7 +8,7 @@ use contracts::{OrderId, Sku};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use edge::{
-    Command, CommandError, CommandProblems, Edge, IdempotencyKey, Idempotent, Listing, Page, PageQuery,
+    Command, CommandError, Edge, IdempotencyKey, Idempotent, KeyedProblems, Listing, Page, PageQuery,
     Principal, Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub(super) struct Order {
     operation_id = "placeOrder",
     params(IdempotencyKey),
     request_body = PlaceOrder,
-    responses((status = 201, body = Order), CommandProblems),
+    responses((status = 201, body = Order), KeyedProblems<PlaceOrder>),
     security(("bearer" = []))
 )]
 #[post("/v1/orders")]
@@ -120,7 +120,7 @@ impl Command for CancelOrder {
     operation_id = "cancelOrder",
     params(("id" = OrderId, Path), IdempotencyKey),
     request_body = CancelOrder,
-    responses((status = 200, body = Order), CommandProblems),
+    responses((status = 200, body = Order), KeyedProblems<CancelOrder>),
     security(("bearer" = []))
 )]
 #[post("/v1/orders/{id}/cancel")]

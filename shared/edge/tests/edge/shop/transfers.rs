@@ -3,8 +3,8 @@
 use actix_web::{HttpResponse, post};
 use database::Tx;
 use edge::{
-    Accepted, Command, CommandError, CommandProblems, IdempotencyKey, Phased, Problem, Reply,
-    ValidationErrors, problem_types,
+    Accepted, Command, CommandError, IdempotencyKey, KeyedProblems, Phased, Problem, Reply, ValidationErrors,
+    problem_types,
 };
 use idempotency::{Operation, StoredResponse};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub(crate) fn not_now() -> StoredResponse {
     operation_id = "startTransfer",
     params(IdempotencyKey),
     request_body = StartTransfer,
-    responses((status = 201, body = Transfer), Accepted, CommandProblems),
+    responses((status = 201, body = Transfer), Accepted, KeyedProblems<StartTransfer>),
     security(("bearer" = []))
 )]
 #[post("/v1/transfers")]

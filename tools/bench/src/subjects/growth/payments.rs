@@ -75,10 +75,6 @@ pub(super) async fn payments(
         let mut payments = ground.serve(1, &settings(processor.clone())).await?;
         let address = payments.address().await?;
         let open = || Client::open(environment, Part::Payments.instance(1), &address);
-        let mut chargers = Vec::new();
-        for _ in 0..CONNECTIONS {
-            chargers.push(Charger(open().await?));
-        }
         // The ledger behind the mark is as long as in life, and the job that folds it has ended.
         let tail = "SELECT (coalesce(max(id), 0) - (SELECT folded_id FROM ledger_mark))::float8 FROM ledger_transaction";
         until("the balances are folded", LIMIT, "the log of payments", async || {
@@ -86,6 +82,10 @@ pub(super) async fn payments(
             Ok(if tail < TAIL { Ok(()) } else { Err(format!("{tail} are behind the mark")) })
         })
         .await?;
+        let mut chargers = Vec::new();
+        for _ in 0..CONNECTIONS {
+            chargers.push(Charger(open().await?));
+        }
         ground.meter.reset().await?;
         let (load, _) = closed_loop(chargers, LENGTH).await?;
         let cost = ground.meter.cost(&ALL).await?;

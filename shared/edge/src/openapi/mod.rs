@@ -1,0 +1,14 @@
+//! What the OpenAPI documents of all services have in common: parameters, responses, problems and security.
+
+mod accepted;
+mod idempotency_key;
+mod operation_problems;
+mod problem_components;
+mod publish;
+
+pub use accepted::Accepted;
+pub use idempotency_key::IdempotencyKey;
+pub use operation_problems::{
+    InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, problem_responses,
+};
+pub use publish::publish;
