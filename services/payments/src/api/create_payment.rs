@@ -28,7 +28,8 @@ pub(crate) struct CreatePayment {
     #[schema(value_type = PaymentMethod)]
     payment_method: String,
     /// Your own reference: 1 to 200 characters.
-    #[schema(min_length = 1, max_length = 200, examples("invoice 2026-0042"))]
+    #[serde(default, deserialize_with = "edge::not_null")]
+    #[schema(nullable = false, min_length = 1, max_length = 200, examples("invoice 2026-0042"))]
     reference: Option<String>,
 }
 

@@ -25,6 +25,8 @@ use crate::views::RefundView;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateRefund {
     /// The amount, in the payment's currency: at least 1 minor unit. Without it, everything that is left is refunded.
+    #[serde(default, deserialize_with = "edge::not_null")]
+    #[schema(nullable = false)]
     amount: Option<Money>,
     /// The reason, in your own words: 1 to 200 characters.
     #[schema(min_length = 1, max_length = 200, examples("arrived broken"))]

@@ -56,6 +56,7 @@ async fn an_invalid_refund_is_refused_with_the_pointer() {
     let stage = Stage::new().await;
     let client = client(&stage, LONG).await;
     let cases = [
+        ("/amount", json!({ "reason": "broken", "amount": null })),
         ("/amount/amount", part(0)),
         ("/amount/amount", part(-5)),
         ("/amount/amount", part(1_000_000_000_001)),
