@@ -4,21 +4,24 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::{Damage, sees};
 
-/// One payment that is kept, and one that was captured too late and refunded.
+/// One payment that is kept, and one that was captured too late and refunded at the second try.
 const SOUND: &str = "
     INSERT INTO payment (id, tenant_id, order_id, amount, currency, payment_method, state, cancel_requested,
                          processor_intent, refund_reserved, expires_at)
     VALUES (id(1), 't', id(11), 450, 'EUR', 'pm_card_visa', 'captured', false, 'pi_1', 0, clock_timestamp()),
            (id(2), 't', id(12), 450, 'EUR', 'pm_card_visa', 'captured', true, 'pi_2', 450, clock_timestamp());
-    INSERT INTO refund (id, tenant_id, payment_id, cause, amount, state, processor_refund)
-    VALUES (id(3), 't', id(2), 'order_cancelled', 450, 'succeeded', 're_3');
+    INSERT INTO refund (id, tenant_id, payment_id, cause, amount, state, failure_code, processor_refund, follows,
+                        try_number, updated_at)
+    VALUES (id(7), 't', id(2), 'order_cancelled', 450, 'failed', 'balance_insufficient', NULL, NULL, 1, '2026-11-21'),
+           (id(3), 't', id(2), 'order_cancelled', 450, 'succeeded', NULL, 're_3', id(7), 2, clock_timestamp());
     INSERT INTO processor_call (id, tenant_id, kind, payment_id, provider_key, request)
     VALUES (id(1), 't', 'charge', id(1), 'one', ''), (id(2), 't', 'charge', id(2), 'two', ''),
-           (id(3), 't', 'refund', id(2), 'three', '');
+           (id(3), 't', 'refund', id(2), 'three', ''), (id(7), 't', 'refund', id(2), 'seven', '');
     INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
     VALUES (id(21), 't', '@system', 'payment.charge', 'payment', id(1)::text, id(1), '{}'),
            (id(22), 't', '@system', 'payment.charge', 'payment', id(2)::text, id(2), '{}'),
-           (id(23), 't', '@system', 'payment.refund', 'refund', id(3)::text, id(3), '{}');";
+           (id(23), 't', '@system', 'payment.refund', 'refund', id(3)::text, id(3), '{}'),
+           (id(27), 't', '@system', 'payment.refund', 'refund', id(7)::text, id(7), '{}');";
 
 /// Commands of clients: a declined charge, a charge that the client may retry, and a refused refund. An operator has
 /// resolved the refund's review, and with it the second review that this resolution opened.
@@ -146,6 +149,7 @@ const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/payments
 const DAMAGES: &[Damage] = &[
     ("refunds_stay_within_the_capture", "UPDATE payment SET refund_reserved = 449 WHERE id = id(2)"),
     ("refunds_stay_within_the_capture", "UPDATE refund SET amount = 451"),
+    ("refunds_stay_within_the_capture", "UPDATE refund SET amount = 449 WHERE id = id(7)"),
     (
         "refunds_stay_within_the_capture",
         "ALTER TABLE payment DROP CONSTRAINT refunds_within_capture;

@@ -41,6 +41,8 @@ diesel::table! {
         processor_refund -> Nullable<Text>,
         operation_id -> Nullable<Uuid>,
         reason -> Nullable<Text>,
+        follows -> Nullable<Uuid>,
+        try_number -> Integer,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

@@ -58,6 +58,10 @@ pub struct WorkerSettings {
     pub review_after: Duration,
     /// The pauses between lookups.
     pub look_up_backoff: Backoff,
+    /// How often an automatic refund is made, if the processor refuses it for a reason that passes. Then a review is opened.
+    pub refund_tries: i32,
+    /// The pauses between these tries.
+    pub refund_backoff: Backoff,
     /// How often a call may fail to be taken with a permanent error. After that, a review is opened.
     pub faults: i32,
 }
@@ -220,6 +224,11 @@ fn worker(fields: &mut SettingsReader) -> WorkerSettings {
         look_up_backoff: Backoff {
             first: fields.milliseconds("worker.first_look_up_pause_milliseconds", 1..=600_000),
             longest: fields.milliseconds("worker.longest_look_up_pause_milliseconds", 1..=86_400_000),
+        },
+        refund_tries: fields.number("worker.refund_tries", 1..=1000),
+        refund_backoff: Backoff {
+            first: fields.milliseconds("worker.first_refund_pause_milliseconds", 1..=86_400_000),
+            longest: fields.milliseconds("worker.longest_refund_pause_milliseconds", 1..=604_800_000),
         },
     }
 }

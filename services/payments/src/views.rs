@@ -93,6 +93,9 @@ pub(crate) struct RefundView {
     /// Why it failed; null if it did not.
     #[schema(required)]
     failure_code: Option<String>,
+    /// The failed refund that this one repeats; null if it repeats none.
+    #[schema(required)]
+    follows: Option<RefundId>,
     /// When it was accepted.
     created_at: Timestamp,
     /// When it last changed.
@@ -144,6 +147,7 @@ impl RefundView {
             cause: row.cause.clone(),
             reason: row.reason.clone(),
             failure_code,
+            follows: row.follows(),
             created_at: time(row.created_at),
             updated_at: time(row.updated_at),
         })

@@ -156,6 +156,9 @@ impl Processor {
     ) -> Result<Response, Error> {
         let key = context.key.as_ref().map(|key| key.as_str().to_owned());
         let cause = Cause { request_id: Some(context.request_id.clone()), key };
+        if context.fault.lacks_balance {
+            return Ok(cause.response(ApiError::balance_insufficient()));
+        }
         let response = match command.execute(tx, &cause, self.timing.bank_delay).await {
             Err(Error::Api(error)) => cause.response(error),
             executed => executed?,

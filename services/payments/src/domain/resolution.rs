@@ -76,6 +76,7 @@ pub fn effect(
     };
     let not_done = || ResolutionEffect::Settle(AttemptOutcome::Declined { code: BY_REVIEW.to_owned() });
     match (recorded, resolution) {
+        (_, R::Retried) => Err("make a failed refund again with `payments refund retry`"),
         (S::Open, R::Captured) | (S::RefundOpen, R::Refunded) => done(),
         (S::Open, R::NotCaptured) | (S::RefundOpen | S::Refunded, R::Captured) => Ok(not_done()),
         // A failed refund may be resolved as refunded: the payer got the money by another way than the processor.

@@ -63,4 +63,6 @@ pub enum Resolution {
     NotCaptured,
     /// The payer has the money back.
     Refunded,
+    /// The failed refund is made again.
+    Retried,
 }

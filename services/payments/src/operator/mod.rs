@@ -1,8 +1,10 @@
 //! The commands of operators that only `payments` has, and the warnings before a parked message is discarded.
 
 mod discard_warnings;
+mod hand_refund;
 mod reconcile;
 mod resolve_review;
+mod retry_refund;
 mod review;
 mod review_view;
 mod verify_ledger;
@@ -22,6 +24,9 @@ pub enum Command {
     /// List, show and resolve reviews: questions about money that only a person can answer
     #[command(subcommand)]
     Review(review::Command),
+    /// Make failed refunds again
+    #[command(subcommand)]
+    Refund(retry_refund::Command),
     /// Compare our records with the processor's; the exit code is 0 if they agree
     Reconcile(reconcile::Reconcile),
     /// Verify the ledger
@@ -32,7 +37,8 @@ pub enum Command {
 impl ServiceCommand<Payments> for Command {
     fn needs(&self) -> &'static [&'static str] {
         match self {
-            Self::Review(_) | Self::Ledger(_) => &[],
+            Self::Review(command) if command.asks_processor() => &["processor.secret_key"],
+            Self::Review(_) | Self::Refund(_) | Self::Ledger(_) => &[],
             Self::Reconcile(_) => &["processor.secret_key"],
         }
     }
@@ -40,6 +46,7 @@ impl ServiceCommand<Payments> for Command {
     async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Box<dyn Error>> {
         match self {
             Self::Review(command) => Ok(command.run(context).await?),
+            Self::Refund(command) => Ok(command.run(context).await?),
             Self::Reconcile(command) => Ok(command.run(context).await?),
             Self::Ledger(command) => Ok(command.run(&context.database).await?),
         }

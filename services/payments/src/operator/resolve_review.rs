@@ -1,6 +1,7 @@
 //! `payments review resolve`: an operator states what happened to the money, and the payment or refund is settled.
 //!
-//! The resolution is recorded under the same locks and through the same decision tables as a response of the processor.
+//! The resolution is recorded under the same locks and through the same decision tables as a response of the processor. With
+//! `--refund`, a refund that was made by hand is read from the processor first, and then recorded.
 
 use audit::{Fact, Operator};
 use clap::Args;
@@ -12,12 +13,13 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::hand_refund::read_hand_refund;
 use crate::Payments;
 use crate::domain::review::Resolution;
 use crate::settings::Settings;
 use crate::store::payments;
 use crate::store::reviews::{self, ReviewRow};
-use crate::transitions::{Settled, TransitionError, settle_review};
+use crate::transitions::{Settled, TransitionError, attach_refund, settle_review};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -33,8 +35,12 @@ pub struct Resolve {
     /// The id of the object that you found at the processor: pi_… of a payment, re_… of a refund
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     processor_id: Option<String>,
+    /// A failed refund was made by hand in the processor's dashboard: the id of that refund, re_…. It is read from the
+    /// processor and recorded. With --as refunded
+    #[arg(long, value_name = "ID", conflicts_with = "processor_id", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) refund: Option<String>,
     /// Your name; the audit stores it as @operator:NAME. Default: the user who is logged in
-    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = name)]
+    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operator_name)]
     operator: ClientId,
     /// Make the change, print the result, and roll it back
     #[arg(long)]
@@ -52,7 +58,7 @@ fn resolution() -> impl TypedValueParser<Value = Resolution> {
     })
 }
 
-fn name(text: &str) -> Result<ClientId, &'static str> {
+pub(super) fn operator_name(text: &str) -> Result<ClientId, &'static str> {
     text.parse().map_err(|_| "a name is 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
@@ -78,7 +84,17 @@ impl Resolve {
         let found = reviews::find(&mut connection, self.review_id).await?;
         drop(connection);
         let Some(row) = found else { return Ok(not_found(self.review_id)) };
-        let report = match self.resolve(&context.database, &context.settings, &row).await {
+        let (database, settings) = (&context.database, &context.settings);
+        // Read the processor's object before the transaction begins, because no lock is held during a request.
+        let read = match &self.refund {
+            Some(object) => read_hand_refund(database, settings, &row, self.resolution, object).await?,
+            None => Ok(()),
+        };
+        let resolved = match read {
+            Ok(()) => self.resolve(database, settings, &row).await,
+            Err(instead) => Ok(self.refused(instead)),
+        };
+        let report = match resolved {
             Err(TransitionError::Database(database::Error::Constraint { constraint, .. })) => {
                 self.refused(format!("another payment or refund has this processor id ({constraint})"))
             }
@@ -104,10 +120,16 @@ impl Resolve {
             tx.rollback().await?;
             return Ok(self.repeated(before));
         }
-        let limits = (&settings.worker).into();
         let resolution = (self.resolution, self.processor_id.as_deref());
-        let settled = settle_review(&mut tx, &settings.bodies, limits, payment.as_ref(), &row, resolution);
-        let settled = match settled.await? {
+        let (bodies, worker) = (&settings.bodies, &settings.worker);
+        let (limits, retries) = (worker.into(), worker.into());
+        let settled = match (&self.refund, &payment) {
+            (Some(object), Some(payment)) => {
+                attach_refund(&mut tx, bodies, limits, retries, payment, &row, object).await?.map(Some)
+            }
+            _ => settle_review(&mut tx, bodies, limits, retries, payment.as_ref(), &row, resolution).await?,
+        };
+        let settled = match settled {
             Ok(settled) => settled,
             Err(instead) => {
                 tx.rollback().await?;
@@ -149,7 +171,7 @@ impl Resolve {
             "payment": row.payment(),
             "opened_because": row.reason.to_string(),
             "resolution": self.resolution.to_string(),
-            "processor_id": self.processor_id,
+            "processor_id": self.refund.as_ref().or(self.processor_id.as_ref()),
             "settled": settled,
         });
         audit::record(tx, fact.with(details));

@@ -24,6 +24,11 @@ pub enum Command {
 }
 
 impl Command {
+    /// Returns whether the command reads an object of the processor.
+    pub(super) fn asks_processor(&self) -> bool {
+        matches!(self, Self::Resolve(resolve) if resolve.refund.is_some())
+    }
+
     pub(super) async fn run(
         self,
         context: &Context<Payments>,

@@ -25,7 +25,7 @@ const EXPAND_FEE: (&str, &str) = ("expand[]", "latest_charge.balance_transaction
 pub struct LookUp {
     /// The movement that was requested.
     pub movement: Movement,
-    /// The processor's id of the object, if a response or a webhook has named it. It counts only if it has the tag.
+    /// The processor's id of the object, if something has named it. It counts only if it has the tag, or the scope permits.
     pub object: Option<String>,
     /// Where to search, if the id is not known or names another object.
     pub scope: LookupScope,
@@ -40,6 +40,8 @@ pub struct LookUp {
 pub enum LookupScope {
     /// The refunds of the `PaymentIntent` with this id.
     RefundsOf(String),
+    /// Only the object with the known id, also without the tag: an operator has attached it.
+    KnownObject,
     /// All objects that were created between these times.
     CreatedBetween(DateTime<Utc>, DateTime<Utc>),
 }
@@ -73,6 +75,7 @@ impl Processor {
                 let (from, to) = (from.timestamp().to_string(), to.timestamp().to_string());
                 self.search(look_up, &[("created[gte]", &from), ("created[lte]", &to)], until).await
             }
+            (LookupResult::NotFound, LookupScope::KnownObject) => LookupResult::NotFound,
             (known @ (LookupResult::Found { .. } | LookupResult::Unanswered(_)), _) => known,
         };
         match result {
@@ -89,6 +92,7 @@ impl Processor {
         let query: &[_] = if matches!(movement, Movement::Charge(_)) { &[EXPAND_FEE] } else { &[] };
         let response = self.get(&["v1", movement.collection(), id], query, until).await;
         if let ProcessorResponse::Received { status: 200, body, .. } = &response
+            && look_up.scope != LookupScope::KnownObject
             && Object::read(body).is_some_and(|object| !has_tag(&object.into(), &look_up.tag))
         {
             return LookupResult::NotFound;

@@ -11,6 +11,7 @@ mod classify_tests;
 mod client;
 mod look_up;
 mod objects;
+mod refund_by_hand;
 mod request_bodies;
 mod response;
 

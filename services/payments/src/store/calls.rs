@@ -62,6 +62,11 @@ pub(crate) struct CallRow {
 }
 
 impl CallRow {
+    /// Returns whether the processor may have received a request. It never received one for a refund made by hand.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.sent_since.is_some()
+    }
+
     /// The earliest time at which the processor may have received a request. Before a first attempt, this is the time
     /// at which the call was stored.
     pub(crate) fn sent_since(&self) -> DateTime<Utc> {

@@ -28,6 +28,9 @@ pub(crate) struct RefundRow {
     processor_refund: Option<String>,
     operation_id: Option<Uuid>,
     pub(crate) reason: Option<String>,
+    follows: Option<Uuid>,
+    /// 1, or one more than the number of the refund that this one follows.
+    pub(crate) try_number: i32,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) updated_at: DateTime<Utc>,
 }
@@ -37,7 +40,17 @@ impl RefundRow {
         self.id.into()
     }
 
-    /// The operation of the client's command; `None` for the automatic refund.
+    /// The failed refund that this one repeats.
+    pub(crate) fn follows(&self) -> Option<RefundId> {
+        self.follows.map(RefundId::from)
+    }
+
+    /// The service requested it, or the first refund that it follows.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.cause == "order_cancelled"
+    }
+
+    /// The operation of the client's command; `None` for a refund without one.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         self.operation_id.map(OperationId::from)
     }
@@ -69,9 +82,12 @@ pub(crate) struct NewRefund<'a> {
     pub(crate) operation: Option<OperationId>,
     pub(crate) reason: Option<&'a str>,
     pub(crate) amount: i64,
+    /// The failed refund that it repeats.
+    pub(crate) follows: Option<&'a RefundRow>,
 }
 
-/// Inserts a refund. The database refuses a second automatic refund of a payment, and a second refund of an operation.
+/// Inserts a refund. The database refuses a second automatic refund of a payment, a second refund of an operation, and a
+/// second refund that follows the same one.
 pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
     diesel::insert_into(refund::table)
         .values((
@@ -82,6 +98,8 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
             refund::operation_id.eq(new.operation.map(OperationId::uuid)),
             refund::reason.eq(new.reason),
             refund::amount.eq(new.amount),
+            refund::follows.eq(new.follows.map(|failed| failed.id)),
+            refund::try_number.eq(new.follows.map_or(1, |failed| failed.try_number + 1)),
         ))
         .execute(tx)
         .await?;
@@ -91,6 +109,27 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewRefund<'_>) -> Result<()> {
 /// Reads a refund that exists. Its payment is locked.
 pub(crate) async fn get(tx: &mut Tx, id: RefundId) -> Result<RefundRow> {
     Ok(refund::table.find(id.uuid()).select(RefundRow::as_select()).first(tx).await?)
+}
+
+/// Finds the refund that follows this one. Its payment is locked.
+pub(crate) async fn find_follower(tx: &mut Tx, id: RefundId) -> Result<Option<RefundRow>> {
+    let row = refund::table.filter(refund::follows.eq(id.uuid())).select(RefundRow::as_select());
+    Ok(row.first(tx).await.optional()?)
+}
+
+/// Finds a refund of any tenant, with its payment.
+pub(crate) async fn find_of_any_tenant(
+    connection: &mut Connection,
+    id: RefundId,
+) -> Result<Option<(RefundRow, PaymentRow)>> {
+    let row = refund::table
+        .inner_join(payment::table)
+        .filter(refund::id.eq(id.uuid()))
+        .select((RefundRow::as_select(), PaymentRow::as_select()))
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row)
 }
 
 /// Updates a refund and returns the new row. Its payment is locked.

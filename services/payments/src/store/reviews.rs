@@ -2,7 +2,7 @@
 
 use audit::Operator;
 use chrono::{DateTime, Utc};
-use contracts::{PaymentId, TenantId};
+use contracts::{PaymentId, RefundId, TenantId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
@@ -124,6 +124,30 @@ pub(crate) async fn list(connection: &mut Connection, resolved: bool, limit: i64
     Ok(rows.select(ReviewRow::as_select()).load(connection).await?)
 }
 
+/// The reasons of a review about a failed refund.
+const OF_FAILED_REFUND: [Reason; 2] = [Reason::RefundFailed, Reason::RefundReturned];
+
+/// Locks the open review of a failed refund, if there is one. Its payment is locked.
+pub(crate) async fn lock_open_of_failed(tx: &mut Tx, refund: RefundId) -> Result<Option<ReviewRow>> {
+    let row = review::table
+        .filter(review::subject.eq("refund"))
+        .filter(review::subject_id.eq(refund.to_string()))
+        .filter(review::reason.eq_any(OF_FAILED_REFUND))
+        .filter(review::resolution.is_null())
+        .select(ReviewRow::as_select())
+        .for_update();
+    Ok(row.first(tx).await.optional()?)
+}
+
+/// Returns whether an operator has resolved that the payer has the money of this refund back.
+pub(crate) async fn is_paid_back(tx: &mut Tx, refund: RefundId) -> Result<bool> {
+    let paid_back = review::table
+        .filter(review::subject.eq("refund"))
+        .filter(review::subject_id.eq(refund.to_string()))
+        .filter(review::resolution.eq(Resolution::Refunded));
+    Ok(diesel::select(diesel::dsl::exists(paid_back)).get_result(tx).await?)
+}
+
 /// Returns whether an operator has resolved a review with the same subject, reason and details.
 pub(crate) async fn is_resolved(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool> {
     let (subject, subject_id, _) = columns_of(new.subject);
@@ -156,7 +180,7 @@ pub(crate) async fn resolve(
     resolution: Resolution,
     by: &Operator,
 ) -> Result<()> {
-    let follows = review::reason.eq_any([Reason::RefundFailed, Reason::RefundReturned]);
+    let follows = review::reason.eq_any(OF_FAILED_REFUND);
     let same_subject = review::subject.eq(&row.subject).and(review::subject_id.eq(&row.subject_id));
     let resolved = review::id.eq(row.id).or(same_subject.and(follows));
     diesel::update(review::table.filter(review::resolution.is_null()).filter(resolved))

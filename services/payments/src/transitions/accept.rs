@@ -1,14 +1,15 @@
-//! Accepts a charge or a refund: inserts its row, its processor call with key and request body, and its audit fact. A
-//! client's refund is decided here, too: how much of the payment can still be refunded.
+//! Accepts a charge: inserts its row, its processor call with key and request body, and its audit fact. A client's refund
+//! is decided here, too: how much of the payment can still be refunded.
 //!
 //! After the commit, the worker makes the call. A failure before the commit leaves nothing behind.
 
 use audit::Fact;
-use contracts::{Caller, Money, OperationId, PaymentId, RefundId, TenantId};
-use database::{Tx, UnitOfWork};
+use contracts::{Caller, Money, OperationId, PaymentId};
+use database::Tx;
 use edge::{CommandError, Problem};
 use serde_json::json;
 
+use super::accept_refund::{RefundCause, accept_refund};
 use crate::domain::payment::State;
 use crate::domain::{CallKind, ProcessorReference};
 use crate::error::{
@@ -17,52 +18,6 @@ use crate::error::{
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::{self, NewPayment, PaymentRow};
-use crate::store::refunds::{self, NewRefund};
-
-/// Why a payment is refunded.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RefundCause<'a> {
-    /// The order was cancelled: the automatic refund.
-    OrderCancelled,
-    /// A client's command.
-    Requested {
-        by: &'a Caller,
-        operation: OperationId,
-        /// In the client's words.
-        reason: &'a str,
-    },
-}
-
-impl RefundCause<'_> {
-    fn name(self) -> &'static str {
-        match self {
-            Self::OrderCancelled => "order_cancelled",
-            Self::Requested { .. } => "requested",
-        }
-    }
-
-    fn reason(&self) -> Option<&str> {
-        match self {
-            Self::OrderCancelled => None,
-            Self::Requested { reason, .. } => Some(reason),
-        }
-    }
-
-    fn operation(self) -> Option<OperationId> {
-        match self {
-            Self::OrderCancelled => None,
-            Self::Requested { operation, .. } => Some(operation),
-        }
-    }
-
-    /// The caller in the audit fact.
-    fn caller(self, tenant: &TenantId) -> Caller {
-        match self {
-            Self::OrderCancelled => Caller::system(tenant.clone()),
-            Self::Requested { by, .. } => by.clone(),
-        }
-    }
-}
 
 /// Accepts a charge. Returns `false` if the payment, or another payment of its order, exists.
 pub(crate) async fn accept_charge(
@@ -152,53 +107,4 @@ fn refundable(
         return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
     }
     Ok((captured, amount))
-}
-
-/// Accepts a refund of `amount` minor units of a captured payment. The payment is locked, and its `refund_reserved`
-/// contains the amount already.
-pub(super) async fn accept_refund(
-    tx: &mut Tx,
-    bodies: &RequestBodies,
-    payment: &PaymentRow,
-    captured: &ProcessorReference,
-    amount: i64,
-    cause: RefundCause<'_>,
-) -> database::Result<RefundId> {
-    let (id, tenant) = (RefundId::generate(), payment.tenant()?);
-    let new = NewRefund {
-        id,
-        tenant: &tenant,
-        payment: payment.id(),
-        cause: cause.name(),
-        operation: cause.operation(),
-        reason: cause.reason(),
-        amount,
-    };
-    refunds::insert(tx, &new).await?;
-    let call = NewCall {
-        id: id.uuid(),
-        tenant: &tenant,
-        kind: CallKind::Refund,
-        payment: payment.id(),
-        provider_key: match cause {
-            RefundCause::OrderCancelled => format!("idem-{}-refund-{}", payment.id(), cause.name()),
-            RefundCause::Requested { .. } => format!("idem-{}-refund-{id}", payment.id()),
-        },
-        request: bodies.refund(id, &captured.id, amount),
-    };
-    calls::insert(tx, call).await?;
-    // A refund without a command is its own operation.
-    let operation = cause.operation().unwrap_or_else(|| id.uuid().into());
-    let fact = Fact::new(&cause.caller(&tenant), operation, "payment.refund", "refund", id);
-    let details = json!({
-        "payment": payment.id(),
-        "order": payment.order(),
-        "amount": payment.in_its_currency(amount)?,
-        "cause": cause.name(),
-    });
-    audit::record(tx, fact.with(details));
-    tx.after_commit(|| {
-        crashpoint::reach!("refund.attempt_committed");
-    });
-    Ok(id)
 }

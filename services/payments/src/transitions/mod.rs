@@ -8,11 +8,13 @@
 //! a message and an operator's resolution are decided by the same tables.
 
 mod accept;
+mod accept_refund;
 mod conclude;
 mod look_up;
 mod payment;
 mod refund;
 mod resolution;
+mod retry_refund;
 mod review;
 
 use database::{ErrorClass, Tx};
@@ -28,7 +30,8 @@ pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_cannot_be_
 pub(crate) use look_up::{look_up_after_event, request_look_up};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
 pub(crate) use refund::move_refund;
-pub(crate) use resolution::{Settled, settle_review};
+pub(crate) use resolution::{Instead, Settled, settle_review};
+pub(crate) use retry_refund::{attach_refund, retry_refund};
 pub(crate) use review::open_review;
 
 /// Why a transition failed. The caller rolls its transaction back.

@@ -4,7 +4,7 @@ use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
 use contracts::{Event, EventId, OrderId, TenantId};
 use database::Tx;
 
-use super::accept::{RefundCause, accept_refund};
+use super::accept_refund::{RefundCause, accept_refund};
 use super::conclude::{self, DeclinedBy};
 use super::review::open_observed;
 use super::{TransitionError, handle_rejection};

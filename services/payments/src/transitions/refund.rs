@@ -1,21 +1,27 @@
-//! Changes a refund, and its payment with it.
+//! Changes a refund, and its payment with it. An automatic refund whose refusal passes is followed by another one.
 
 use contracts::events::{PaymentRefundFailed, PaymentRefunded};
 use database::Tx;
 
+use super::accept_refund::follow_refund;
 use super::payment::append;
 use super::review::open_observed;
 use super::{TransitionError, conclude, handle_rejection};
 use crate::domain::NextStep;
 use crate::domain::refund::{Input, Refund, State, decide};
-use crate::domain::review::Subject;
+use crate::domain::refund_retry::{RefundRetries, RefusedRefund};
+use crate::domain::review::{Reason, Subject};
 use crate::ledger;
+use crate::processor::RequestBodies;
+use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
 
 /// Changes a refund by one input, and returns its state and what the worker does with its call. The payment is locked.
 pub(crate) async fn move_refund(
     tx: &mut Tx,
+    bodies: &RequestBodies,
+    retries: RefundRetries,
     payment: &PaymentRow,
     row: &RefundRow,
     in_flight: bool,
@@ -30,15 +36,29 @@ pub(crate) async fn move_refund(
             return Ok((before.state, next));
         }
     };
+    let next_try = match (&decision.state, decision.review) {
+        (State::Failed { code, .. }, Some(Reason::RefundFailed)) => {
+            let (is_automatic, try_number) = (row.is_automatic(), row.try_number);
+            retries.pause_after(RefusedRefund { is_automatic, try_number, code })
+        }
+        _ => None,
+    };
     if decision.state != before.state {
         let updated = refunds::update(tx, row.id(), &decision.state).await?;
         let (refund, from, to) = (row.id(), &before.state, &decision.state);
         tracing::info!(payment = %payment.id(), %refund, ?from, ?to, "RefundMoved");
         ledger::refund_moved(tx, payment, row, &before.state, &decision.state).await?;
-        update_payment(tx, payment, row, &decision.state).await?;
+        // The refund that follows needs the reserved amount, and announces how it ends.
+        if next_try.is_none() {
+            update_payment(tx, payment, row, &decision.state).await?;
+        }
         conclude::refund_moved(tx, payment, &updated, &decision.state).await?;
     }
-    if let Some(reason) = decision.review {
+    if let Some(pause) = next_try {
+        let next = follow_refund(tx, bodies, payment, row).await?;
+        calls::defer(tx, next.uuid(), pause).await?;
+        tracing::warn!(payment = %payment.id(), refund = %row.id(), %next, "a refused refund is made again later");
+    } else if let Some(reason) = decision.review {
         open_observed(tx, payment, subject, reason, &seen).await?;
     }
     Ok((decision.state, decision.next))

@@ -9,6 +9,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{TransitionError, move_payment, move_refund};
+use crate::domain::refund_retry::RefundRetries;
 use crate::domain::resolution::{RecordedState, ResolutionEffect, effect};
 use crate::domain::review::{Resolution, Subject};
 use crate::domain::{AttemptOutcome, LookupResult, NextStep, payment, refund};
@@ -26,7 +27,7 @@ pub(crate) struct Settled {
 }
 
 /// Why the resolution is refused, and what to do instead.
-type Instead = String;
+pub(crate) type Instead = String;
 
 /// Settles the subject of a review. Returns `None` if the rows agree with the resolution already. The payment and the
 /// review are locked.
@@ -34,6 +35,7 @@ pub(crate) async fn settle_review(
     tx: &mut Tx,
     bodies: &RequestBodies,
     limits: LookupLimits,
+    retries: RefundRetries,
     payment: Option<&PaymentRow>,
     review: &ReviewRow,
     (resolution, processor_id): (Resolution, Option<&str>),
@@ -53,7 +55,9 @@ pub(crate) async fn settle_review(
         Err(instead) => return Ok(Err(instead.to_owned())),
     };
     let to = match (payment, refund) {
-        (Some(payment), Some(refund)) => settle_refund(tx, limits, payment, &refund, outcome).await?,
+        (Some(payment), Some(refund)) => {
+            settle_refund(tx, bodies, limits, retries, payment, &refund, outcome).await?
+        }
         (Some(payment), None) => settle_payment(tx, bodies, payment, outcome).await?,
         (None, _) => from,
     };
@@ -77,9 +81,12 @@ async fn settle_payment(
     Ok(RecordedState::of_payment(&state))
 }
 
-async fn settle_refund(
+/// Settles a refund with this outcome, as if the processor had responded with it. The payment is locked.
+pub(super) async fn settle_refund(
     tx: &mut Tx,
+    bodies: &RequestBodies,
     limits: LookupLimits,
+    retries: RefundRetries,
     payment: &PaymentRow,
     refund: &RefundRow,
     outcome: AttemptOutcome,
@@ -96,7 +103,7 @@ async fn settle_refund(
         }
     };
     // `in_flight` is true, because the resolution counts even if no attempt was made.
-    let (state, next) = move_refund(tx, payment, refund, true, input).await?;
+    let (state, next) = move_refund(tx, bodies, retries, payment, refund, true, input).await?;
     end_attempt(tx, refund.id, &outcome, next).await?;
     Ok(RecordedState::of_refund(&state))
 }

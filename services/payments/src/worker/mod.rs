@@ -18,8 +18,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::domain::refund_retry::RefundRetries;
 use crate::processor::{Processor, RequestBodies};
-use crate::settings::WorkerSettings;
+use crate::settings::{Backoff, WorkerSettings};
 use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
@@ -30,6 +31,13 @@ impl From<&WorkerSettings> for LookupLimits {
     fn from(settings: &WorkerSettings) -> Self {
         let WorkerSettings { key_life, look_ups, review_after, .. } = *settings;
         Self { key_life, look_ups: look_ups.into(), review_after }
+    }
+}
+
+impl From<&WorkerSettings> for RefundRetries {
+    fn from(settings: &WorkerSettings) -> Self {
+        let Backoff { first, longest } = settings.refund_backoff;
+        Self { tries: settings.refund_tries, first_pause: first, longest_pause: longest }
     }
 }
 

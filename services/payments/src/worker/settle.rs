@@ -94,7 +94,7 @@ pub(super) async fn settle(
                 }
             };
             let row = refunds::get(&mut tx, call.id.into()).await?;
-            move_refund(&mut tx, &payment, &row, call.in_flight, input).await?.1
+            move_refund(&mut tx, bodies, settings.into(), &payment, &row, call.in_flight, input).await?.1
         }
     };
     let is_look_up = matches!(next, NextStep::LookUpLater { .. });

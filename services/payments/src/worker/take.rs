@@ -79,7 +79,8 @@ async fn begin(
         CallKind::Refund => {
             let row = refunds::get(tx, call.id.into()).await?;
             let input = refund::Input::Due(*conditions);
-            let (_, next) = move_refund(tx, payment, &row, call.in_flight, input).await?;
+            let (_, next) =
+                move_refund(tx, bodies, settings.into(), payment, &row, call.in_flight, input).await?;
             (Movement::Refund(payment.in_its_currency(row.amount)?), next)
         }
     };
@@ -114,6 +115,7 @@ fn look_up(
 ) -> Result<LookUp, TransitionError> {
     let of_attempts = LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
     let (charged, scope) = match (payment.state()?, movement) {
+        (_, Movement::Refund(_)) if !call.is_sent() => (None, LookupScope::KnownObject),
         (payment::State::Captured(charge), Movement::Refund(_)) => (None, LookupScope::RefundsOf(charge.id)),
         (payment::State::Captured(charge), Movement::Charge(_)) => (Some(charge.id), of_attempts),
         _ => (None, of_attempts),

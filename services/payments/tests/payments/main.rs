@@ -31,6 +31,8 @@ mod processor;
 mod reading;
 mod reconcile_job;
 mod reconciliation;
+mod refund_commands;
+mod refund_retries;
 mod refunds;
 mod reviews;
 mod stage;

@@ -226,5 +226,7 @@ pub(crate) fn brisk() -> WorkerSettings {
         review_after: Duration::from_hours(48),
         faults: 8,
         look_up_backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
+        refund_tries: 3,
+        refund_backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
     }
 }

@@ -52,6 +52,7 @@ impl Stack {
                 ("IDEM_PROCESSOR__SECRET_KEY", SECRET_KEY.to_owned()),
                 ("IDEM_PROCESSOR__WEBHOOK_SECRETS", WEBHOOK_SECRET.to_owned()),
                 ("IDEM_WORKER__FIRST_LOOK_UP_PAUSE_MILLISECONDS", "100".to_owned()),
+                ("IDEM_WORKER__FIRST_REFUND_PAUSE_MILLISECONDS", "100".to_owned()),
             ]);
             if let Some(seconds) = options.lease_seconds {
                 settings.extend([

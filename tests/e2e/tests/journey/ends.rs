@@ -1,6 +1,7 @@
 //! The ends of an order: confirmed, rejected, declined, expired, and cancelled by the customer in every open state.
 
 use e2e::{Customer, Options, Part, Stack};
+use serde_json::json;
 
 async fn stock(customer: &Customer) -> (i64, i64) {
     let stock = customer.stock().await;
@@ -42,6 +43,26 @@ async fn an_order_cancelled_while_its_charge_is_in_flight_is_refunded_in_full() 
     stack.settled().await;
     assert_eq!(customer.order(order).await.status, "cancelled");
     assert_eq!(stock(&customer).await, (10, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_that_our_balance_does_not_cover_is_made_again_and_refunds_once() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    stack
+        .faults(json!([{ "kinds": ["balance_insufficient"], "route": "POST /v1/refunds", "times": 2 }]))
+        .await;
+    let order = customer.places(2, "pm_card_idem_slow").await;
+    customer.sees(order, "awaiting_payment").await;
+    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
+    assert_eq!(customer.api.cancel(order).await.unwrap().status, 200);
+    stack.captures_and_refunds(900, 900).await;
+    stack.settled().await;
+    let refused = "SELECT count(*) FROM refund WHERE failure_code = 'balance_insufficient'";
+    assert_eq!(stack.count(Part::Payments, refused).await, 2);
+    let shown = "SELECT count(*) FROM order_timeline WHERE what LIKE 'PaymentRefund%'";
+    assert_eq!(stack.count(Part::Orders, shown).await, 1, "the order shows the refund, not the refusals");
+    assert_eq!(stack.captured_and_refunded().await, (900, 900));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,7 +38,11 @@ pub(super) async fn handle(
             tokio::time::sleep(std::mem::take(&mut delay)).await;
         }
         // A command waits by itself, because it must hold its key meanwhile.
-        context.fault = CallFault { delay, fails_after: fault.kind == Kind::ErrorAfter };
+        context.fault = CallFault {
+            delay,
+            fails_after: fault.kind == Kind::ErrorAfter,
+            lacks_balance: fault.kind == Kind::BalanceInsufficient,
+        };
     }
     request.extensions_mut().insert(context);
     // An error of the handler has become a response by now.

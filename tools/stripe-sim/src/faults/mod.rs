@@ -42,6 +42,8 @@ pub(crate) struct CallFault {
     pub(crate) delay: Duration,
     /// The command takes effect, and a 500 is stored and sent.
     pub(crate) fails_after: bool,
+    /// The command is refused with `balance_insufficient`, and this response is stored.
+    pub(crate) lacks_balance: bool,
 }
 
 /// The faults of this process.

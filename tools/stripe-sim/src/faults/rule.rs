@@ -32,6 +32,9 @@ pub(crate) enum Kind {
     Conflict,
     /// 503; nothing was executed.
     Outage,
+    /// 400 `balance_insufficient`: the account's balance does not cover a refund. Not executed; the response is stored
+    /// under the key.
+    BalanceInsufficient,
     /// The event is delivered twice.
     DuplicateWebhook,
     /// The event is delivered after the delay.
@@ -50,7 +53,7 @@ pub(crate) enum Target {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Delay,
         Self::ErrorBefore,
         Self::ErrorAfter,
@@ -59,6 +62,7 @@ impl Kind {
         Self::RateLimit,
         Self::Conflict,
         Self::Outage,
+        Self::BalanceInsufficient,
         Self::DuplicateWebhook,
         Self::LateWebhook,
         Self::DisorderedWebhooks,

@@ -176,6 +176,12 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "idempotency_error", message).code("idempotency_key_in_use")
     }
 
+    /// 400, as a fault asks for it: the account's balance does not cover the refund.
+    pub(crate) fn balance_insufficient() -> Self {
+        let message = "Insufficient funds in your balance to refund this amount, as /_faults asked.";
+        Self::invalid(message).code("balance_insufficient")
+    }
+
     /// 500. The response does not say whether the request took effect.
     pub(crate) fn internal() -> Self {
         let message = "An unknown error occurred, as /_faults asked.";

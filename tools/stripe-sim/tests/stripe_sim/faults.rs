@@ -44,6 +44,21 @@ async fn replies_are_dropped_as_often_as_the_rule_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refund_without_balance_is_refused_under_its_key_and_made_under_another_one() {
+    let sim = Simulator::start().await;
+    let charged = sim.charge("k", VISA, 100).await.json();
+    let intent = charged["id"].as_str().unwrap();
+    let rule = json!([{ "kinds": ["balance_insufficient"], "route": "POST /v1/refunds", "times": 1 }]);
+    sim.rules(rule).await;
+    for is_replay in [false, true] {
+        let refused = sim.refund("r-1", intent, 100).await;
+        assert_eq!((refused.status, refused.error("code")), (400, "balance_insufficient".into()));
+        assert_eq!(refused.is_replay(), is_replay);
+    }
+    assert_eq!(sim.refund("r-2", intent, 100).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_outage_refuses_everything_and_executes_nothing() {
     let sim = Simulator::start().await;
     sim.rules(json!([{ "kinds": ["outage"] }])).await;

@@ -1,6 +1,7 @@
 //! The commands of clients over HTTP: charges and refunds in each of their states.
 
 mod charging;
+mod refund_retries;
 mod refunding;
 mod refusals;
 mod unknown_outcomes;

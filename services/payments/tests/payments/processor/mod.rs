@@ -61,6 +61,10 @@ impl Processor {
         Self { address, state, released, _serving: serving }
     }
 
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Returns the service's client of this processor.
     pub(crate) fn client(&self) -> payments::processor::Processor {
         client_of(&self.address)

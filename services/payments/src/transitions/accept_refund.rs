@@ -1,0 +1,139 @@
+//! Accepts a refund: inserts its row, its processor call with a key of its own, and its audit fact.
+
+use audit::Fact;
+use contracts::{Caller, OperationId, RefundId, TenantId};
+use database::{Tx, UnitOfWork};
+use serde_json::json;
+
+use super::TransitionError;
+use crate::domain::payment::State;
+use crate::domain::{CallKind, ProcessorReference};
+use crate::processor::RequestBodies;
+use crate::store::calls::{self, NewCall};
+use crate::store::payments::PaymentRow;
+use crate::store::refunds::{self, NewRefund, RefundRow};
+
+/// Why a payment is refunded.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RefundCause<'a> {
+    /// The order was cancelled: the automatic refund.
+    OrderCancelled,
+    /// A client's command.
+    Requested {
+        by: &'a Caller,
+        operation: OperationId,
+        /// In the client's words.
+        reason: &'a str,
+    },
+    /// This refund has failed, and is made again.
+    Failed(&'a RefundRow),
+}
+
+impl<'a> RefundCause<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::OrderCancelled => "order_cancelled",
+            Self::Requested { .. } => "requested",
+            Self::Failed(refund) => &refund.cause,
+        }
+    }
+
+    fn reason(self) -> Option<&'a str> {
+        match self {
+            Self::OrderCancelled => None,
+            Self::Requested { reason, .. } => Some(reason),
+            Self::Failed(refund) => refund.reason.as_deref(),
+        }
+    }
+
+    fn operation(self) -> Option<OperationId> {
+        match self {
+            Self::OrderCancelled | Self::Failed(_) => None,
+            Self::Requested { operation, .. } => Some(operation),
+        }
+    }
+
+    fn follows(self) -> Option<&'a RefundRow> {
+        if let Self::Failed(refund) = self { Some(refund) } else { None }
+    }
+
+    /// The caller in the audit fact.
+    fn caller(self, tenant: &TenantId) -> Caller {
+        match self {
+            Self::OrderCancelled | Self::Failed(_) => Caller::system(tenant.clone()),
+            Self::Requested { by, .. } => by.clone(),
+        }
+    }
+}
+
+/// Accepts a refund of `amount` minor units of a captured payment. The payment is locked, and its `refund_reserved`
+/// contains the amount already.
+pub(super) async fn accept_refund(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    payment: &PaymentRow,
+    captured: &ProcessorReference,
+    amount: i64,
+    cause: RefundCause<'_>,
+) -> database::Result<RefundId> {
+    let (id, tenant) = (RefundId::generate(), payment.tenant()?);
+    let new = NewRefund {
+        id,
+        tenant: &tenant,
+        payment: payment.id(),
+        cause: cause.name(),
+        operation: cause.operation(),
+        reason: cause.reason(),
+        amount,
+        follows: cause.follows(),
+    };
+    refunds::insert(tx, &new).await?;
+    let call = NewCall {
+        id: id.uuid(),
+        tenant: &tenant,
+        kind: CallKind::Refund,
+        payment: payment.id(),
+        provider_key: match cause {
+            RefundCause::OrderCancelled => format!("idem-{}-refund-{}", payment.id(), cause.name()),
+            // The key of a failed refund would repeat the refusal.
+            RefundCause::Requested { .. } | RefundCause::Failed(_) => {
+                format!("idem-{}-refund-{id}", payment.id())
+            }
+        },
+        request: bodies.refund(id, &captured.id, amount),
+    };
+    calls::insert(tx, call).await?;
+    // A refund without a command is its own operation.
+    let operation = cause.operation().unwrap_or_else(|| id.uuid().into());
+    let fact = Fact::new(&cause.caller(&tenant), operation, "payment.refund", "refund", id);
+    let details = json!({
+        "payment": payment.id(),
+        "order": payment.order(),
+        "amount": payment.in_its_currency(amount)?,
+        "cause": cause.name(),
+        "follows": cause.follows().map(RefundRow::id),
+    });
+    audit::record(tx, fact.with(details));
+    tx.after_commit(|| {
+        crashpoint::reach!("refund.attempt_committed");
+    });
+    Ok(id)
+}
+
+/// Accepts the refund that follows a failed one, with the same amount. The payment is locked, and its `refund_reserved`
+/// contains the amount already.
+pub(super) async fn follow_refund(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    payment: &PaymentRow,
+    failed: &RefundRow,
+) -> Result<RefundId, TransitionError> {
+    let State::Captured(captured) = payment.state()? else {
+        let (refund, payment) = (failed.id(), payment.id());
+        return Err(TransitionError::Refused(format!(
+            "payment {payment} of refund {refund} is not captured"
+        )));
+    };
+    let cause = RefundCause::Failed(failed);
+    Ok(accept_refund(tx, bodies, payment, &captured, failed.amount, cause).await?)
+}
