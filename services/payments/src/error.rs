@@ -1,6 +1,11 @@
 //! The problem types that only `payments` has.
 
-use edge::problem_types;
+use std::collections::BTreeMap;
+
+use edge::{problem_responses, problem_types, problem_types as p};
+use utoipa::IntoResponses;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::response::Response;
 
 problem_types! {
     /// The card's bank declined.
@@ -27,4 +32,14 @@ problem_types! {
     REFUND_FAILED = "refund-failed", 422, "The refund failed", retryable: false;
     /// The signature does not prove that the event comes from the processor.
     WEBHOOK_REFUSED = "webhook-refused", 400, "The event is not accepted", retryable: false;
+}
+
+/// The problems of the webhook. Instead of a token, it needs a signature.
+pub(crate) struct WebhookProblems;
+
+impl IntoResponses for WebhookProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let request = [&WEBHOOK_REFUSED, &p::REQUEST_INVALID, &p::REQUEST_TIMEOUT, &p::REQUEST_TOO_LARGE];
+        problem_responses(request.iter().chain(&[&p::INTERNAL, &p::UNAVAILABLE, &p::COMMIT_UNKNOWN]))
+    }
 }

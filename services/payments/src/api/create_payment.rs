@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::validation;
 use crate::Payments;
-use crate::error::{CARD_DECLINED, CHARGE_REJECTED, OPERATION_FAILED, PAYMENT_EXPIRED, PAYMENT_NOT_EXECUTED};
+use crate::error as e;
 use crate::store::payments::NewPayment;
 use crate::transitions::{accept_charge, retry_charge};
 use crate::views::PaymentView;
@@ -35,8 +35,13 @@ pub(crate) struct CreatePayment {
 
 impl Command for CreatePayment {
     const SCOPE: &'static str = "payments:write";
-    const PROBLEMS: &'static [&'static ProblemType] =
-        &[&CARD_DECLINED, &PAYMENT_EXPIRED, &CHARGE_REJECTED, &OPERATION_FAILED, &PAYMENT_NOT_EXECUTED];
+    const PROBLEMS: &'static [&'static ProblemType] = &[
+        &e::CARD_DECLINED,
+        &e::PAYMENT_EXPIRED,
+        &e::CHARGE_REJECTED,
+        &e::OPERATION_FAILED,
+        &e::PAYMENT_NOT_EXECUTED,
+    ];
 
     fn validate(&self, errors: &mut ValidationErrors) {
         validation::amount(errors, self.amount);

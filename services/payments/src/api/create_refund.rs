@@ -13,10 +13,7 @@ use utoipa::ToSchema;
 
 use super::validation;
 use crate::Payments;
-use crate::error::{
-    PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
-    REFUND_FAILED,
-};
+use crate::error as e;
 use crate::transitions::{RequestedRefund, accept_requested_refund, keep_waiting};
 use crate::views::RefundView;
 
@@ -37,12 +34,12 @@ impl Command for CreateRefund {
     const SCOPE: &'static str = "payments:refund";
     const PROBLEMS: &'static [&'static ProblemType] = &[
         &NOT_FOUND,
-        &PAYMENT_UNCONFIRMED,
-        &PAYMENT_CANCELLED,
-        &PAYMENT_NOT_CAPTURED,
-        &REFUND_EXCEEDS_CAPTURE,
-        &REFUND_CURRENCY,
-        &REFUND_FAILED,
+        &e::PAYMENT_UNCONFIRMED,
+        &e::PAYMENT_CANCELLED,
+        &e::PAYMENT_NOT_CAPTURED,
+        &e::REFUND_EXCEEDS_CAPTURE,
+        &e::REFUND_CURRENCY,
+        &e::REFUND_FAILED,
     ];
 
     fn validate(&self, errors: &mut ValidationErrors) {

@@ -1,31 +1,16 @@
 //! `POST /v1/webhooks/provider`
 
-use std::collections::BTreeMap;
-
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, post};
 use chrono::Utc;
-use edge::{Problem, RawBody, problem_responses, problem_types as p};
+use edge::{Problem, RawBody};
 use runtime::Context;
 use sha2::{Digest, Sha256};
-use utoipa::IntoResponses;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::response::Response;
 
 use crate::Payments;
-use crate::error::WEBHOOK_REFUSED;
+use crate::error::{WEBHOOK_REFUSED, WebhookProblems};
 use crate::settings::WebhookSettings;
 use crate::webhooks::{Event, SignatureError, store_event, verify};
-
-/// The problems of this route. Instead of a token, it needs a signature.
-struct WebhookProblems;
-
-impl IntoResponses for WebhookProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let request = [&WEBHOOK_REFUSED, &p::REQUEST_INVALID, &p::REQUEST_TIMEOUT, &p::REQUEST_TOO_LARGE];
-        problem_responses(request.iter().chain(&[&p::INTERNAL, &p::UNAVAILABLE, &p::COMMIT_UNKNOWN]))
-    }
-}
 
 /// Receive an event of the processor.
 ///

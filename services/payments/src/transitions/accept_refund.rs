@@ -5,8 +5,6 @@ use contracts::{Caller, OperationId, RefundId, TenantId};
 use database::{Tx, UnitOfWork};
 use serde_json::json;
 
-use super::TransitionError;
-use crate::domain::payment::State;
 use crate::domain::{CallKind, ProcessorReference};
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
@@ -118,22 +116,4 @@ pub(super) async fn accept_refund(
         crashpoint::reach!("refund.attempt_committed");
     });
     Ok(id)
-}
-
-/// Accepts the refund that follows a failed one, with the same amount. The payment is locked, and its `refund_reserved`
-/// contains the amount already.
-pub(super) async fn follow_refund(
-    tx: &mut Tx,
-    bodies: &RequestBodies,
-    payment: &PaymentRow,
-    failed: &RefundRow,
-) -> Result<RefundId, TransitionError> {
-    let State::Captured(captured) = payment.state()? else {
-        let (refund, payment) = (failed.id(), payment.id());
-        return Err(TransitionError::Refused(format!(
-            "payment {payment} of refund {refund} is not captured"
-        )));
-    };
-    let cause = RefundCause::Failed(failed);
-    Ok(accept_refund(tx, bodies, payment, &captured, failed.amount, cause).await?)
 }

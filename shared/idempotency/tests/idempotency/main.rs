@@ -13,6 +13,7 @@ mod detachment;
 mod expiry;
 mod failures;
 mod group;
+mod lookup_cost;
 mod natural;
 mod phased;
 mod progress;

@@ -3,7 +3,7 @@
 //! Offsets are set and groups are deleted only while the group has no members. Otherwise the brokers refuse, and the
 //! functions return [`Error::GroupActive`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
@@ -67,7 +67,8 @@ pub async fn rewind_group(brokers: &Brokers, group: &str, topics: &[&str]) -> Re
 /// Deletes groups and their offsets. A group that does not exist counts as deleted.
 pub async fn delete_groups(brokers: &Brokers, groups: &[&str]) -> Result<(), Error> {
     let (brokers, runtime) = (brokers.clone(), Handle::current());
-    let groups: Vec<String> = groups.iter().map(ToString::to_string).collect();
+    // The brokers refuse a request that names a group twice.
+    let groups: BTreeSet<String> = groups.iter().map(ToString::to_string).collect();
     client::blocking(move || {
         let client = client::admin_client(&brokers)?;
         let names: Vec<&str> = groups.iter().map(String::as_str).collect();
