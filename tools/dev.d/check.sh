@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The checks that need no server: format, lints, documentation, shell scripts, markers, file sizes, retired words.
+# The checks that need no server: format, lints, documentation, OpenAPI, shell scripts, markers, file sizes, retired words.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
@@ -9,7 +9,7 @@ check() {
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation shell no_markers file_sizes retired_words; do
+  for rule in format lints documentation openapi shell no_markers file_sizes retired_words; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done
