@@ -34,7 +34,7 @@ pub(super) async fn count(
         let is_charge = call == payment.uuid();
         let subject =
             if is_charge { Subject::Payment(payment) } else { Subject::Refund(payment, call.into()) };
-        let details = json!({ "faults": count, "latest": error.to_string() });
+        let details = json!({ "faults": count, "sent": is_sent, "latest": error.to_string() });
         let tenant = row.tenant()?;
         let review = NewReview { tenant: Some(&tenant), subject, reason: Reason::CannotBeTaken, details };
         open_review(tx, review).await?;
