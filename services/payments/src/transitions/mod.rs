@@ -10,6 +10,7 @@
 mod accept;
 mod accept_refund;
 mod conclude;
+mod follow_refund;
 mod look_up;
 mod payment;
 mod refund;

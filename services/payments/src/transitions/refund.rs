@@ -3,8 +3,8 @@
 use contracts::events::{PaymentRefundFailed, PaymentRefunded};
 use database::Tx;
 
+use super::follow_refund::follow_refund;
 use super::payment::append;
-use super::retry_refund::follow_refund;
 use super::review::open_observed;
 use super::{TransitionError, conclude, handle_rejection};
 use crate::domain::NextStep;

@@ -7,10 +7,9 @@ use contracts::RefundId;
 use database::Tx;
 use serde_json::json;
 
-use super::accept_refund::{RefundCause, accept_refund};
+use super::follow_refund::follow_refund;
 use super::resolution::settle_refund;
 use super::{Instead, Settled, TransitionError};
-use crate::domain::payment;
 use crate::domain::refund::State;
 use crate::domain::refund_retry::RefundRetries;
 use crate::domain::review::{Resolution, Subject};
@@ -79,24 +78,6 @@ pub(crate) async fn attach_refund(
     let outcome = AttemptOutcome::Succeeded(reference);
     settle_refund(tx, bodies, limits, retries, &payment, &row, outcome).await?;
     Ok(Ok(Settled { from: "not refunded", to: "refunded" }))
-}
-
-/// Accepts the refund that follows a failed one, with the same amount. The payment is locked, and its `refund_reserved`
-/// contains the amount already.
-pub(super) async fn follow_refund(
-    tx: &mut Tx,
-    bodies: &RequestBodies,
-    payment: &PaymentRow,
-    failed: &RefundRow,
-) -> Result<RefundId, TransitionError> {
-    let payment::State::Captured(captured) = payment.state()? else {
-        let (refund, payment) = (failed.id(), payment.id());
-        return Err(TransitionError::Refused(format!(
-            "payment {payment} of refund {refund} is not captured"
-        )));
-    };
-    let cause = RefundCause::Failed(failed);
-    Ok(accept_refund(tx, bodies, payment, &captured, failed.amount, cause).await?)
 }
 
 /// Reserves the amount of a failed refund again, and returns the payment with it. The payment is locked.
