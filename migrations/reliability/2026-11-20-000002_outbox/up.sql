@@ -81,8 +81,10 @@ CREATE TABLE outbox_cursor (
     last_id     bigint      NOT NULL,
     -- Rows up to this id came with a restored database. The relay publishes all of them in one window.
     restored_id bigint      NOT NULL DEFAULT 0,
-    -- System identifier and timeline of the server that assigned the transaction numbers of both snapshots.
+    -- The server that assigned the transaction numbers of both snapshots, as outbox_server() names it.
     server      text        NOT NULL DEFAULT '',
+    -- When the relay last found that the database had been restored or promoted.
+    restored_at timestamptz,
     updated_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 -- The first snapshot sees nothing, so the first window contains every row.
@@ -97,10 +99,22 @@ CREATE FUNCTION outbox_is_published(relay outbox_cursor, xid xid8, id bigint) RE
             AND (id <= relay.restored_id OR coalesce(pg_visible_in_snapshot(xid, relay.snapshot_b::pg_snapshot), false)))
 $$;
 
+-- System identifier, timeline and database. A dump restores none of them; a promotion changes the timeline.
+CREATE FUNCTION outbox_server() RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT format('%s/%s/%s', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
+                  (SELECT oid FROM pg_database WHERE datname = current_database()))
+      FROM pg_control_system()
+$$;
+
+-- Returns whether the database was restored or promoted after this time. It needs no relay to have noticed.
+CREATE FUNCTION outbox_restored_since(since timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT server NOT IN ('', outbox_server()) OR coalesce(restored_at >= since, false) FROM outbox_cursor
+$$;
+
 -- Sets the cursor before the first row, after the transaction numbers have gone back. All rows that exist form the next window.
 -- The lock waits for open writers: later rows have transaction numbers that the new snapshot compares correctly. Returns
 -- the greatest id; NULL if another relay has raised the epoch. Runs as the owner, because the service may not lock the table.
-CREATE FUNCTION outbox_rebase(relay_epoch bigint, relay_server text) RETURNS bigint
+CREATE FUNCTION outbox_rebase(relay_epoch bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     restored bigint;
@@ -113,7 +127,8 @@ BEGIN
     UPDATE outbox_cursor
        SET snapshot_a = '1:1:', floor_a = 0, next_xid_a = 0,
            snapshot_b = pg_current_snapshot()::text, floor_b = restored, next_xid_b = pg_current_xact_id()::text::bigint,
-           last_id = 0, restored_id = restored, server = relay_server, updated_at = clock_timestamp()
+           last_id = 0, restored_id = restored, server = outbox_server(), restored_at = clock_timestamp(),
+           updated_at = clock_timestamp()
      WHERE epoch = relay_epoch;
     RETURN CASE WHEN FOUND THEN restored END;
 END $$;
@@ -136,7 +151,7 @@ GRANT SELECT, INSERT ON outbox_event TO idem_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox_blocked TO idem_service;
 GRANT SELECT ON SEQUENCE outbox_event_id_seq TO idem_service;
 GRANT SELECT, UPDATE ON outbox_lease, outbox_cursor TO idem_service;
-REVOKE EXECUTE ON FUNCTION outbox_rebase(bigint, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION outbox_rebase(bigint, text) TO idem_service;
+REVOKE EXECUTE ON FUNCTION outbox_rebase(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION outbox_rebase(bigint) TO idem_service;
 REVOKE EXECUTE ON FUNCTION outbox_make_partitions(integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION outbox_make_partitions(integer) TO idem_service;

@@ -73,10 +73,31 @@ impl PaymentId {
     /// The id of an order's payment (UUIDv8): the time of the order's id, then a hash of the whole id. Thus `orders` asks for
     /// the same payment again, also if it was restored from a backup, and the processor's key prevents a second charge.
     pub fn of(order: OrderId) -> Self {
-        let mut id = *Uuid::new_v5(&PAYMENTS, order.0.as_bytes()).as_bytes();
-        id[..6].copy_from_slice(&order.0.as_bytes()[..6]); // lists are ordered by id
-        Self(Uuid::new_v8(id))
+        Self(derived(&PAYMENTS, order.0))
     }
+
+    /// The time at which the payment was requested, in milliseconds since 1970: that of its order, or of the client's request.
+    pub fn requested_at(self) -> u64 {
+        let (time, ..) = self.0.as_u64_pair();
+        time >> 16
+    }
+}
+
+/// The UUIDv5 namespace of the ids of automatic refunds. It must never change.
+const REFUNDS: Uuid = Uuid::from_u128(0x6964_656d_2d72_6566_756e_6473_0000_0001);
+
+impl RefundId {
+    /// The id of a payment's automatic refund. Thus a database that was restored from a backup sends the same request again.
+    pub fn automatic_of(payment: PaymentId) -> Self {
+        Self(derived(&REFUNDS, payment.0))
+    }
+}
+
+/// Derives an id (UUIDv8) from another one: its time, then a hash of the whole id. Lists are ordered by id.
+fn derived(namespace: &Uuid, from: Uuid) -> Uuid {
+    let mut id = *Uuid::new_v5(namespace, from.as_bytes()).as_bytes();
+    id[..6].copy_from_slice(&from.as_bytes()[..6]);
+    Uuid::new_v8(id)
 }
 
 /// The UUIDv5 namespace of item ids. It must never change.
@@ -99,5 +120,8 @@ mod tests {
         let order = OrderId::from(Uuid::from_u128(0x0193_f2a4_5b6c_7d8e_9fa0_b1c2_d3e4_f506));
         assert_eq!(PaymentId::of(order).to_string(), "0193f2a4-5b6c-8e89-baf2-52135fe95854");
         assert_ne!(PaymentId::of(order), PaymentId::of(OrderId::generate()));
+        assert_eq!(PaymentId::of(order).requested_at(), 0x0193_f2a4_5b6c);
+        let refund = RefundId::automatic_of(PaymentId::of(order));
+        assert_eq!(refund.to_string(), "0193f2a4-5b6c-8a61-8818-1fad02da729f");
     }
 }

@@ -9,10 +9,12 @@ mod outbox_event;
 mod outgoing_record;
 mod partitions;
 mod relay;
+mod restored;
 
 pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
 pub use partitions::make_partitions;
 pub use relay::{Relay, RelaySettings, count_blocked};
+pub use restored::is_restored_since;
 
 /// Wakes this process's relay when a transaction with events has committed.
 pub const EVENTS_COMMITTED: database::WakeUp = database::WakeUp("outbox");

@@ -13,7 +13,9 @@ use common::{
     append_one, confirmed, context, first_occurrences, json_output, patient, progress, relay, settings,
     short_lived, wait_for, write,
 };
+use chrono::{DateTime, Utc};
 use contracts::{OrderId, Stream};
+use database::Database;
 use diesel_async::SimpleAsyncConnection;
 use testkit::{TestDatabase, TestTopics, eventually};
 
@@ -105,6 +107,28 @@ async fn a_relay_that_runs_notices_that_the_numbers_went_back() {
     relay.stop().await;
     let published = first_occurrences(&topics.messages(Stream::Orders).await);
     assert!(published.contains_key(&skipped.uuid()), "{published:?}");
+}
+
+/// What the service knows before the relay has noticed the restore, afterwards, and without a restore.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_requested_before_a_restore_is_known_to_be_of_an_earlier_life() {
+    let (topics, (database, _)) = (TestTopics::create().await, restored().await);
+    let before = Utc::now();
+    assert!(is_restored_since(&database, before).await);
+    let relay = relay(&database, &topics, settings());
+    wait_for(&topics, Stream::Orders, 2).await;
+    assert!(is_restored_since(&database, before).await);
+    assert!(!is_restored_since(&database, Utc::now()).await, "a later request is of this life");
+    relay.stop().await;
+    let other = TestDatabase::plain().await;
+    assert!(!is_restored_since(&other, before).await);
+}
+
+async fn is_restored_since(database: &Database, time: DateTime<Utc>) -> bool {
+    let mut tx = database.begin().await.unwrap();
+    let is_restored = outbox::is_restored_since(&mut tx, time).await.unwrap();
+    tx.rollback().await.unwrap();
+    is_restored
 }
 
 #[tokio::test(flavor = "multi_thread")]

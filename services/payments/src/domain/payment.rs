@@ -35,6 +35,9 @@ pub struct Payment {
     pub state: State,
     /// The order was cancelled.
     pub cancel_requested: bool,
+    /// The database was restored or promoted after the payment was requested. The processor may have a request that is not
+    /// in our rows.
+    pub is_restored: bool,
 }
 
 /// Something that happens to a payment.
@@ -63,6 +66,16 @@ pub enum Input {
 }
 
 impl Input {
+    /// Returns whether the input can end a payment because no request has taken effect so far.
+    pub fn relies_on_our_rows(&self) -> bool {
+        match self {
+            Self::Due(conditions) => conditions.payment_expired,
+            Self::Settled { outcome, .. } => !outcome.is_authoritative(),
+            Self::LookedUp { .. } => false,
+            Self::CancelRequested => true,
+        }
+    }
+
     /// Describes the input for operators.
     pub fn seen(&self) -> String {
         match self {
@@ -121,6 +134,13 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
             Err(Rejection::Superseded)
         }
 
+        // No request was sent, but one may have been sent before the database was restored.
+        (S::Requested, I::CancelRequested) if payment.is_restored => {
+            Ok(to(&cancel_requested(payment).payment, S::Unknown, NextStep::Unchanged))
+        }
+        (S::Requested, I::Due(CallConditions { payment_expired: true, .. })) if payment.is_restored => {
+            Ok(to(payment, S::Unknown, NextStep::Unchanged))
+        }
         // No request was sent, so the payment can still be cancelled.
         (S::Requested, I::CancelRequested | I::Due(CallConditions { payment_expired: true, .. })) => {
             Ok(cancelled(payment))
@@ -181,7 +201,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
 
 /// Decides the end of an attempt that is in flight.
 fn settled(payment: &Payment, outcome: AttemptOutcome) -> Decision {
-    let may_have_arrived = payment.state == State::Unknown;
+    let may_have_arrived = payment.state == State::Unknown || payment.is_restored;
     match outcome {
         AttemptOutcome::Succeeded(reference) => captured(payment, reference),
         AttemptOutcome::Declined { code } | AttemptOutcome::Rejected { code, replayed: true } => {

@@ -9,7 +9,7 @@ fn fee() -> Fee {
 }
 
 fn payment(state: State) -> Payment {
-    Payment { state, cancel_requested: false }
+    Payment { state, cancel_requested: false, is_restored: false }
 }
 
 fn after(state: State, outcome: AttemptOutcome) -> State {

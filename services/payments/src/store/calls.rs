@@ -67,6 +67,11 @@ impl CallRow {
         self.sent_since.is_some()
     }
 
+    /// Returns whether the latest lookup found nothing.
+    pub(crate) fn was_not_found(&self) -> bool {
+        self.look_ups > 0
+    }
+
     /// The earliest time at which the processor may have received a request. Before a first attempt, this is the time
     /// at which the call was stored.
     pub(crate) fn sent_since(&self) -> DateTime<Utc> {
@@ -237,6 +242,16 @@ pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid, object: Option<&str>)
         .set((call::look_up_requested.eq(true), call::due_at.eq(due_at), object))
         .execute(tx)
         .await?;
+    tx.wake_after_commit(Lane::LookUps.wake_up());
+    Ok(())
+}
+
+/// Records that a request may have been sent since this time, before the database was restored. The call is looked up, because a
+/// request could charge for an order that is cancelled. Its payment is locked.
+pub(crate) async fn may_be_sent(tx: &mut Tx, id: Uuid, since: DateTime<Utc>) -> Result<()> {
+    let sent = (call::sent_since.eq(since), call::last_sent_at.eq(clock_timestamp().nullable()));
+    let looked_up = (call::mode.eq(CallMode::LookUp), call::due_at.eq(clock_timestamp().nullable()));
+    diesel::update(call::table.find(id)).set((sent, looked_up)).execute(tx).await?;
     tx.wake_after_commit(Lane::LookUps.wake_up());
     Ok(())
 }

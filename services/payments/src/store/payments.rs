@@ -78,7 +78,13 @@ impl PaymentRow {
 
     /// Reads the part that a decision needs.
     pub(crate) fn payment(&self) -> Result<Payment> {
-        Ok(Payment { state: self.state()?, cancel_requested: self.cancel_requested })
+        Ok(Payment { state: self.state()?, cancel_requested: self.cancel_requested, is_restored: false })
+    }
+
+    /// The time at which the payment was requested, which is before a request for it can have been sent.
+    pub(crate) fn requested_at(&self) -> Result<DateTime<Utc>> {
+        let time = i64::try_from(self.id().requested_at()).ok().and_then(DateTime::from_timestamp_millis);
+        time.ok_or_else(|| unreadable("payment.id"))
     }
 
     pub(crate) fn state(&self) -> Result<State> {

@@ -74,7 +74,11 @@ pub(super) async fn accept_refund(
     amount: i64,
     cause: RefundCause<'_>,
 ) -> database::Result<RefundId> {
-    let (id, tenant) = (RefundId::generate(), payment.tenant()?);
+    let tenant = payment.tenant()?;
+    let id = match cause {
+        RefundCause::OrderCancelled => RefundId::automatic_of(payment.id()),
+        RefundCause::Requested { .. } | RefundCause::Failed(_) => RefundId::generate(),
+    };
     let new = NewRefund {
         id,
         tenant: &tenant,

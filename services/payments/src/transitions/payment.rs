@@ -23,7 +23,7 @@ pub(crate) async fn move_payment(
     row: &PaymentRow,
     input: Input,
 ) -> Result<(State, NextStep), TransitionError> {
-    let before = row.payment()?;
+    let before = read_payment(tx, row, &input).await?;
     let (subject, seen, declined_by) = (Subject::Payment(row.id()), input.seen(), DeclinedBy::of(&input));
     let decision = match decide(&before, input) {
         Ok(decision) => decision,
@@ -42,6 +42,9 @@ pub(crate) async fn move_payment(
         ledger::payment_moved(tx, row, &before.state, &decision.payment.state).await?;
         conclude::payment_moved(tx, &updated, &before.state, &decision.payment.state, declined_by).await?;
     }
+    if (&before.state, &decision.payment.state) == (&State::Requested, &State::Unknown) {
+        calls::may_be_sent(tx, row.id, row.requested_at()?).await?;
+    }
     if let Some(announcement) = decision.announcement {
         announce(tx, row, sequence, announcement)?;
     }
@@ -56,6 +59,16 @@ pub(crate) async fn move_payment(
         open_observed(tx, row, subject, reason, &seen).await?;
     }
     Ok((decision.payment.state, decision.next))
+}
+
+/// Reads the payment for a decision. It asks whether the database was restored only if the decision depends on it.
+async fn read_payment(tx: &mut Tx, row: &PaymentRow, input: &Input) -> Result<Payment, TransitionError> {
+    let payment = row.payment()?;
+    let is_new = matches!(payment.state, State::Requested | State::Capturing);
+    let is_restored = is_new
+        && input.relies_on_our_rows()
+        && outbox::is_restored_since(tx, row.requested_at()?).await?;
+    Ok(Payment { is_restored, ..payment })
 }
 
 /// Locks the payment of the tenant's order, if it has one. Refuses a payment of another tenant.
@@ -98,7 +111,7 @@ pub(crate) async fn confirm_order(
     if row.confirmed {
         return Ok(());
     }
-    let Payment { state, cancel_requested } = row.payment()?;
+    let Payment { state, cancel_requested, .. } = row.payment()?;
     if !matches!(state, State::Captured(_)) || cancel_requested {
         let id = row.id();
         return Err(TransitionError::Refused(format!(

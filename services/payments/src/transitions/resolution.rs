@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{TransitionError, move_payment, move_refund};
 use crate::domain::refund_retry::RefundRetries;
 use crate::domain::resolution::{RecordedState, ResolutionEffect, effect};
-use crate::domain::review::{Resolution, Subject};
+use crate::domain::review::{Reason, Resolution, Subject};
 use crate::domain::{AttemptOutcome, LookupResult, NextStep, payment, refund};
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, LookupLimits, Observed};
@@ -28,6 +28,10 @@ pub(crate) struct Settled {
 
 /// Why the resolution is refused, and what to do instead.
 pub(crate) type Instead = String;
+
+/// Why a call that cannot be taken is not resolved as not made.
+const NOT_LOOKED_UP: &str = "a request was sent, and no lookup has ended since: repair the row, and the worker asks the \
+                             processor; or search its dashboard and, if the object is there, add --processor-id";
 
 /// Settles the subject of a review. Returns `None` if the rows agree with the resolution already. The payment and the
 /// review are locked.
@@ -54,6 +58,15 @@ pub(crate) async fn settle_review(
         Ok(ResolutionEffect::Close) => return Ok(Ok(None)),
         Err(instead) => return Ok(Err(instead.to_owned())),
     };
+    if let (Reason::CannotBeTaken, AttemptOutcome::Declined { .. }, Some(payment)) =
+        (review.reason, &outcome, payment)
+    {
+        let call = refund.as_ref().map_or(payment.id, |refund| refund.id);
+        let (call, _) = calls::lock(tx, call, payment, limits).await?;
+        if call.is_sent() && !call.was_not_found() {
+            return Ok(Err(NOT_LOOKED_UP.to_owned()));
+        }
+    }
     let to = match (payment, refund) {
         (Some(payment), Some(refund)) => {
             settle_refund(tx, bodies, limits, retries, payment, &refund, outcome).await?

@@ -34,11 +34,12 @@ pub(super) async fn count(
         let is_charge = call == payment.uuid();
         let subject =
             if is_charge { Subject::Payment(payment) } else { Subject::Refund(payment, call.into()) };
-        let details = json!({ "faults": count, "sent": is_sent, "latest": error.to_string() });
+        let may_be_sent = is_sent || outbox::is_restored_since(tx, row.requested_at()?).await?;
+        let details = json!({ "faults": count, "sent": may_be_sent, "latest": error.to_string() });
         let tenant = row.tenant()?;
         let review = NewReview { tenant: Some(&tenant), subject, reason: Reason::CannotBeTaken, details };
         open_review(tx, review).await?;
-        if is_sent || !is_charge || !error.is_permanent() {
+        if may_be_sent || !is_charge || !error.is_permanent() {
             return Ok(NextStep::Unchanged);
         }
         payment_cannot_be_taken(tx, row).await?;

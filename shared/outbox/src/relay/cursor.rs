@@ -37,7 +37,7 @@ pub(super) struct Cursor {
     pub(super) last_id: i64,
     /// Rows up to this id came with a restored database. Their transaction numbers are those of another server.
     pub(super) restored_id: i64,
-    /// The server that assigned the transaction numbers: system identifier and timeline. Empty before the first term.
+    /// The server that assigned the transaction numbers. Empty before the first term.
     pub(super) server: String,
 }
 

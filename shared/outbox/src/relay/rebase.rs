@@ -5,14 +5,23 @@
 //! are published again. Consumers ignore the ones that they have had. Nothing is skipped.
 
 use database::Database;
-use diesel::prelude::*;
-use diesel::sql_query;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::BigInt;
+use diesel::{define_sql_function, select};
 use diesel_async::RunQueryDsl;
 
 use super::RelayError;
 use super::cursor::Cursor;
 use super::snapshot::{self, Snapshot};
+
+define_sql_function! {
+    /// The server and the database: what a dump does not restore, and what a promotion changes.
+    fn outbox_server() -> Text;
+}
+
+define_sql_function! {
+    /// Re-bases the cursor of this epoch.
+    fn outbox_rebase(relay_epoch: BigInt) -> Nullable<BigInt>;
+}
 
 /// Loads the cursor. Re-bases it first if it belongs to another server or timeline, or to greater transaction numbers.
 pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Cursor, RelayError> {
@@ -30,7 +39,7 @@ pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Curso
     if cursor.server == server && !went_back {
         return Ok(cursor);
     }
-    let restored = rebase(database, epoch, &server).await?;
+    let restored = rebase(database, epoch).await?;
     let before = cursor.server;
     tracing::warn!(
         before,
@@ -42,31 +51,13 @@ pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Curso
     Ok(Cursor::load(database).await?)
 }
 
-/// The system identifier and the timeline of the server. A dump restores neither; a promotion changes the timeline.
-async fn current_server(database: &Database) -> database::Result<String> {
-    #[derive(QueryableByName)]
-    struct Server {
-        #[diesel(sql_type = Text)]
-        name: String,
-    }
-    const SERVER: &str = "\
-        SELECT format('%s/%s', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8)) AS name \
-          FROM pg_control_system()";
-    let server: Server = sql_query(SERVER).get_result(&mut database.connection().await?).await?;
-    Ok(server.name)
+/// Sets the cursor before the first row. Returns the greatest id, up to which all rows are published again.
+async fn rebase(database: &Database, epoch: i64) -> Result<i64, RelayError> {
+    let restored: Option<i64> =
+        select(outbox_rebase(epoch)).get_result(&mut database.connection().await?).await?;
+    restored.ok_or(RelayError::Replaced)
 }
 
-/// Sets the cursor before the first row. Returns the greatest id, up to which all rows are published again.
-async fn rebase(database: &Database, epoch: i64, server: &str) -> Result<i64, RelayError> {
-    #[derive(QueryableByName)]
-    struct Rebased {
-        #[diesel(sql_type = Nullable<BigInt>)]
-        restored: Option<i64>,
-    }
-    let rebased: Rebased = sql_query("SELECT outbox_rebase($1, $2) AS restored")
-        .bind::<BigInt, _>(epoch)
-        .bind::<Text, _>(server)
-        .get_result(&mut database.connection().await?)
-        .await?;
-    rebased.restored.ok_or(RelayError::Replaced)
+async fn current_server(database: &Database) -> database::Result<String> {
+    Ok(select(outbox_server()).get_result(&mut database.connection().await?).await?)
 }

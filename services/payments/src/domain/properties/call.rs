@@ -61,6 +61,11 @@ impl CallModel {
         }
     }
 
+    /// Records that the request may have been sent before the database was restored.
+    pub(super) fn may_be_sent(&mut self) {
+        (self.mode, self.is_due) = (CallMode::LookUp, true);
+    }
+
     /// Updates the row after a decision about a due call.
     pub(super) fn begin(&mut self, next: NextStep) {
         match next {
@@ -101,7 +106,7 @@ impl CallModel {
 
     /// A webhook, an operator or the reconciliation requests a lookup.
     pub(super) fn wake(&mut self) {
-        if self.attempt > 0 {
+        if self.attempt > 0 || self.mode == CallMode::LookUp {
             (self.look_up_requested, self.is_due) = (true, true);
         }
     }

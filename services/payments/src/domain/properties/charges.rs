@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::call::{AttemptResult, CallModel, Step, steps};
-use super::model::{FEE, Fate, ProcessorModel, Verdict, verdict};
+use super::model::{FEE, Fate, ProcessorModel, Verdict, fate, verdict};
 use super::postings::{AMOUNT, Balances};
 use crate::domain::ledger::Account;
 use crate::domain::payment::{Announcement, Input, Payment, State, decide};
@@ -24,11 +24,15 @@ struct World {
 }
 
 impl World {
-    fn new(verdict: Verdict) -> Self {
+    /// `restored`: the database was restored after the request was sent, and the request had this fate.
+    fn new(verdict: Verdict, restored: Option<Fate>) -> Self {
+        let mut books = ProcessorModel::new(verdict);
+        restored.map(|fate| books.request(fate));
+        let is_restored = restored.is_some();
         Self {
-            payment: Payment { state: State::Requested, cancel_requested: false },
+            payment: Payment { state: State::Requested, cancel_requested: false, is_restored },
             row: CallModel::new(),
-            books: ProcessorModel::new(verdict),
+            books,
             moves: Vec::new(),
             captures_announced: 0,
             refunds: 0,
@@ -40,7 +44,11 @@ impl World {
     fn input(&mut self, input: Input) -> NextStep {
         match decide(&self.payment, input) {
             Ok(decision) => {
-                self.moves.push((self.payment.state.clone(), decision.payment.state.clone()));
+                let change = (self.payment.state.clone(), decision.payment.state.clone());
+                if change == (State::Requested, State::Unknown) {
+                    self.row.may_be_sent();
+                }
+                self.moves.push(change);
                 self.payment = decision.payment;
                 self.captures_announced += usize::from(decision.announcement == Some(Announcement::Captured));
                 self.refunds += usize::from(decision.refund);
@@ -124,8 +132,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
-    fn our_books_end_as_the_processors_do(steps in steps(), verdict in verdict()) {
-        let mut world = World::new(verdict);
+    fn our_books_end_as_the_processors_do(
+        steps in steps(), verdict in verdict(), restored in prop::option::of(fate())
+    ) {
+        let mut world = World::new(verdict, restored);
         for step in steps {
             world.step(step);
             prop_assert!(world.books.moved <= 1, "it was charged twice");

@@ -18,7 +18,7 @@ use super::{
 };
 
 fn requested() -> Payment {
-    Payment { state: State::Requested, cancel_requested: false }
+    Payment { state: State::Requested, cancel_requested: false, is_restored: false }
 }
 
 fn reference(with_fee: bool) -> ProcessorReference {
