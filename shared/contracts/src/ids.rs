@@ -93,7 +93,7 @@ impl RefundId {
     }
 }
 
-/// Derives an id (UUIDv8) from another one: its time, then a hash of the whole id. Lists are ordered by id.
+/// Derives an id (`UUIDv8`) from another one: its time, then a hash of the whole id. Lists are ordered by id.
 fn derived(namespace: &Uuid, from: Uuid) -> Uuid {
     let mut id = *Uuid::new_v5(namespace, from.as_bytes()).as_bytes();
     id[..6].copy_from_slice(&from.as_bytes()[..6]);

@@ -9,14 +9,15 @@
 
 mod common;
 
+use chrono::{DateTime, Utc};
 use common::{
     append_one, confirmed, context, first_occurrences, json_output, patient, progress, relay, settings,
     short_lived, wait_for, write,
 };
-use chrono::{DateTime, Utc};
 use contracts::{OrderId, Stream};
 use database::Database;
-use diesel_async::SimpleAsyncConnection;
+use database::functions::clock_timestamp;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use testkit::{TestDatabase, TestTopics, eventually};
 
 /// What a dump from a server with greater transaction numbers leaves in the tables.
@@ -111,17 +112,21 @@ async fn a_relay_that_runs_notices_that_the_numbers_went_back() {
 
 /// What the service knows before the relay has noticed the restore, afterwards, and without a restore.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_requested_before_a_restore_is_known_to_be_of_an_earlier_life() {
+async fn a_service_learns_that_its_database_was_restored_after_a_time() {
     let (topics, (database, _)) = (TestTopics::create().await, restored().await);
-    let before = Utc::now();
+    let before = now(&database).await;
     assert!(is_restored_since(&database, before).await);
     let relay = relay(&database, &topics, settings());
     wait_for(&topics, Stream::Orders, 2).await;
     assert!(is_restored_since(&database, before).await);
-    assert!(!is_restored_since(&database, Utc::now()).await, "a later request is of this life");
+    assert!(!is_restored_since(&database, now(&database).await).await, "a later time");
     relay.stop().await;
     let other = TestDatabase::plain().await;
     assert!(!is_restored_since(&other, before).await);
+}
+
+async fn now(database: &Database) -> DateTime<Utc> {
+    diesel::select(clock_timestamp()).get_result(&mut database.connection().await.unwrap()).await.unwrap()
 }
 
 async fn is_restored_since(database: &Database, time: DateTime<Utc>) -> bool {

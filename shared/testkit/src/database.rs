@@ -75,10 +75,9 @@ impl TestDatabase {
         AsyncPgConnection::establish(&self.owner_url()).await.unwrap()
     }
 
-    /// A connection as a superuser, to dump and to restore.
-    pub async fn superuser(&self) -> AsyncPgConnection {
-        let url = format!("postgres://postgres@{}/{}", address_of(&self.server), self.name);
-        AsyncPgConnection::establish(&url).await.unwrap()
+    /// The URL of a superuser, to dump and to restore.
+    pub fn superuser_url(&self) -> String {
+        format!("postgres://postgres@{}/{}", address_of(&self.server), self.name)
     }
 
     /// A second pool on the same database, as another instance of the service has it.

@@ -65,9 +65,8 @@ pub(crate) async fn move_payment(
 async fn read_payment(tx: &mut Tx, row: &PaymentRow, input: &Input) -> Result<Payment, TransitionError> {
     let payment = row.payment()?;
     let is_new = matches!(payment.state, State::Requested | State::Capturing);
-    let is_restored = is_new
-        && input.relies_on_our_rows()
-        && outbox::is_restored_since(tx, row.requested_at()?).await?;
+    let is_restored =
+        is_new && input.relies_on_our_rows() && outbox::is_restored_since(tx, row.requested_at()?).await?;
     Ok(Payment { is_restored, ..payment })
 }
 

@@ -50,6 +50,10 @@ async fn a_payment_that_was_refunded_before_a_restore_is_not_refunded_again() {
     stage.consumes(order, LATER, true).await;
     assert_eq!(stage.announced_types(order).await, ["PaymentCaptured", "PaymentRefunded"]);
     assert_eq!(stage.refunds(order).await, ["succeeded"]);
+    let posted = stage.processor.posted();
+    let refunds: Vec<_> = posted.iter().filter(|request| request.path.ends_with("refunds")).collect();
+    // The processor would refuse the same key with another request.
+    assert_eq!((refunds[0].key(), &refunds[0].body), (refunds[1].key(), &refunds[1].body));
     assert_eq!((stage.processor.charges(), stage.processor.refunds()), (vec![AMOUNT], vec![AMOUNT]));
 }
 

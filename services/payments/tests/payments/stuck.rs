@@ -29,7 +29,11 @@ async fn a_charge_that_was_sent_and_cannot_be_taken_is_not_resolved_as_not_captu
     assert_eq!(stage.text("SELECT details->>'sent' FROM review").await, "true");
     let resolve = [&["review", "resolve", &review], &NOT_CAPTURED[..]].concat();
     let (code, text) = operate(&stage, &resolve, &[]).await;
-    assert_eq!((code, text.contains("a request was sent, and no lookup has ended since")), (1, true), "{text}");
+    assert_eq!(
+        (code, text.contains("a request was sent, and no lookup has ended since")),
+        (1, true),
+        "{text}"
+    );
 
     // The row is repaired, and the processor says what happened.
     stage.meddle("UPDATE payment SET currency = 'EUR'").await;

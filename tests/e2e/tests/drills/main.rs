@@ -11,6 +11,7 @@ mod failover;
 mod lagging;
 mod published;
 mod restore;
+mod restored_alone;
 
 use e2e::{Part, Stack};
 use testkit::eventually;
