@@ -25,8 +25,10 @@ CREATE TABLE orders (
     CHECK ((state = 'cancelled') = (cancel_reason IS NOT NULL)),
     CHECK (state NOT IN ('awaiting_payment', 'confirmed') OR payment_id IS NOT NULL)
 );
--- For lists.
+-- For lists: of all orders, and of those with a status or a reference.
 CREATE INDEX orders_of_tenant ON orders (tenant_id, id DESC);
+CREATE INDEX orders_of_status ON orders (tenant_id, state, id DESC);
+CREATE INDEX orders_of_reference ON orders (tenant_id, reference, id DESC) WHERE reference IS NOT NULL;
 -- For the expiry job. An order leaves the index when it ends.
 CREATE INDEX orders_open ON orders (expires_at, id) WHERE is_open;
 

@@ -16,6 +16,7 @@ ALTER TABLE refund
 -- At most one automatic refund of a payment. Clients may make any number of refunds within the captured amount.
 CREATE UNIQUE INDEX refund_automatic ON refund (payment_id) WHERE cause = 'order_cancelled';
 CREATE INDEX refund_payment ON refund (payment_id);
+CREATE INDEX payment_reference ON payment (tenant_id, reference, id DESC) WHERE reference IS NOT NULL;
 CREATE INDEX refund_list ON refund (tenant_id, id DESC);
 
 ALTER TABLE processor_call

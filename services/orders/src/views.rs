@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
 use contracts::{ItemId, Money, OrderId, PaymentId, Sku, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -44,7 +44,7 @@ pub(crate) struct OrderView {
 }
 
 /// The status of an order. A closed list: a new value means a new version of the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[schema(as = OrderStatus)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OrderStatusView {
@@ -193,6 +193,17 @@ impl TryFrom<OrderRow> for OrderView {
             expires_at: time(row.expires_at),
             reference: row.reference,
         })
+    }
+}
+
+impl From<OrderStatusView> for Status {
+    fn from(status: OrderStatusView) -> Self {
+        match status {
+            OrderStatusView::Pending => Self::Pending,
+            OrderStatusView::AwaitingPayment => Self::AwaitingPayment,
+            OrderStatusView::Confirmed => Self::Confirmed,
+            OrderStatusView::Cancelled => Self::Cancelled,
+        }
     }
 }
 

@@ -14,9 +14,9 @@ pub use auth::{Authenticator, JwksError, JwksSource, Principal};
 pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply, not_null};
 pub use conditional::{IfMatch, IfNoneMatch, entity_tag};
 pub use http::{RateLimit, RawBody, RequestSpan, Segment, request_span, response_headers};
-pub use list::{Listing, Page, PageQuery};
+pub use list::{Filter, Listing, NoFilter, Page, PageQuery};
 pub use openapi::{
-    Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems,
+    Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, Text,
     problem_responses, publish,
 };
 pub use problems::{Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types};

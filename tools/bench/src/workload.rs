@@ -50,7 +50,7 @@ impl Workload {
             journeys: 200,
             crowd: 2_000,
             growth: Growth {
-                backlog: [100_000, 1_000_000, 3_000_000],
+                backlog: [100_000, 1_000_000, 10_000_000],
                 rows: [0, 1_000_000, 10_000_000],
                 payments: [0, 100_000, 1_000_000],
             },

@@ -26,7 +26,7 @@ pub(crate) struct AdjustStock {
     #[schema(minimum = -1_000_000_000, maximum = 1_000_000_000, examples(100))]
     delta: i64,
     /// The reason in your words: 1 to 200 characters.
-    #[schema(min_length = 1, max_length = 200, examples("delivery 4711"))]
+    #[schema(value_type = edge::Text)]
     reason: String,
 }
 

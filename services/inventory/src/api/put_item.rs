@@ -19,7 +19,7 @@ use crate::views::ItemView;
 #[serde(deny_unknown_fields)]
 pub(crate) struct PutItem {
     /// The item's name for people: 1 to 200 characters.
-    #[schema(min_length = 1, max_length = 200, examples("Green tea"))]
+    #[schema(value_type = edge::Text)]
     name: String,
     /// The price of one piece; at least 1.
     unit_price: Money,

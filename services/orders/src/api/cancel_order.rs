@@ -20,7 +20,7 @@ use crate::views::OrderView;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CancelOrder {
     /// The reason in the customer's words: 1 to 200 characters.
-    #[schema(min_length = 1, max_length = 200, examples("changed my mind"))]
+    #[schema(value_type = edge::Text)]
     reason: String,
 }
 

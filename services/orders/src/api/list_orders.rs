@@ -2,28 +2,54 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{
+    Edge, Filter, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems, ValidationErrors,
+};
+use serde::Deserialize;
 
+use crate::domain::Status;
 use crate::store::orders;
-use crate::views::OrderView;
+use crate::views::{OrderStatusView, OrderView};
+
+/// Which orders the list contains.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OrderFilter {
+    /// Only orders with this reference of yours.
+    #[param(nullable = false, value_type = Option<edge::Text>)]
+    reference: Option<String>,
+    /// Only orders with this status.
+    #[param(nullable = false)]
+    status: Option<OrderStatusView>,
+}
+
+impl Filter for OrderFilter {
+    fn validate(&self, errors: &mut ValidationErrors) {
+        if let Some(reference) = &self.reference {
+            errors.require_text(reference, "reference", "reference");
+        }
+    }
+}
 
 /// List the tenant's orders, newest first.
 #[utoipa::path(
     operation_id = "listOrders",
     tag = "orders",
-    params(PageQuery),
+    params(PageQuery, OrderFilter),
     responses((status = 200, description = "A page of orders", body = Listing<OrderView>), InvalidQuery, ReadProblems),
     security(("bearer" = ["orders:read"])),
 )]
 #[get("/v1/orders")]
 pub(crate) async fn list_orders(
     principal: Principal,
-    page: Page,
+    page: Page<OrderFilter>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
     principal.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
-    let rows = orders::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
+    let OrderFilter { reference, status } = page.filter();
+    let filter = (reference.as_deref(), status.map(Status::from));
+    let rows = orders::list(&mut connection, principal.tenant(), filter, page.before(), page.fetch()).await?;
     let listing = page.listing(rows, |row| row.id, OrderView::try_from).transposed()?;
     Ok(HttpResponse::Ok().json(listing))
 }

@@ -30,7 +30,7 @@ pub(crate) struct PlaceOrder {
     payment_method: String,
     /// Your own reference, 1 to 200 characters.
     #[serde(default, deserialize_with = "edge::not_null")]
-    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schema(nullable = false, value_type = Option<edge::Text>)]
     reference: Option<String>,
     /// The total that the customer was shown. The order is rejected if its total is another one.
     #[serde(default, deserialize_with = "edge::not_null")]

@@ -285,20 +285,26 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// Returns this tenant's orders with an id below `before`, newest first.
+/// Returns this tenant's orders with an id below `before`, newest first: all of them, or those with this reference and status.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
+    (reference, status): (Option<&str>, Option<Status>),
     before: Uuid,
     limit: i64,
 ) -> Result<Vec<OrderRow>> {
-    let rows = orders::table
+    let mut rows = orders::table
         .filter(orders::tenant_id.eq(tenant.as_str()))
         .filter(orders::id.lt(before))
         .order(orders::id.desc())
         .limit(limit)
         .select(OrderRow::as_select())
-        .load(connection)
-        .await?;
-    Ok(rows)
+        .into_boxed();
+    if let Some(reference) = reference {
+        rows = rows.filter(orders::reference.eq(reference));
+    }
+    if let Some(status) = status {
+        rows = rows.filter(orders::state.eq(status));
+    }
+    Ok(rows.load(connection).await?)
 }

@@ -12,6 +12,7 @@ mod cancelling;
 mod catalogue;
 mod connections;
 mod document;
+mod listing;
 mod parked;
 mod payments_alone;
 mod peers;

@@ -49,24 +49,3 @@ async fn another_tenants_order_is_404_like_an_unknown_one() {
     let list: Value = bench.get("rival", "/v1/orders").await.json().await.unwrap();
     assert_eq!(list["data"].as_array().unwrap().len(), 0);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_list_is_newest_first_and_pages_to_the_end() {
-    let bench = Bench::start().await;
-    bench.item("acme", "TEA", 450, "EUR").await;
-    let mut placed = Vec::new();
-    for _ in 0..5 {
-        placed.push(bench.placed("acme").await["id"].clone());
-    }
-    placed.reverse();
-    let (mut seen, mut path) = (Vec::new(), "/v1/orders?limit=2".to_owned());
-    loop {
-        let page: Value = bench.get("acme", &path).await.json().await.unwrap();
-        seen.extend(page["data"].as_array().unwrap().iter().map(|order| order["id"].clone()));
-        match page["next_cursor"].as_str() {
-            Some(cursor) => path = format!("/v1/orders?limit=2&cursor={cursor}"),
-            None => break,
-        }
-    }
-    assert_eq!(seen, placed);
-}

@@ -29,7 +29,7 @@ pub(crate) struct CreatePayment {
     payment_method: String,
     /// Your own reference: 1 to 200 characters.
     #[serde(default, deserialize_with = "edge::not_null")]
-    #[schema(nullable = false, min_length = 1, max_length = 200, examples("invoice 2026-0042"))]
+    #[schema(nullable = false, value_type = Option<edge::Text>)]
     reference: Option<String>,
 }
 

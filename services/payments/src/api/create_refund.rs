@@ -26,7 +26,7 @@ pub(crate) struct CreateRefund {
     #[schema(nullable = false)]
     amount: Option<Money>,
     /// The reason, in your own words: 1 to 200 characters.
-    #[schema(min_length = 1, max_length = 200, examples("arrived broken"))]
+    #[schema(value_type = edge::Text)]
     reason: String,
 }
 

@@ -276,20 +276,27 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// Returns up to `limit` payments of this tenant with ids below `before`, newest first.
+/// Returns up to `limit` payments of this tenant with ids below `before`, newest first: all of them, or those of this order and
+/// with this reference.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
+    (order, reference): (Option<OrderId>, Option<&str>),
     before: Uuid,
     limit: i64,
 ) -> Result<Vec<PaymentRow>> {
-    let rows = payment::table
+    let mut rows = payment::table
         .filter(payment::tenant_id.eq(tenant.as_str()))
         .filter(payment::id.lt(before))
         .order(payment::id.desc())
         .limit(limit)
         .select(PaymentRow::as_select())
-        .load(connection)
-        .await?;
-    Ok(rows)
+        .into_boxed();
+    if let Some(order) = order {
+        rows = rows.filter(payment::order_id.eq(order.uuid()));
+    }
+    if let Some(reference) = reference {
+        rows = rows.filter(payment::reference.eq(reference));
+    }
+    Ok(rows.load(connection).await?)
 }

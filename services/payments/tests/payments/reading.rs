@@ -136,3 +136,23 @@ async fn reading_needs_its_scope() {
         assert_eq!((status, &body["code"]), (403, &json!("forbidden")), "{path}");
     }
 }
+
+#[actix_web::test]
+async fn payments_are_listed_by_order_and_reference() {
+    let stage = Stage::new().await;
+    let (one, other) = (stage.request(VISA).await, stage.request(VISA).await);
+    stage.meddle(&format!("UPDATE payment SET reference = 'blue' WHERE id = '{}'", other.payment)).await;
+    for (filter, expected) in [
+        (format!("order_id={}", one.order), vec![one.payment]),
+        ("reference=blue".to_owned(), vec![other.payment]),
+        (format!("order_id={}&reference=blue", one.order), vec![]),
+        (String::new(), vec![other.payment, one.payment]),
+    ] {
+        let list = read(&stage, &format!("/v1/payments?{filter}")).await;
+        let ids: Vec<&Value> =
+            list["data"].as_array().unwrap().iter().map(|payment| &payment["id"]).collect();
+        assert_eq!(json!(ids), json!(expected), "{filter}");
+    }
+    let (status, problem) = get(&stage, TENANT, "payments:read", "/v1/payments?order_id=1").await;
+    assert_eq!((status, &problem["code"]), (400, &json!("request-invalid")));
+}

@@ -1,6 +1,8 @@
 //! Lists: pages with a limit, and an opaque cursor to the next page.
 
 mod cursor;
+mod filter;
+mod parameters;
 
 use std::fmt;
 use std::future::Future;
@@ -12,38 +14,44 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::problems::{ValidationError, invalid};
-use crate::{Edge, Principal, Problem};
+use crate::{Edge, Principal, Problem, ValidationErrors};
 use cursor::Sealer;
+use parameters::{Parameters, not_valid, parse};
 
 pub(crate) use cursor::CursorKey;
+pub use filter::{Filter, NoFilter};
 
 const DEFAULT_LIMIT: i64 = 20;
 const MAX_LIMIT: u8 = 100;
 
 /// The parameters of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// The largest number of entries: 1 to 100, 20 by default.
     #[param(minimum = 1, maximum = 100, default = 20, nullable = false)]
     pub limit: Option<i64>,
     /// `next_cursor` of the previous page, unchanged; omit it for the first page. A cursor is valid for the same list
-    /// and the same tenant only.
+    /// with the same filter, and the same tenant only.
     #[param(nullable = false)]
     pub cursor: Option<String>,
 }
 
 /// The requested page of a list. Lists are ordered by id, newest first.
 #[derive(Clone)]
-pub struct Page {
+pub struct Page<F = NoFilter> {
     limit: u8,
     before: Option<Uuid>,
+    filter: F,
     sealer: Sealer,
 }
 
-impl Page {
+impl<F: Filter> Page<F> {
+    /// Which entries the list contains.
+    pub fn filter(&self) -> &F {
+        &self.filter
+    }
+
     /// The number of rows to read: one more than the page holds, to see whether there is a next page.
     pub fn fetch(&self) -> i64 {
         i64::from(self.limit) + 1
@@ -68,42 +76,42 @@ impl Page {
         Listing { data: rows.into_iter().map(view).collect(), next_cursor }
     }
 
-    fn read(query: &str, sealer: Sealer) -> Result<Self, Problem> {
-        let not_valid = |pointer: &str, detail: String| {
-            let errors = vec![ValidationError { pointer: pointer.to_owned(), detail }];
-            invalid("The query is not valid.", errors)
-        };
-        let query: PageQuery =
-            serde_urlencoded::from_str(query).map_err(|e| not_valid("query", e.to_string()))?;
-        let limit = u8::try_from(query.limit.unwrap_or(DEFAULT_LIMIT));
-        let limit = limit.ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        let limit = limit.ok_or_else(|| not_valid("limit", format!("limit must be 1 to {MAX_LIMIT}")))?;
-        let before = query.cursor.map(|cursor| {
-            let refused =
-                || not_valid("cursor", "not a cursor of this list; start again without one".to_owned());
-            sealer.open(&cursor).ok_or_else(refused)
-        });
-        Ok(Self { limit, before: before.transpose()?, sealer })
-    }
-
-    /// Reads the page. A cursor is valid for one tenant, route and path only.
+    /// Reads the page. A cursor is valid for one tenant, route, path and filter only.
     async fn of(request: &HttpRequest) -> Result<Self, Problem> {
         let who = Principal::of(request).await?;
         let edge = Edge::of(request)?;
         let route = request.match_pattern().unwrap_or_else(|| request.path().to_owned());
-        let sealer = edge.cursor_key().await?.sealer(who.tenant(), &route, request.match_info().iter());
-        Self::read(request.query_string(), sealer)
+        let parameters = Parameters::read::<F>(request.query_string())?;
+        let filter: F = parse(&parameters.filter)?;
+        let mut errors = ValidationErrors::default();
+        filter.validate(&mut errors);
+        if let Some(problem) = errors.into_problem() {
+            return Err(problem);
+        }
+        let bound = parameters.filter.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let bound = request.match_info().iter().chain(bound);
+        let sealer = edge.cursor_key().await?.sealer(who.tenant(), &route, bound);
+        let PageQuery { limit, cursor } = parse(&parameters.page)?;
+        let limit = u8::try_from(limit.unwrap_or(DEFAULT_LIMIT));
+        let limit = limit.ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        let limit = limit.ok_or_else(|| not_valid("limit", format!("limit must be 1 to {MAX_LIMIT}")))?;
+        let before = cursor.map(|cursor| {
+            let refused =
+                || not_valid("cursor", "not a cursor of this list; start again without one".to_owned());
+            sealer.open(&cursor).ok_or_else(refused)
+        });
+        Ok(Self { limit, before: before.transpose()?, filter, sealer })
     }
 }
 
-impl fmt::Debug for Page {
+impl<F> fmt::Debug for Page<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, before, sealer: _ } = self;
+        let Self { limit, before, filter: _, sealer: _ } = self;
         f.debug_struct("Page").field("limit", limit).field("before", before).finish_non_exhaustive()
     }
 }
 
-impl FromRequest for Page {
+impl<F: Filter + 'static> FromRequest for Page<F> {
     type Error = Problem;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
 

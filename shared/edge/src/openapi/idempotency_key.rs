@@ -5,6 +5,11 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 
+/// A key under the default policy, bare or in double quotes. The parameters that RFC 9651 permits after the quotes are
+/// accepted and ignored, and not documented.
+const PATTERN: &str = "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\
+                        \"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\")$";
+
 /// The `Idempotency-Key` header, for the `params` of a command.
 pub struct IdempotencyKey;
 
@@ -13,7 +18,7 @@ impl IntoParams for IdempotencyKey {
         // A plain string with a pattern: `format: uuid` breaks generated clients (measured).
         let schema = ObjectBuilder::new()
             .schema_type(SchemaType::new(Type::String))
-            .pattern(Some("^[A-Za-z0-9\"][A-Za-z0-9._~:+/=\"-]{15,256}$"))
+            .pattern(Some(PATTERN))
             .examples(["8e03978e-40d5-43e8-bc93-6894a57f9324"]);
         let parameter = ParameterBuilder::new()
             .name("Idempotency-Key")
@@ -25,5 +30,34 @@ impl IntoParams for IdempotencyKey {
             ))
             .schema(Some(schema));
         vec![parameter.build()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use idempotency::{Key, KeyPolicy};
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use super::PATTERN;
+
+    proptest! {
+        #[test]
+        fn the_documented_pattern_is_the_grammar_of_the_server(
+            uuid in "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+            before in "[\"{ ]?",
+            after in "[\"} ]?",
+            (at, other) in (0_usize..36, "[0-9A-Ga-g\"_-]{0,2}"),
+            is_changed in any::<bool>(),
+        ) {
+            let mut key = uuid;
+            if is_changed {
+                key.replace_range(at..=at, &other);
+            }
+            let key = format!("{before}{key}{after}");
+            let trimmed = key.trim();
+            let is_accepted = Key::parse(trimmed.as_bytes(), KeyPolicy::Uuid).is_ok();
+            prop_assert_eq!(Regex::new(PATTERN).unwrap().is_match(trimmed), is_accepted, "{}", trimmed);
+        }
     }
 }

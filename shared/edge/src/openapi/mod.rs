@@ -5,6 +5,7 @@ mod idempotency_key;
 mod operation_problems;
 mod problem_components;
 mod publish;
+mod text;
 
 pub use accepted::Accepted;
 pub use idempotency_key::IdempotencyKey;
@@ -12,3 +13,4 @@ pub use operation_problems::{
     InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, problem_responses,
 };
 pub use publish::publish;
+pub use text::Text;

@@ -4,7 +4,7 @@ mod problem;
 mod validation;
 
 pub(crate) use problem::{MEDIA_TYPE, json_bytes};
-pub(crate) use validation::{invalid, parse};
+pub(crate) use validation::{describe, invalid, parse};
 
 pub use problem::{Problem, ProblemBody, ProblemType, problem_types};
 pub use validation::{ValidationError, ValidationErrors};

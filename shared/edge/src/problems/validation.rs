@@ -64,7 +64,7 @@ pub(crate) fn parse<W: DeserializeOwned>(body: &[u8]) -> Result<W, Problem> {
 }
 
 /// Rewrites a message of serde: without the value, which may be a card number, and without names of Rust's types.
-fn describe(message: &str) -> String {
+pub(crate) fn describe(message: &str) -> String {
     // serde_json appends the line; the pointer names the place.
     let message = message.split_once(" at line ").map_or(message, |(message, _)| message);
     let shows_value = ["invalid type: ", "invalid value: ", "unknown variant "];
