@@ -69,8 +69,7 @@ async fn apply<E>(
 /// Applies a capture to its order. Ignores the capture of a payment that belongs to no order.
 async fn apply_capture(tx: &mut Tx, message: &Message<PaymentCaptured>) -> Result<(), HandlerError> {
     let Some(order) = message.order else { return Ok(()) };
-    let cause = Cause::message(&message.envelope);
-    transitions::apply_capture(tx, message.tenant(), order, &message.data, &cause).await
+    transitions::apply_capture(tx, order, message).await
 }
 
 /// The kind of row that the handlers need locked.

@@ -7,7 +7,7 @@ use contracts::events::{
     CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured,
     PaymentRequested,
 };
-use contracts::{ItemId, OrderId, PaymentId, TenantId, Timestamp};
+use contracts::{ItemId, Message, OrderId, PaymentId, TenantId, Timestamp};
 use database::{Tx, UnitOfWork};
 use edge::{CommandError, Problem};
 use inbox::HandlerError;
@@ -83,18 +83,18 @@ pub(crate) async fn apply(
 /// order requested. Otherwise a mistake in payments would ship an order that is not paid in full.
 pub(crate) async fn apply_capture(
     tx: &mut Tx,
-    tenant: &TenantId,
     id: OrderId,
-    captured: &PaymentCaptured,
-    cause: &Cause,
+    message: &Message<PaymentCaptured>,
 ) -> Result<(), HandlerError> {
-    let PaymentCaptured { payment, amount, .. } = captured;
-    let order = orders::lock(tx, tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
-    if order.payment() != Some(*payment) || order.total()? != *amount {
-        let other = format!("payment {payment} captured {amount}, which order {id} did not request");
+    let PaymentCaptured { payment, amount, .. } = &message.data;
+    let order = orders::lock(tx, message.tenant(), id).await?.ok_or(TransitionError::OrderNotFound)?;
+    let (own, total) = (order.payment(), order.total()?);
+    if own != Some(*payment) || total != *amount {
+        let own = own.map_or("nothing".to_owned(), |own| format!("{total} by payment {own}"));
+        let other = format!("payment {payment} captured {amount}, but order {id} requested {own}");
         return Err(HandlerError::Refused(other));
     }
-    apply_to_locked(tx, order, Input::PaymentCaptured, cause).await?;
+    apply_to_locked(tx, order, Input::PaymentCaptured, &Cause::message(&message.envelope)).await?;
     Ok(())
 }
 

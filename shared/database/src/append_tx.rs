@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
+use diesel::associations::HasTable;
+use diesel::pg::Pg;
 use diesel::query_builder::SelectQuery;
+use diesel::query_dsl::methods::BoxedDsl;
 use diesel_async::RunQueryDsl;
 use diesel_async::methods::LoadQuery;
 use futures_util::FutureExt;
@@ -44,12 +47,33 @@ impl AppendTx {
     /// }
     /// ```
     ///
-    /// Do not lock the rows (`FOR UPDATE`). The lock would be held until the slowest command of the transaction ends.
+    /// Nor does a `SELECT` that locks rows, because the lock would be held until the slowest command of the transaction ends:
+    ///
+    /// ```compile_fail,E0277
+    /// # use database::{AppendTx, Result};
+    /// # use diesel::prelude::*;
+    /// # diesel::table! { item (id) { id -> BigInt, } }
+    /// async fn lock(tx: &AppendTx) -> Result<Vec<i64>> {
+    ///     tx.read(item::table.select(item::id).for_update()).await
+    /// }
+    /// ```
+    ///
+    /// Nor does the call of a function without a table, because functions can write and lock:
+    ///
+    /// ```compile_fail,E0277
+    /// # use database::{AppendTx, Result};
+    /// # use database::functions::pg_try_advisory_xact_lock;
+    /// async fn call(tx: &AppendTx) -> Result<Vec<bool>> {
+    ///     tx.read(diesel::select(pg_try_advisory_xact_lock(1))).await
+    /// }
+    /// ```
+    /// The compiler does not look into a `SELECT` of a table: it may only call functions that neither write nor lock.
+    // Diesel implements `BoxedDsl` for a `SELECT` without a locking clause, and `HasTable` for one of a table.
     // Boxed: with the query's type inside, the compiler cannot see that a handler's future is `Send`.
     pub fn read<'a, U, Q>(&self, query: Q) -> BoxFuture<'a, Result<Vec<U>>>
     where
         U: Send + 'a,
-        Q: SelectQuery + LoadQuery<'a, Reader, U> + Send + 'a,
+        Q: SelectQuery + HasTable + BoxedDsl<'a, Pg> + LoadQuery<'a, Reader, U> + Send + 'a,
     {
         let mut reader = Reader(Arc::clone(&self.shared));
         async move { Ok(RunQueryDsl::load(query, &mut reader).await?) }.boxed()

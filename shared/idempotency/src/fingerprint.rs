@@ -25,55 +25,78 @@ pub struct FingerprintInput<'a> {
     pub body: &'a [u8],
 }
 
-/// SHA-256 of a request, and the version of the algorithm that made it.
+/// SHA-256 of a request, by each version of the algorithm.
 ///
-/// It is stored with each key. A version names its algorithm for ever. With a new version, the stored version's algorithm
-/// must stay, so that retries across a deployment match.
+/// It is stored with each key, by the newest version. A retry is compared by the version that its record was stored with, so
+/// that retries across a deployment match.
 ///
 /// The comparison need not take constant time. Both sides come from the same caller's requests, so an attacker would need
 /// the caller's credentials first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
-    version: u16,
-    digest: [u8; 32],
+    version: i32,
+    digest: Digest,
+    older: Vec<(i32, Digest)>,
 }
 
+type Digest = [u8; 32];
+
+/// An algorithm and its version. A version names its algorithm for ever.
+type Algorithm = (i32, fn(&FingerprintInput<'_>) -> Digest);
+
+/// The algorithm of new records.
+const NEWEST: Algorithm = (1, version_1);
+
+/// The algorithms before it. Each stays here until its last record has been erased.
+const OLDER: &[Algorithm] = &[];
+
 impl Fingerprint {
-    /// The algorithm of [`Fingerprint::of`].
-    pub const VERSION: u16 = 1;
-
     /// The fingerprint of a request.
-    ///
-    /// Version 1 is SHA-256 over parts, each framed by its length in bytes (u64, big-endian), in this order:
-    /// `idem-fingerprint-v1`; method; route template; number of path parameters (u64, big-endian), then name and
-    /// value of each; number of query pairs, then name and value of each, ordered by name; media type without
-    /// parameters, in lower case; actor; body.
     pub fn of(request: &FingerprintInput<'_>) -> Self {
-        let mut query = request.query.to_vec();
-        query.sort_by_key(|(name, _)| *name); // stable: values of one name keep their order
-        let essence = request.media_type.split_once(';').map_or(request.media_type, |(essence, _)| essence);
-
-        let mut parts = Parts::default();
-        parts.add(b"idem-fingerprint-v1");
-        parts.add(request.method.as_bytes());
-        parts.add(request.route_template.as_bytes());
-        parts.add_pairs(request.path_parameters);
-        parts.add_pairs(&query);
-        parts.add(essence.trim().to_ascii_lowercase().as_bytes());
-        parts.add(request.actor.as_bytes());
-        parts.add(request.body);
-        Self { version: Self::VERSION, digest: parts.0.finalize().into() }
+        Self::by(NEWEST, OLDER, request)
     }
 
-    /// The version of the algorithm.
-    pub const fn version(&self) -> u16 {
+    pub(crate) fn by(newest: Algorithm, older: &[Algorithm], request: &FingerprintInput<'_>) -> Self {
+        let (version, newest) = newest;
+        let older = older.iter().map(|(version, algorithm)| (*version, algorithm(request)));
+        Self { version, digest: newest(request), older: older.collect() }
+    }
+
+    /// The version of new records.
+    pub const fn version(&self) -> i32 {
         self.version
     }
 
-    /// The digest, as stored.
+    /// The digest of new records.
     pub const fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
+
+    /// The digest by this version; `None` if this program does not know the version.
+    pub(crate) fn digest_by(&self, version: i32) -> Option<&[u8; 32]> {
+        let older = self.older.iter().find(|(older, _)| *older == version).map(|(_, digest)| digest);
+        if version == self.version { Some(&self.digest) } else { older }
+    }
+}
+
+/// SHA-256 over parts, each framed by its length in bytes (u64, big-endian), in this order: `idem-fingerprint-v1`; method;
+/// route template; number of path parameters (u64, big-endian), then name and value of each; number of query pairs, then
+/// name and value of each, ordered by name; media type without parameters, in lower case; actor; body.
+fn version_1(request: &FingerprintInput<'_>) -> Digest {
+    let mut query = request.query.to_vec();
+    query.sort_by_key(|(name, _)| *name); // stable: values of one name keep their order
+    let essence = request.media_type.split_once(';').map_or(request.media_type, |(essence, _)| essence);
+
+    let mut parts = Parts::default();
+    parts.add(b"idem-fingerprint-v1");
+    parts.add(request.method.as_bytes());
+    parts.add(request.route_template.as_bytes());
+    parts.add_pairs(request.path_parameters);
+    parts.add_pairs(&query);
+    parts.add(essence.trim().to_ascii_lowercase().as_bytes());
+    parts.add(request.actor.as_bytes());
+    parts.add(request.body);
+    parts.0.finalize().into()
 }
 
 impl fmt::Debug for Fingerprint {
@@ -134,7 +157,7 @@ mod tests {
             write!(hex, "{byte:02x}").unwrap();
             hex
         });
-        // Stored in records: if this differs, raise VERSION and keep computing this one for records that have it.
+        // Stored in records: if this differs, the new algorithm is version 2, and this one becomes an older one.
         assert_eq!(
             (of(CANCEL).version(), hex.as_str()),
             (1, "ee4761993847e450ec2c1146b945f6e6f38f6d8d5f721692b6e6f599eaeb098f")

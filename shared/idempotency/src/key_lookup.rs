@@ -27,8 +27,7 @@ pub(crate) struct KeyLookup {
     pub(crate) record: Option<StoredRecord>,
 }
 
-/// Tries the locks of these keys, then reads their records: two statements in one round trip. Returns one lookup for
-/// each request, in their order.
+/// Tries the locks of these keys, then reads their records, in one round trip. Returns one lookup for each, in order.
 pub(crate) async fn look_up_keys(tx: &Tx, requests: &[&KeyedRequest]) -> Result<Vec<KeyLookup>> {
     let (lock, find) = (LockKeys::new(requests), FindRecords::new(requests));
     let (mut first, mut second) = (tx, tx);
@@ -106,8 +105,8 @@ impl QueryFragment<Pg> for FindRecords {
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(
             " CROSS JOIN LATERAL (
-                SELECT record.operation_id, record.fingerprint, record.state, record.status, record.created_at,
-                       record.expires_at <= clock_timestamp()
+                SELECT record.operation_id, record.fingerprint, record.fingerprint_version, record.state, record.status,
+                       record.created_at, record.expires_at <= clock_timestamp()
                   FROM idempotency_record record
                  WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
                    AND record.method = given.method AND record.route = given.route AND record.key = given.key
@@ -132,6 +131,7 @@ impl Query for FindRecords {
         (
             SqlUuid,
             Binary,
+            Integer,
             Text,
             Nullable<Integer>,
             Timestamptz,

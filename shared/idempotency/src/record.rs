@@ -10,6 +10,7 @@ use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
 use database::{Buffered, Insert, InsertRows, Result};
 use diesel::prelude::*;
+use diesel::result::Error::DeserializationError;
 use diesel::sql_types::Text;
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
@@ -81,6 +82,7 @@ database::stored_as_text!(RecordState);
 pub(crate) struct StoredRecord {
     operation_id: Uuid,
     fingerprint: Vec<u8>,
+    fingerprint_version: i32,
     state: RecordState,
     status: Option<i32>,
     created_at: DateTime<Utc>,
@@ -100,7 +102,11 @@ impl StoredRecord {
 
     /// The outcome of a request with the key of this record.
     pub(crate) fn outcome(self, request: &KeyedRequest) -> Result<Outcome> {
-        let is_same_request = self.fingerprint == request.fingerprint.digest();
+        let Some(digest) = request.fingerprint.digest_by(self.fingerprint_version) else {
+            let unknown = format!("fingerprint version {} is not known", self.fingerprint_version);
+            return Err(DeserializationError(unknown.into()).into());
+        };
+        let is_same_request = self.fingerprint == digest;
         // The mutant answers another request with the response of the first.
         if !is_same_request && !cfg!(feature = "mutant-no-fingerprint") {
             return Ok(Outcome::Reused);
@@ -148,7 +154,7 @@ impl CompletedRecords {
             .column(record::route, |(request, ..)| take(&mut request.scope.route))
             .column(record::key, |(request, ..)| request.key.as_str().to_owned())
             .column(record::fingerprint, |(request, ..)| request.fingerprint.digest().to_vec())
-            .column(record::fingerprint_version, |(request, ..)| i32::from(request.fingerprint.version()))
+            .column(record::fingerprint_version, |(request, ..)| request.fingerprint.version())
             .all(record::state, RecordState::Completed.into_sql::<Text>())
             .column(record::operation_id, |(_, operation, _)| operation.id.uuid())
             .column(record::status, |(.., response)| Some(i32::from(response.status)))
@@ -163,5 +169,65 @@ impl CompletedRecords {
 impl Buffered for CompletedRecords {
     fn inserts(rows: Vec<Self>) -> Vec<Insert> {
         rows.into_iter().flat_map(Self::inserts).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::{Fingerprint, FingerprintInput};
+    use crate::{Key, KeyPolicy, KeyScope};
+
+    /// A request of a program whose newest version is 2.
+    fn request(body: &str) -> KeyedRequest {
+        let input = FingerprintInput {
+            method: "POST",
+            route_template: "/v1/orders",
+            path_parameters: &[],
+            query: &[],
+            media_type: "application/json",
+            actor: "web-shop",
+            body: body.as_bytes(),
+        };
+        let first = |request: &FingerprintInput<'_>| *Fingerprint::of(request).digest();
+        let second = |_: &FingerprintInput<'_>| [2; 32];
+        let caller =
+            contracts::Caller { tenant: "acme".parse().unwrap(), client: "web-shop".parse().unwrap() };
+        let key = b"8e03978e-40d5-43e8-bc93-6894a57f9324";
+        KeyedRequest {
+            scope: KeyScope { caller, method: "POST".to_owned(), route: "/v1/orders".to_owned() },
+            key: Key::parse(key, KeyPolicy::Uuid).unwrap(),
+            fingerprint: Fingerprint::by((2, second), &[(1, first)], &input),
+            traceparent: None,
+        }
+    }
+
+    /// The outcome of a request whose key has a record with this fingerprint.
+    fn outcome(version: i32, digest: &[u8; 32], body: &str) -> Result<Outcome> {
+        let record = StoredRecord {
+            operation_id: Uuid::nil(),
+            fingerprint: digest.to_vec(),
+            fingerprint_version: version,
+            state: RecordState::Completed,
+            status: Some(201),
+            created_at: DateTime::default(),
+            is_expired: Some(false),
+            headers: Some(Value::Array(Vec::new())),
+            body: Some(Vec::new()),
+        };
+        record.outcome(&request(body))
+    }
+
+    #[test]
+    fn a_record_is_compared_by_the_version_that_it_was_stored_with() {
+        let stored = request("a").fingerprint;
+        for version in [1, 2] {
+            let digest = stored.digest_by(version).unwrap();
+            assert!(matches!(outcome(version, digest, "a"), Ok(Outcome::Replayed { .. })), "{version}");
+        }
+        let first = stored.digest_by(1).unwrap();
+        assert!(matches!(outcome(1, first, "b"), Ok(Outcome::Reused)));
+        assert!(matches!(outcome(2, first, "a"), Ok(Outcome::Reused)));
+        assert!(outcome(3, first, "a").is_err());
     }
 }

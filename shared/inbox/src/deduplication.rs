@@ -22,7 +22,10 @@ diesel::table! {
     }
 }
 
-/// Inserts the messages and returns the ids that were not there yet.
+/// Inserts the messages and returns the ids that are new.
+///
+/// A message that waits in `inbox_parked` is not new, even if its id was deleted with age: it must not wait twice, and an
+/// operator decides about it. The subquery for each id makes the plan independent of the number of waiting messages.
 pub(crate) async fn insert_new(
     tx: &mut Tx,
     consumer: &str,
@@ -43,7 +46,9 @@ pub(crate) async fn insert_new(
     let insert = WithRows::<SqlUuid>::new(
         "INSERT INTO inbox_message (consumer, message_id, source, aggregate_id, sequence) SELECT given.* FROM ",
         rows,
-        " ON CONFLICT DO NOTHING RETURNING message_id",
+        " WHERE (SELECT waiting.state FROM inbox_parked waiting WHERE waiting.consumer = given.consumer \
+                                                   AND waiting.message_id = given.message_id) IS NULL \
+         ON CONFLICT DO NOTHING RETURNING message_id",
     );
     let new: Vec<Uuid> = insert.get_results(tx).await?;
     Ok(new.into_iter().collect())
@@ -52,7 +57,14 @@ pub(crate) async fn insert_new(
 /// Replaces the entry of a message whose sequence was unknown until an operator named it.
 pub(crate) async fn replace(tx: &mut Tx, consumer: &str, entry: &InboxEntry) -> database::Result<()> {
     diesel::delete(inbox_message::table.find((consumer, entry.id))).execute(tx).await?;
-    insert_new(tx, consumer, std::slice::from_ref(entry)).await?;
+    let row = (
+        inbox_message::consumer.eq(consumer),
+        inbox_message::message_id.eq(entry.id),
+        inbox_message::source.eq(&entry.aggregate.source),
+        inbox_message::aggregate_id.eq(entry.aggregate.id),
+        inbox_message::sequence.eq(entry.sequence),
+    );
+    diesel::insert_into(inbox_message::table).values(row).execute(tx).await?;
     Ok(())
 }
 

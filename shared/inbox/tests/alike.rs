@@ -12,11 +12,12 @@ mod common;
 use std::iter::repeat_with;
 
 use common::{
-    Fix, Operator, TestRecord, confirmed, database, effects, parked, publish, record, run_with, settings,
-    wait_until_done,
+    Fix, Operator, TestRecord, confirmed, count, database, effects, parked, publish, record, run_with,
+    settings, wait_until_done,
 };
 use contracts::{OrderId, Topics};
 use database::Database;
+use diesel_async::SimpleAsyncConnection;
 use inbox::RunnerSettings;
 use testkit::{TestTopics, eventually};
 
@@ -122,11 +123,69 @@ async fn a_message_that_was_parked_long_ago_does_not_count() {
     let fix = Fix::default();
     let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
     wait_until_parked(&database, 1).await;
-    let long_ago = "UPDATE inbox_parked SET parked_at = parked_at - interval '1 hour'";
-    let mut connection = database.connection().await.unwrap();
-    diesel_async::RunQueryDsl::execute(diesel::sql_query(long_ago), &mut connection).await.unwrap();
+    change(&database, "UPDATE inbox_parked SET parked_at = parked_at - interval '1 hour'").await;
     publish(&topics, &[in_order(&topics, orders[1])]).await;
     wait_until_done(&topics).await;
     assert_eq!(parked(&database).await.len(), 2);
     consumer.stop().await;
+}
+
+/// Otherwise a defect that nobody repairs would move one more group of aggregates into `inbox_parked` every ten minutes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_waits_parks_nothing_because_time_passes() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders = [OrderId::generate(), OrderId::generate()];
+    publish(&topics, &orders.map(|order| in_order(&topics, order))).await;
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    wait_until_stopped(&operator, 1).await;
+
+    // The partition waits for a second, and then the parked message is ten minutes old: the length of the window.
+    change(&database, "UPDATE inbox_parked SET parked_at = clock_timestamp()").await;
+    wait_until_the_partition_looked(&database, "1 second").await;
+    change(&database, "UPDATE inbox_parked SET parked_at = clock_timestamp() - interval '10 minutes'").await;
+    wait_until_the_partition_looked(&database, "10 minutes 300 milliseconds").await;
+    assert_eq!(parked(&database).await.len(), 1);
+    consumer.stop().await;
+}
+
+/// Waits until the waiting partition has looked, and still waits, this long after the message was parked.
+async fn wait_until_the_partition_looked(database: &Database, after: &str) {
+    let looked = format!(
+        "SELECT count(*) AS count FROM inbox_stopped_partition, inbox_parked WHERE seen_at > parked_at + interval '{after}'"
+    );
+    eventually("a look of the partition that waits", async || {
+        (count(database, &looked).await == 1).then_some(())
+    })
+    .await;
+}
+
+/// A lock of the test lets the transactions count parked aggregates, but not add one, until both are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_that_fail_at_the_same_instant_do_not_exceed_the_limit_together() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let records =
+        ["one", "another"].map(|key| record(&topics, 1, &confirmed(OrderId::generate())).keyed(key));
+    let partitions = publish(&topics, &records).await;
+    assert_ne!(partitions[0], partitions[1]);
+    let mut owner = database.owner().await;
+    owner.batch_execute("BEGIN; LOCK TABLE inbox_parked IN SHARE MODE").await.unwrap();
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    eventually("both partitions about to park", async || {
+        (count(&database, waiting).await == 2).then_some(())
+    })
+    .await;
+    owner.batch_execute("COMMIT").await.unwrap();
+    wait_until_stopped(&operator, 1).await;
+    assert_eq!(parked(&database).await.len(), 1);
+    consumer.stop().await;
+}
+
+async fn change(database: &Database, sql: &str) {
+    database.connection().await.unwrap().batch_execute(sql).await.unwrap();
 }

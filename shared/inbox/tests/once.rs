@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{
-    CONSUMER, cancelled, confirmed, count, database, effects, parked, publish, record, record_effect,
-    recording, rewind, run, wait_for_effects, wait_until_done,
+    CONSUMER, Fix, Operator, cancelled, confirmed, count, database, effects, parked, publish, record,
+    record_effect, recording, rewind, run, wait_for_effects, wait_until_done,
 };
 use contracts::events::{OrderConfirmed, StockReserved};
 use contracts::{Message, OrderId, header};
@@ -65,6 +65,37 @@ async fn an_old_message_whose_id_was_trimmed_is_still_a_duplicate() {
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, once);
+    assert!(parked(&database).await.is_empty());
+}
+
+/// The first message is parked and the second is held. Their ids are deleted with age, and both are delivered again: before the
+/// bug is fixed, and after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_message_whose_id_was_trimmed_still_waits_and_does_not_stop_its_partition() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (order, fix) = (OrderId::generate(), Fix::default());
+    let waiting = [1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)));
+    let runner = run(&database, &topics, fix.consumer());
+    publish(&topics, &waiting).await;
+    wait_until_done(&topics).await;
+    for is_fixed in [false, true] {
+        if is_fixed {
+            fix.come();
+        }
+        database.owner().await.batch_execute("DELETE FROM inbox_message").await.unwrap();
+        publish(&topics, &waiting).await;
+        wait_until_done(&topics).await;
+        let states: Vec<_> =
+            parked(&database).await.into_iter().map(|row| (row.sequence, row.state)).collect();
+        assert_eq!(states, [(1, "parked".to_owned()), (2, "held".to_owned())], "fixed: {is_fixed}");
+        assert_eq!(effects(&database).await, []);
+    }
+    let copies = "SELECT count(*) AS count FROM outbox_event WHERE topic LIKE '%.dlq'";
+    assert_eq!(count(&database, copies).await, 1);
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    assert!(operator.does("redrive --all").await.0);
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(order.uuid(), 1), (order.uuid(), 2)]);
     assert!(parked(&database).await.is_empty());
 }
 

@@ -9,14 +9,17 @@
 
 mod common;
 
-use common::{append_one, confirmed, rows};
-use contracts::OrderId;
+use common::{
+    append_one, assert_each_row_was_read, confirmed, counted, fill, relay, rows, settings, wait_for,
+    without_autovacuum,
+};
+use contracts::{OrderId, Stream};
 use database::Database;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use outbox::make_partitions;
-use testkit::{TestDatabase, eventually};
+use outbox::{RelaySettings, make_partitions};
+use testkit::{TestDatabase, TestTopics, eventually};
 
 /// Today and the seven days after it.
 const DAYS: i32 = 8;
@@ -118,4 +121,39 @@ async fn writers_do_not_wait_behind_a_new_partition() {
     }
     open.batch_execute("COMMIT").await.unwrap();
     assert_eq!(making.await.unwrap().unwrap(), DAYS);
+}
+
+/// The sessions of a running service keep their plans over midnight. The transaction that was open has no row, but the relay looks
+/// for its rows once it has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_that_were_made_while_tomorrows_partition_was_empty_read_each_row_once_when_it_is_full() {
+    const ROWS: i64 = 20_000;
+    for is_analysed in [false, true] {
+        let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+        make_partitions(&database).await.unwrap();
+        without_autovacuum(&database).await;
+        let mut open = database.owner().await;
+        if is_analysed {
+            open.batch_execute("VACUUM ANALYZE outbox_event").await.unwrap();
+        }
+        open.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.unwrap();
+        let publisher = counted(&database);
+        let start = || relay(&publisher, &topics, RelaySettings { page: 1_000, ..settings() });
+        let today = start();
+        for sequence in 1..=5 {
+            append_one(&database, sequence, &confirmed(OrderId::generate())).await;
+            wait_for(&topics, Stream::Orders, usize::try_from(sequence).unwrap()).await;
+        }
+        today.stop().await;
+
+        fill(&database, ROWS, "clock_timestamp() + interval '1 day'").await;
+        let tomorrow = start();
+        wait_for(&topics, Stream::Orders, usize::try_from(ROWS).unwrap() + 5).await;
+        open.batch_execute("COMMIT").await.unwrap();
+        append_one(&database, 6, &confirmed(OrderId::generate())).await;
+        wait_for(&topics, Stream::Orders, usize::try_from(ROWS).unwrap() + 6).await;
+        tomorrow.stop().await;
+        drop(publisher);
+        assert_each_row_was_read(&database, ROWS, 2, 0).await;
+    }
 }

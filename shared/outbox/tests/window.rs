@@ -12,8 +12,8 @@ mod common;
 use std::time::Duration;
 
 use common::{
-    Count, HalfDone, append_one, confirmed, count, first_occurrences, patient, progress, relay, settings,
-    short_lived, wait_for, write,
+    Count, HalfDone, append_one, assert_each_row_was_read, confirmed, count, counted, fill,
+    first_occurrences, patient, progress, relay, settings, short_lived, wait_for, without_autovacuum, write,
 };
 use contracts::{OrderId, Stream};
 use database::{Database, Settings};
@@ -148,7 +148,7 @@ async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
     const ROWS: i64 = 160_000;
     for (is_analysed, runs_while_filled, reads) in [(false, false, 2), (true, false, 2), (false, true, 3)] {
         let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-        let publisher = Database::new(&Settings::new(database.service_url(None)), Handle::current()).unwrap();
+        let publisher = counted(&database);
         let start = || relay(&publisher, &topics, RelaySettings { page: 1_000, ..settings() });
         let mut running = Some(start());
         append_one(&database, 1, &confirmed(OrderId::generate())).await;
@@ -156,32 +156,16 @@ async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
         if !runs_while_filled {
             running.take().unwrap().stop().await;
         }
-        let mut owner = database.owner().await;
-        owner.batch_execute("ALTER TABLE outbox_event_default SET (autovacuum_enabled = off)").await.unwrap();
-        let fill = format!(
-            "INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source, \
-             tenant_id, payload) \
-             SELECT gen_random_uuid(), 'orders.events', id, 'order', id, 1, 'orders.OrderConfirmed.v1', 'orders', 'acme', '' \
-             FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, {ROWS})) AS made"
-        );
-        owner.batch_execute(&fill).await.unwrap();
+        without_autovacuum(&database).await;
+        fill(&database, ROWS, "clock_timestamp()").await;
         if is_analysed {
-            owner.batch_execute("ANALYZE outbox_event").await.unwrap();
+            database.owner().await.batch_execute("ANALYZE outbox_event").await.unwrap();
         }
         let running = running.unwrap_or_else(start);
         wait_for(&topics, Stream::Orders, usize::try_from(ROWS).unwrap() + 1).await;
         running.stop().await;
-        drop(publisher); // the end of a session reports its counters
-        let read = eventually("the counters of the relay's sessions", async || {
-            let entries = "SELECT sum(idx_tup_read)::bigint AS count FROM pg_stat_user_indexes \
-                            WHERE relname LIKE 'outbox_event%'";
-            let read = count(&database, entries).await;
-            (read >= reads * ROWS).then_some(read)
-        })
-        .await;
-        assert!(read < reads * ROWS + ROWS / 4, "{read} entries for {ROWS} rows, analysed {is_analysed}");
-        let scanned = "SELECT sum(seq_tup_read)::bigint AS count FROM pg_stat_user_tables WHERE relname LIKE 'outbox_event%'";
-        let by_analyze = if is_analysed { ROWS + 1 } else { 0 };
-        assert!(count(&database, scanned).await <= by_analyze, "the table was scanned");
+        drop(publisher);
+        let scanned_by_analyze = if is_analysed { ROWS + 1 } else { 0 };
+        assert_each_row_was_read(&database, ROWS, reads, scanned_by_analyze).await;
     }
 }

@@ -23,7 +23,7 @@ mod wait;
 pub use background::Background;
 pub use broker::Broker;
 pub use database::TestDatabase;
-pub use document::assert_document_is_fresh;
+pub use document::{assert_document_is_fresh, assert_keyed_commands};
 pub use port::free_port;
 pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;

@@ -60,7 +60,8 @@ async fn a_message_of_another_tenant_is_parked_and_its_discard_says_that_the_ord
     assert!(warning.starts_with(&format!("order {order} stays open")), "{warning}");
 }
 
-/// Each order gets the capture of a payment that it did not request: another payment, amount or currency.
+/// Each order but the last gets a capture that it did not request: another payment, amount or currency. The error is what a person
+/// reviews, so it names both.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_capture_that_the_order_did_not_request_is_parked_and_confirms_nothing() {
     let bench = Bench::start().await;
@@ -75,6 +76,7 @@ async fn a_capture_that_the_order_did_not_request_is_parked_and_confirms_nothing
     let awaiting = "SELECT count(*) FROM orders WHERE state = 'awaiting_payment'";
     eventually("payments are requested", async || (bench.count(awaiting).await == 4).then_some(())).await;
     let requested = Money::new(900, Currency::Eur);
+    let mut errors = Vec::new();
     for (number, order) in orders.iter().enumerate() {
         let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
         let own: PaymentId = read["payment_id"].as_str().unwrap().parse::<Uuid>().unwrap().into();
@@ -85,6 +87,8 @@ async fn a_capture_that_the_order_did_not_request_is_parked_and_confirms_nothing
             _ => (own, requested),
         };
         peers.publish(&PaymentCaptured { payment, order: Some(*order), amount }).await;
+        let asked = format!("but order {order} requested 9.00 EUR by payment {own}");
+        errors.push(format!("payment {payment} captured {amount}, {asked}"));
     }
     eventually("three captures parked, and one order confirmed", async || {
         let parked = bench.count("SELECT count(*) FROM inbox_parked WHERE state = 'parked'").await;
@@ -94,4 +98,12 @@ async fn a_capture_that_the_order_did_not_request_is_parked_and_confirms_nothing
     .await;
     assert_eq!(bench.count(awaiting).await, 3);
     peers.stop().await;
+    let parked = inbox_command(&bench, &["parked"]).await;
+    let parked: Vec<&str> = parked["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["error"].as_str().unwrap())
+        .collect();
+    assert!(errors[..3].iter().all(|error| parked.contains(&error.as_str())), "{parked:#?}");
 }

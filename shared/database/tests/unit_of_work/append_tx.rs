@@ -79,7 +79,7 @@ async fn a_read_that_failed_in_one_part_refuses_the_commit_of_all() {
     let shared = database.begin().await.unwrap().share();
     let mut parts: Vec<AppendTx> = (1..=2).map(|_| shared.append_tx(None)).collect();
     parts[0].buffer(Note(1));
-    let failing = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
+    let failing = note::table.select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
     assert!(parts[1].read::<i32, _>(failing).await.is_err());
     let after = join_all(parts.iter().map(|part| read(part, 1))).await;
     assert!(after.iter().all(Result::is_err));

@@ -69,7 +69,7 @@ pub(super) async fn insert(
         record::route.eq(&request.scope.route),
         record::key.eq(request.key.as_str()),
         record::fingerprint.eq(request.fingerprint.digest().as_slice()),
-        record::fingerprint_version.eq(i32::from(request.fingerprint.version())),
+        record::fingerprint_version.eq(request.fingerprint.version()),
         record::state.eq(RecordState::Started),
         record::operation_id.eq(id),
     );

@@ -1,4 +1,4 @@
-//! Expiry: an expired key is refused and never executed again.
+//! Expiry: an expired key is refused and never executed again. Records that this program cannot read are errors.
 
 use chrono::TimeDelta;
 use diesel_async::SimpleAsyncConnection;
@@ -85,5 +85,14 @@ async fn a_record_in_an_unknown_state_is_an_error_and_is_not_executed_again() {
     let database = after(unknown).await;
     let error = send(&database, request(KEY, "a")).await.unwrap_err();
     assert!(format!("{error:?}").contains("'lost' is not a name of RecordState"), "{error:?}");
+    assert_eq!(effects(&database).await, 1);
+}
+
+/// A newer program stored it. *Reused* would tell the client that its key belongs to another request.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_with_an_unknown_fingerprint_version_is_an_error_and_is_not_executed_again() {
+    let database = after("UPDATE idempotency_record SET fingerprint_version = 99").await;
+    let error = send(&database, request(KEY, "a")).await.unwrap_err();
+    assert!(format!("{error:?}").contains("fingerprint version 99 is not known"), "{error:?}");
     assert_eq!(effects(&database).await, 1);
 }

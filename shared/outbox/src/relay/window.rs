@@ -68,7 +68,7 @@ impl Window {
 // execution (measured). A subquery around a snapshot reads its text once, and not for each row.
 
 /// The rows up to the floor. One step through the index for each transaction that was open at A reads a long transaction once,
-/// and not once for each list.
+/// and not once for each list. Only the index on (xid, id) can find pairs: a plan of an empty partition would take either index.
 #[derive(QueryId)]
 struct EarlyRows(Window);
 
@@ -87,14 +87,14 @@ impl QueryFragment<Pg> for EarlyRows {
         out.push_bind_param::<BigInt, _>(&a.next_xid)?;
         out.push_sql(
             "::bigint - 1) AS n) AS open (xid) \
-             CROSS JOIN LATERAL (SELECT id FROM outbox_event WHERE xid = open.xid AND id > greatest(",
+             CROSS JOIN LATERAL (SELECT id FROM outbox_event WHERE (xid, id) > (open.xid, greatest(",
         );
         out.push_bind_param::<BigInt, _>(position)?;
         out.push_sql("::bigint, ");
         out.push_bind_param::<BigInt, _>(restored_id)?;
-        out.push_sql("::bigint) AND id <= ");
+        out.push_sql("::bigint)) AND (xid, id) <= (open.xid, ");
         out.push_bind_param::<BigInt, _>(&a.floor_id)?;
-        out.push_sql(" ORDER BY id LIMIT ");
+        out.push_sql(") ORDER BY xid, id LIMIT ");
         out.push_bind_param::<BigInt, _>(&IDS_PER_READ)?;
         out.push_sql(") AS event WHERE pg_visible_in_snapshot(open.xid, (SELECT ");
         out.push_bind_param::<Text, _>(&b.text)?;

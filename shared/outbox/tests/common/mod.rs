@@ -10,7 +10,7 @@ use contracts::{Currency, Event, Money, OrderId, PaymentId, Stream, TenantId, Ti
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use diesel_async::RunQueryDsl;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use messaging::ReceivedMessage;
 use outbox::operator::{Command, CommandOutput, OperatorContext, OperatorError};
 use outbox::{Relay, RelaySettings};
@@ -228,4 +228,52 @@ pub(crate) async fn count(database: &Database, query: &str) -> i64 {
     let mut connection = database.connection().await.unwrap();
     let found: Count = diesel::sql_query(query).get_result(&mut connection).await.unwrap();
     found.count
+}
+
+/// Keeps the statistics, and with them the plans, as they are.
+pub(crate) async fn without_autovacuum(database: &TestDatabase) {
+    let each_partition = "DO $$ DECLARE part regclass; BEGIN \
+        FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'outbox_event'::regclass LOOP \
+            EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', part); \
+        END LOOP; END $$";
+    database.owner().await.batch_execute(each_partition).await.unwrap();
+}
+
+/// Inserts so many events of the orders' stream, with this time.
+pub(crate) async fn fill(database: &TestDatabase, rows: i64, created_at: &str) {
+    let fill = format!(
+        "INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source, \
+         tenant_id, payload, created_at) \
+         SELECT gen_random_uuid(), 'orders.events', id, 'order', id, 1, 'orders.OrderConfirmed.v1', 'orders', 'acme', '', \
+                {created_at} \
+         FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, {rows})) AS made"
+    );
+    database.owner().await.batch_execute(&fill).await.unwrap();
+}
+
+/// A pool whose session [`assert_each_row_was_read`] waits for. One session, so that each statement keeps its first plan.
+pub(crate) fn counted(database: &TestDatabase) -> Database {
+    let url = format!("{}?application_name=counted", database.service_url(None));
+    Database::new(&Settings { pool_size: 1, ..Settings::new(url) }, Handle::current()).unwrap()
+}
+
+/// Panics unless the session of [`counted`] read so many entries of indexes for each row, and scanned no table. A session has
+/// reported all of its counters once it has ended.
+pub(crate) async fn assert_each_row_was_read(
+    database: &Database,
+    rows: i64,
+    reads: i64,
+    scanned_by_analyze: i64,
+) {
+    let running = "SELECT count(*) AS count FROM pg_stat_activity \
+                   WHERE datname = current_database() AND application_name = 'counted'";
+    eventually("the end of the counted session", async || {
+        (count(database, running).await == 0).then_some(())
+    })
+    .await;
+    let entries = "SELECT sum(idx_tup_read)::bigint AS count FROM pg_stat_user_indexes WHERE relname LIKE 'outbox_event%'";
+    let read = count(database, entries).await;
+    assert!((reads * rows..reads * rows + rows / 4).contains(&read), "{read} entries for {rows} rows");
+    let scanned = "SELECT sum(seq_tup_read)::bigint AS count FROM pg_stat_user_tables WHERE relname LIKE 'outbox_event%'";
+    assert!(count(database, scanned).await <= scanned_by_analyze, "the table was scanned");
 }

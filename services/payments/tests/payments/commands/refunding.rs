@@ -50,6 +50,17 @@ async fn partial_refunds_are_accepted_up_to_the_captured_amount() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_stored_under_the_route_of_its_command() {
+    let stage = Stage::new().await;
+    let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));
+    let payment = id(&client.charge(&key(), &visa()).await);
+    id(&client.refund(&payment, &key(), &part(500)).await);
+    worker.stop().await;
+    let commands = ["POST /v1/payments", "POST /v1/payments/{id}/refunds"];
+    testkit::assert_keyed_commands(&stage.database, "payments", &commands).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn fifty_concurrent_refunds_never_exceed_the_capture() {
     let stage = Stage::new().await;
     let (client, worker) = (client(&stage, LONG).await, stage.worker(brisk()));

@@ -7,6 +7,9 @@ mod together;
 use std::sync::Arc;
 
 use database::{AppendTx, Database, Error, UnitOfWork};
+use diesel::QueryDsl;
+use diesel::dsl::sql;
+use diesel::sql_types::Integer;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, poll};
 use idempotency::{
@@ -14,7 +17,7 @@ use idempotency::{
 };
 use testkit::TestDatabase;
 
-use crate::shop::{CommandBarrier, Noted, Runs, request, response};
+use crate::shop::{CommandBarrier, Noted, Runs, effect, request, response};
 
 /// One group at a time. Commands that arrive while a group runs form the next group.
 const ONE_AT_A_TIME: GroupSettings =
@@ -64,7 +67,7 @@ impl Shop {
             Ending::Refused => Err(CommandError::Refused(response(403, &id))),
             Ending::Panics => panic!("as a mistake in a handler would"),
             Ending::Swallows => {
-                let failing = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 / 0"));
+                let failing = effect::table.select(sql::<Integer>("1 / 0"));
                 assert!(tx.read::<i32, _>(failing).await.is_err());
                 Ok(response(201, &id))
             }
