@@ -9,7 +9,8 @@ use database::Tx;
 use edge::{CommandError, Problem};
 use serde_json::json;
 
-use super::accept_refund::{RefundCause, accept_refund};
+use super::accept_refund::accept_refund;
+use super::refund_cause::RefundCause;
 use crate::domain::payment::State;
 use crate::domain::{CallKind, ProcessorReference};
 use crate::error::{

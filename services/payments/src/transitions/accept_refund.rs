@@ -1,68 +1,16 @@
 //! Accepts a refund: inserts its row, its processor call with a key of its own, and its audit fact.
 
 use audit::Fact;
-use contracts::{Caller, OperationId, RefundId, TenantId};
+use contracts::RefundId;
 use database::{Tx, UnitOfWork};
 use serde_json::json;
 
+use super::refund_cause::RefundCause;
 use crate::domain::{CallKind, ProcessorReference};
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds::{self, NewRefund, RefundRow};
-
-/// Why a payment is refunded.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RefundCause<'a> {
-    /// The order was cancelled: the automatic refund.
-    OrderCancelled,
-    /// A client's command.
-    Requested {
-        by: &'a Caller,
-        operation: OperationId,
-        /// In the client's words.
-        reason: &'a str,
-    },
-    /// This refund has failed, and is made again.
-    Failed(&'a RefundRow),
-}
-
-impl<'a> RefundCause<'a> {
-    fn name(self) -> &'a str {
-        match self {
-            Self::OrderCancelled => "order_cancelled",
-            Self::Requested { .. } => "requested",
-            Self::Failed(refund) => &refund.cause,
-        }
-    }
-
-    fn reason(self) -> Option<&'a str> {
-        match self {
-            Self::OrderCancelled => None,
-            Self::Requested { reason, .. } => Some(reason),
-            Self::Failed(refund) => refund.reason.as_deref(),
-        }
-    }
-
-    fn operation(self) -> Option<OperationId> {
-        match self {
-            Self::OrderCancelled | Self::Failed(_) => None,
-            Self::Requested { operation, .. } => Some(operation),
-        }
-    }
-
-    fn follows(self) -> Option<&'a RefundRow> {
-        if let Self::Failed(refund) = self { Some(refund) } else { None }
-    }
-
-    /// The caller in the audit fact.
-    fn caller(self, tenant: &TenantId) -> Caller {
-        match self {
-            Self::OrderCancelled | Self::Failed(_) => Caller::system(tenant.clone()),
-            Self::Requested { by, .. } => by.clone(),
-        }
-    }
-}
 
 /// Accepts a refund of `amount` minor units of a captured payment. The payment is locked, and its `refund_reserved`
 /// contains the amount already.

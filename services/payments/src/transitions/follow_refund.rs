@@ -4,7 +4,8 @@ use contracts::RefundId;
 use database::Tx;
 
 use super::TransitionError;
-use super::accept_refund::{RefundCause, accept_refund};
+use super::accept_refund::accept_refund;
+use super::refund_cause::RefundCause;
 use crate::domain::payment::State;
 use crate::processor::RequestBodies;
 use crate::store::payments::PaymentRow;

@@ -14,6 +14,7 @@ mod follow_refund;
 mod look_up;
 mod payment;
 mod refund;
+mod refund_cause;
 mod resolution;
 mod retry_refund;
 mod review;

@@ -4,8 +4,9 @@ use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
 use contracts::{Event, EventId, OrderId, TenantId};
 use database::Tx;
 
-use super::accept_refund::{RefundCause, accept_refund};
+use super::accept_refund::accept_refund;
 use super::conclude::{self, DeclinedBy};
+use super::refund_cause::RefundCause;
 use super::review::open_observed;
 use super::{TransitionError, handle_rejection};
 use crate::domain::NextStep;
