@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Lints the OpenAPI documents with Redocly and Spectral. Their versions are pinned in openapi/lint, and they are installed
-# under .dev/cache. A warning counts as an error.
+# Lints the OpenAPI documents with Redocly and Spectral, and the AsyncAPI document with AsyncAPI's parser. Their versions are
+# pinned in openapi/lint, and they are installed under .dev/cache. A warning counts as an error.
 
 OPENAPI_LINT=$ROOT/openapi/lint
 
@@ -25,11 +25,13 @@ check_openapi() {
     say "$output"
     status=1
   done
+  # The script is beside its modules, where Node looks for them.
+  cp "$OPENAPI_LINT/asyncapi.mjs" "$home" && node "$home/asyncapi.mjs" openapi/events.asyncapi.yaml || status=1
   return "$status"
 }
 
 install_openapi_lint() { # folder
-  say "installing Redocly and Spectral"
+  say "installing the linters of the API documents"
   rm -rf "$1"
   mkdir -p "$1" && cp "$OPENAPI_LINT/package.json" "$OPENAPI_LINT/package-lock.json" "$1" &&
     (cd "$1" && npm ci --ignore-scripts --silent --no-audit --no-fund) && touch "$1/ready"
