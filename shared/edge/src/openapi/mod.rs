@@ -2,6 +2,7 @@
 
 mod accepted;
 mod idempotency_key;
+mod links;
 mod operation_problems;
 mod problem_components;
 mod publish;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use super::links::add_links;
 use super::problem_components::{GROUPS, camel_case, capitalised, response, schema, schema_name};
 use crate::{ProblemType, problem_types};
 
@@ -12,6 +13,7 @@ use crate::{ProblemType, problem_types};
 pub fn publish(document: &OpenApi, own: &[&'static ProblemType]) -> Value {
     let mut document = json!(document);
     name_pages(&mut document);
+    add_links(&mut document);
     let mut unions = Map::new();
     for operation in operations(&mut document) {
         name_scope(operation);

@@ -187,3 +187,19 @@ async fn the_document_has_a_schema_for_each_problem_and_lists_refer_to_their_ent
     let replayed = &document["paths"]["/v1/orders"]["post"]["responses"]["201"]["headers"];
     assert!(replayed["Idempotency-Status"].is_object() && replayed["X-Request-Id"].is_object());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_links_to_the_operation_that_reads_its_result() {
+    let bench = Bench::start().await;
+    let document = send(bench.plain(Method::GET, "/openapi.json")).await.json();
+    let links = |path: &str, method: &str, status: &str| {
+        let operation = &document["paths"][path][method];
+        assert!(operation["responses"][status].is_object(), "{method} {path}: {operation}");
+        operation["responses"][status]["links"].clone()
+    };
+    let order = serde_json::json!({
+        "self": { "operationId": "getOrder", "parameters": { "id": "$response.body#/id" } },
+    });
+    assert_eq!(links("/v1/orders", "post", "201"), order);
+    assert!(links("/v1/orders/{id}", "get", "200").is_null());
+}

@@ -51,6 +51,8 @@ impl Stack {
                 ("IDEM_PROCESSOR__URL", format!("http://{}", self.address("provider"))),
                 ("IDEM_PROCESSOR__SECRET_KEY", SECRET_KEY.to_owned()),
                 ("IDEM_PROCESSOR__WEBHOOK_SECRETS", WEBHOOK_SECRET.to_owned()),
+                // Tests reconcile by command. On a slow machine, the scheduled run would settle a difference before them.
+                ("IDEM_RECONCILE__EVERY_SECONDS", "0".to_owned()),
                 ("IDEM_WORKER__FIRST_LOOK_UP_PAUSE_MILLISECONDS", "100".to_owned()),
                 ("IDEM_WORKER__FIRST_REFUND_PAUSE_MILLISECONDS", "100".to_owned()),
             ]);
