@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Runs one Kafka broker in the foreground: kafka-node.sh DIR PORT CONTROLLER_PORT
+# Runs one Kafka broker in the foreground: kafka-node.sh DIR PORT CONTROLLER_PORT [NODE]
+#
+# Node 1, the default, is also the controller. Any other node joins the cluster of the controller at CONTROLLER_PORT.
 #
 # IDEM_KAFKA_HOME is the folder of the program; kafka.sh describes its layout, and ./dev makes it. DIR holds the data of
 # this broker, and is formatted if it is new. The broker is ready when it answers a Metadata request. The script is
@@ -7,12 +9,14 @@
 set -euo pipefail
 
 # The settings of a small single node, on the loopback address only.
-kafka_properties() { # data-folder port controller-port
+kafka_properties() { # data-folder port controller-port node
+  local roles=broker listeners=PLAINTEXT://127.0.0.1:$2
+  [[ $4 != 1 ]] || roles+=,controller listeners+=,CONTROLLER://127.0.0.1:$3
   cat <<PROPERTIES
-process.roles=broker,controller
-node.id=1
+process.roles=$roles
+node.id=$4
 controller.quorum.voters=1@127.0.0.1:$3
-listeners=PLAINTEXT://127.0.0.1:$2,CONTROLLER://127.0.0.1:$3
+listeners=$listeners
 advertised.listeners=PLAINTEXT://127.0.0.1:$2
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
@@ -41,17 +45,22 @@ PROPERTIES
 # kafka.sh sources this file for the settings alone.
 [[ ${BASH_SOURCE[0]} == "$0" ]] || return 0
 
-if [[ $# != 3 ]] || [[ -z ${IDEM_KAFKA_HOME:-} ]]; then
-  echo "usage: IDEM_KAFKA_HOME=FOLDER kafka-node.sh DIR PORT CONTROLLER_PORT" >&2
+if [[ $# != [34] ]] || [[ -z ${IDEM_KAFKA_HOME:-} ]]; then
+  echo "usage: IDEM_KAFKA_HOME=FOLDER kafka-node.sh DIR PORT CONTROLLER_PORT [NODE]" >&2
   exit 2
 fi
+node=${4:-1}
 
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
-kafka_properties "$dir/data" "$2" "$3" >"$dir/server.properties"
+kafka_properties "$dir/data" "$2" "$3" "$node" >"$dir/server.properties"
 if [[ ! -e $dir/data/meta.properties ]]; then
   rm -rf "$dir/data" "$dir/data.new"
   cp -R "$IDEM_KAFKA_HOME/template" "$dir/data.new"
+  if [[ $node != 1 ]]; then # a folder's id is unique in the cluster; the broker chooses one
+    sed "s/^node.id=.*/node.id=$node/; /^directory.id=/d" "$IDEM_KAFKA_HOME/template/meta.properties" \
+      >"$dir/data.new/meta.properties"
+  fi
   mv "$dir/data.new" "$dir/data"
 fi
 

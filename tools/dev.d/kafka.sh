@@ -32,7 +32,7 @@ prepare_kafka() {
 make_kafka_template() { # home
   local work=$1/template.part
   rm -rf "$work" && mkdir -p "$work"
-  kafka_properties "$work/data" 19092 19093 >"$work/server.properties"
+  kafka_properties "$work/data" 19092 19093 1 >"$work/server.properties"
   (cd "$1" && "$JAVA" -cp 'libs/*' kafka.tools.StorageTool format \
     -t 5L6g3nShT-eMCtK--X86sw -c "$work/server.properties") || return
   mv "$work/data" "$1/template"

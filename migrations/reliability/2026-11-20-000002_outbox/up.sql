@@ -133,15 +133,15 @@ BEGIN
     RETURN CASE WHEN FOUND THEN restored END;
 END $$;
 
--- Events that the brokers refused for good, and later events of the same aggregates. The relay has passed them, and publishes
--- them once an operator has released them, or once a missing topic exists.
+-- Events that the brokers cannot take, and later events of the same aggregates. The relay has passed them, and publishes
+-- them once an operator has released them, or once their topic can be used.
 CREATE TABLE outbox_blocked (
     id           bigint      PRIMARY KEY,
     aggregate_id uuid        NOT NULL,
     -- NULL: the event waits behind an earlier one of its aggregate.
     error        text,
-    -- The topic of the event, if it did not exist.
-    missing_topic text,
+    -- The topic of the event, if it did not exist or had a partition without a leader.
+    unusable_topic text,
     blocked_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     released_at  timestamptz
 );

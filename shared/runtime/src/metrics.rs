@@ -53,7 +53,7 @@ async fn waiting(database: &Database) -> database::Result<String> {
     let InboxCounts { parked, held, stopped_partitions } = inbox::counts(database).await?;
     let blocked = outbox::count_blocked(database).await?;
     Ok(format!(
-        "# HELP outbox_blocked_events Events that Kafka refused for good, and later events of their aggregates.\n\
+        "# HELP outbox_blocked_events Events that Kafka cannot take, and later events of their aggregates.\n\
          # TYPE outbox_blocked_events gauge\n\
          outbox_blocked_events {blocked}\n\
          # HELP inbox_waiting_messages Messages that wait for an operator (parked) or for an earlier message (held).\n\

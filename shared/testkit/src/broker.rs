@@ -19,17 +19,27 @@ pub struct Broker {
     folder: PathBuf,
     port: u16,
     controller_port: u16,
+    node: u8,
     process: Child,
 }
 
 impl Broker {
     /// Starts an empty broker; returns once it answers.
     pub async fn start() -> Self {
+        Self::start_node(1, free_port()).await
+    }
+
+    /// Starts a second broker of this one's cluster.
+    pub async fn start_second(&self) -> Self {
+        Self::start_node(2, self.controller_port).await
+    }
+
+    async fn start_node(node: u8, controller_port: u16) -> Self {
         let folder = std::env::temp_dir().join(format!("idem-broker-{}", Uuid::new_v4().simple()));
         fs::create_dir(&folder).unwrap();
-        let (port, controller_port) = (free_port(), free_port());
-        let process = run(&folder, port, controller_port);
-        let mut broker = Self { folder, port, controller_port, process };
+        let port = free_port();
+        let process = run(&folder, port, controller_port, node);
+        let mut broker = Self { folder, port, controller_port, node, process };
         broker.ready().await;
         broker
     }
@@ -103,7 +113,7 @@ impl Broker {
     /// Starts it again with its data; returns once it answers.
     pub async fn start_again(&mut self) {
         assert!(self.process.id().is_none(), "stop or kill it first");
-        self.process = run(&self.folder, self.port, self.controller_port);
+        self.process = run(&self.folder, self.port, self.controller_port, self.node);
         self.ready().await;
     }
 
@@ -128,11 +138,11 @@ impl Drop for Broker {
 }
 
 /// Starts a broker as `./dev` does. Its log is in the folder.
-fn run(folder: &Path, port: u16, controller_port: u16) -> Child {
+fn run(folder: &Path, port: u16, controller_port: u16, node: u8) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/dev.d/kafka-node.sh"))
         .arg(folder)
-        .args([port.to_string(), controller_port.to_string()])
+        .args([port.to_string(), controller_port.to_string(), node.to_string()])
         .env("IDEM_KAFKA_HOME", given("IDEM_KAFKA_HOME"))
         // A killed broker does not remove the libraries that it has unpacked.
         .env("IDEM_KAFKA_JVM_OPTIONS", format!("-Djava.io.tmpdir={}", folder.display()))

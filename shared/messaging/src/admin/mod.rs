@@ -5,6 +5,7 @@
 
 mod client;
 mod groups;
+mod leaders;
 mod metadata;
 mod offsets;
 mod read_topic;

@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 
 use rdkafka::admin::{NewPartitions, NewTopic, TopicReplication};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::metadata::MetadataTopic;
+use rdkafka::metadata::Metadata;
 use tokio::runtime::Handle;
 
 use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
+use super::leaders::{find_leaderless, find_topic};
 use super::metadata::read_metadata;
 use crate::{Brokers, Error};
+
+pub use super::leaders::{LeaderlessTopic, leaderless};
 
 /// A topic that a service needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,21 +34,20 @@ impl TopicSpec {
     }
 }
 
-/// Creates the topics that do not exist, and returns once every topic can be used.
+/// Creates the topics that do not exist, and returns once every partition has a leader.
 ///
 /// An existing topic is left unchanged; if all exist, no right to create topics is needed. A topic with fewer partitions is
-/// an error. New topics get the brokers' default replication factor. Several processes may call this at the
-/// same time.
+/// an error. An existing partition that stays without a leader is logged and does not stop the caller. New topics get the brokers'
+/// default replication factor. Several processes may call this at the same time.
 pub async fn ensure(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());
     let runtime = Handle::current();
     client::blocking(move || {
         let client = client::metadata_client(&brokers)?;
-        let missing = find_unusable(&client, &brokers, &topics)?;
-        if missing.is_empty() {
-            return Ok(());
+        let missing = find_missing(&read_metadata(&client, &brokers, REQUEST_TIMEOUT)?, &topics)?;
+        if !missing.is_empty() {
+            runtime.block_on(create(&brokers, &missing))?;
         }
-        runtime.block_on(create(&brokers, &missing))?;
         wait_until_usable(&client, &brokers, &topics)
     })
     .await
@@ -75,28 +77,30 @@ async fn create(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
 fn wait_until_usable(client: &ConsumerClient, brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
     let deadline = Instant::now() + REQUEST_TIMEOUT;
     loop {
-        let unusable = find_unusable(client, brokers, topics)?;
-        let Some(first) = unusable.first() else { return Ok(()) };
+        let metadata = read_metadata(client, brokers, REQUEST_TIMEOUT)?;
+        let missing = find_missing(&metadata, topics)?;
+        let leaderless = find_leaderless(&metadata, topics.iter().map(|topic| &*topic.name));
+        if missing.is_empty() && leaderless.is_empty() {
+            return Ok(());
+        }
         if Instant::now() > deadline {
-            let reason = "the brokers report no leader for its partitions";
-            return Err(Error::refused(format!("use the topic {}", first.name), &reason));
+            if let Some(topic) = missing.first() {
+                let action = format!("use the topic {}", topic.name);
+                return Err(Error::refused(action, &"the brokers do not show it"));
+            }
+            tracing::warn!(target: "kafka", ?leaderless, "partitions have no leader");
+            return Ok(());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Returns the topics that do not exist or have a partition without a leader.
-fn find_unusable(
-    client: &ConsumerClient,
-    brokers: &Brokers,
-    topics: &[TopicSpec],
-) -> Result<Vec<TopicSpec>, Error> {
-    let metadata = read_metadata(client, brokers, REQUEST_TIMEOUT)?;
-    let mut unusable = Vec::new();
+/// Returns the topics that do not exist.
+fn find_missing(metadata: &Metadata, topics: &[TopicSpec]) -> Result<Vec<TopicSpec>, Error> {
+    let mut missing = Vec::new();
     for topic in topics {
-        let found = metadata.topics().iter().find(|found| found.name() == topic.name);
-        match found.and_then(led_partitions) {
-            None => unusable.push(topic.clone()),
+        match find_topic(metadata, &topic.name).map(|found| found.partitions().len()) {
+            None => missing.push(topic.clone()),
             Some(found) if i32::try_from(found).is_ok_and(|found| found >= topic.partitions) => {}
             Some(found) => {
                 let (topic, expected) = (topic.name.clone(), topic.partitions);
@@ -104,22 +108,16 @@ fn find_unusable(
             }
         }
     }
-    Ok(unusable)
-}
-
-/// Returns the number of a topic's partitions, or `None` if one of them has no leader yet.
-fn led_partitions(topic: &MetadataTopic) -> Option<usize> {
-    let partitions = topic.partitions();
-    let led = topic.error().is_none() && partitions.iter().all(|partition| partition.leader() >= 0);
-    (led && !partitions.is_empty()).then_some(partitions.len())
+    Ok(missing)
 }
 
 /// Returns whether the topic exists and each of its partitions has a leader.
 pub async fn is_usable(brokers: &Brokers, topic: &str) -> Result<bool, Error> {
-    let (brokers, topic) = (brokers.clone(), TopicSpec::new(topic, 1));
+    let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
-        let client = client::metadata_client(&brokers)?;
-        Ok(find_unusable(&client, &brokers, &[topic])?.is_empty())
+        let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, REQUEST_TIMEOUT)?;
+        let has_leaders = find_leaderless(&metadata, [&*topic].into_iter()).is_empty();
+        Ok(has_leaders && find_topic(&metadata, &topic).is_some())
     })
     .await
 }

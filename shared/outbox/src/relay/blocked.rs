@@ -1,10 +1,10 @@
-//! The events that the brokers refused for good, and later events of the same aggregates.
+//! The events that the brokers cannot take, and later events of the same aggregates.
 //!
 //! Such an event blocks its own aggregate only. It enters the table `outbox_blocked` in the checkpoint that passes it, so
 //! that it is never lost. An operator removes the cause and releases the events; the relay then publishes them in order.
 //!
-//! The relay itself releases events whose topic was missing, once the topic can be used. A topic may be missing for a moment
-//! only, because brokers learn of it one after the other.
+//! The relay itself releases events whose topic was missing or whose partition had no leader, once the topic can be used. A
+//! topic may be missing for a moment only, because brokers learn of it one after the other.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use messaging::{Brokers, topics};
+use messaging::topics::LeaderlessTopic;
+use messaging::{Brokers, Record, topics};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -24,7 +25,7 @@ diesel::table! {
         id -> BigInt,
         aggregate_id -> Uuid,
         error -> Nullable<Text>,
-        missing_topic -> Nullable<Text>,
+        unusable_topic -> Nullable<Text>,
         blocked_at -> Timestamptz,
         released_at -> Nullable<Timestamptz>,
     }
@@ -33,7 +34,7 @@ diesel::table! {
 /// The time between two looks for released events.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The time between two questions whether a missing topic exists by now.
+/// The time between two questions whether an unusable topic can be used by now.
 const TOPIC_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The number of released events that are read at a time.
@@ -48,8 +49,10 @@ pub(super) struct BlockedEvents {
     /// Events that no checkpoint has stored yet.
     new: Vec<NewRow>,
     looked_at: Instant,
-    /// The topics that were missing.
-    missing_topics: BTreeSet<String>,
+    /// The topics that were missing, or had partitions without a leader.
+    unusable_topics: BTreeSet<String>,
+    /// Partitions without a leader, as far as this relay has noticed them.
+    leaderless: Vec<LeaderlessTopic>,
     asked_at: Instant,
 }
 
@@ -57,7 +60,7 @@ pub(super) struct BlockedEvents {
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) error: String,
-    pub(super) missing_topic: Option<String>,
+    pub(super) unusable_topic: Option<String>,
 }
 
 #[derive(Insertable)]
@@ -66,7 +69,7 @@ struct NewRow {
     id: i64,
     aggregate_id: Uuid,
     error: Option<String>,
-    missing_topic: Option<String>,
+    unusable_topic: Option<String>,
 }
 
 /// Counts the events in the table, for the service's metrics.
@@ -75,16 +78,36 @@ pub async fn count_blocked(database: &Database) -> database::Result<i64> {
 }
 
 impl BlockedEvents {
-    pub(super) async fn load(database: &Database) -> database::Result<Self> {
+    /// Loads the table. Events for partitions without a leader are refused here, so that they do not wait in the producer.
+    pub(super) async fn load(
+        database: &Database,
+        leaderless: Vec<LeaderlessTopic>,
+    ) -> database::Result<Self> {
         let aggregates = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();
-        let topics = outbox_blocked::table.select(outbox_blocked::missing_topic.assume_not_null()).distinct();
-        let topics = topics.filter(outbox_blocked::missing_topic.is_not_null());
+        let topics =
+            outbox_blocked::table.select(outbox_blocked::unusable_topic.assume_not_null()).distinct();
+        let topics = topics.filter(outbox_blocked::unusable_topic.is_not_null());
         let mut connection = database.connection().await?;
         let aggregates: Vec<Uuid> = aggregates.load(&mut connection).await?;
         let topics: Vec<String> = topics.load(&mut connection).await?;
-        let (aggregates, missing_topics) = (aggregates.into_iter().collect(), topics.into_iter().collect());
-        let now = Instant::now();
-        Ok(Self { aggregates, new: Vec::new(), looked_at: now, missing_topics, asked_at: now })
+        let unusable_topics =
+            topics.into_iter().chain(leaderless.iter().map(|topic| topic.name.clone())).collect();
+        let (aggregates, new, now) = (aggregates.into_iter().collect(), Vec::new(), Instant::now());
+        Ok(Self { aggregates, new, looked_at: now, unusable_topics, leaderless, asked_at: now })
+    }
+
+    /// Returns whether these are the partitions without a leader that the relay has noticed.
+    pub(super) fn knows(&self, leaderless: &[LeaderlessTopic]) -> bool {
+        self.leaderless == leaderless
+    }
+
+    /// Returns the refusal of a record that goes to a partition without a leader.
+    pub(super) fn refuses(&self, record: &Record<'_>) -> Option<Refusal> {
+        let mut leaderless = self.leaderless.iter();
+        leaderless.find(|topic| topic.name == record.topic && topic.includes(record.key)).map(|topic| {
+            let error = "its partition has no leader".to_owned();
+            Refusal { error, unusable_topic: Some(topic.name.clone()) }
+        })
     }
 
     /// Returns whether an event of this aggregate must wait behind a blocked one.
@@ -94,13 +117,18 @@ impl BlockedEvents {
 
     /// Adds an event, with the refusal if it was refused itself.
     pub(super) fn add(&mut self, id: i64, aggregate_id: Uuid, refusal: Option<Refusal>) {
-        let (error, missing_topic) = refusal.map_or((None, None), |Refusal { error, missing_topic }| {
-            tracing::error!(id, aggregate = %aggregate_id, %error, "EventBlocked: remove the cause, then run `outbox release`");
-            (Some(error), missing_topic)
+        let (error, unusable_topic) = refusal.map_or((None, None), |Refusal { error, unusable_topic }| {
+            match &unusable_topic {
+                None => {
+                    tracing::error!(id, aggregate = %aggregate_id, %error, "EventBlocked: remove the cause, then run `outbox release`");
+                }
+                Some(topic) => tracing::warn!(id, aggregate = %aggregate_id, %error, topic, "EventBlocked: until the topic can be used"),
+            }
+            (Some(error), unusable_topic)
         });
         self.aggregates.insert(aggregate_id);
-        self.missing_topics.extend(missing_topic.clone());
-        self.new.push(NewRow { id, aggregate_id, error, missing_topic });
+        self.unusable_topics.extend(unusable_topic.clone());
+        self.new.push(NewRow { id, aggregate_id, error, unusable_topic });
     }
 
     /// Releases the events whose topic can be used by now. The next look at released events finds them.
@@ -109,20 +137,21 @@ impl BlockedEvents {
         database: &Database,
         brokers: &Brokers,
     ) -> database::Result<()> {
-        if self.missing_topics.is_empty() || !self.new.is_empty() || self.asked_at.elapsed() < TOPIC_INTERVAL
+        if self.unusable_topics.is_empty() || !self.new.is_empty() || self.asked_at.elapsed() < TOPIC_INTERVAL
         {
             return Ok(());
         }
-        for topic in self.missing_topics.clone() {
+        for topic in self.unusable_topics.clone() {
             // Without an answer the relay asks again later.
             if topics::is_usable(brokers, &topic).await.unwrap_or(false) {
                 let released = diesel::update(outbox_blocked::table)
-                    .filter(outbox_blocked::missing_topic.eq(&topic))
+                    .filter(outbox_blocked::unusable_topic.eq(&topic))
                     .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
                     .execute(&mut database.connection().await?)
                     .await?;
-                tracing::warn!(topic, released, "EventsReleased: the topic exists again");
-                self.missing_topics.remove(&topic);
+                tracing::warn!(topic, released, "EventsReleased: the topic can be used");
+                self.leaderless.retain(|leaderless| leaderless.name != topic);
+                self.unusable_topics.remove(&topic);
             }
         }
         self.asked_at = Instant::now();
@@ -146,7 +175,7 @@ impl BlockedEvents {
             .do_update()
             .set((
                 outbox_blocked::error.eq(excluded(outbox_blocked::error)),
-                outbox_blocked::missing_topic.eq(excluded(outbox_blocked::missing_topic)),
+                outbox_blocked::unusable_topic.eq(excluded(outbox_blocked::unusable_topic)),
                 outbox_blocked::blocked_at.eq(clock_timestamp()),
             ))
             .execute(tx)

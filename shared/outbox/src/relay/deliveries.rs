@@ -1,8 +1,11 @@
 //! The messages of one term: sends them without waiting, and reads their delivery reports.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use contracts::Stream;
 use database::Database;
+use messaging::topics::{self, LeaderlessTopic};
 use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
 use uuid::Uuid;
 
@@ -11,6 +14,9 @@ use super::in_flight::InFlight;
 use super::{Relay, RelayError};
 use crate::outbox_event::{StoredEvent, load_events};
 use crate::outgoing_record::OutgoingRecord;
+
+/// How long no delivery report arrives before the relay asks whether each partition has a leader.
+const SILENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Deliveries<'r> {
     relay: &'r Relay,
@@ -25,8 +31,11 @@ pub(super) struct Deliveries<'r> {
 
 impl<'r> Deliveries<'r> {
     /// Each term has its own producer. Otherwise messages that an earlier term queued could still be sent.
-    pub(super) async fn start(relay: &'r Relay) -> Result<Self, RelayError> {
-        let blocked = BlockedEvents::load(&relay.database).await?;
+    pub(super) async fn start(
+        relay: &'r Relay,
+        leaderless: Vec<LeaderlessTopic>,
+    ) -> Result<Self, RelayError> {
+        let blocked = BlockedEvents::load(&relay.database, leaderless).await?;
         let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
         let (in_flight, released) = (InFlight::default(), BTreeMap::new());
         Ok(Self { relay, publisher, reports, in_flight, released, blocked, passed: None })
@@ -78,13 +87,17 @@ impl<'r> Deliveries<'r> {
         let outgoing = match OutgoingRecord::new(row, &self.relay.topics) {
             Ok(outgoing) => outgoing,
             Err(reason) => {
-                let refusal = Refusal { error: reason.to_string(), missing_topic: None };
+                let refusal = Refusal { error: reason.to_string(), unusable_topic: None };
                 self.block(row.id, row.aggregate_id, Some(refusal));
                 return Ok(());
             }
         };
         let headers = outgoing.headers();
         let record = outgoing.record(&headers);
+        if let Some(refusal) = self.blocked.refuses(&record) {
+            self.block(row.id, row.aggregate_id, Some(refusal));
+            return Ok(());
+        }
         loop {
             match self.publisher.publish(record, row.id.cast_unsigned()) {
                 Ok(()) => break,
@@ -92,7 +105,7 @@ impl<'r> Deliveries<'r> {
                 Err(PublishError::Full) => self.next_report().await?,
                 Err(error @ PublishError::Fatal { .. }) => return Err(error.into()),
                 Err(error @ (PublishError::TooLarge { .. } | PublishError::Refused { .. })) => {
-                    let refusal = Refusal { error: error.to_string(), missing_topic: None };
+                    let refusal = Refusal { error: error.to_string(), unusable_topic: None };
                     self.block(row.id, row.aggregate_id, Some(refusal));
                     return Ok(());
                 }
@@ -104,10 +117,19 @@ impl<'r> Deliveries<'r> {
         Ok(())
     }
 
-    /// Waits for one delivery report.
+    /// Waits for one delivery report. Fails with `NoLeader` if none arrives because partitions have lost their leader.
     pub(super) async fn next_report(&mut self) -> Result<(), RelayError> {
-        let report = self.reports.next().await.ok_or(RelayError::ProducerEnded)?;
-        self.handle(report)
+        match tokio::time::timeout(SILENCE, self.reports.next()).await {
+            Ok(report) => self.handle(report.ok_or(RelayError::ProducerEnded)?),
+            Err(_) => self.ask_for_leaders().await,
+        }
+    }
+
+    async fn ask_for_leaders(&self) -> Result<(), RelayError> {
+        let topics = Stream::ALL.map(|stream| self.relay.topics.events(stream));
+        // Without an answer no broker can be reached. Then all messages wait.
+        let Ok(leaderless) = topics::leaderless(&self.relay.brokers, &topics).await else { return Ok(()) };
+        if self.blocked.knows(&leaderless) { Ok(()) } else { Err(RelayError::NoLeader(leaderless)) }
     }
 
     /// Handles the delivery reports that have arrived, without waiting.
@@ -124,8 +146,8 @@ impl<'r> Deliveries<'r> {
         match (result, aggregate) {
             // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
             (Err(error), Some(aggregate)) if error.refused => {
-                let missing_topic = error.missing_topic;
-                self.block(id, aggregate, Some(Refusal { error: error.reason, missing_topic }));
+                let unusable_topic = error.missing_topic;
+                self.block(id, aggregate, Some(Refusal { error: error.reason, unusable_topic }));
             }
             // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
             (result, _) => {

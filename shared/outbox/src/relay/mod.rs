@@ -19,6 +19,7 @@ use std::time::Duration;
 use contracts::Topics;
 use database::Database;
 use messaging::Brokers;
+use messaging::topics::LeaderlessTopic;
 use thiserror::Error;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -72,6 +73,8 @@ pub(crate) enum RelayError {
     Publish(#[from] messaging::PublishError),
     #[error(transparent)]
     NotAcknowledged(#[from] messaging::NotAcknowledged),
+    #[error("no leader: {0:?}")]
+    NoLeader(Vec<LeaderlessTopic>),
     #[error("the producer has ended")]
     ProducerEnded,
     #[error("another relay has the lease")]

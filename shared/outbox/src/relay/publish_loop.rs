@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use messaging::topics::LeaderlessTopic;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -43,7 +44,7 @@ impl<'r> PublishLoop<'r> {
         Ok(Self {
             relay,
             epoch,
-            deliveries: Deliveries::start(relay).await?,
+            deliveries: Deliveries::start(relay, Vec::new()).await?,
             floor_id: cursor.a.floor_id,
             cursor,
             last_window: 0,
@@ -59,7 +60,13 @@ impl<'r> PublishLoop<'r> {
         loop {
             let read_at = Instant::now();
             let Some(published) = stop.run_until_cancelled(self.publish_window()).await else { break };
-            let published = published?;
+            let published = match published {
+                Err(RelayError::NoLeader(topics)) => {
+                    self.begin_again(topics).await?;
+                    continue;
+                }
+                published => published?,
+            };
             if published > 0 {
                 pause = MIN_PAUSE;
             }
@@ -73,6 +80,18 @@ impl<'r> PublishLoop<'r> {
             }
         }
         self.drain().await
+    }
+
+    /// Begins again from the cursor, with a new producer that gets no events for partitions without a leader. An event that the
+    /// first producer has sent, and the cursor has not passed, is a duplicate.
+    async fn begin_again(&mut self, leaderless: Vec<LeaderlessTopic>) -> Result<(), RelayError> {
+        tracing::warn!(
+            ?leaderless,
+            "PartitionsWithoutLeader: their events wait, and all others are published"
+        );
+        self.checkpoint().await?;
+        self.deliveries = Deliveries::start(self.relay, leaderless).await?;
+        Ok(())
     }
 
     /// Waits for a commit in this process, at most for `pause`. Returns the next pause.
@@ -195,10 +214,9 @@ impl<'r> PublishLoop<'r> {
     }
 
     async fn drain(mut self) -> Result<(), RelayError> {
-        // After the timeout the cursor is still written: it is before the messages without a report.
-        if let Ok(drained) = tokio::time::timeout(DRAIN_TIMEOUT, self.wait_for_reports()).await {
-            drained?;
-        }
-        self.checkpoint().await
+        let drained = tokio::time::timeout(DRAIN_TIMEOUT, self.wait_for_reports()).await;
+        // The cursor is written in any case: it is before the messages without a report.
+        self.checkpoint().await?;
+        drained.unwrap_or(Ok(()))
     }
 }
