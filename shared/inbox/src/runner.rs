@@ -19,7 +19,6 @@ use crate::apply::apply;
 use crate::consumer::Consumer;
 use crate::error::BatchError;
 use crate::message::IncomingMessage;
-use crate::stopped::skip_or_wait;
 
 /// Attempts and backoff.
 #[derive(Debug, Clone)]
@@ -79,7 +78,8 @@ impl Runner {
         let instance = settings.instance.clone();
         let subscription = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, streams) };
         let subscription = Subscription::start(brokers, subscription)?;
-        Ok(Self { subscription, worker: Worker { database, consumer, settings } })
+        let worker = Worker { database, brokers: brokers.clone(), consumer, settings };
+        Ok(Self { subscription, worker })
     }
 
     /// Is set once the group has assigned partitions.
@@ -106,6 +106,7 @@ impl Runner {
 #[derive(Clone)]
 pub(crate) struct Worker {
     pub(crate) database: Database,
+    pub(crate) brokers: Brokers,
     pub(crate) consumer: Consumer,
     pub(crate) settings: RunnerSettings,
 }
@@ -115,8 +116,7 @@ impl Worker {
     /// the batch is dropped, and the next owner of the partition receives it again.
     async fn process(&self, batch: Batch, stop: &CancellationToken) {
         if let Some(record) = batch.unreadable().cloned() {
-            let Self { database, consumer, settings } = self;
-            return skip_or_wait(database, consumer.name(), batch, &record, settings, stop).await;
+            return self.skip_or_wait(batch, &record, stop).await;
         }
         if self.apply_all(&batch, stop).await.is_break() {
             return;

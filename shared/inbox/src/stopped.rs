@@ -9,11 +9,11 @@ use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use messaging::{Batch, UnreadableRecord};
+use messaging::{Batch, UnreadableRecord, admin};
 use tokio_util::sync::CancellationToken;
 
-use crate::RunnerSettings;
 use crate::message::storable;
+use crate::runner::Worker;
 
 diesel::table! {
     inbox_stopped_partition (consumer, topic, partition) {
@@ -90,30 +90,44 @@ pub(crate) fn waiting_now() -> _ {
         .filter(inbox_stopped_partition::seen_at.gt(minute_ago))
 }
 
-/// Continues behind a record that cannot be read, if an operator has said so. Otherwise waits a while and drops the batch: the
-/// record is then read again.
-pub(crate) async fn skip_or_wait(
-    database: &Database,
-    consumer: &'static str,
-    batch: Batch,
-    record: &UnreadableRecord,
-    settings: &RunnerSettings,
-    stop: &CancellationToken,
-) {
-    let (topic, partition, offset) = (batch.topic(), batch.partition(), record.offset);
-    let error = storable(&record.error);
-    let waiting = Stop { consumer, topic, partition, cause: UNREADABLE, record_offset: offset, error };
-    match waiting.note(database).await {
-        Ok(Some(skip_to)) => {
-            tracing::warn!(consumer, topic, partition, offset, skip_to, "RecordsSkipped");
-            return batch.continue_at(skip_to);
-        }
-        Ok(None) => {
-            tracing::error!(consumer, topic, partition, offset, failure = %record.error, "RecordUnreadable: this partition waits; repair the broker, or run `inbox skip`");
-        }
-        Err(failure) => {
-            tracing::error!(consumer, topic, partition, offset, %failure, "RecordUnreadable: this partition waits, and the database has no note of it");
+impl Worker {
+    /// Waits at a record that cannot be read. Ends when an operator has said where to continue, when the record can be read, or when the
+    /// partition is revoked. Then the batch is dropped, and its partition is read again.
+    pub(crate) async fn skip_or_wait(
+        &self,
+        batch: Batch,
+        record: &UnreadableRecord,
+        stop: &CancellationToken,
+    ) {
+        let consumer = self.consumer.name();
+        let (topic, partition, offset) = (batch.topic(), batch.partition(), record.offset);
+        while batch.is_current() {
+            let error = storable(&record.error);
+            let waiting =
+                Stop { consumer, topic, partition, cause: UNREADABLE, record_offset: offset, error };
+            match waiting.note(&self.database).await {
+                Ok(Some(skip_to)) => {
+                    tracing::warn!(consumer, topic, partition, offset, skip_to, "RecordsSkipped");
+                    return batch.continue_at(skip_to);
+                }
+                Ok(None) => {
+                    tracing::error!(consumer, topic, partition, offset, failure = %record.error, "RecordUnreadable: this partition waits; repair the broker, or run `inbox skip`");
+                }
+                Err(failure) => {
+                    tracing::error!(consumer, topic, partition, offset, %failure, "RecordUnreadable: this partition waits, and the database has no note of it");
+                }
+            }
+            let tried_again = async {
+                tokio::time::sleep(self.settings.stopped_pause).await;
+                admin::is_readable(&self.brokers, topic, partition, offset).await
+            };
+            match stop.run_until_cancelled(tried_again).await {
+                None | Some(Ok(true)) => return,
+                Some(Ok(false)) => {}
+                Some(Err(failure)) => {
+                    tracing::warn!(consumer, topic, partition, offset, %failure, "the record was not tried again");
+                }
+            }
         }
     }
-    stop.run_until_cancelled(tokio::time::sleep(settings.stopped_pause)).await;
 }

@@ -16,5 +16,5 @@ pub use groups::{GroupOffsets, delete_groups, members, rewind_group, set_group_o
 pub use metadata::health;
 pub use offsets::{committed_offsets, end_offsets, offsets_since};
 pub use read_topic::read_all;
-pub use readable::next_readable;
+pub use readable::{is_readable, next_readable};
 pub use topics::delete_topics;

@@ -1,4 +1,9 @@
-//! Finds the end of records that the client library cannot read. For the operators' command that skips them.
+//! Asks whether records can be read. For a consumer that waits for a repair, and for the operators' command that skips records.
+//!
+//! Each try has a client of its own, which fetches this one partition. A client that tries one offset after the other still delivers
+//! errors of its earlier fetches. And after a wrong checksum librdkafka 2.12 goes on at a wrong place of the response, because
+//! `rd_kafka_buf_skip_to` takes a position and gets a length. If other partitions precede the record in the response, it can meet bytes
+//! there that abort the process.
 
 use std::time::Instant;
 
@@ -6,7 +11,7 @@ use rdkafka::consumer::Consumer;
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
+use super::client::{self, REQUEST_TIMEOUT};
 use super::offsets::watermarks;
 use super::read_topic::reader_config;
 use crate::subscription::is_about_a_record;
@@ -33,7 +38,7 @@ pub async fn next_readable(
             return Err(Error::refused(&action, &format!("the partition has the offsets {first} to {end}")));
         }
         for candidate in offset..end {
-            if let Some(readable) = first_from(&client, &topic, partition, candidate, &action)? {
+            if let Some(readable) = first_from(&brokers, &topic, partition, candidate)? {
                 return Ok(readable.min(end));
             }
         }
@@ -42,18 +47,20 @@ pub async fn next_readable(
     .await
 }
 
+/// Returns whether the record at `offset` can be read. True also if there is none.
+pub async fn is_readable(brokers: &Brokers, topic: &str, partition: i32, offset: i64) -> Result<bool, Error> {
+    let (brokers, topic) = (brokers.clone(), topic.to_owned());
+    client::blocking(move || Ok(first_from(&brokers, &topic, partition, offset)?.is_some())).await
+}
+
 /// Returns the offset of the first record from `offset` on, or `None` if it cannot be read.
-fn first_from(
-    client: &ConsumerClient,
-    topic: &str,
-    partition: i32,
-    offset: i64,
-    action: &str,
-) -> Result<Option<i64>, Error> {
+fn first_from(brokers: &Brokers, topic: &str, partition: i32, offset: i64) -> Result<Option<i64>, Error> {
+    let action = format!("read {topic}/{partition} from offset {offset}");
+    let client = client::consumer_client(&reader_config(brokers))?;
     let mut list = TopicPartitionList::new();
     list.add_partition_offset(topic, partition, Offset::Offset(offset))
         .and_then(|()| client.assign(&list))
-        .map_err(|error| Error::refused(action, &error))?;
+        .map_err(|error| Error::refused(&action, &error))?;
     let begun = Instant::now();
     while begun.elapsed() < REQUEST_TIMEOUT {
         match client.poll(REQUEST_TIMEOUT) {
@@ -63,5 +70,5 @@ fn first_from(
             Some(Err(_)) | None => {} // the client retries by itself
         }
     }
-    Err(Error::refused(action, &format!("no answer for {REQUEST_TIMEOUT:?}")))
+    Err(Error::refused(&action, &format!("no answer for {REQUEST_TIMEOUT:?}")))
 }

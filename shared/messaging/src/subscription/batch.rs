@@ -85,7 +85,7 @@ impl Batch {
     }
 
     /// Returns whether its partition is still assigned as when the batch was read.
-    pub(super) fn is_current(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         self.generation == self.generations.get(&self.partition)
     }
 }
