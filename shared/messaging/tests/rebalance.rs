@@ -81,6 +81,25 @@ async fn a_batch_of_a_revoked_partition_moves_no_offset_and_the_kept_partition_r
     assert_eq!(scratch.committed().await, 10, "of the kept partition only");
 }
 
+/// Waits until two members have two partitions each. Returns a batch of each partition, by member.
+async fn divided(first: &mut Subscription, second: &mut Subscription) -> [BTreeMap<i32, Batch>; 2] {
+    let [mut of_first, mut of_second] = [BTreeMap::new(), BTreeMap::new()];
+    in_time("two partitions for each member", async {
+        while (of_first.len(), of_second.len()) != (2, 2) {
+            let (member, batch) = tokio::select! {
+                batch = first.next() => (&mut of_first, batch.unwrap()),
+                batch = second.next() => (&mut of_second, batch.unwrap()),
+            };
+            member.insert(batch.partition(), batch);
+            // The member that came first had all partitions before.
+            of_first.retain(|_, batch| batch.is_current());
+            of_second.retain(|_, batch| batch.is_current());
+        }
+    })
+    .await;
+    [of_first, of_second]
+}
+
 /// Takes one batch of each of these partitions, and keeps it.
 async fn one_of_each(member: &mut Subscription, partitions: usize) -> BTreeMap<i32, Batch> {
     let mut batches = BTreeMap::new();
@@ -115,8 +134,8 @@ async fn a_member_that_restarts_does_not_interrupt_the_partitions_of_the_others(
     let mut first = scratch.subscribe(settings.clone());
     let mut second = scratch.subscribe(settings.clone());
     scratch.fill(400).await;
-    drop(one_of_each(&mut second, 2).await); // the group has divided the partitions
-    let own = one_of_each(&mut first, 2).await;
+    let [own, of_second] = divided(&mut first, &mut second).await;
+    drop(of_second);
 
     second.shutdown().await;
     let taken_over = one_of_each(&mut first, 2).await;
@@ -141,8 +160,8 @@ async fn a_static_member_that_restarts_moves_no_partition() {
     let mut first = scratch.subscribe(named("first"));
     let mut second = scratch.subscribe(named("second"));
     scratch.fill(400).await;
-    let of_second = one_of_each(&mut second, 2).await.into_keys();
-    let own = one_of_each(&mut first, 2).await;
+    let [own, of_second] = divided(&mut first, &mut second).await;
+    let of_second = of_second.into_keys();
     second.shutdown().await;
     assert!(
         tokio::time::timeout(A_WHILE, first.next()).await.is_err(),
