@@ -1,15 +1,18 @@
 # shellcheck shell=bash
 # Lints the OpenAPI documents with Redocly and Spectral, and the AsyncAPI document with AsyncAPI's parser. Their versions are
 # pinned in openapi/lint, and they are installed under .dev/cache. A warning counts as an error.
+#
+# oasdiff compares each document with the released one: a change that breaks clients fails.
 
 OPENAPI_LINT=$ROOT/openapi/lint
+OASDIFF_VERSION=v1.11.8
 
 check_openapi() {
   local home bin document output status=0
   if [[ ${CI:-} == true ]]; then
-    require node npm
-  elif ! command -v npm >/dev/null; then
-    say "npm is not installed: skipped"
+    require node npm go
+  elif ! command -v npm >/dev/null || ! command -v go >/dev/null; then
+    say "npm or go is not installed: skipped"
     return
   fi
   home=$CACHE_DIR/openapi-lint-$(cksum <"$OPENAPI_LINT/package-lock.json" | cut -d ' ' -f 1)
@@ -27,6 +30,27 @@ check_openapi() {
   done
   # The script is beside its modules, where Node looks for them.
   cp "$OPENAPI_LINT/asyncapi.mjs" "$home" && node "$home/asyncapi.mjs" openapi/events.asyncapi.yaml || status=1
+  check_released || status=1
+  return "$status"
+}
+
+check_released() {
+  local home=$CACHE_DIR/oasdiff-$OASDIFF_VERSION released checksum output status=0
+  if [[ ! -e $home/oasdiff ]]; then
+    say "building oasdiff $OASDIFF_VERSION"
+    GOBIN=$home locked go install "github.com/oasdiff/oasdiff@$OASDIFF_VERSION" || die "go could not build oasdiff: see above"
+  fi
+  for released in openapi/released/*.json; do
+    checksum=$(cksum <"$released" | cut -d ' ' -f 1)
+    if ! grep -q "\b$checksum\b" CHANGELOG.md; then
+      say "$released was changed: name it in CHANGELOG.md, with its checksum $checksum"
+      status=1
+    fi
+    output=$("$home/oasdiff" breaking "$released" "openapi/${released##*/}" --fail-on ERR 2>&1) && continue
+    say "$output"
+    say "openapi/${released##*/} breaks clients of $released: undo the change, or release a new version"
+    status=1
+  done
   return "$status"
 }
 

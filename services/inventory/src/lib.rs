@@ -48,6 +48,7 @@ impl Service for Inventory {
     const STREAM: Stream = Stream::Inventory;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
+    const EXAMPLES: &'static str = include_str!("../examples.json");
     type Settings = ();
     type Command = NoCommand;
 

@@ -53,6 +53,7 @@ impl Service for Orders {
     const STREAM: Stream = Stream::Orders;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
+    const EXAMPLES: &'static str = include_str!("../examples.json");
     type Settings = Settings;
     type Command = NoCommand;
 

@@ -77,6 +77,7 @@ impl Service for Payments {
     const STREAM: Stream = Stream::Payments;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
+    const EXAMPLES: &'static str = include_str!("../examples.json");
     type Settings = Settings;
     type Command = operator::Command;
 

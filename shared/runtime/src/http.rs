@@ -42,7 +42,7 @@ pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut w
 
 /// The OpenAPI document of the mounted routes, as it is published.
 pub fn document<S: Service>() -> Value {
-    edge::publish(&described::<S>(), S::PROBLEMS)
+    edge::publish(&described::<S>(), S::PROBLEMS, S::EXAMPLES)
 }
 
 fn described<S: Service>() -> OpenApi {

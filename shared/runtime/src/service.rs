@@ -20,6 +20,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     const DEFAULTS: &'static str;
     /// The problems that only this service has.
     const PROBLEMS: &'static [&'static ProblemType];
+    /// The examples of its OpenAPI document, as JSON: see `edge::publish`.
+    const EXAMPLES: &'static str = "{}";
 
     /// Its own settings, decoded.
     type Settings: Clone + Send + Sync + 'static;

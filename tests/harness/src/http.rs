@@ -27,14 +27,14 @@ pub struct Request {
     pub body: Option<String>,
     /// The idempotency key.
     pub key: Option<String>,
-    /// `Stripe-Signature`, on events of the processor.
-    pub signature: Option<String>,
+    /// More headers. `Content-Type` is `application/json` unless it is among them.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 impl Request {
     /// A read.
     pub fn get(part: Part, path: impl Into<String>) -> Self {
-        Self { method: Method::GET, part, path: path.into(), body: None, key: None, signature: None }
+        Self { method: Method::GET, part, path: path.into(), body: None, key: None, headers: Vec::new() }
     }
 
     /// A command with a new key.
@@ -53,6 +53,13 @@ impl Request {
     #[must_use]
     pub fn without_key(self) -> Self {
         Self { key: None, ..self }
+    }
+
+    /// The same request with one more header.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
     }
 
     /// Method, path and part, for messages.
@@ -163,13 +170,16 @@ impl Client {
         let url = format!("http://{}{}", to.address, request.path);
         let mut sent = self.http.request(request.method.clone(), url).bearer_auth(token);
         if let Some(body) = &request.body {
-            sent = sent.header("Content-Type", "application/json").body(body.clone());
+            sent = sent.body(body.clone());
+            if request.headers.iter().all(|(name, _)| *name != "Content-Type") {
+                sent = sent.header("Content-Type", "application/json");
+            }
         }
         if let Some(key) = &request.key {
             sent = sent.header("Idempotency-Key", key);
         }
-        if let Some(signature) = &request.signature {
-            sent = sent.header("Stripe-Signature", signature);
+        for (name, value) in &request.headers {
+            sent = sent.header(*name, value);
         }
         let start = Instant::now();
         let response = sent.send().await?;

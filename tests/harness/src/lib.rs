@@ -12,6 +12,7 @@ mod program;
 mod wait;
 
 pub use books::{Backlog, Books, Lease};
+pub use contract::DocumentedResponse;
 pub use error::{Context, Error, Result};
 pub use http::{Client, Endpoint, Request, Response};
 pub use kafka::{Kafka, Positions};

@@ -5,7 +5,6 @@ mod demo;
 mod platform;
 mod queries;
 mod report;
-mod signature;
 mod stack;
 mod steps;
 mod traffic;

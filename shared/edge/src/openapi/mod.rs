@@ -1,12 +1,14 @@
 //! What the OpenAPI documents of all services have in common: parameters, responses, problems and security.
 
 mod accepted;
+mod examples;
 mod idempotency_key;
 mod links;
 mod operation_problems;
 mod problem_components;
 mod publish;
 mod text;
+mod webhooks;
 
 pub use accepted::Accepted;
 pub use idempotency_key::IdempotencyKey;

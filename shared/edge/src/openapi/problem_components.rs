@@ -87,12 +87,15 @@ pub(super) fn schema(kind: &ProblemType) -> Value {
 }
 
 /// A response that several operations share.
-pub(super) fn response(kinds: &[&ProblemType], schema: &str) -> Value {
+pub(super) fn response(kinds: &[&ProblemType], schema: &str, examples: &Value) -> Value {
     let mut response = json!({
         "description": titles(kinds),
         "content": { MEDIA_TYPE: { "schema": { "$ref": format!("#/components/schemas/{schema}") } } },
         "headers": {},
     });
+    if examples.as_object().is_some_and(|examples| !examples.is_empty()) {
+        response["content"][MEDIA_TYPE]["examples"] = examples.clone();
+    }
     let retry_after = kinds.iter().any(|kind| tells_when(kind)).then_some("Retry-After");
     let challenge = kinds.iter().any(|kind| kind.status == 401).then_some("WWW-Authenticate");
     for name in ["X-Request-Id", "Cache-Control"].into_iter().chain(retry_after).chain(challenge) {

@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use super::examples::{SHARED, add_examples, named};
 use super::links::add_links;
 use super::problem_components::{GROUPS, camel_case, capitalised, response, schema, schema_name};
+use super::webhooks::move_webhooks;
 use crate::{ProblemType, problem_types};
 
-/// The document as it is published, with its members sorted. `own` are the problems that only this service has.
-pub fn publish(document: &OpenApi, own: &[&'static ProblemType]) -> Value {
+/// The document as it is published, with its members sorted. `own` are the problems that only this service has, and `examples` is
+/// the JSON of its examples.
+pub fn publish(document: &OpenApi, own: &[&'static ProblemType], examples: &str) -> Value {
+    let examples: Value = serde_json::from_str(examples).unwrap_or_default();
     let mut document = json!(document);
     name_pages(&mut document);
     add_links(&mut document);
@@ -29,13 +33,15 @@ pub fn publish(document: &OpenApi, own: &[&'static ProblemType]) -> Value {
         "description": "A token of the issuer. Its claims name tenant, client and scopes.",
     });
     members(&mut components["schemas"]).append(&mut unions);
-    add_problems(&mut document, own);
+    add_problems(&mut document, own, &examples[SHARED]);
+    add_examples(&mut document, &examples);
     add_tags(&mut document);
+    move_webhooks(&mut document);
     document.sort_all_objects();
     document
 }
 
-fn members(value: &mut Value) -> &mut Map<String, Value> {
+pub(super) fn members(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = json!({});
     }
@@ -45,7 +51,7 @@ fn members(value: &mut Value) -> &mut Map<String, Value> {
     }
 }
 
-fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
     paths
         .filter_map(Value::as_object_mut)
@@ -158,7 +164,7 @@ fn add_tags(document: &mut Value) {
 }
 
 /// Adds the components of problems that operations refer to.
-fn add_problems(document: &mut Value, own: &[&'static ProblemType]) {
+fn add_problems(document: &mut Value, own: &[&'static ProblemType], examples: &Value) {
     let kinds = || problem_types::ALL.iter().chain(own);
     let single = kinds().map(|kind| (camel_case(kind), vec![*kind], schema_name(kind)));
     let groups = GROUPS.iter();
@@ -168,7 +174,9 @@ fn add_problems(document: &mut Value, own: &[&'static ProblemType]) {
         if !used.contains(&format!("#/components/responses/{name}")) {
             continue;
         }
-        document["components"]["responses"][name] = response(&of, &schema);
+        let examples =
+            of.iter().filter_map(|kind| Some((kind.code.to_owned(), examples.get(kind.code)?.clone())));
+        document["components"]["responses"][name] = response(&of, &schema, &named(&examples.collect()));
         if of.len() > 1 {
             let union: Vec<Value> = of
                 .iter()

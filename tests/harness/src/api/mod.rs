@@ -3,6 +3,7 @@
 mod money;
 mod processor;
 mod shop;
+mod signature;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,6 +11,7 @@ use crate::{Client, Endpoint, Error, Instance, Part, Request, Response, Result, 
 
 pub use money::{Account, Payment, Refund, charge, refund, webhook};
 pub use shop::{Order, Stock, adjust_stock, cancel_order, place_order, put_item};
+pub use signature::webhook_signature;
 
 /// The processes of a part in the order in which a request tries them.
 type Route<'r> = Box<dyn Fn(Part) -> Vec<Endpoint> + 'r>;

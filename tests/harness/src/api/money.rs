@@ -63,7 +63,7 @@ pub fn refund(payment: Uuid, amount: Money) -> Request {
 /// Delivers an event to payments, in place of the processor.
 pub fn webhook(event: &str, signature: &str) -> Request {
     let request = Request::post(Part::Payments, "/v1/webhooks/provider", &Value::Null).without_key();
-    Request { body: Some(event.to_owned()), signature: Some(signature.to_owned()), ..request }
+    Request { body: Some(event.to_owned()), ..request }.with_header("Stripe-Signature", signature)
 }
 
 impl Api<'_> {

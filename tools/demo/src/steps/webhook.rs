@@ -1,14 +1,13 @@
 //! One event of the processor arrives ten times at once: payments stores it once. Because the charge is known, payments does
 //! not ask the processor. A forged event is refused.
 
-use harness::api::{Order, webhook};
+use harness::api::{Order, webhook, webhook_signature};
 use harness::{Part, Result, until};
 use serde_json::{Value, json};
 
 use crate::clients::concurrently;
 use crate::demo::{Charged, Demo, LIMIT, VISA};
 use crate::report::Step;
-use crate::signature;
 
 const TIMES: usize = 10;
 const KIND: &str = "payment_intent.succeeded";
@@ -32,7 +31,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.equal("stored copies by then", 0, before.stored, "./dev psql payments");
 
     let (body, time) = (event.to_string(), event["created"].as_i64().unwrap_or_default());
-    let header = signature::header(&demo.stack.platform.webhook_secret(), time, &body);
+    let header = webhook_signature(&demo.stack.platform.webhook_secret(), time, &body);
     let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
     let request = webhook(&body, &header);
     let received = concurrently(TIMES, async || api.send(&request).await).await?;
@@ -84,7 +83,7 @@ async fn forged(demo: &Demo<'_>, step: &mut Step<'_>, mut event: Value) -> Resul
     const ID: &str = "evt_forged";
     event["id"] = json!(ID);
     let (body, time) = (event.to_string(), event["created"].as_i64().unwrap_or_default());
-    let header = signature::header("whsec_of_somebody_else", time, &body);
+    let header = webhook_signature("whsec_of_somebody_else", time, &body);
     let refused = demo.api.send(&webhook(&body, &header)).await?;
     let expected = (400, "webhook-refused".to_owned());
     step.equal("the response to a forged event", expected, (refused.status, refused.code()), HINT);

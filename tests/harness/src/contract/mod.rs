@@ -2,23 +2,19 @@
 //!
 //! A client that is generated from the document knows nothing else, so a response that the document does not have is a defect.
 
+mod documented;
+mod documents;
+
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use jsonschema::Validator;
-use reqwest::Method;
 use serde_json::{Value, json};
 
+use self::documents::{DOCUMENTS, operation, resolved};
 use crate::{Part, Request, Response};
 
-static DOCUMENTS: LazyLock<BTreeMap<Part, Value>> = LazyLock::new(|| {
-    let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
-    BTreeMap::from([
-        (Part::Orders, read(include_str!("../../../openapi/orders.json"))),
-        (Part::Payments, read(include_str!("../../../openapi/payments.json"))),
-        (Part::Inventory, read(include_str!("../../../openapi/inventory.json"))),
-    ])
-});
+pub use documented::DocumentedResponse;
 
 /// The compiled schemas, by document and place.
 static VALIDATORS: LazyLock<Mutex<BTreeMap<(Part, String), &'static Validator>>> =
@@ -63,28 +59,6 @@ pub(crate) fn undocumented(request: &Request, response: &Response) -> Option<Str
     };
     let errors = errors(request.part, document, &content["schema"], &response.json());
     (!errors.is_empty()).then(|| name(errors.join("; "))).flatten()
-}
-
-fn operation<'d>(document: &'d Value, request: &Request) -> Option<(&'d str, &'d Value)> {
-    let path = request.path.split('?').next().unwrap_or_default();
-    let matches = |template: &str| {
-        let (mut given, mut expected) = (path.split('/'), template.split('/'));
-        loop {
-            match (given.next(), expected.next()) {
-                (None, None) => return true,
-                (Some(given), Some(expected)) if expected == given || expected.starts_with('{') => {}
-                _ => return false,
-            }
-        }
-    };
-    let method = if request.method == Method::HEAD { Method::GET } else { request.method.clone() };
-    let (template, item) = document["paths"].as_object()?.iter().find(|(template, _)| matches(template))?;
-    Some((template, item.get(method.as_str().to_lowercase())?))
-}
-
-fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
-    let reference = value["$ref"].as_str().and_then(|place| place.strip_prefix('#'));
-    reference.and_then(|place| document.pointer(place)).unwrap_or(value)
 }
 
 fn errors(part: Part, document: &Value, schema: &Value, body: &Value) -> Vec<String> {

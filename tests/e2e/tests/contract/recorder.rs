@@ -1,0 +1,125 @@
+//! Sends requests, keeps the first of each documented response, and compares them with the examples of the services.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use e2e::{Customer, Part};
+use harness::{DocumentedResponse, Request, Response};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::stable::Ids;
+
+/// Set to write the examples instead of comparing them.
+const WRITE: &str = "IDEM_WRITE_EXAMPLES";
+
+pub(crate) struct Recorder<'c> {
+    pub(crate) customer: &'c Customer,
+    ids: Ids,
+    responses: BTreeMap<DocumentedResponse, Value>,
+    /// A request of each operation that succeeded.
+    requests: BTreeMap<(Part, String), (Request, Value)>,
+}
+
+impl<'c> Recorder<'c> {
+    pub(crate) fn new(customer: &'c Customer) -> Self {
+        Self { customer, ids: Ids::default(), responses: BTreeMap::new(), requests: BTreeMap::new() }
+    }
+
+    /// Sends a request of the customer.
+    pub(crate) async fn send(&mut self, request: &Request) -> Response {
+        let response = self.customer.send(request).await;
+        self.keep(request, &response);
+        response
+    }
+
+    /// Sends a request that gets this response.
+    pub(crate) async fn gets(&mut self, status: u16, code: &str, request: &Request) -> Response {
+        let response = self.send(request).await;
+        let given = (response.status, response.code());
+        assert_eq!(given, (status, code.to_owned()), "{}: {}", request.name(), response.json());
+        response
+    }
+
+    /// Sends a command that makes something; returns its id.
+    pub(crate) async fn creates(&mut self, request: &Request) -> Uuid {
+        let created = self.gets(201, "", request).await.json();
+        created["id"].as_str().and_then(|id| id.parse().ok()).expect("an id")
+    }
+
+    pub(crate) fn keep(&mut self, request: &Request, response: &Response) {
+        let documented = DocumentedResponse::of(request, response)
+            .unwrap_or_else(|| panic!("{} is documented", request.name()));
+        let operation = (documented.part, documented.operation.clone());
+        if response.status < 300 && !self.requests.contains_key(&operation) {
+            let body = request.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
+            let body = self.ids.stable(&body.unwrap_or_default());
+            self.requests.insert(operation, (request.clone(), body));
+        }
+        if !self.responses.contains_key(&documented) {
+            let body = self.ids.stable(&response.json());
+            self.responses.insert(documented, body);
+        }
+    }
+
+    pub(crate) fn has(&self, documented: &DocumentedResponse) -> bool {
+        self.responses.contains_key(documented)
+    }
+
+    /// A request of each operation that succeeded, by the operation's id.
+    pub(crate) fn requests(&self) -> Vec<(Part, String, Request)> {
+        let requests = self.requests.iter();
+        requests
+            .map(|((part, operation), (request, _))| (*part, operation.clone(), request.clone()))
+            .collect()
+    }
+
+    /// Fails unless the examples of each service are exactly these responses.
+    pub(crate) fn compare_with_the_examples(&self) {
+        for part in Part::SERVICES {
+            let seen = serde_json::to_string_pretty(&self.examples(part)).unwrap() + "\n";
+            let file = examples_of(part);
+            if std::env::var_os(WRITE).is_some() {
+                std::fs::write(&file, seen).unwrap();
+            } else {
+                let stored = std::fs::read_to_string(&file).unwrap();
+                assert!(
+                    stored == seen,
+                    "services/{0}/examples.json differs from the responses of {0}; renew it with {WRITE}=1 and this test, \
+                     and then openapi/{0}.json. Seen:\n{seen}",
+                    part.name()
+                );
+            }
+        }
+    }
+
+    fn examples(&self, part: Part) -> Value {
+        let mut examples = Map::new();
+        for ((_, operation), (_, body)) in self.requests.iter().filter(|((of, _), _)| *of == part) {
+            if !body.is_null() {
+                examples.insert(operation.clone(), json!({ "request": body }));
+            }
+        }
+        for (documented, body) in self.responses.iter().filter(|(documented, _)| documented.part == part) {
+            let DocumentedResponse { operation, status, code, .. } = documented;
+            let (member, name) = match (code.as_str(), documented.is_shared()) {
+                ("", _) if body.is_null() => continue,
+                ("", _) => (operation.as_str(), status.to_string()),
+                (_, true) => ("problems", code.clone()),
+                (_, false) => (operation.as_str(), status.to_string()),
+            };
+            let of_member = examples.entry(member).or_insert_with(|| Map::new().into());
+            if code.is_empty() || documented.is_shared() {
+                let of_member = of_member.as_object_mut().unwrap();
+                of_member.entry(name).or_insert_with(|| body.clone());
+            } else {
+                of_member[name][code] = body.clone();
+            }
+        }
+        Value::Object(examples)
+    }
+}
+
+fn examples_of(part: Part) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services").join(part.name()).join("examples.json")
+}
