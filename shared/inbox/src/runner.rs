@@ -61,7 +61,7 @@ impl Default for RunnerSettings {
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
     subscription: Subscription,
-    worker: Worker,
+    worker: Arc<Worker>,
 }
 
 impl Runner {
@@ -79,7 +79,7 @@ impl Runner {
         let subscription = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, streams) };
         let subscription = Subscription::start(brokers, subscription)?;
         let worker = Worker { database, brokers: brokers.clone(), consumer, settings };
-        Ok(Self { subscription, worker })
+        Ok(Self { subscription, worker: Arc::new(worker) })
     }
 
     /// Is set once the group has assigned partitions.
@@ -93,7 +93,7 @@ impl Runner {
         let batches = TaskTracker::new();
         while let Some(Some(batch)) = stop.run_until_cancelled(self.subscription.next()).await {
             crashpoint::reach!("consume.batch_received");
-            let (worker, stop) = (self.worker.clone(), stop.clone());
+            let (worker, stop) = (Arc::clone(&self.worker), stop.clone());
             let task = batches.track_future(async move { worker.process(batch, &stop).await });
             self.worker.database.spawn(task);
         }
@@ -103,7 +103,6 @@ impl Runner {
     }
 }
 
-#[derive(Clone)]
 pub(crate) struct Worker {
     pub(crate) database: Database,
     pub(crate) brokers: Brokers,

@@ -7,7 +7,7 @@ use super::publish::members;
 /// The routes of other systems' events.
 const PREFIX: &str = "/v1/webhooks/";
 
-/// Moves these operations. OpenAPI has no place for the path of a webhook, so it stands in `x-path`.
+/// Moves these operations. The member `x-path` has the path, because OpenAPI gives a webhook none.
 pub(super) fn move_webhooks(document: &mut Value) {
     let paths = members(&mut document["paths"]);
     let moved: Vec<String> = paths.keys().filter(|path| path.starts_with(PREFIX)).cloned().collect();

@@ -13,14 +13,16 @@ const TOO_LONG: usize = 70_000;
 
 pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     other_keys(recorder).await;
-    let nobody = client(stack, String::new());
+    let without_token = client(stack, String::new());
     let without_scope = client(stack, identity::token(recorder.customer.tenant(), "e2e", "profile"));
+    let documented = DocumentedResponse::all();
     for (part, operation, request) in recorder.requests() {
         let documents = |status: u16, code: &str| {
             let (operation, code) = (operation.clone(), code.to_owned());
-            DocumentedResponse::documented().contains(&DocumentedResponse { part, operation, status, code })
+            documented.contains(&DocumentedResponse { part, operation, status, code })
         };
-        for (client, status, code) in [(&nobody, 401, "unauthenticated"), (&without_scope, 403, "forbidden")]
+        for (client, status, code) in
+            [(&without_token, 401, "unauthenticated"), (&without_scope, 403, "forbidden")]
         {
             if documents(status, code) {
                 let response = client.send(&request).await.unwrap();
@@ -49,7 +51,7 @@ pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     }
 }
 
-/// What is known of a key that was never used, and of one that cannot be a key.
+/// Reads a key that was never used, and one that cannot be a key.
 async fn other_keys(recorder: &mut Recorder<'_>) {
     for service in Part::SERVICES {
         let read = |key: &str| Request::get(service, format!("/v1/idempotency-keys/{key}"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use e2e::{Customer, Part};
 use harness::{DocumentedResponse, Request, Response};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::stable::Ids;
@@ -85,7 +85,7 @@ impl<'c> Recorder<'c> {
                 let stored = std::fs::read_to_string(&file).unwrap();
                 assert!(
                     stored == seen,
-                    "services/{0}/examples.json differs from the responses of {0}; renew it with {WRITE}=1 and this test, \
+                    "services/{0}/examples.json differs from the responses of {0}; renew it with `{WRITE}=1 ./dev test -p e2e --test contract`, \
                      and then openapi/{0}.json. Seen:\n{seen}",
                     part.name()
                 );
@@ -93,30 +93,29 @@ impl<'c> Recorder<'c> {
         }
     }
 
+    /// The examples in the form that `edge::publish` reads.
     fn examples(&self, part: Part) -> Value {
-        let mut examples = Map::new();
+        let mut examples = json!({});
         for ((_, operation), (_, body)) in self.requests.iter().filter(|((of, _), _)| *of == part) {
             if !body.is_null() {
-                examples.insert(operation.clone(), json!({ "request": body }));
+                examples[operation]["request"] = body.clone();
             }
         }
         for (documented, body) in self.responses.iter().filter(|(documented, _)| documented.part == part) {
-            let DocumentedResponse { operation, status, code, .. } = documented;
-            let (member, name) = match (code.as_str(), documented.is_shared()) {
-                ("", _) if body.is_null() => continue,
-                ("", _) => (operation.as_str(), status.to_string()),
-                (_, true) => ("problems", code.clone()),
-                (_, false) => (operation.as_str(), status.to_string()),
+            let (operation, status, code) =
+                (&documented.operation, documented.status.to_string(), &documented.code);
+            let example = match (code.is_empty(), documented.is_shared()) {
+                (true, _) if body.is_null() => continue,
+                (true, _) => &mut examples[operation][status],
+                (false, false) => &mut examples[operation][status][code],
+                (false, true) => &mut examples["problems"][code],
             };
-            let of_member = examples.entry(member).or_insert_with(|| Map::new().into());
-            if code.is_empty() || documented.is_shared() {
-                let of_member = of_member.as_object_mut().unwrap();
-                of_member.entry(name).or_insert_with(|| body.clone());
-            } else {
-                of_member[name][code] = body.clone();
+            if example.is_null() {
+                *example = body.clone();
             }
         }
-        Value::Object(examples)
+        examples.sort_all_objects();
+        examples
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn operation<'d>(document: &'d Value, request: &Request) -> Option<(&
     Some((template, item.get(method.as_str().to_lowercase())?))
 }
 
-/// What a reference stands for.
+/// Follows a reference within the document. Any other value is returned as it is.
 pub(super) fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     let reference = value["$ref"].as_str().and_then(|place| place.strip_prefix('#'));
     reference.and_then(|place| document.pointer(place)).unwrap_or(value)

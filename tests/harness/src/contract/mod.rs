@@ -2,7 +2,7 @@
 //!
 //! A client that is generated from the document knows nothing else, so a response that the document does not have is a defect.
 
-mod documented;
+mod documented_response;
 mod documents;
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use self::documents::{DOCUMENTS, operation, resolved};
 use crate::{Part, Request, Response};
 
-pub use documented::DocumentedResponse;
+pub use documented_response::DocumentedResponse;
 
 /// The compiled schemas, by document and place.
 static VALIDATORS: LazyLock<Mutex<BTreeMap<(Part, String), &'static Validator>>> =

@@ -21,7 +21,7 @@ pub struct DocumentedResponse {
 }
 
 impl DocumentedResponse {
-    /// What this response is in the document; `None` if no document has the operation.
+    /// The documented response that a client received; `None` if no document has the operation.
     pub fn of(request: &Request, response: &Response) -> Option<Self> {
         let (_, operation) = operation(DOCUMENTS.get(&request.part)?, request)?;
         let operation = operation["operationId"].as_str()?.to_owned();
@@ -29,7 +29,7 @@ impl DocumentedResponse {
     }
 
     /// Every response of every document.
-    pub fn documented() -> BTreeSet<Self> {
+    pub fn all() -> BTreeSet<Self> {
         let mut listed = BTreeSet::new();
         for (part, operation, status, response) in responses() {
             let document = &DOCUMENTS[&part];
