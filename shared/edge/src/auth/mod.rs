@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
-use actix_web::http::header::AUTHORIZATION;
+use actix_web::http::header::{AUTHORIZATION, HeaderValue};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use contracts::{Caller, TenantId};
 
@@ -46,10 +46,9 @@ impl Principal {
         if self.scopes.split(' ').any(|held| held == scope) {
             return Ok(());
         }
-        Err(Problem::new(
-            &problem_types::FORBIDDEN,
-            format!("This needs the scope {scope}, which the token does not have."),
-        ))
+        let detail = format!("This needs the scope {scope}, which the token does not have.");
+        let challenge = format!(" error=\"insufficient_scope\", scope=\"{scope}\"");
+        Err(Problem::new(&problem_types::FORBIDDEN, detail).challenging(&challenge))
     }
 
     /// The caller of this request. The token is checked and the request counted once, also if several extractors ask.
@@ -67,7 +66,11 @@ impl Principal {
 }
 
 async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, Problem> {
-    let token = token(request).map_err(refused)?;
+    // Without a token there is no error of one (RFC 6750, section 3.1).
+    let header = request.headers().get(AUTHORIZATION);
+    let header =
+        header.ok_or_else(|| unauthenticated("the Authorization header is missing").challenging(""))?;
+    let token = token(header).map_err(refused)?;
     match edge.authenticator.check(token) {
         Ok(principal) => return Ok(principal),
         Err(TokenError::Invalid(why)) => return Err(refused(why)),
@@ -84,14 +87,18 @@ async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, P
     })
 }
 
-fn token(request: &HttpRequest) -> Result<&str, &'static str> {
-    let header = request.headers().get(AUTHORIZATION).ok_or("the Authorization header is missing")?;
+fn token(header: &HeaderValue) -> Result<&str, &'static str> {
     let text = header.to_str().map_err(|_| "the header is not text")?;
     let (scheme, token) = text.split_once(' ').ok_or("the header has no token")?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err("the scheme is not Bearer") }
 }
 
-fn refused(why: &str) -> Problem {
+fn refused(why: &'static str) -> Problem {
+    let challenge = format!(" error=\"invalid_token\", error_description=\"{why}\"");
+    unauthenticated(why).challenging(&challenge)
+}
+
+fn unauthenticated(why: &str) -> Problem {
     Problem::new(
         &problem_types::UNAUTHENTICATED,
         format!("Send 'Authorization: Bearer TOKEN'. The token is refused: {why}."),

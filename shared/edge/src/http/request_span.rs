@@ -1,19 +1,28 @@
-//! `RequestSpan`: the tracing span of each request, and the trace context that its events and messages carry.
+//! `RequestSpan`: the tracing span of each request, its closing line, and the trace context that its events and messages
+//! carry.
+
+use std::time::Instant;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::{Error, HttpMessage, HttpRequest};
 use tracing::Span;
-use tracing_actix_web::{DefaultRootSpanBuilder, RootSpanBuilder, TracingLogger};
+use tracing_actix_web::{DefaultRootSpanBuilder, RequestId, RootSpanBuilder, TracingLogger};
 use uuid::Uuid;
+
+use crate::Principal;
 
 /// The middleware that opens the span.
 pub fn request_span() -> TracingLogger<RequestSpan> {
     TracingLogger::new()
 }
 
-/// Names the span by the route. The raw path and the query stay out of the log.
+/// Names the span by the route, and every line in it by the request id of the response. The raw path and the query stay out
+/// of the log.
 pub struct RequestSpan;
+
+/// When the request arrived, by the clock of the process.
+struct Arrival(Instant);
 
 /// A valid W3C traceparent.
 #[derive(Clone)]
@@ -32,16 +41,35 @@ impl RootSpanBuilder for RequestSpan {
         let header = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
         let (traceparent, trace) = header.and_then(accept_traceparent).unwrap_or_else(new_traceparent);
         request.extensions_mut().insert(TraceParent(traceparent));
+        request.extensions_mut().insert(Arrival(Instant::now()));
+        let id = request.extensions().get::<RequestId>().map(ToString::to_string);
         let route = request.match_pattern().unwrap_or_else(|| "unmatched".to_owned());
-        tracing::info_span!("request", method = %request.method(), route, trace, status = tracing::field::Empty)
+        tracing::info_span!("request", id, method = %request.method(), route, trace)
     }
 
     fn on_request_end<B: MessageBody>(span: Span, outcome: &Result<ServiceResponse<B>, Error>) {
         if let Ok(response) = outcome {
-            span.record("status", response.status().as_u16());
+            span.in_scope(|| log_end(response));
         }
         DefaultRootSpanBuilder::on_request_end(span, outcome);
     }
+}
+
+/// The one line that every request has. Without a key, the outcome is `read` or `done`.
+fn log_end<B>(response: &ServiceResponse<B>) {
+    let extensions = response.request().extensions();
+    let tenant = extensions.get::<Principal>().map(|principal| principal.tenant().as_str());
+    let milliseconds = extensions.get::<Arrival>().map(|arrival| arrival.0.elapsed().as_secs_f64() * 1_000.0);
+    let by_key = response.headers().get("Idempotency-Status").and_then(|value| value.to_str().ok());
+    let status = response.status();
+    let outcome = match by_key {
+        Some(outcome) => outcome,
+        None if status.is_server_error() => "failed",
+        None if status.is_client_error() => "refused",
+        None if response.request().method().is_safe() => "read",
+        None => "done",
+    };
+    tracing::info!(status = status.as_u16(), outcome, tenant, milliseconds, "request ended");
 }
 
 /// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Returns the text and its trace id. Source: W3C Trace

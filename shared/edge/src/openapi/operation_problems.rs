@@ -68,9 +68,10 @@ fn own_response(kinds: &[&'static ProblemType]) -> Response {
         }
     };
     let response = ResponseBuilder::new().description(titles(kinds)).content(MEDIA_TYPE, content.build());
-    let tells_when = kinds.iter().any(|kind| tells_when(kind));
-    let retry_after = || Ref::new("#/components/headers/Retry-After");
-    if tells_when { response.header_ref("Retry-After", retry_after()) } else { response }.build()
+    let tells_when = kinds.iter().any(|kind| tells_when(kind)).then_some("Retry-After");
+    let headers = ["Link"].into_iter().chain(tells_when);
+    let reference = |name| Ref::new(format!("#/components/headers/{name}"));
+    headers.fold(response, |response, name| response.header_ref(name, reference(name))).build()
 }
 
 /// The problems of a command with a key, and those of `C` itself.

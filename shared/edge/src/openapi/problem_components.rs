@@ -97,8 +97,8 @@ pub(super) fn response(kinds: &[&ProblemType], schema: &str, examples: &Value) -
         response["content"][MEDIA_TYPE]["examples"] = examples.clone();
     }
     let retry_after = kinds.iter().any(|kind| tells_when(kind)).then_some("Retry-After");
-    let challenge = kinds.iter().any(|kind| kind.status == 401).then_some("WWW-Authenticate");
-    for name in ["X-Request-Id", "Cache-Control"].into_iter().chain(retry_after).chain(challenge) {
+    let challenge = kinds.iter().any(|kind| [401, 403].contains(&kind.status)).then_some("WWW-Authenticate");
+    for name in ["X-Request-Id", "Cache-Control", "Link"].into_iter().chain(retry_after).chain(challenge) {
         response["headers"][name] = json!({ "$ref": format!("#/components/headers/{name}") });
     }
     response

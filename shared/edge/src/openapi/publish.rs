@@ -221,7 +221,11 @@ fn headers() -> Value {
             "schema": { "type": "string", "format": "uuid" },
         },
         "Cache-Control": one_of("Responses depend on the caller.", &["no-store"]),
-        "WWW-Authenticate": text("The scheme of the token.", "Bearer"),
+        "Link": text("The explanation of the problem.", "</problems/forbidden>; rel=\"describedby\""),
+        "WWW-Authenticate": text(
+            "The token that is needed, and what is wrong with the one that was sent (RFC 6750).",
+            "Bearer error=\"insufficient_scope\", scope=\"orders:write\"",
+        ),
         "Retry-After": {
             "description": "Seconds after which the same request may be sent again.",
             "schema": { "type": "integer", "minimum": 1 },

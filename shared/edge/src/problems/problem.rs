@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use actix_web::http::header::{ALLOW, CONTENT_TYPE, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::{HttpResponse, ResponseError};
 use database::ErrorClass;
 use idempotency::StoredResponse;
@@ -88,7 +88,8 @@ pub struct Problem {
     detail: String,
     errors: Vec<ValidationError>,
     retry_after: Option<u32>,
-    allow: Option<String>,
+    /// What the request needs: `Allow` of a 405, `WWW-Authenticate` of a 401 and a 403.
+    required: Option<String>,
 }
 
 /// A problem as JSON.
@@ -131,7 +132,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             retry_after,
-            allow: None,
+            required: None,
         }
     }
 
@@ -145,7 +146,14 @@ impl Problem {
     /// Adds the methods that the path allows, for a 405.
     #[must_use]
     pub fn allowing(mut self, methods: String) -> Self {
-        self.allow = Some(methods);
+        self.required = Some(methods);
+        self
+    }
+
+    /// Says which credentials are needed (RFC 6750, section 3), for a 401 and a 403. `parameters` follow `Bearer`.
+    #[must_use]
+    pub(crate) fn challenging(mut self, parameters: &str) -> Self {
+        self.required = Some(format!("Bearer{parameters}"));
         self
     }
 
@@ -175,9 +183,19 @@ impl Problem {
         self.kind
     }
 
+    /// The path of the explanation.
+    fn path(&self) -> String {
+        format!("/problems/{}", self.kind.code)
+    }
+
+    /// The header that names the explanation, as the IETF draft asks for (section 2.7).
+    fn link(&self) -> String {
+        format!("<{}>; rel=\"describedby\"", self.path())
+    }
+
     fn body(&self) -> ProblemBody {
         ProblemBody {
-            kind: format!("/problems/{}", self.kind.code),
+            kind: self.path(),
             title: self.kind.title.to_owned(),
             status: self.status,
             detail: self.detail.clone(),
@@ -189,7 +207,8 @@ impl Problem {
 
     /// The problem as a response that can be stored and replayed.
     pub fn stored_response(&self) -> StoredResponse {
-        let mut headers = vec![(CONTENT_TYPE.to_string(), MEDIA_TYPE.to_owned())];
+        let mut headers =
+            vec![(CONTENT_TYPE.to_string(), MEDIA_TYPE.to_owned()), (LINK.to_string(), self.link())];
         headers.extend(self.retry_after.map(|seconds| (RETRY_AFTER.to_string(), seconds.to_string())));
         StoredResponse { status: self.status, headers, body: json_bytes(&self.body()) }
     }
@@ -223,12 +242,11 @@ impl ResponseError for Problem {
         if let Some(seconds) = self.retry_after {
             response.insert_header((RETRY_AFTER, seconds));
         }
-        if let Some(methods) = &self.allow {
-            response.insert_header(("Allow", methods.as_str()));
+        if let Some(required) = &self.required {
+            let name = if self.status == 405 { ALLOW } else { WWW_AUTHENTICATE };
+            response.insert_header((name, required.as_str()));
         }
-        if self.kind == &problem_types::UNAUTHENTICATED {
-            response.insert_header(("WWW-Authenticate", "Bearer"));
-        }
+        response.insert_header((LINK, self.link()));
         response.content_type(MEDIA_TYPE).json(self.body())
     }
 }

@@ -1,7 +1,7 @@
-//! The log contains no keys, tokens or bodies.
+//! The log contains no keys, tokens or bodies. Every line has the id of its request, and the last one the outcome.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use idempotency::{Key, KeyPolicy};
 use reqwest::Method;
@@ -35,13 +35,22 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn raw_keys_tokens_and_bodies_are_in_no_log() {
+static LOG: LazyLock<Log> = LazyLock::new(|| {
     let log = Log::default();
     // The PostgreSQL driver's own debug lines show every parameter of every statement: no service lets them through.
     let filter = EnvFilter::new("debug,tokio_postgres=info");
     tracing_subscriber::fmt().with_writer(log.clone()).with_env_filter(filter).with_ansi(false).init();
+    log
+});
 
+/// The log from its beginning.
+fn log() -> String {
+    String::from_utf8(LOG.0.lock().unwrap().clone()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn raw_keys_tokens_and_bodies_are_in_no_log() {
+    LazyLock::force(&LOG);
     let bench = Bench::start().await;
     let key = key();
     let token = identity::token("acme", "web-shop", SCOPES);
@@ -58,7 +67,7 @@ async fn raw_keys_tokens_and_bodies_are_in_no_log() {
     let unknown = json!({"canary-member": 1}).to_string();
     assert_eq!(place(&crate::bench::key(), &token, unknown).await.status, 400);
 
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log();
     let hash = Key::parse(key.as_bytes(), KeyPolicy::Uuid).unwrap().short_hash();
     for named in ["IdempotencyKeyReceived", "NewRequestProcessing", "CachedResponseReturned"] {
         let line = log.lines().find(|line| line.contains(named) && line.contains(&hash));
@@ -70,5 +79,33 @@ async fn raw_keys_tokens_and_bodies_are_in_no_log() {
     for secret in [key.as_str(), bytes.trim_matches(['[', ']']), token.as_str(), "canary-"] {
         let line = log.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_line_of_a_request_has_its_id_and_the_last_one_its_outcome() {
+    LazyLock::force(&LOG);
+    let bench = Bench::start().await;
+    let key = key();
+    let responses = [
+        ("executed", bench.place(&key, noted("one")).await),
+        ("replayed", bench.place(&key, noted("one")).await),
+        ("refused", bench.place(&key, noted("two")).await),
+        ("read", bench.get("/v1/orders").await),
+    ];
+    for (outcome, response) in responses {
+        let id = format!("id=\"{}\"", response.header("x-request-id").unwrap());
+        let log = log();
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&id)).collect();
+        let (end, others) = lines.split_last().unwrap_or_else(|| panic!("no line has {id}"));
+        assert!(end.contains("request ended"), "{end}");
+        let status = format!("status={}", response.status);
+        for part in
+            [&*format!("outcome=\"{outcome}\""), &status, "tenant=", "route=\"/v1/orders\"", "milliseconds="]
+        {
+            assert!(end.contains(part), "{part}: {end}");
+        }
+        let is_command = others.iter().any(|line| line.contains("IdempotencyKeyReceived"));
+        assert_eq!(is_command, outcome != "read", "{lines:?}");
     }
 }

@@ -84,6 +84,8 @@ impl TestResponse {
             |member: &str| body[member].as_str().unwrap_or_else(|| panic!("no {member}: {body}")).to_owned();
         let code = text("code");
         assert_eq!(text("type"), format!("/problems/{code}"));
+        let link = format!("</problems/{code}>; rel=\"describedby\"");
+        assert_eq!(self.header("link"), Some(link.as_str()));
         assert_eq!(body["status"], self.status);
         assert!(!text("title").is_empty() && !text("detail").is_empty(), "{body}");
         let known = ["type", "title", "status", "detail", "code", "retryable", "errors"];

@@ -127,7 +127,11 @@ async fn an_invalid_token_is_refused_on_every_route() {
             assert_eq!(response.status, 401, "{what}: {response:?}");
             let problem = response.refuses(401, "unauthenticated");
             assert!(!problem.detail.contains(&token), "{what}: {problem:?}");
-            assert_eq!(response.header("www-authenticate"), Some("Bearer"));
+            let challenge = response.header("www-authenticate").unwrap_or_default();
+            assert!(
+                challenge.starts_with("Bearer error=\"invalid_token\", error_description=\""),
+                "{challenge}"
+            );
         }
     }
     bench.assert_untouched().await;
@@ -142,7 +146,11 @@ async fn no_token_is_refused_on_every_route() {
         [None, Some(""), Some("Bearer"), Some("Bearer "), Some(token.as_str()), Some(basic.as_str())]
     {
         for request in requests(&bench, authorization) {
-            send(request).await.refuses(401, "unauthenticated");
+            let response = send(request).await;
+            response.refuses(401, "unauthenticated");
+            // Only a token that was sent has an error (RFC 6750, section 3.1).
+            let names_an_error = response.header("www-authenticate").unwrap().contains("error=");
+            assert_eq!(names_an_error, authorization.is_some(), "{response:?}");
         }
     }
     bench.assert_untouched().await;
@@ -158,8 +166,11 @@ async fn a_missing_scope_is_forbidden_on_every_route() {
         for scopes in [others.join(" "), String::new(), scope.replace(':', " ")] {
             let token = identity::token("acme", "web-shop", &scopes);
             let request = json_body(bench.request_as(&token, method.clone(), path), body);
-            let problem = send(request.header("Idempotency-Key", KEY)).await.refuses(403, "forbidden");
+            let response = send(request.header("Idempotency-Key", KEY)).await;
+            let problem = response.refuses(403, "forbidden");
             assert!(problem.detail.contains(scope), "{problem:?}");
+            let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+            assert_eq!(response.header("www-authenticate"), Some(challenge.as_str()));
         }
     }
     bench.assert_untouched().await;
