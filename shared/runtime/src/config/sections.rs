@@ -61,11 +61,11 @@ fn admin_port(reader: &mut SettingsReader, port: u16) -> u16 {
 /// The settings of the HTTP edge.
 pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
     let retention = Retention {
-        reply: TimeDelta::hours(reader.number("idempotency.reply_hours", 1..=8_760)),
+        reply: TimeDelta::seconds(reader.number("idempotency.reply_seconds", 1..=31_536_000)),
         tombstone: TimeDelta::days(reader.number("idempotency.tombstone_days", 1..=3_650)),
     };
     if retention.tombstone < retention.reply {
-        reader.refuse("idempotency.tombstone_days", "at least as long as idempotency.reply_hours");
+        reader.refuse("idempotency.tombstone_days", "at least as long as idempotency.reply_seconds");
     }
     let policies = [("uuid", KeyPolicy::Uuid), ("any", KeyPolicy::Any)];
     EdgeSettings {

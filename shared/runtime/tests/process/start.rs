@@ -42,7 +42,7 @@ async fn openapi_and_defaults_need_no_configuration() {
 
     let output = greeter("defaults").output().await.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\nreply_hours = 24 ") && text.contains("\ntired = false "), "{text}");
+    assert!(text.contains("\nreply_seconds = 86400 ") && text.contains("\ntired = false "), "{text}");
 }
 
 #[tokio::test]

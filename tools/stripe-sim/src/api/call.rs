@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use actix_web::dev::Payload;
-use actix_web::http::header::CONTENT_TYPE;
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, error, web};
 
 use crate::keys::RequestKey;
@@ -27,6 +27,9 @@ impl FromRequest for Call {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
+            if is_too_large(request.headers()) {
+                return Err(ApiError::too_large().into());
+            }
             let body = web::Payload::from_request(&request, &mut payload)
                 .await?
                 .to_bytes_limited(MAX_BODY)
@@ -45,6 +48,13 @@ impl FromRequest for Call {
             Ok(Self { form, context: RequestContext { key, ..context } })
         })
     }
+}
+
+/// Returns whether the client announces a body that is too long. Such a body is not read.
+pub(super) fn is_too_large(headers: &HeaderMap) -> bool {
+    let announced =
+        headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    announced.is_some_and(|length| length > MAX_BODY)
 }
 
 fn is_form(request: &HttpRequest) -> bool {

@@ -8,7 +8,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
 
 use super::body;
-use super::call::MAX_BODY;
+use super::call::{MAX_BODY, is_too_large};
 use crate::faults::{CallFault, Fault, Kind, Target};
 use crate::processor::{Processor, RequestContext};
 use crate::protocol::{ApiError, Error as RequestError};
@@ -99,8 +99,11 @@ async fn reference(
     processor.database.detach(look_up).await?
 }
 
-/// Reads the form, and puts the body back for the handler.
+/// Reads the form, and puts the body back for the handler, which refuses a body that is too large.
 async fn form(request: &mut ServiceRequest) -> Vec<(String, String)> {
+    if is_too_large(request.headers()) {
+        return Vec::new();
+    }
     let Ok(payload) = request.extract::<web::Payload>().await else { return Vec::new() };
     let body = payload.to_bytes_limited(MAX_BODY + 1).await.ok().and_then(Result::ok).unwrap_or_default();
     let form = serde_urlencoded::from_bytes(&body).unwrap_or_default();

@@ -1,0 +1,77 @@
+//! Keys that have expired.
+
+use super::{Case, DRAFT, IDEM, case};
+use crate::finding::{Verdict, ensure, given};
+use crate::http::{Request, Response};
+use crate::trial::Trial;
+
+pub(super) const CASES: &[Case] = &[
+    case!(
+        701,
+        a_key_is_replayed_until_it_expires,
+        DRAFT,
+        "The server publishes how long; until then it keeps its word."
+    ),
+    case!(
+        702,
+        an_expired_key_is_not_executed_again,
+        IDEM,
+        "A retry that was held up for a day is still a retry."
+    )
+    .optional(),
+    case!(
+        703,
+        an_expired_key_is_refused_for_another_body_as_well,
+        IDEM,
+        "The content is forgotten, the key is not."
+    )
+    .optional(),
+    case!(704, the_refusal_of_an_expired_key_is_final, IDEM, "No retry can succeed.").optional(),
+];
+
+async fn a_key_is_replayed_until_it_expires(trial: &Trial<'_>) -> Verdict {
+    let (request, first) = executed(trial).await?;
+    // The first retry comes at once; the last replay is followed by a refusal, never by an execution.
+    trial.replayed(&request, &first).await?;
+    expired(trial, &request, &first).await.map(drop)
+}
+
+async fn an_expired_key_is_not_executed_again(trial: &Trial<'_>) -> Verdict {
+    let (request, first) = executed(trial).await?;
+    let response = expired(trial, &request, &first).await?;
+    trial.is_refusal(&response, |it| &it.expired)?;
+    trial.has_effects(1).await
+}
+
+async fn an_expired_key_is_refused_for_another_body_as_well(trial: &Trial<'_>) -> Verdict {
+    let (request, first) = executed(trial).await?;
+    expired(trial, &request, &first).await?;
+    // Either refusal is right: the server may have kept the content, or only the key.
+    let response = trial.send(&request.with_body(trial.body("2"))).await?;
+    let is_refused = trial.is_reused(&response) || trial.is_refusal(&response, |it| &it.expired).is_ok();
+    ensure(is_refused, || format!("expected a refusal, got {}", response.summary()))?;
+    trial.has_effects(1).await
+}
+
+async fn the_refusal_of_an_expired_key_is_final(trial: &Trial<'_>) -> Verdict {
+    let (request, first) = executed(trial).await?;
+    let response = expired(trial, &request, &first).await?;
+    ensure(response.header("Retry-After").is_none(), || "the refusal has a Retry-After".to_owned())
+}
+
+async fn executed(trial: &Trial<'_>) -> Verdict<(Request, Response)> {
+    given(trial.target.expires_soon().then_some(()), "the target has no expires_after_seconds")?;
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    Ok((request, first))
+}
+
+/// Retries until the response is another one.
+async fn expired(trial: &Trial<'_>, request: &Request, first: &Response) -> Verdict<Response> {
+    trial
+        .until("the key expires", async || {
+            let response = trial.send(request).await?;
+            Ok((response.body != first.body).then_some(response))
+        })
+        .await
+}

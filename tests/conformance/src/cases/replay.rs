@@ -1,0 +1,218 @@
+//! The response to a retry.
+
+use super::{Case, DRAFT, IDEM, STRIPE, case};
+use crate::finding::{Finding, Verdict, ensure, given};
+use crate::http::Response;
+use crate::trial::{Trial, new_key};
+
+pub(super) const CASES: &[Case] = &[
+    case!(
+        201,
+        a_retry_gets_the_status_and_the_bytes_of_the_first_response,
+        DRAFT,
+        "The client cannot know which one arrives."
+    ),
+    case!(
+        202,
+        a_retry_gets_the_headers_of_the_first_response,
+        DRAFT,
+        "A client that lost the response needs its Location as well."
+    ),
+    case!(203, a_replay_is_marked, STRIPE, "A client, and its log, can see that nothing was executed.")
+        .optional(),
+    case!(204, ten_retries_are_one_effect, DRAFT, "A client retries until it has a response."),
+    case!(205, another_instance_replays, DRAFT, "A load balancer sends the retry anywhere."),
+    case!(206, a_restart_forgets_nothing, DRAFT, "Clients retry because of restarts."),
+    case!(
+        207,
+        a_retry_after_a_change_gets_the_first_response,
+        DRAFT,
+        "The response is that of the request, not of today."
+    ),
+    case!(
+        208,
+        a_replay_has_a_date_of_its_own_and_no_cookie,
+        "RFC 9110 §6.6.1",
+        "Date and cookies belong to one message."
+    ),
+    case!(209, a_client_that_left_before_the_response_gets_it_later, DRAFT, "This is what keys are for."),
+    case!(210, a_body_that_breaks_off_has_no_effect, "RFC 9112 §8", "Half a request is none."),
+    case!(211, a_retry_may_accept_something_else, IDEM, "Libraries change Accept between attempts.")
+        .optional(),
+    case!(
+        212,
+        headers_of_the_connection_make_no_difference,
+        DRAFT,
+        "Traces and agents differ in each attempt."
+    ),
+    case!(213, a_replay_names_the_time_of_the_execution, IDEM, "A client can tell how old the response is.")
+        .optional(),
+    case!(
+        214,
+        no_cache_keeps_the_response,
+        "RFC 9111 §5.2.2.5",
+        "A cache in between would answer for another client."
+    )
+    .optional(),
+    case!(215, a_retry_on_the_same_connection_is_a_retry, DRAFT, "A connection is no scope."),
+];
+
+async fn a_retry_gets_the_status_and_the_bytes_of_the_first_response(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    let retry = trial.send(&request).await?;
+    is_equal(&retry, &first)?;
+    trial.has_effects(1).await
+}
+
+async fn a_retry_gets_the_headers_of_the_first_response(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    let retry = trial.send(&request).await?;
+    for name in &trial.target.responses.repeated {
+        let (first, retry) = (first.header(name), retry.header(name));
+        ensure(first == retry, || format!("{name} was {first:?}, and is {retry:?} in the replay"))?;
+    }
+    Ok(())
+}
+
+async fn a_replay_is_marked(trial: &Trial<'_>) -> Verdict {
+    let marker = trial.target.responses.replayed.as_ref();
+    given(marker, "the target has no responses.replayed")?;
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    trial.replayed(&request, &first).await.map(drop)
+}
+
+async fn ten_retries_are_one_effect(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    for _ in 0..10 {
+        trial.replayed(&request, &first).await?;
+    }
+    trial.has_effects(1).await
+}
+
+async fn another_instance_replays(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    given(trial.target.server(1), "the target has one instance only")?;
+    let first = trial.executed(&request).await?;
+    trial.replayed(&request.at(1), &first).await?;
+    trial.has_effects(1).await
+}
+
+async fn a_restart_forgets_nothing(trial: &Trial<'_>) -> Verdict {
+    let restart = trial.target.restart.split_first();
+    let (program, arguments) = given(restart, "the target has no `restart`")?;
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    let output = tokio::process::Command::new(program).args(arguments).output().await;
+    let output = output.map_err(|error| Finding::Failed(format!("{program} cannot run: {error}")))?;
+    ensure(output.status.success(), || format!("{program}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    trial.replayed(&request, &first).await?;
+    trial.has_effects(1).await
+}
+
+async fn a_retry_after_a_change_gets_the_first_response(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    let (change, statuses) = trial.follow_up(&first)?;
+    trial.executed_with(&change, statuses).await?;
+    trial.replayed(&request, &first).await.map(drop)
+}
+
+async fn a_replay_has_a_date_of_its_own_and_no_cookie(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    // Date counts seconds: a replay that is a second younger has another one.
+    let date = given(first.header("Date"), "the server sends no Date")?;
+    trial
+        .until("a replay has another Date", async || {
+            let retry = trial.replayed(&request, &first).await?;
+            ensure(retry.header("Set-Cookie").is_none(), || "the replay sets a cookie".to_owned())?;
+            Ok((retry.header("Date") != Some(date)).then_some(()))
+        })
+        .await
+}
+
+async fn a_client_that_left_before_the_response_gets_it_later(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let mut connection = trial.connect(&request).await?;
+    connection.finish().await?;
+    drop(connection);
+    let found = trial.until("the effect of a client that left, or of its retry", async || {
+        let retry = trial.send(&request).await?;
+        Ok((!trial.is_in_progress(&retry)).then_some(retry))
+    });
+    let found = found.await?;
+    ensure(found.status == trial.target.command.status, || format!("the retry got {}", found.summary()))?;
+    trial.replayed(&request, &found).await?;
+    trial.has_effects(1).await
+}
+
+async fn a_body_that_breaks_off_has_no_effect(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    // The closing bytes are blanks, so that the body is complete JSON, or a complete form, without them.
+    let padded = [&request.body[..], b"    "].concat();
+    let mut connection = trial.connect(&request.clone().with_body(padded)).await?;
+    connection.hold_back(4).await?;
+    connection.break_off().await;
+    let first = trial.executed(&request).await?;
+    trial.replayed(&request, &first).await?;
+    trial.has_effects(1).await
+}
+
+async fn a_retry_may_accept_something_else(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    trial.replayed(&request.with_header("Accept", "text/html, */*;q=0.1"), &first).await.map(drop)
+}
+
+async fn headers_of_the_connection_make_no_difference(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    let retry = request
+        .with_header("User-Agent", "another-agent/2.0")
+        .with_header("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+        .with_header("X-Request-Id", new_key());
+    trial.replayed(&retry, &first).await?;
+    trial.has_effects(1).await
+}
+
+async fn a_replay_names_the_time_of_the_execution(trial: &Trial<'_>) -> Verdict {
+    const DATE: &str = "Idempotency-Original-Date";
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    ensure(first.header(DATE).is_none(), || format!("the first response has {DATE}"))?;
+    let times = [trial.replayed(&request, &first).await?, trial.replayed(&request, &first).await?];
+    ensure(times[0].header(DATE).is_some(), || format!("the replay has no {DATE}"))?;
+    ensure(times[0].header(DATE) == times[1].header(DATE), || format!("{DATE} differs in two replays"))
+}
+
+async fn no_cache_keeps_the_response(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    for response in [&first, &trial.replayed(&request, &first).await?] {
+        let cache = response.header("Cache-Control").unwrap_or_default();
+        ensure(cache.contains("no-store"), || format!("Cache-Control is {cache:?}, not no-store"))?;
+    }
+    Ok(())
+}
+
+async fn a_retry_on_the_same_connection_is_a_retry(trial: &Trial<'_>) -> Verdict {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    // One by a connection of the pool, one by a new connection.
+    trial.replayed(&request, &first).await?;
+    trial.is_replay_of(&trial.send_raw(&request).await?, &first)?;
+    trial.has_effects(1).await
+}
+
+fn is_equal(retry: &Response, first: &Response) -> Verdict {
+    ensure(retry.status == first.status, || {
+        format!("the status was {}, and is {}", first.status, retry.status)
+    })?;
+    ensure(retry.body == first.body, || {
+        format!("the body differs: {} and {}", first.summary(), retry.summary())
+    })
+}

@@ -1,0 +1,24 @@
+//! The report for programs.
+
+use serde_json::{Value, json};
+
+use super::Report;
+
+impl Report {
+    /// The report as JSON: `target`, and `cases` with number, outcome and text.
+    pub fn as_json(&self) -> Value {
+        let cases = self.results.iter().map(|result| {
+            json!({
+                "number": result.case.number,
+                "group": result.case.group().to_string(),
+                "title": result.case.title(),
+                "source": result.case.source,
+                "optional": result.case.is_optional,
+                "outcome": result.outcome.to_string(),
+                "text": result.outcome.text(),
+                "milliseconds": u64::try_from(result.took.as_millis()).unwrap_or(u64::MAX),
+            })
+        });
+        json!({ "target": self.target, "cases": cases.collect::<Vec<Value>>() })
+    }
+}

@@ -1,0 +1,28 @@
+//! The report for build servers.
+
+use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+use super::{Outcome, Report};
+
+impl Report {
+    /// The report as JUnit XML: a case that differs is skipped, with its reason.
+    pub fn as_junit(&self) -> Result<String, SerializeError> {
+        let mut suite = TestSuite::new(self.target.clone());
+        for result in &self.results {
+            let mut status = match result.outcome {
+                Outcome::Passed => TestCaseStatus::success(),
+                Outcome::Skipped(_) | Outcome::Differs { .. } => TestCaseStatus::skipped(),
+                Outcome::Failed(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            };
+            if let Some(text) = result.outcome.text() {
+                status.set_message(text);
+            }
+            let mut case = TestCase::new(format!("{} {}", result.case.number, result.case.title()), status);
+            case.set_classname(format!("{}.{}", self.target, result.case.group())).set_time(result.took);
+            suite.add_test_case(case);
+        }
+        let mut document = Document::new("conformance");
+        document.add_test_suite(suite);
+        document.to_string()
+    }
+}

@@ -1,0 +1,176 @@
+//! `Target`: the file that tells the suite about a server.
+
+mod requests;
+mod responses;
+mod variables;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use strum::{Display, EnumString};
+use uuid::Uuid;
+
+use requests::Command;
+pub(crate) use requests::{Preparation, Variant};
+pub(crate) use responses::{Refusal, Responses};
+
+/// A server under test: its routes, its callers, and how it says what.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// The name, for the report.
+    pub name: String,
+    /// Base URLs of the instances of one installation. Empty ones are left out.
+    servers: Vec<String>,
+    /// The spelling of keys that the server accepts.
+    #[serde(default)]
+    pub(crate) keys: Keys,
+    /// The headers of each caller.
+    pub(crate) principals: BTreeMap<Principal, BTreeMap<String, String>>,
+    /// How many cases run at a time; 4 if absent.
+    #[serde(default = "four")]
+    pub(crate) cases_at_once: usize,
+    /// Requests that come before the first case.
+    #[serde(default)]
+    pub(crate) prepare: Vec<Preparation>,
+    /// The command that the cases send.
+    pub(crate) command: Command,
+    /// How the server refuses and marks.
+    #[serde(default)]
+    pub(crate) responses: Responses,
+    /// Restarts the first instance, and returns once it is ready: a program and its arguments.
+    #[serde(default)]
+    pub(crate) restart: Vec<String>,
+    /// After how many seconds a key expires, if that is soon enough to wait for. Empty or absent: the cases are skipped.
+    #[serde(default)]
+    expires_after_seconds: String,
+    /// Cases that the server decides otherwise: number and reason.
+    #[serde(default)]
+    pub(crate) differs: BTreeMap<String, String>,
+    #[serde(skip)]
+    pub(crate) run: String,
+}
+
+/// The callers of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, Deserialize)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Principal {
+    /// Sends every request of a case that says nothing else.
+    Caller,
+    /// The same caller with another token.
+    Renewed,
+    /// Another client of the same tenant.
+    OtherClient,
+    /// A client of another tenant.
+    OtherTenant,
+    /// The caller with a token that does not allow the command.
+    Unprivileged,
+}
+
+/// The keys that a server accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Keys {
+    /// UUIDs only.
+    Uuid,
+    /// Any text.
+    #[default]
+    Any,
+}
+
+/// Why a target file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The file cannot be read.
+    #[error("the target file {0} cannot be read: {1}")]
+    Unreadable(String, std::io::Error),
+    /// The file is not a target.
+    #[error("the target file is not valid: {0}")]
+    Invalid(#[from] toml::de::Error),
+    /// A variable has no end.
+    #[error("the target file has `${{` without `}}`")]
+    Unclosed,
+    /// A variable has no value.
+    #[error(
+        "the variable {0} of the target file is not set: export it, or give it a default under [variables]"
+    )]
+    Unset(String),
+    /// The command of a variable failed.
+    #[error("the command of the variable {variable} failed: {why}")]
+    Command {
+        /// The variable.
+        variable: String,
+        /// The error.
+        why: String,
+    },
+    /// A value has a wrong form.
+    #[error("{0}")]
+    Value(String),
+}
+
+fn four() -> usize {
+    4
+}
+
+#[derive(Deserialize)]
+struct Defaults {
+    #[serde(default)]
+    variables: BTreeMap<String, variables::Default>,
+}
+
+impl Target {
+    /// Reads a target file. Each `${NAME}` is replaced by a value of `given`, of the environment or of `[variables]`.
+    pub fn read(file: &Path, given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| TargetError::Unreadable(file.display().to_string(), error))?;
+        Self::parse(&text, given)
+    }
+
+    /// Reads the text of a target file.
+    pub fn parse(text: &str, given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
+        let run = Uuid::new_v4().simple().to_string()[..8].to_owned();
+        let Defaults { variables: defaults } = toml::from_str(text)?;
+        let mut table: toml::Table = toml::from_str(text)?;
+        table.remove("variables");
+        let replaced =
+            variables::replace(&toml::to_string(&table).unwrap_or_default(), given, &defaults, &run)?;
+        let mut target: Self = toml::from_str(&replaced)?;
+        target.servers.retain(|server| !server.is_empty());
+        target.run = run;
+        target.check()?;
+        Ok(target)
+    }
+
+    fn check(&self) -> Result<(), TargetError> {
+        let invalid = |text: String| Err(TargetError::Value(text));
+        if self.servers.is_empty() {
+            return invalid(
+                "`servers` is empty: name one base URL, such as http://127.0.0.1:8081".to_owned(),
+            );
+        }
+        if !self.principals.contains_key(&Principal::Caller) {
+            return invalid("[principals.caller] is missing: it has the headers of most requests".to_owned());
+        }
+        if !self.expires_after_seconds.is_empty() && self.expires_after_seconds.parse::<u64>().is_err() {
+            return invalid("`expires_after_seconds` is not a number of seconds".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The base URL of an instance, counted from 0.
+    pub(crate) fn server(&self, instance: usize) -> Option<&str> {
+        self.servers.get(instance).map(|url| url.trim_end_matches('/'))
+    }
+
+    /// Returns whether bodies are JSON objects, so that a case may rewrite them.
+    pub(crate) fn is_json(&self) -> bool {
+        self.command.content_type.starts_with("application/json")
+    }
+
+    /// Returns whether keys expire within a time that a case can wait for.
+    pub(crate) fn expires_soon(&self) -> bool {
+        !self.expires_after_seconds.is_empty()
+    }
+}

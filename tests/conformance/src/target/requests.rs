@@ -1,0 +1,108 @@
+//! The requests of a target file. `{unique}` is another text in each case; `{text}` is the same, and a case may spell it in
+//! another way; `{number}` is 1 unless a case needs another number.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The command under test.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Command {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) body: String,
+    #[serde(default = "json")]
+    pub(crate) content_type: String,
+    /// The status of a success.
+    pub(crate) status: u16,
+    pub(crate) effects: Effects,
+    /// A command that a rule of the business rejects.
+    pub(crate) rejected: Option<Variant>,
+    /// A command that takes a second or more.
+    pub(crate) slow: Option<Variant>,
+    /// A command whose outcome is not known when it is answered.
+    pub(crate) pending: Option<Variant>,
+    /// A command whose first execution fails with a 5xx, without an effect; a later one succeeds.
+    pub(crate) failing: Option<Variant>,
+    /// Where the outcome of a pending command can be read.
+    pub(crate) operation: Option<Operation>,
+    /// A second command, about what the first one made.
+    pub(crate) follow_up: Option<FollowUp>,
+    /// A path that no route has.
+    #[serde(default = "unknown_path")]
+    pub(crate) unknown_path: String,
+    /// The largest body in bytes; more is refused.
+    pub(crate) body_limit: Option<usize>,
+}
+
+/// The same command with another body, and the status of its first response.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Variant {
+    pub(crate) body: String,
+    pub(crate) status: u16,
+}
+
+/// How the effects of a case are counted: by a list, or by a number that grows by 1 with each effect.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Effects {
+    /// The path of a GET.
+    pub(crate) path: String,
+    /// JSON pointer to a list of effects, or to their number.
+    pub(crate) count: String,
+    /// An effect of a list counts if it has these texts: JSON pointer and text.
+    #[serde(default)]
+    pub(crate) with: BTreeMap<String, String>,
+    /// It does not count if it has one of these texts.
+    #[serde(default)]
+    pub(crate) without: BTreeMap<String, String>,
+}
+
+/// A command about what the first one made. `{id}` is read from the first response.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FollowUp {
+    /// JSON pointer to the id.
+    pub(crate) id: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) body: String,
+    /// The statuses that its first response may have.
+    pub(crate) status: Vec<u16>,
+}
+
+/// The operation of a pending command. Its path is in `Location`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Operation {
+    /// JSON pointer to the state.
+    pub(crate) state: String,
+    /// The states in which it has ended.
+    pub(crate) ended: Vec<String>,
+}
+
+/// A request before the first case, as each tenant.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Preparation {
+    /// Another server than that under test.
+    pub(crate) server: Option<String>,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) body: String,
+    /// Statuses of a success. The request is repeated until it has one of them.
+    pub(crate) status: Vec<u16>,
+    /// It comes before each case, with the `{unique}` of the case.
+    #[serde(default)]
+    pub(crate) each_case: bool,
+}
+
+fn json() -> String {
+    "application/json".to_owned()
+}
+
+fn unknown_path() -> String {
+    "/no-such-path".to_owned()
+}

@@ -1,0 +1,55 @@
+//! How a server refuses and marks. The defaults are those of the IETF draft.
+
+use serde::Deserialize;
+
+/// The refusals of a server, and the mark of a replay.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Responses {
+    /// JSON pointer to the code of a refusal.
+    pub(crate) code: String,
+    pub(crate) missing: Refusal,
+    pub(crate) invalid: Refusal,
+    pub(crate) in_progress: Refusal,
+    pub(crate) reused: Refusal,
+    pub(crate) expired: Refusal,
+    /// The header of a replay.
+    pub(crate) replayed: Option<Marker>,
+    /// Headers that a replay repeats.
+    pub(crate) repeated: Vec<String>,
+}
+
+/// A refusal.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    /// The code.
+    pub(crate) code: Option<String>,
+    /// Whether `Retry-After` is present; absent if the server promises nothing.
+    pub(crate) retry_after: Option<bool>,
+}
+
+/// A header with its value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Marker {
+    pub(crate) header: String,
+    pub(crate) value: String,
+}
+
+impl Default for Responses {
+    fn default() -> Self {
+        let status = |status| Refusal { status, code: None, retry_after: None };
+        Self {
+            code: "/code".to_owned(),
+            missing: status(400),
+            invalid: status(400),
+            in_progress: status(409),
+            reused: status(422),
+            expired: status(422),
+            replayed: None,
+            repeated: vec!["Content-Type".to_owned(), "Location".to_owned()],
+        }
+    }
+}

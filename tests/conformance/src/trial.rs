@@ -1,0 +1,305 @@
+//! `Trial`: one case against one server. It makes requests, and knows what they must bring about.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::finding::{Finding, Verdict, ensure, given};
+use crate::http::{Client, Connection, KEY_HEADER, Request, Response};
+use crate::target::{Preparation, Principal, Refusal, Responses, Target, Variant};
+
+/// How long a case waits for what happens later.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A key that no request has had.
+pub(crate) fn new_key() -> String {
+    Uuid::new_v4().to_string()
+}
+
+/// A case in progress. Its texts are its own, so that cases can run at the same time.
+pub(crate) struct Trial<'t> {
+    pub(crate) target: &'t Target,
+    client: &'t Client<'t>,
+    unique: String,
+}
+
+impl<'t> Trial<'t> {
+    pub(crate) fn new(target: &'t Target, client: &'t Client<'t>) -> Self {
+        let unique = Uuid::new_v4().simple().to_string()[..16].to_ascii_uppercase();
+        Self { target, client, unique: format!("C{unique}") }
+    }
+
+    // Requests.
+
+    /// The command under a new key.
+    pub(crate) fn command(&self) -> Request {
+        self.request(&self.target.command.method, &self.target.command.path, &self.body("1"))
+            .with_key(new_key())
+    }
+
+    /// The command's body with another number: a request for another effect.
+    pub(crate) fn body(&self, number: &str) -> String {
+        self.spelled(&self.target.command.body, &self.unique, number)
+    }
+
+    /// The command's body with another spelling of its text.
+    pub(crate) fn body_with_text(&self, spell: impl FnOnce(&str) -> String) -> String {
+        self.spelled(&self.target.command.body, &spell(&self.unique), "1")
+    }
+
+    /// A text of the target file with the values of this case.
+    pub(crate) fn rendered(&self, template: &str) -> String {
+        self.spelled(template, &self.unique, "1")
+    }
+
+    fn spelled(&self, template: &str, text: &str, number: &str) -> String {
+        let run = &self.target.run;
+        template
+            .replace("{unique}", &self.unique)
+            .replace("{text}", text)
+            .replace("{number}", number)
+            .replace("{run}", run)
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> Request {
+        let headers =
+            vec![("Content-Type".to_owned(), self.target.command.content_type.clone().into_bytes())];
+        Request {
+            instance: 0,
+            principal: Some(Principal::Caller),
+            method: method.to_owned(),
+            path: self.rendered(path),
+            headers,
+            body: body.as_bytes().to_vec(),
+        }
+    }
+
+    /// A command that a rule of the business rejects, and the status of the rejection.
+    pub(crate) fn rejected(&self) -> Verdict<(Request, u16)> {
+        self.variant(self.target.command.rejected.as_ref(), "rejected", "1")
+    }
+
+    /// A command that takes a second or more, and the status of its response.
+    pub(crate) fn slow(&self, number: &str) -> Verdict<(Request, u16)> {
+        self.variant(self.target.command.slow.as_ref(), "slow", number)
+    }
+
+    /// A command whose first execution fails with a 5xx, and the status of the failure.
+    pub(crate) fn failing(&self) -> Verdict<(Request, u16)> {
+        self.variant(self.target.command.failing.as_ref(), "failing", "1")
+    }
+
+    /// A command whose outcome comes later, and the status of its acceptance.
+    pub(crate) fn pending(&self) -> Verdict<(Request, u16)> {
+        self.variant(self.target.command.pending.as_ref(), "pending", "1")
+    }
+
+    fn variant(&self, variant: Option<&Variant>, name: &str, number: &str) -> Verdict<(Request, u16)> {
+        let variant = given(variant, &format!("the target has no [command.{name}]"))?;
+        let body = self.spelled(&variant.body, &self.unique, number);
+        Ok((self.command().with_body(body), variant.status))
+    }
+
+    /// The second command, about what this response made, under a new key; and the statuses that its response may have.
+    pub(crate) fn follow_up(&self, first: &Response) -> Verdict<(Request, &[u16])> {
+        let follow_up =
+            given(self.target.command.follow_up.as_ref(), "the target has no [command.follow_up]")?;
+        let id = first.json().pointer(&follow_up.id).and_then(Value::as_str).map(str::to_owned);
+        let id =
+            id.ok_or_else(|| Finding::Failed(format!("no id at {} of {}", follow_up.id, first.summary())))?;
+        let (path, body) = (follow_up.path.replace("{id}", &id), follow_up.body.replace("{id}", &id));
+        let request = self.request(&follow_up.method, &path, &self.rendered(&body)).with_key(new_key());
+        Ok((request, &follow_up.status))
+    }
+
+    // Sending.
+
+    /// Sends a request; the case judges the response.
+    pub(crate) async fn send(&self, request: &Request) -> Verdict<Response> {
+        self.client.send(request).await
+    }
+
+    /// Sends bytes that a library would not send.
+    pub(crate) async fn send_raw(&self, request: &Request) -> Verdict<Response> {
+        self.client.send_raw(request).await
+    }
+
+    /// Opens a connection for a request, and writes nothing yet.
+    pub(crate) async fn connect(&self, request: &Request) -> Verdict<Connection> {
+        self.client.connect(request).await
+    }
+
+    /// Sends a request that has to be executed.
+    pub(crate) async fn executed(&self, request: &Request) -> Verdict<Response> {
+        self.executed_with(request, &[self.target.command.status]).await
+    }
+
+    /// Sends a request that has to be executed, with one of these statuses.
+    pub(crate) async fn executed_with(&self, request: &Request, statuses: &[u16]) -> Verdict<Response> {
+        let response = self.send(request).await?;
+        ensure(statuses.contains(&response.status), || {
+            format!("expected {statuses:?}, got {}", response.summary())
+        })?;
+        ensure(!self.is_replay(&response), || "a first response is marked as a replay".to_owned())?;
+        Ok(response)
+    }
+
+    /// Sends a request that has to get this response again.
+    pub(crate) async fn replayed(&self, request: &Request, first: &Response) -> Verdict<Response> {
+        let response = self.send(request).await?;
+        self.is_replay_of(&response, first)?;
+        Ok(response)
+    }
+
+    /// Sends a request that has to be refused in this way.
+    pub(crate) async fn refused(
+        &self,
+        request: &Request,
+        refusal: fn(&Responses) -> &Refusal,
+    ) -> Verdict<Response> {
+        let response = self.send(request).await?;
+        self.is_refusal(&response, refusal)?;
+        Ok(response)
+    }
+
+    // Judging.
+
+    /// Returns whether the server marks a response as a replay. `false` if it marks none.
+    pub(crate) fn is_replay(&self, response: &Response) -> bool {
+        let marker = self.target.responses.replayed.as_ref();
+        marker.is_some_and(|marker| response.header(&marker.header) == Some(marker.value.as_str()))
+    }
+
+    /// Fails unless a response repeats an earlier one.
+    pub(crate) fn is_replay_of(&self, response: &Response, first: &Response) -> Verdict {
+        ensure((response.status, &response.body) == (first.status, &first.body), || {
+            format!("expected the first response, {}; got {}", first.summary(), response.summary())
+        })?;
+        let is_marked = self.target.responses.replayed.is_none() || self.is_replay(response);
+        ensure(is_marked, || "the replay is not marked".to_owned())
+    }
+
+    /// Fails unless a response is this refusal.
+    pub(crate) fn is_refusal(&self, response: &Response, refusal: fn(&Responses) -> &Refusal) -> Verdict {
+        let refusal = refusal(&self.target.responses);
+        ensure(response.status == refusal.status, || {
+            format!("expected {}, got {}", refusal.status, response.summary())
+        })?;
+        if let Some(code) = &refusal.code {
+            let given = self.code(response);
+            ensure(given == *code, || format!("expected the code {code}, got {given:?}"))?;
+        }
+        if let Some(expected) = refusal.retry_after {
+            let has = response.header("Retry-After").is_some();
+            ensure(has == expected, || {
+                format!("{} has {} Retry-After", response.status, if has { "a" } else { "no" })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a response says that the first request with the key is in progress.
+    pub(crate) fn is_in_progress(&self, response: &Response) -> bool {
+        self.is_refusal(response, |it| &it.in_progress).is_ok()
+    }
+
+    /// Returns whether a response says that the key was used for another request.
+    pub(crate) fn is_reused(&self, response: &Response) -> bool {
+        self.is_refusal(response, |it| &it.reused).is_ok()
+    }
+
+    fn code(&self, response: &Response) -> String {
+        let code =
+            response.json().pointer(&self.target.responses.code).and_then(Value::as_str).map(str::to_owned);
+        code.unwrap_or_default()
+    }
+
+    // Effects.
+
+    /// Fails unless the case has brought about so many effects for a caller.
+    pub(crate) async fn has_effects_for(&self, principal: Principal, expected: u64) -> Verdict {
+        let count = self.effects_for(principal).await?;
+        ensure(count == expected, || format!("expected {expected} effects, found {count}"))
+    }
+
+    /// Fails unless the case has brought about so many effects.
+    pub(crate) async fn has_effects(&self, expected: u64) -> Verdict {
+        self.has_effects_for(Principal::Caller, expected).await
+    }
+
+    /// Counts the effects of this case for a caller.
+    pub(crate) async fn effects_for(&self, principal: Principal) -> Verdict<u64> {
+        let effects = &self.target.command.effects;
+        let request = self.request("GET", &effects.path, "").without_header("Content-Type").by(principal);
+        let response = self.send(&request).await?;
+        let unreadable = || Finding::Failed(format!("the effects cannot be counted: {}", response.summary()));
+        if response.status == 404 {
+            return Ok(0);
+        }
+        let counted = response.json();
+        let counted = counted.pointer(&effects.count).ok_or_else(unreadable)?;
+        let has = |effect: &Value, (pointer, text): (&String, &String)| {
+            effect.pointer(pointer).and_then(Value::as_str) == Some(&self.rendered(text))
+        };
+        let is_ours = |effect: &&Value| {
+            effects.with.iter().all(|expected| has(effect, expected))
+                && !effects.without.iter().any(|excluded| has(effect, excluded))
+        };
+        match counted {
+            Value::Array(list) => {
+                u64::try_from(list.iter().filter(is_ours).count()).map_err(|_| unreadable())
+            }
+            number => number.as_u64().ok_or_else(unreadable),
+        }
+    }
+
+    // Waiting and preparing.
+
+    /// Looks until there is a value. Fails after a minute.
+    pub(crate) async fn until<T>(
+        &self,
+        what: &str,
+        mut look: impl AsyncFnMut() -> Verdict<Option<T>>,
+    ) -> Verdict<T> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            if let Some(value) = look().await? {
+                return Ok(value);
+            }
+            ensure(Instant::now() < deadline, || format!("waited {DEADLINE:?} in vain: {what}"))?;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Sends the preparations for a caller: those of the whole run, or those of each case.
+    pub(crate) async fn prepare(&self, principal: Principal, each_case: bool) -> Verdict {
+        for step in self.target.prepare.iter().filter(|step| step.each_case == each_case) {
+            self.prepare_with(step, principal).await?;
+        }
+        Ok(())
+    }
+
+    async fn prepare_with(&self, step: &Preparation, principal: Principal) -> Verdict {
+        let request = self.request(&step.method, &step.path, &self.rendered(&step.body)).by(principal);
+        let what = format!("preparation {} {}", request.method, request.path);
+        self.until(&what, async || {
+            let request = request.clone().with_only_header(KEY_HEADER, new_key());
+            let response = match &step.server {
+                Some(server) => self.client.send_to(server, &request).await?,
+                None => self.send(&request).await?,
+            };
+            Ok(step.status.contains(&response.status).then_some(()))
+        })
+        .await
+    }
+
+    /// Skips a case that rewrites JSON, if bodies are something else.
+    pub(crate) fn needs_json(&self) -> Verdict {
+        given(self.target.is_json().then_some(()), "bodies of the target are not JSON")
+    }
+}

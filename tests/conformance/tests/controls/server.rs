@@ -1,0 +1,304 @@
+//! The requests of the control: a small sound server, and the same server with one defect. It counts things that clients make.
+
+use std::time::{Duration, Instant};
+
+use actix_web::web::{self, Bytes, Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use idempotency::{Fingerprint, FingerprintInput, Key, KeyPolicy, Limits, canonicalise};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::control::Instance;
+use crate::defect::Defect;
+use crate::keys::{Claim, KeyScope, Stored};
+
+/// How long a slow command takes, and a pending one.
+const SLOW: Duration = Duration::from_millis(700);
+
+/// The largest body in bytes.
+const BODY_LIMIT: usize = 32_768;
+
+pub(crate) fn routes(config: &mut web::ServiceConfig) {
+    config
+        .route("/things", web::post().to(make))
+        .route("/things", web::get().to(list))
+        .route("/things/{id}/changes", web::post().to(change))
+        .route("/operations/{id}", web::get().to(operation))
+        .route("/restart", web::post().to(restart));
+}
+
+/// A refusal as the target file has it.
+fn refusal(status: u16, code: &str, retry_after: bool) -> Stored {
+    let body = json!({"type": format!("/problems/{code}"), "status": status, "code": code}).to_string();
+    let mut headers = vec![("Content-Type", "application/problem+json".to_owned())];
+    headers.extend(retry_after.then(|| ("Retry-After", "1".to_owned())));
+    Stored { status, headers, body }
+}
+
+struct Caller {
+    tenant: String,
+    client: String,
+    may_write: bool,
+}
+
+/// `Bearer tenant/client/rights/serial`
+fn caller(request: &HttpRequest) -> Option<Caller> {
+    let token = request.headers().get("Authorization")?.to_str().ok()?.strip_prefix("Bearer ")?.to_owned();
+    let [tenant, client, rights, _] = token.split('/').collect::<Vec<_>>().try_into().ok()?;
+    Some(Caller { tenant: tenant.to_owned(), client: client.to_owned(), may_write: rights == "write" })
+}
+
+async fn make(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send())
+}
+
+async fn change(
+    instance: Data<Instance>,
+    request: HttpRequest,
+    payload: Payload,
+    id: web::Path<String>,
+) -> HttpResponse {
+    respond(&instance, &request, payload, &id).await.unwrap_or_else(|refused| refused.send())
+}
+
+async fn respond(
+    instance: &Instance,
+    request: &HttpRequest,
+    payload: Payload,
+    path: &str,
+) -> Result<HttpResponse, Stored> {
+    let has = |defect| instance.defect == Some(defect);
+    let caller = match caller(request) {
+        Some(caller) => caller,
+        None if has(Defect::ReplaysWithoutCredentials) => {
+            Caller { tenant: "a".to_owned(), client: "one".to_owned(), may_write: true }
+        }
+        None => return Err(refusal(401, "unauthenticated", false)),
+    };
+    if !caller.may_write && !has(Defect::ReplaysWithoutRights) {
+        return Err(refusal(403, "forbidden", false));
+    }
+    let media_type =
+        request.headers().get("Content-Type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !media_type.starts_with("application/json") {
+        return Err(refusal(415, "unsupported-media-type", false));
+    }
+    let announced =
+        request.headers().get("Content-Length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_LIMIT) {
+        return Err(refusal(413, "too-large", false));
+    }
+    let body = body(payload, has(Defect::RunsOnACutBody)).await?;
+    let key = key(instance, request)?;
+    let scope: KeyScope = if has(Defect::HasOneScopeForAllTenants) {
+        [String::new(), String::new(), String::new(), key]
+    } else {
+        let route = request.match_pattern().unwrap_or_default();
+        [caller.tenant.clone(), caller.client.clone(), route, key]
+    };
+    let canonical =
+        canonicalise(&body, Limits::default()).map_err(|_| refusal(400, "request-invalid", false));
+    let canonical = match canonical {
+        Err(refused) if has(Defect::StoresValidationErrors) => {
+            if let Claim::First(guard) = instance.keys.claim(&scope, b"", instance.life, None) {
+                guard.store(refused.clone());
+            }
+            return Err(refused);
+        }
+        canonical => canonical?,
+    };
+    let fingerprint = fingerprint(instance, request, &scope, path, &body, &canonical);
+    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+    loop {
+        match instance.keys.claim(&scope, &fingerprint, instance.life, instance.defect) {
+            Claim::First(guard) => {
+                let response = execute(instance, &caller, path, &value).await;
+                let is_kept = match response.status {
+                    500.. => has(Defect::ReplaysServerErrors),
+                    422 => !has(Defect::TriesRejectionsAgain),
+                    400 => false,
+                    202 => !has(Defect::AcceptsTwice),
+                    _ => true,
+                };
+                if is_kept {
+                    guard.store(response.clone());
+                }
+                return Ok(response.send());
+            }
+            Claim::InProgress if has(Defect::BlocksDuplicates) => actix_web::rt::time::sleep(SLOW / 10).await,
+            Claim::InProgress => return Err(refusal(409, "in-progress", true)),
+            Claim::Reused => return Err(refusal(409, "reused", has(Defect::AsksToRetryReusedKeys))),
+            Claim::Expired => return Err(refusal(409, "expired", false)),
+            Claim::Replay(stored) => return Ok(replay(instance, stored)),
+        }
+    }
+}
+
+fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
+    let has = |defect| instance.defect == Some(defect);
+    stored.headers.push(("Idempotency-Original-Date", "2026-11-23T00:00:00Z".to_owned()));
+    if has(Defect::DropsHeaders) {
+        stored.headers.retain(|(name, _)| *name != "Location");
+    }
+    if !has(Defect::DoesNotMarkReplays) {
+        stored.headers.push(("Idempotent-Replayed", "true".to_owned()));
+    }
+    if has(Defect::ReplaysCookies) {
+        stored.headers.push(("Set-Cookie", "session=1".to_owned()));
+    }
+    if has(Defect::ReserialisesTheBody) {
+        stored.body = stored.body.replace(':', ": ");
+    }
+    if has(Defect::ReplaysTheCurrentState)
+        && instance.memory.changed.lock().unwrap().iter().any(|id| stored.body.contains(id))
+    {
+        stored.body = stored.body.replace("\"new\"", "\"changed\"");
+    }
+    stored.send()
+}
+
+/// A body that breaks off is an error, of course.
+async fn body(mut payload: Payload, runs_on_a_cut_body: bool) -> Result<Bytes, Stored> {
+    use futures_util::StreamExt;
+    let mut body = web::BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        match chunk {
+            Ok(chunk) if body.len() + chunk.len() <= BODY_LIMIT => body.extend_from_slice(&chunk),
+            Ok(_) => return Err(refusal(413, "too-large", false)),
+            Err(_) if runs_on_a_cut_body => break,
+            Err(_) => return Err(refusal(400, "request-invalid", false)),
+        }
+    }
+    Ok(body.freeze())
+}
+
+fn key(instance: &Instance, request: &HttpRequest) -> Result<String, Stored> {
+    let has = |defect| instance.defect == Some(defect);
+    let mut lines = request.headers().get_all("Idempotency-Key");
+    let line = match lines.next() {
+        Some(line) => line.as_bytes(),
+        None if has(Defect::ExecutesWithoutKey) => return Ok(Uuid::new_v4().to_string()),
+        None => return Err(refusal(400, "missing", false)),
+    };
+    if lines.next().is_some() && !has(Defect::ReadsTheFirstOfTwoKeys) {
+        return Err(refusal(400, "invalid", false));
+    }
+    let key = Key::parse(line, KeyPolicy::Uuid).map_err(|_| refusal(400, "invalid", false))?;
+    if has(Defect::QuotesBelongToTheKey) {
+        return Ok(String::from_utf8_lossy(line).into_owned());
+    }
+    Ok(key.as_str().to_owned())
+}
+
+fn fingerprint(
+    instance: &Instance,
+    request: &HttpRequest,
+    scope: &KeyScope,
+    path: &str,
+    body: &[u8],
+    canonical: &[u8],
+) -> Vec<u8> {
+    let mut query: Vec<(&str, &str)> =
+        request.query_string().split('&').filter_map(|pair| pair.split_once('=')).collect();
+    let mut canonical = canonical.to_vec();
+    let mut path = path;
+    match instance.defect {
+        Some(Defect::IgnoresTheQuery) => query.clear(),
+        Some(Defect::IgnoresThePath) => path = "",
+        Some(Defect::ComparesThePrefix) => canonical = body[..body.len().min(1_024)].to_vec(),
+        Some(Defect::ComparesBinaryNumbers) => {
+            let value: Value = serde_json::from_slice(body).unwrap_or_default();
+            canonical = format!("{}{:?}", value["reference"], value["amount"].as_f64()).into_bytes();
+        }
+        _ => {}
+    }
+    let fingerprint = Fingerprint::of(&FingerprintInput {
+        method: "POST",
+        route_template: &scope[2],
+        path_parameters: &[("id", path)],
+        query: &query,
+        media_type: "application/json",
+        actor: &scope[1],
+        body: &canonical,
+    });
+    format!("{fingerprint:?}").into_bytes()
+}
+
+async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Value) -> Stored {
+    if instance.defect == Some(Defect::ChecksThenInserts) {
+        actix_web::rt::time::sleep(Duration::from_millis(5)).await;
+    }
+    let is = |member: &str| command[member] == true;
+    let Some(reference) =
+        command["reference"].as_str().filter(|_| command["amount"].is_u64() || !path.is_empty())
+    else {
+        return refusal(400, "request-invalid", false);
+    };
+    if is("slow") {
+        actix_web::rt::time::sleep(SLOW).await;
+    }
+    if is("rejected") {
+        return refusal(422, "rejected", false);
+    }
+    let id = Uuid::new_v4().to_string();
+    if is("fails_once") {
+        let mut failed = instance.memory.failed.lock().unwrap();
+        if !failed.iter().any(|earlier| earlier == reference) {
+            failed.push(reference.to_owned());
+            return refusal(503, "unavailable", true);
+        }
+    }
+    if path.is_empty() {
+        let thing = (caller.tenant.clone(), id.clone(), reference.to_owned());
+        instance.memory.things.lock().unwrap().push(thing);
+    } else {
+        instance.memory.changed.lock().unwrap().push(path.to_owned());
+    }
+    let json = ("Content-Type", "application/json".to_owned());
+    if is("pending") {
+        instance
+            .memory
+            .operations
+            .lock()
+            .unwrap()
+            .insert(id.clone(), (caller.tenant.clone(), Instant::now()));
+        let headers = vec![json, ("Location", format!("/operations/{id}")), ("Retry-After", "1".to_owned())];
+        return Stored { status: 202, headers, body: json!({"id": id, "state": "pending"}).to_string() };
+    }
+    let headers = vec![json, ("Location", format!("/things/{id}"))];
+    Stored {
+        status: 201,
+        headers,
+        body: json!({"id": id, "reference": reference, "state": "new"}).to_string(),
+    }
+}
+
+async fn list(instance: Data<Instance>, request: HttpRequest) -> HttpResponse {
+    let Some(caller) = caller(&request) else { return refusal(401, "unauthenticated", false).send() };
+    let reference = request.query_string().trim_start_matches("reference=").to_owned();
+    let things = instance.memory.things.lock().unwrap();
+    let items = things.iter().filter(|(tenant, _, of)| *tenant == caller.tenant && *of == reference);
+    HttpResponse::Ok().json(json!({ "items": items.map(|(_, id, _)| id).collect::<Vec<_>>() }))
+}
+
+async fn operation(instance: Data<Instance>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
+    let Some(caller) = caller(&request) else { return refusal(401, "unauthenticated", false).send() };
+    let operations = instance.memory.operations.lock().unwrap();
+    let is_hidden = |tenant: &String| {
+        *tenant != caller.tenant && instance.defect != Some(Defect::ShowsOperationsToEverybody)
+    };
+    match operations.get(id.as_str()) {
+        Some((tenant, started)) if !is_hidden(tenant) => {
+            let state = if started.elapsed() < SLOW { "pending" } else { "ended" };
+            HttpResponse::Ok().json(json!({ "id": *id, "state": state }))
+        }
+        _ => refusal(404, "not-found", false).send(),
+    }
+}
+
+async fn restart(instance: Data<Instance>) -> HttpResponse {
+    if instance.defect == Some(Defect::ForgetsOnRestart) {
+        instance.keys.forget();
+    }
+    HttpResponse::NoContent().finish()
+}

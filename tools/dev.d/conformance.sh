@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# The conformance suite against two instances of each service, and against the provider.
+
+# Keys expire after so many seconds in the second run.
+CONFORMANCE_KEY_LIFE=3
+
+command_conformance() {
+  (($# == 0)) || usage_error "conformance takes no arguments; for a server of yours: cargo run -p conformance -- --help"
+  require_for "${ALL[@]}"
+  build_programs
+  set_instances 2
+  export IDEM_LIMITS__REQUESTS_PER_SECOND=0
+  with_parts "${ALL[@]}" -- run_conformance
+}
+
+run_conformance() {
+  local target failed=''
+  cd "$ROOT" || exit
+  for target in orders payments inventory stripe-sim; do
+    conform "$target" || failed+=" $target"
+  done
+  say "keys now expire after ${CONFORMANCE_KEY_LIFE}s"
+  locked down orders orders-2 payments payments-2 inventory inventory-2
+  IDEM_IDEMPOTENCY__REPLY_SECONDS=$CONFORMANCE_KEY_LIFE locked up wait orders payments inventory
+  for target in orders payments inventory; do
+    EXPIRES_AFTER_SECONDS=$CONFORMANCE_KEY_LIFE conform "$target" --group expiry || failed+=" $target"
+  done
+  [[ -z $failed ]] || die "not conformant:$failed"
+  say "conformance passed"
+}
+
+# Runs the suite against one target. The file asks ./dev for tokens and for restarts.
+conform() { # target arguments...
+  local target=$1 second=()
+  shift
+  ! is_running "$target-2" || second=("${target^^}_2=http://127.0.0.1:$(port_of "$target-2")")
+  env ${second[@]+"${second[@]}"} \
+    ORDERS="http://127.0.0.1:$(port_of orders)" PAYMENTS="http://127.0.0.1:$(port_of payments)" \
+    INVENTORY="http://127.0.0.1:$(port_of inventory)" PROVIDER="http://127.0.0.1:$(port_of provider)" \
+    IDEM_SKIP_BUILD=yes \
+    "$BIN_DIR/conformance" --target "tests/conformance/targets/$target.toml" "$@"
+}
