@@ -34,6 +34,9 @@ pub(crate) enum Defect {
     EvictsOldKeys,
     AcceptsTwice,
     ShowsOperationsToEverybody,
+    // Written from the text of the draft after the cases were fixed: section 2.1, and section 2.6.
+    ParametersBelongToTheKey,
+    AnswersRetriesWith200,
 }
 
 impl Defect {
@@ -69,6 +72,8 @@ impl Defect {
             Self::EvictsOldKeys => 801,
             Self::AcceptsTwice => 902,
             Self::ShowsOperationsToEverybody => 907,
+            Self::ParametersBelongToTheKey => 115,
+            Self::AnswersRetriesWith200 => 201,
         }
     }
 }

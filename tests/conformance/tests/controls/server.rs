@@ -137,6 +137,9 @@ async fn respond(
 fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
     let has = |defect| instance.defect == Some(defect);
     stored.headers.push(("Idempotency-Original-Date", "2026-11-23T00:00:00Z".to_owned()));
+    if has(Defect::AnswersRetriesWith200) && stored.status < 300 {
+        stored.status = 200;
+    }
     if has(Defect::DropsHeaders) {
         stored.headers.retain(|(name, _)| *name != "Location");
     }
@@ -184,6 +187,11 @@ fn key(instance: &Instance, request: &HttpRequest) -> Result<String, Stored> {
         return Err(refusal(400, "invalid", false));
     }
     let key = Key::parse(line, KeyPolicy::Uuid).map_err(|_| refusal(400, "invalid", false))?;
+    let parameters =
+        String::from_utf8_lossy(line).split_once(';').map(|(_, parameters)| parameters.to_owned());
+    if let Some(parameters) = parameters.filter(|_| has(Defect::ParametersBelongToTheKey)) {
+        return Ok(format!("{};{parameters}", key.as_str()));
+    }
     if has(Defect::QuotesBelongToTheKey) {
         return Ok(String::from_utf8_lossy(line).into_owned());
     }
