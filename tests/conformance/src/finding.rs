@@ -1,11 +1,13 @@
 //! `Finding`: why a case did not pass.
 
 /// Why a case did not pass.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
     /// The target does not have what the case needs, such as a second instance.
+    #[error("{0}")]
     Skipped(String),
     /// The server did something else than the case demands.
+    #[error("{0}")]
     Failed(String),
 }
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use conformance::{Group, Selection, Suite, Target};
+use strum::VariantArray;
 
 /// Does a server keep the promises of idempotency keys?
 ///
@@ -17,7 +19,7 @@ struct Arguments {
     #[arg(long, required_unless_present = "list")]
     target: Option<PathBuf>,
     /// Run these groups only, such as `replay`
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = group())]
     group: Vec<Group>,
     /// Run these cases only, by number
     #[arg(long, value_delimiter = ',')]
@@ -31,6 +33,12 @@ struct Arguments {
     /// Write the report as JUnit XML to this file
     #[arg(long)]
     junit: Option<PathBuf>,
+}
+
+/// Accepts the name of a group, and lists all of them in an error.
+fn group() -> impl TypedValueParser<Value = Group> {
+    let names = Group::VARIANTS.iter().map(<&'static str>::from);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Group>())
 }
 
 #[tokio::main]

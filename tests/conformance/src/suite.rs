@@ -44,13 +44,15 @@ impl Suite {
         self.cases.iter().copied()
     }
 
-    /// Prepares the target, and runs the cases. Fails only if the target cannot be prepared.
+    /// Prepares the target, and runs the cases. Fails only if the server does not respond, or cannot be prepared.
     pub async fn run(&self, target: &Target) -> Result<Report, String> {
         let client = Client::new(target).map_err(|error| error.to_string())?;
+        let probe = Trial::new(target, &client);
+        probe.effects_for(Principal::Caller).await.map_err(|finding| finding.to_string())?;
         for principal in [Principal::Caller, Principal::OtherTenant] {
             if target.principals.contains_key(&principal) {
                 let prepared = Trial::new(target, &client).prepare(principal, false).await;
-                prepared.map_err(|finding| format!("the target cannot be prepared: {finding:?}"))?;
+                prepared.map_err(|finding| format!("the target cannot be prepared: {finding}"))?;
             }
         }
         let (restarting, together): (Vec<&Case>, Vec<&Case>) =

@@ -12,13 +12,15 @@ mod scope;
 
 use std::pin::Pin;
 
-use strum::{Display, EnumString, VariantArray};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::finding::Verdict;
 use crate::trial::Trial;
 
 /// What a group of cases is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, IntoStaticStr, VariantArray,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
     /// The header: cases 101 and up.

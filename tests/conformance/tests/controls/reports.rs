@@ -49,3 +49,12 @@ fn a_target_file_that_cannot_be_used_says_why() {
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_respond_is_an_error_and_no_failed_case() {
+    let text = "name = \"absent\"\nservers = [\"http://127.0.0.1:1\"]\n[principals]\ncaller = {}\n[command]\nmethod = \"POST\"\n\
+                path = \"/\"\nbody = \"{}\"\nstatus = 201\neffects = { path = \"/\", count = \"/items\" }";
+    let target = Target::parse(text, &BTreeMap::new()).unwrap();
+    let error = Suite::of(&Selection::default()).run(&target).await.map(|report| report.target).unwrap_err();
+    assert!(error.contains("no response") && error.contains("http://127.0.0.1:1/"), "{error}");
+}

@@ -12,6 +12,7 @@ mod ends;
 mod killed;
 mod late;
 mod outages;
+mod races;
 mod reconcile;
 mod repeated;
 mod secrets;
