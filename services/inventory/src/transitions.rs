@@ -6,7 +6,7 @@
 use contracts::events::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
 use contracts::{Event, ItemId, OrderId, Sku, TenantId};
 use database::Tx;
-use edge::{CommandError, IfMatch, Problem, problem_types};
+use edge::{CommandError, Precondition, Problem, problem_types};
 use inbox::HandlerError;
 use uuid::Uuid;
 
@@ -24,26 +24,27 @@ pub(crate) enum PutItem {
     Unchanged(ItemRow),
 }
 
-/// Creates an item, or changes its name and price. `expected` is checked before a change, and not if there is none.
+/// Creates an item, or changes its name and price. `If-Match` is checked before a change, and not if there is none.
 pub(crate) async fn put_item(
     tx: &mut Tx,
     tenant: &TenantId,
     sku: &Sku,
     details: &ItemDetails,
-    expected: &IfMatch,
+    precondition: &Precondition,
 ) -> Result<PutItem, CommandError> {
     if let Some(row) = items::insert(tx, tenant, sku, details).await? {
-        expected.require(None)?;
+        precondition.require(None)?;
         announce_item(tx, tenant, &row)?;
         return Ok(PutItem::Created(row));
     }
     // Items are never deleted, so this one exists.
     let not_found = || CommandError::Refused(Problem::not_found("item"));
     let row = items::lock(tx, tenant, sku).await?.ok_or_else(not_found)?;
+    precondition.exclude(row.version)?;
     if row.details()? == *details {
         return Ok(PutItem::Unchanged(row));
     }
-    expected.require(Some(row.version))?;
+    precondition.require(Some(row.version))?;
     let row = items::update_details(tx, row.id(), details, row.version + 1).await?;
     announce_item(tx, tenant, &row)?;
     Ok(PutItem::Changed(row))

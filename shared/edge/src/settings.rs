@@ -19,6 +19,8 @@ pub struct EdgeSettings {
     pub retention: Retention,
     /// Which keys are accepted.
     pub key_policy: KeyPolicy,
+    /// Refuses a key on a command that takes none. Otherwise the key is ignored.
+    pub strict: bool,
     /// The largest body, in bytes.
     pub body_limit: usize,
     /// The longest time in which a body must arrive.
@@ -38,6 +40,7 @@ impl Default for EdgeSettings {
         Self {
             retention: Retention::default(),
             key_policy: KeyPolicy::Uuid,
+            strict: false,
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),
             mismatch_status: 409,

@@ -117,6 +117,13 @@ impl<'t> Trial<'t> {
         Ok((request, &follow_up.status))
     }
 
+    /// A command that takes no key, with a key; and the statuses that its response may have.
+    pub(crate) fn unkeyed(&self) -> Verdict<(Request, &[u16])> {
+        let unkeyed = given(self.target.command.unkeyed.as_ref(), "the target has no [command.unkeyed]")?;
+        let request = self.request(&unkeyed.method, &unkeyed.path, &self.rendered(&unkeyed.body));
+        Ok((request.with_key(new_key()), &unkeyed.status))
+    }
+
     // Sending.
 
     /// Sends a request; the case judges the response.

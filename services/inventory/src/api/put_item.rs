@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, put};
 use contracts::{Money, Sku};
 use edge::problem_types::NOT_FOUND;
 use edge::{
-    Command, IfMatch, Natural, NaturalProblems, Problem, ProblemType, Reply, Segment, ValidationErrors,
+    Command, Natural, NaturalProblems, Precondition, Problem, ProblemType, Reply, Segment, ValidationErrors,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -29,11 +29,12 @@ pub(crate) struct PutItem {
 ///
 /// New orders have the new price within moments. A new item has no stock. With `If-Match`, an item changes only if it
 /// has the named version. A request with the item's present name and price changes nothing and succeeds, even if
-/// it names another version: a retry succeeds even if the first response was lost.
+/// it names another version: a retry succeeds even if the first response was lost. With `If-None-Match: *`, the item is
+/// only created.
 #[utoipa::path(
     operation_id = "putItem",
     tag = "items",
-    params(("sku" = Sku, Path, description = "The item"), IfMatch),
+    params(("sku" = Sku, Path, description = "The item"), Precondition),
     request_body = PutItem,
     responses(
         (status = 200, description = "The item has this name and price", body = ItemView, headers(
@@ -43,7 +44,7 @@ pub(crate) struct PutItem {
             ("ETag" = String, description = "The version of name and price"),
             ("Location" = String, description = "The path of the item"),
         )),
-        IfMatch,
+        Precondition,
         NaturalProblems<PutItem>,
     ),
     security(("bearer" = ["inventory:write"])),
@@ -52,12 +53,12 @@ pub(crate) struct PutItem {
 pub(crate) async fn put_item(
     command: Natural<PutItem>,
     Segment(sku): Segment<Sku>,
-    if_match: IfMatch,
+    precondition: Precondition,
 ) -> Result<HttpResponse, Problem> {
     command
         .execute(async move |tx, request| {
             let details = ItemDetails { name: request.name.clone(), unit_price: request.unit_price };
-            let put = transitions::put_item(tx, request.tenant(), &sku, &details, &if_match).await?;
+            let put = transitions::put_item(tx, request.tenant(), &sku, &details, &precondition).await?;
             if let Put::Created(row) | Put::Changed(row) = &put {
                 let ItemDetails { name, unit_price } = details;
                 let details =

@@ -189,6 +189,12 @@ impl Client<'_> {
         self.send(request.insert_header(("If-Match", versions))).await
     }
 
+    /// Adds `If-None-Match: *`.
+    pub(crate) async fn create_item(&self, sku: &str, body: Value) -> Outcome {
+        let request = self.request(Method::PUT, &format!("/v1/items/{sku}")).set_json(body);
+        self.send(request.insert_header(("If-None-Match", "*"))).await
+    }
+
     /// Adds `If-None-Match` with this version.
     pub(crate) async fn get_unless(&self, versions: &str, path: &str) -> Outcome {
         self.send(self.request(Method::GET, path).insert_header(("If-None-Match", versions))).await

@@ -77,6 +77,20 @@ async fn of_many_changes_of_one_version_one_succeeds() {
 }
 
 #[actix_web::test]
+async fn of_many_puts_that_may_only_create_one_succeeds() {
+    let stage = Stage::new().await;
+    let client = stage.client();
+    let puts = (0..8).map(|n| client.create_item("TEA-1", tea_at(500 + n)));
+    let mut statuses: Vec<u16> = join_all(puts).await.iter().map(|put| put.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 412, 412, 412, 412, 412, 412, 412]);
+    // Not even the same content: the item exists.
+    let amount = client.get("/v1/items/TEA-1").await.body["unit_price"]["amount"].as_i64().unwrap();
+    assert_eq!(client.create_item("TEA-1", tea_at(amount)).await.code(), "precondition-failed");
+    assert_eq!(changes(&stage).await, (1, 1));
+}
+
+#[actix_web::test]
 async fn an_unreadable_if_match_is_refused() {
     let stage = Stage::new().await;
     stage.client().put_item("TEA-1", tea()).await;

@@ -8,8 +8,11 @@ use actix_web::web::Bytes;
 use idempotency::{Fingerprint, FingerprintInput, Key, KeyScope, KeyedRequest};
 
 use super::command_request::Command;
+use crate::conditional::refuse_preconditions;
 use crate::http::{RequestSpan, read_json};
 use crate::{Edge, Principal, Problem, problem_types};
+
+pub(super) const KEY_HEADER: &str = "idempotency-key";
 
 /// A command whose token, body and key are valid. Its body is not parsed and its key not looked up yet.
 pub(super) struct IncomingCommand {
@@ -27,6 +30,7 @@ impl IncomingCommand {
         let principal = Principal::of(&request).await?;
         principal.require(W::SCOPE)?;
         let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
+        refuse_preconditions(&request)?;
         let key = read_key(&request, &edge)?;
         let scope = KeyScope {
             caller: principal.caller().clone(),
@@ -41,7 +45,7 @@ impl IncomingCommand {
 
 /// Reads the key. The request must have exactly one `Idempotency-Key` header line.
 fn read_key(request: &HttpRequest, edge: &Edge) -> Result<Key, Problem> {
-    let mut lines = request.headers().get_all(HeaderName::from_static("idempotency-key"));
+    let mut lines = request.headers().get_all(HeaderName::from_static(KEY_HEADER));
     let Some(line) = lines.next() else {
         let detail = "The Idempotency-Key header is missing. Send 'Idempotency-Key: UUID', with a new UUID for each new \
                       command and the same UUID for each retry.";

@@ -1,5 +1,5 @@
 //! `Natural`: the extractor of a command that is idempotent by itself. The same PUT twice leads to the same state, so it
-//! needs no key and no record.
+//! needs no key and no record. A key that a client sends is ignored, and the response says so.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -12,8 +12,10 @@ use database::{Handler, Tx};
 use idempotency::{Operation, StoredResponse};
 
 use super::command_request::{Command, CommandRequest};
-use super::outcome_response::to_http;
+use super::incoming_command::KEY_HEADER;
+use super::outcome_response::{STATUS, to_http};
 use crate::http::{RequestSpan, read_json};
+use crate::problems::{ValidationError, invalid};
 use crate::{CommandError, Edge, Principal, Problem, Reply};
 
 /// A command whose token and body are valid.
@@ -22,6 +24,7 @@ pub struct Natural<W> {
     principal: Principal,
     traceparent: Option<String>,
     body: Bytes,
+    has_key: bool,
     command: PhantomData<fn() -> W>,
 }
 
@@ -31,7 +34,7 @@ impl<W: Command> Natural<W> {
     where
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
-        let Self { edge, principal, traceparent, body, .. } = self;
+        let Self { edge, principal, traceparent, body, has_key, .. } = self;
         let command = async move |tx: &mut Tx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
@@ -40,7 +43,8 @@ impl<W: Command> Natural<W> {
         };
         let caller = principal.caller().clone();
         let response = idempotency::execute_natural(&edge.database, caller, traceparent, command).await?;
-        to_http(response, &[])
+        let ignored = [(STATUS, "ignored")];
+        to_http(response, if has_key { &ignored } else { &[] })
     }
 }
 
@@ -57,8 +61,14 @@ impl<W: Command> FromRequest for Natural<W> {
             principal.require(W::SCOPE)?;
             // The canonical form is not used. Reading it makes this command as strict about JSON as all others.
             let (body, _) = read_json(&request, &mut payload, &edge.settings).await?;
+            let has_key = request.headers().contains_key(KEY_HEADER);
+            if has_key && edge.settings.strict {
+                let detail = "this command takes no key; send it without this header".to_owned();
+                let errors = vec![ValidationError { pointer: KEY_HEADER.to_owned(), detail }];
+                return Err(invalid("A header is not valid; see errors.", errors));
+            }
             let traceparent = RequestSpan::traceparent(&request);
-            Ok(Self { edge, principal, traceparent, body, command: PhantomData })
+            Ok(Self { edge, principal, traceparent, body, has_key, command: PhantomData })
         })
     }
 }

@@ -6,7 +6,7 @@ use idempotency::{Outcome, StoredResponse};
 
 use crate::{EdgeSettings, Problem, problem_types};
 
-const STATUS: &str = "Idempotency-Status";
+pub(super) const STATUS: &str = "Idempotency-Status";
 
 /// The response to a command with a key.
 pub(super) fn outcome_response(outcome: Outcome, settings: &EdgeSettings) -> Result<HttpResponse, Problem> {

@@ -1,6 +1,6 @@
 //! `Reply`: the response of a command that succeeded.
 //!
-//! A reply that cannot be serialised fails the command: the executor rolls back, and nothing is stored.
+//! A reply that cannot be serialised, or is too large, fails the command: the executor rolls back, and nothing is stored.
 
 use actix_web::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use database::Error;
@@ -9,6 +9,9 @@ use idempotency::StoredResponse;
 use serde::Serialize;
 
 use crate::conditional::entity_tag;
+
+/// The largest body in bytes. Each reply is stored for a day, and read into memory for each replay.
+const MAX_BODY: usize = 256 * 1024;
 
 /// The response of a command that succeeded: status, headers, and a JSON body or the error of its serialisation.
 #[derive(Debug)]
@@ -38,10 +41,14 @@ impl Reply {
     /// The response to store.
     ///
     /// # Errors
-    /// The body could not be serialised.
+    /// The body could not be serialised, or is larger than 256 KiB.
     pub fn stored_response(self) -> Result<StoredResponse, Error> {
         let Self { status, headers, body } = self;
         let body = body.map_err(|error| SerializationError(Box::new(error)))?;
+        if body.len() > MAX_BODY {
+            let error = format!("the reply has {} bytes, and at most {MAX_BODY} are stored", body.len());
+            return Err(SerializationError(error.into()).into());
+        }
         Ok(StoredResponse { status, headers, body })
     }
 

@@ -1,5 +1,5 @@
-//! Conditional requests (RFC 9110, section 13). `If-None-Match` saves sending a version that the client has; `If-Match`
-//! keeps a client from overwriting a version that it has not read.
+//! Conditional requests (RFC 9110, section 13). `If-None-Match` saves sending a version that the client has. A precondition
+//! keeps a client from overwriting a version that it has not read, or a resource that it believes to be new.
 
 mod entity_tags;
 
@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use actix_web::http::header::{
+    ETAG, HeaderName, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
+};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::openapi::header::HeaderBuilder;
@@ -40,20 +42,35 @@ impl IfNoneMatch {
     }
 }
 
-/// The versions that a command may replace; without the header, any version.
+/// The versions that a command may replace, by `If-Match` and `If-None-Match`; without these headers, any version.
 ///
-/// In the `params` of a route it documents the header, in the `responses` it documents the 412. A handler takes it after
+/// In the `params` of a route it documents the headers, in the `responses` it documents the 412. A handler takes it after
 /// its command, so that the token is checked first.
 #[derive(Debug, Clone)]
-pub struct IfMatch(Option<EntityTags>);
+pub struct Precondition {
+    if_match: Option<EntityTags>,
+    if_none_match: Option<EntityTags>,
+}
 
-impl IfMatch {
-    /// Returns 412 unless the header names the current version. `current` is `None` if the resource does not exist.
+impl Precondition {
+    /// Returns 412 if `If-None-Match` names the current version; `*` names every version.
+    ///
+    /// Call it inside the transaction, with the row locked, before anything else: RFC 9110 (section 13.1.2) has no exception.
+    pub fn exclude(&self, current: i64) -> Result<(), CommandError> {
+        if !self.if_none_match.as_ref().is_some_and(|tags| tags.names_weakly(current)) {
+            return Ok(());
+        }
+        let detail =
+            format!("The resource exists in version {}, which If-None-Match excludes.", entity_tag(current));
+        Err(CommandError::rejected(&problem_types::PRECONDITION_FAILED, detail))
+    }
+
+    /// Returns 412 unless `If-Match` names the current version. `current` is `None` if the resource does not exist.
     ///
     /// Call it inside the transaction, with the row locked. Skip it if the resource already has the requested state: then
     /// a retry whose first response was lost succeeds, as RFC 9110 (section 13.1.1) allows.
     pub fn require(&self, current: Option<i64>) -> Result<(), CommandError> {
-        let Some(expected) = &self.0 else { return Ok(()) };
+        let Some(expected) = &self.if_match else { return Ok(()) };
         let detail = match current {
             Some(version) if expected.names(version) => return Ok(()),
             Some(version) => {
@@ -91,13 +108,26 @@ impl FromRequest for IfNoneMatch {
     }
 }
 
-impl FromRequest for IfMatch {
+impl FromRequest for Precondition {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(read(request, &IF_MATCH).map(Self))
+        let read = |name| read(request, name);
+        ready(
+            read(&IF_MATCH).and_then(|if_match| Ok(Self { if_match, if_none_match: read(&IF_NONE_MATCH)? })),
+        )
     }
+}
+
+/// Returns 400 if a request has a precondition that its command would ignore.
+pub(crate) fn refuse_preconditions(request: &HttpRequest) -> Result<(), Problem> {
+    let refused = [IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, IF_MODIFIED_SINCE];
+    let given = refused.into_iter().filter(|name| request.headers().contains_key(name));
+    let detail = "this command takes no precondition; send it without this header";
+    let errors: Vec<ValidationError> =
+        given.map(|name| ValidationError { pointer: name.to_string(), detail: detail.to_owned() }).collect();
+    if errors.is_empty() { Ok(()) } else { Err(invalid("A header is not valid; see errors.", errors)) }
 }
 
 impl IntoParams for IfNoneMatch {
@@ -119,16 +149,16 @@ impl IntoResponses for IfNoneMatch {
     }
 }
 
-impl IntoParams for IfMatch {
+impl IntoParams for Precondition {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![header(
-            "If-Match",
-            "The ETag of the version to replace. If the current version is another, the response is 412.",
-        )]
+        let if_match =
+            "The ETag of the version to replace. If the current version is another, the response is 412.";
+        let if_none_match = "`*` creates only: if the resource exists, the response is 412.";
+        vec![header("If-Match", if_match), header("If-None-Match", if_none_match)]
     }
 }
 
-impl IntoResponses for IfMatch {
+impl IntoResponses for Precondition {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problem_responses(&[&problem_types::PRECONDITION_FAILED])
     }

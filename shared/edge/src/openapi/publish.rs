@@ -129,19 +129,29 @@ fn reason(status: &str) -> &'static str {
     }
 }
 
-/// Adds the headers that every response carries, and those of a command with a key.
+/// Adds the headers that every response carries, and those of a command with a key. `x-idempotency-key` says for programs
+/// whether a command takes one.
 fn add_headers(operation: &mut Value) {
     let is_keyed = operation["parameters"]
         .as_array()
         .is_some_and(|parameters| parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key"));
+    let is_command = operation["requestBody"].is_object() && operation["security"][0]["bearer"].is_array();
+    if is_command {
+        operation["x-idempotency-key"] = json!(if is_keyed { "required" } else { "unsupported" });
+    }
     for (_, response) in members(&mut operation["responses"]) {
         if response["$ref"].is_string() {
             continue; // the component has its headers
         }
         let always = ["X-Request-Id", "Cache-Control"];
         let keyed = ["Idempotency-Status", "Idempotent-Replayed", "Idempotency-Original-Date"];
-        for name in always.into_iter().chain(keyed.into_iter().filter(|_| is_keyed)) {
-            response["headers"][name] = json!({ "$ref": format!("#/components/headers/{name}") });
+        let of_key = match (is_keyed, is_command) {
+            (true, _) => &keyed[..],
+            (false, true) => &keyed[..1],
+            (false, false) => &[],
+        };
+        for name in always.iter().chain(of_key) {
+            response["headers"][*name] = json!({ "$ref": format!("#/components/headers/{name}") });
         }
     }
 }
@@ -231,8 +241,9 @@ fn headers() -> Value {
             "schema": { "type": "integer", "minimum": 1 },
         },
         "Idempotency-Status": one_of(
-            "Whether this request was executed, or its key's stored response is sent again.",
-            &["executed", "replayed"],
+            "Whether this request was executed, or its key's stored response is sent again; `ignored` if the command takes no \
+             key, and the request has one.",
+            &["executed", "replayed", "ignored"],
         ),
         "Idempotent-Replayed": one_of("Present if the response is a replay.", &["true"]),
         "Idempotency-Original-Date": {

@@ -15,6 +15,7 @@ pub fn unmatched(document: &OpenApi) -> Route {
         .map(|(path, item)| {
             let methods = [
                 (item.get.is_some(), "GET"),
+                (item.get.is_some(), "HEAD"),
                 (item.put.is_some(), "PUT"),
                 (item.post.is_some(), "POST"),
                 (item.delete.is_some(), "DELETE"),

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::bench::{Bench, Table, json_body, send};
+use crate::bench::{Bench, KEY, Table, json_body, key, noted, send};
 use crate::response::TestResponse;
 
 const ITEM: &str = "/v1/items/TEA";
@@ -80,6 +80,53 @@ async fn a_put_replaces_only_a_version_that_it_names() {
     // The retry of a request whose response was lost succeeds, because the item already has the requested content.
     assert_put(&put(&bench, 4, &["\"3\""]).await, "\"4\"");
     assert_eq!(bench.count(Table::Facts).await, 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_may_only_create_changes_nothing_that_exists() {
+    let bench = Bench::start().await;
+    let create = async |price: i64, tag: &str| {
+        let request = json_body(bench.request(Method::PUT, ITEM), json!({ "price": price }).to_string());
+        send(request.header("If-None-Match", tag)).await
+    };
+    assert_put(&create(1, "*").await, "\"1\"");
+    // Not even the same content: the resource exists.
+    for (price, tag) in [(2, "*"), (1, "*"), (2, "W/\"1\""), (2, "\"3\", \"1\"")] {
+        create(price, tag).await.refuses(412, "precondition-failed");
+    }
+    assert_put(&create(100, "\"2\"").await, "\"2\"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_takes_no_precondition_refuses_one() {
+    let bench = Bench::start().await;
+    let key = key();
+    for name in ["If-Match", "If-None-Match", "If-Unmodified-Since", "If-Modified-Since"] {
+        let request = bench.command("/v1/orders", &key, noted("n")).header(name, "*");
+        let problem = send(request).await.refuses(400, "request-invalid");
+        assert_eq!(problem.pointers, [name.to_lowercase()]);
+    }
+    bench.place(&key, noted("n")).await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_on_a_put_is_ignored_or_refused() {
+    let keyed = |bench: &Bench, price: i64| {
+        let body = json!({ "price": price }).to_string();
+        send(json_body(bench.request(Method::PUT, ITEM), body).header("Idempotency-Key", KEY))
+    };
+    let bench = Bench::start().await;
+    for price in [1, 2] {
+        let response = keyed(&bench, price).await;
+        assert_put(&response, &format!("\"{price}\""));
+        assert_eq!(response.header("idempotency-status"), Some("ignored"), "{response:?}");
+    }
+    assert_eq!(put(&bench, 3, &[]).await.header("idempotency-status"), None);
+
+    let bench = Bench::with(|settings| settings.strict = true).await;
+    let problem = keyed(&bench, 1).await.refuses(400, "request-invalid");
+    assert_eq!(problem.pointers, ["idempotency-key"]);
+    assert_put(&put(&bench, 1, &[]).await, "\"1\"");
 }
 
 #[tokio::test(flavor = "multi_thread")]

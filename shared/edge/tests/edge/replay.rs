@@ -96,6 +96,13 @@ async fn a_reply_that_cannot_be_serialised_is_rolled_back_and_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_is_too_large_to_store_is_rolled_back() {
+    let bench = Bench::start().await;
+    bench.place(KEY, noted("large")).await.refuses(500, "internal-error");
+    bench.assert_untouched().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reused_key_is_refused_without_retry_after() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;

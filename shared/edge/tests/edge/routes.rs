@@ -31,12 +31,12 @@ async fn a_wrong_method_gets_405_with_the_allowed_methods() {
     let bench = Bench::start().await;
     let id = "0190a5c4-7e3b-7abc-8def-0123456789ab";
     for (method, path, allowed) in [
-        (Method::DELETE, "/v1/orders".to_owned(), "GET, POST"),
-        (Method::PATCH, "/v1/orders".to_owned(), "GET, POST"),
+        (Method::DELETE, "/v1/orders".to_owned(), "GET, HEAD, POST"),
+        (Method::PATCH, "/v1/orders".to_owned(), "GET, HEAD, POST"),
         (Method::GET, format!("/v1/orders/{id}/cancel"), "POST"),
-        (Method::POST, format!("/v1/orders/{id}"), "GET"),
-        (Method::POST, "/v1/items/TEA".to_owned(), "GET, PUT"),
-        (Method::from_bytes(b"BREW").unwrap(), "/v1/orders".to_owned(), "GET, POST"),
+        (Method::POST, format!("/v1/orders/{id}"), "GET, HEAD"),
+        (Method::POST, "/v1/items/TEA".to_owned(), "GET, HEAD, PUT"),
+        (Method::from_bytes(b"BREW").unwrap(), "/v1/orders".to_owned(), "GET, HEAD, POST"),
     ] {
         let request = json_body(bench.request(method, &path), order(1)).header("Idempotency-Key", KEY);
         let response = send(request).await;
@@ -202,4 +202,23 @@ async fn a_response_links_to_the_operation_that_reads_its_result() {
     });
     assert_eq!(links("/v1/orders", "post", "201"), order);
     assert!(links("/v1/orders/{id}", "get", "200").is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_is_get_without_the_body() {
+    let bench = Bench::start().await;
+    bench.place(KEY, order(1)).await.assert_placed();
+    let get = bench.get("/v1/orders").await;
+    let head = send(bench.request(Method::HEAD, "/v1/orders")).await;
+    assert_eq!((head.status, head.body.len()), (200, 0), "{head:?}");
+    for name in ["content-type", "content-length", "cache-control"] {
+        assert_eq!(head.header(name), get.header(name), "{name}");
+    }
+    // The connection can be used again: no byte of a body was left on it.
+    for path in ["/v1/orders", "/nowhere"] {
+        let head = send(bench.request(Method::HEAD, path)).await;
+        assert_eq!((head.status, head.body.len()), (if path == "/nowhere" { 404 } else { 200 }, 0));
+    }
+    let head = send(bench.plain(Method::HEAD, "/v1/orders")).await;
+    assert_eq!(head.status, 401, "{head:?}");
 }

@@ -57,6 +57,13 @@ pub(super) const CASES: &[Case] = &[
     case!(117, blanks_around_the_key_are_no_part_of_it, "RFC 9110 §5.5", "Proxies add and remove them."),
     case!(118, the_case_of_a_uuid_makes_no_difference, IDEM, "Libraries print UUIDs in either case.")
         .optional(),
+    case!(
+        119,
+        a_key_on_a_command_that_takes_none_is_named_as_ignored,
+        IDEM,
+        "A client that sends a key relies on it."
+    )
+    .optional(),
 ];
 
 async fn a_command_without_a_key_is_refused(trial: &Trial<'_>) -> Verdict {
@@ -160,6 +167,16 @@ async fn the_case_of_a_uuid_makes_no_difference(trial: &Trial<'_>) -> Verdict {
     }
     let key = new_key();
     is_same(trial, &key, &key.to_uppercase()).await
+}
+
+async fn a_key_on_a_command_that_takes_none_is_named_as_ignored(trial: &Trial<'_>) -> Verdict {
+    let (request, statuses) = trial.unkeyed()?;
+    for _ in 0..2 {
+        let response = trial.executed_with(&request, statuses).await?;
+        let status = response.header("Idempotency-Status");
+        ensure(status == Some("ignored"), || format!("Idempotency-Status is {status:?}, not ignored"))?;
+    }
+    Ok(())
 }
 
 async fn is_refused(trial: &Trial<'_>, request: &Request) -> Verdict {

@@ -29,6 +29,8 @@ pub(crate) struct Command {
     pub(crate) operation: Option<Operation>,
     /// A second command, about what the first one made.
     pub(crate) follow_up: Option<FollowUp>,
+    /// A command that takes no key.
+    pub(crate) unkeyed: Option<Unkeyed>,
     /// A path that no route has.
     #[serde(default = "unknown_path")]
     pub(crate) unknown_path: String,
@@ -70,6 +72,17 @@ pub(crate) struct FollowUp {
     pub(crate) path: String,
     pub(crate) body: String,
     /// The statuses that its first response may have.
+    pub(crate) status: Vec<u16>,
+}
+
+/// A command that takes no key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unkeyed {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) body: String,
+    /// The statuses that its response may have.
     pub(crate) status: Vec<u16>,
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
         .route("/things", web::get().to(list))
         .route("/things/{id}/changes", web::post().to(change))
         .route("/operations/{id}", web::get().to(operation))
+        .route("/notes", web::put().to(note))
         .route("/restart", web::post().to(restart));
 }
 
@@ -302,6 +303,15 @@ async fn operation(instance: Data<Instance>, request: HttpRequest, id: web::Path
         }
         _ => refusal(404, "not-found", false).send(),
     }
+}
+
+/// A command that takes no key.
+async fn note(instance: Data<Instance>) -> HttpResponse {
+    let mut response = HttpResponse::NoContent();
+    if instance.defect != Some(Defect::IgnoresKeysSilently) {
+        response.insert_header(("Idempotency-Status", "ignored"));
+    }
+    response.finish()
 }
 
 async fn restart(instance: Data<Instance>) -> HttpResponse {

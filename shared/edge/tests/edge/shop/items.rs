@@ -6,7 +6,7 @@ use contracts::Sku;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use edge::{
-    Command, Edge, IfMatch, IfNoneMatch, Listing, Natural, NaturalProblems, Page, PageQuery, Principal,
+    Command, Edge, IfNoneMatch, Listing, Natural, NaturalProblems, Page, PageQuery, Precondition, Principal,
     Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
@@ -39,21 +39,22 @@ struct Item {
 
 #[utoipa::path(
     operation_id = "putItem",
-    params(("sku" = Sku, Path), IfMatch),
+    params(("sku" = Sku, Path), Precondition),
     request_body = PutItem,
-    responses((status = 200, body = Item), IfMatch, NaturalProblems<PutItem>),
+    responses((status = 200, body = Item), Precondition, NaturalProblems<PutItem>),
     security(("bearer" = []))
 )]
 #[put("/v1/items/{sku}")]
 pub(super) async fn put(
     request: Natural<PutItem>,
     Segment(sku): Segment<Sku>,
-    expected: IfMatch,
+    expected: Precondition,
 ) -> Result<HttpResponse, Problem> {
     request
         .execute(async move |tx, request| {
             let found = item::table.find((request.tenant().as_str(), sku.as_str())).for_update();
             let found: Option<Item> = found.select(Item::as_select()).first(tx).await.optional()?;
+            found.as_ref().map_or(Ok(()), |item| expected.exclude(item.version))?;
             if let Some(same) = found.as_ref().filter(|item| item.price == request.price) {
                 return Ok(Reply::ok(same).version(same.version));
             }

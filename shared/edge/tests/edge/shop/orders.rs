@@ -99,6 +99,7 @@ pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpRespons
                     tx.batch_execute(lose).await?;
                 }
                 Some("unserialisable") => return Ok(Reply::ok(&BTreeMap::from([((), 1)]))),
+                Some("large") => return Ok(Reply::ok(&"x".repeat(300_000))),
                 Some("panic") => panic!("canary in a panic"),
                 _ => {}
             }
