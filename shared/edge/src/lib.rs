@@ -13,7 +13,9 @@ mod settings;
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
 pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply, not_null};
 pub use conditional::{IfNoneMatch, Precondition, entity_tag};
-pub use http::{RateLimit, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers};
+pub use http::{
+    CorsOrigins, RateLimit, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers,
+};
 pub use list::{Filter, Listing, NoFilter, Page, PageQuery};
 pub use openapi::{
     Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, Text,

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_cors::Cors;
+use actix_web::middleware::Condition;
 use actix_web::{HttpRequest, web};
 use database::Database;
 use idempotency::{GroupCommit, GroupSettings, KeyPolicy, Retention};
@@ -10,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::http::Limiter;
 use crate::list::CursorKey;
-use crate::{Authenticator, Problem, RateLimit, problem_types};
+use crate::{Authenticator, CorsOrigins, Problem, RateLimit, problem_types};
 
 /// Limits, policies and times of the HTTP edge.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct EdgeSettings {
     pub operation_wait: Duration,
     /// Limits of groups of commands that share a commit.
     pub groups: GroupSettings,
+    /// The pages that may call the service from a browser.
+    pub cors_origins: CorsOrigins,
     /// The rate limit of each tenant at this process; `None` for no limit.
     pub rate_limit: Option<RateLimit>,
 }
@@ -46,6 +50,7 @@ impl Default for EdgeSettings {
             mismatch_status: 409,
             operation_wait: Duration::from_secs(2),
             groups: GroupSettings::default(),
+            cors_origins: CorsOrigins::default(),
             rate_limit: None,
         }
     }
@@ -78,6 +83,11 @@ impl Edge {
     /// The database, for reads.
     pub fn database(&self) -> &Database {
         &self.database
+    }
+
+    /// The middleware for pages of other origins. It comes inside of [`crate::response_headers()`].
+    pub fn cors(&self) -> Condition<Cors> {
+        self.settings.cors_origins.middleware()
     }
 
     /// Loads the cursor key, so that the first request need not load it.

@@ -78,6 +78,7 @@ pub(crate) fn public<S: Service>(
             .configure(routes(edge.clone(), context.clone()))
             .app_data(health.clone())
             .wrap(from_fn(once_open))
+            .wrap(edge.cors())
             .wrap(from_fn(edge::head_as_get))
             .wrap(from_fn(edge::response_headers))
             .wrap(edge::request_span())

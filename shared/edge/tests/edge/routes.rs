@@ -3,6 +3,7 @@
 use reqwest::Method;
 
 use crate::bench::{Bench, KEY, json_body, order, send};
+use crate::response::TestResponse;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_path_is_not_found() {
@@ -157,7 +158,7 @@ async fn every_problem_is_explained_where_its_type_points() {
     send(request).await.refuses(404, "not-found");
 }
 
-fn text(response: &crate::response::TestResponse) -> String {
+fn text(response: &TestResponse) -> String {
     assert_eq!(response.status, 200);
     String::from_utf8(response.body.clone()).unwrap()
 }
@@ -221,4 +222,53 @@ async fn head_is_get_without_the_body() {
     }
     let head = send(bench.plain(Method::HEAD, "/v1/orders")).await;
     assert_eq!(head.status, 401, "{head:?}");
+}
+
+const PAGE: &str = "https://shop.example";
+
+async fn preflight(bench: &Bench, origin: &str) -> TestResponse {
+    let request = bench.plain(Method::OPTIONS, "/v1/orders").header("Origin", origin);
+    let request = request.header("Access-Control-Request-Method", "POST");
+    let headers = "authorization,content-type,idempotency-key";
+    send(request.header("Access-Control-Request-Headers", headers)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_an_allowed_origin_may_call_and_read_the_headers() {
+    let bench = Bench::with(|settings| settings.cors_origins = PAGE.parse().unwrap()).await;
+    let allowed = preflight(&bench, PAGE).await;
+    assert_eq!(
+        (allowed.status, allowed.header("access-control-allow-origin")),
+        (200, Some(PAGE)),
+        "{allowed:?}"
+    );
+    let headers = allowed.header("access-control-allow-headers").unwrap().to_lowercase();
+    assert!(headers.contains("idempotency-key") && headers.contains("authorization"), "{headers}");
+    assert_eq!(allowed.header("access-control-allow-credentials"), None);
+
+    for body in [order(1), "{".to_owned()] {
+        let request = bench.command("/v1/orders", KEY, body).header("Origin", PAGE);
+        let response = send(request).await;
+        assert_eq!(response.header("access-control-allow-origin"), Some(PAGE), "{response:?}");
+        let exposed = response.header("access-control-expose-headers").unwrap().to_lowercase();
+        for name in
+            ["idempotent-replayed", "idempotency-status", "location", "retry-after", "x-request-id", "link"]
+        {
+            assert!(exposed.contains(name), "{name}: {exposed}");
+        }
+        assert!(response.header("vary").unwrap().to_lowercase().contains("origin"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_another_origin_may_not_read_a_response() {
+    let bench = Bench::with(|settings| settings.cors_origins = PAGE.parse().unwrap()).await;
+    for origin in ["https://shop.example.evil", "http://shop.example", "null"] {
+        assert_eq!(preflight(&bench, origin).await.header("access-control-allow-origin"), None, "{origin}");
+        let read = send(bench.request(Method::GET, "/v1/orders").header("Origin", origin)).await;
+        assert_eq!(read.header("access-control-allow-origin"), None, "{origin}");
+    }
+    // Without the setting, no page may.
+    let bench = Bench::start().await;
+    assert_eq!(preflight(&bench, PAGE).await.header("access-control-allow-origin"), None);
 }

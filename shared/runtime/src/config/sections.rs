@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::Topics;
-use edge::{Authenticator, EdgeSettings, JwksSource, RateLimit};
+use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, RateLimit};
 use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
@@ -77,6 +77,11 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         mismatch_status: reader.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
         operation_wait: reader.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
         groups: groups(reader),
+        cors_origins: reader.parsed(
+            "http.cors_origins",
+            "origins such as https://shop.example, separated by commas",
+            CorsOrigins::default(),
+        ),
         rate_limit: rate_limit(reader),
     }
 }

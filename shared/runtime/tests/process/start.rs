@@ -174,6 +174,25 @@ async fn operators_have_a_listener_of_their_own() {
 }
 
 #[tokio::test]
+async fn a_page_of_a_configured_origin_may_call_the_service() {
+    const PAGE: &str = "https://shop.example";
+    let surroundings = Surroundings::new().await;
+    let mut serve = surroundings.serve();
+    serve.env("IDEM_HTTP__CORS_ORIGINS", PAGE);
+    let running = Running::start(&mut serve);
+    running.ready().await;
+    let url = format!("http://{}/v1/greeting", running.address("address").await);
+    let response = testkit::http::client().get(url).header("Origin", PAGE).send().await.unwrap();
+    assert_eq!(response.headers()["access-control-allow-origin"], PAGE);
+    running.end().await;
+
+    serve.env("IDEM_HTTP__CORS_ORIGINS", "https://shop.example/path");
+    let text = stderr(&serve.output().await.unwrap());
+    assert!(text.contains("IDEM_HTTP__CORS_ORIGINS must be origins such as https://shop.example"), "{text}");
+    surroundings.clear().await;
+}
+
+#[tokio::test]
 async fn the_metrics_count_what_waits_for_an_operator() {
     let surroundings = Surroundings::new().await;
     surroundings
