@@ -7,12 +7,11 @@ use actix_web::http::header::HeaderName;
 use actix_web::web::Bytes;
 use idempotency::{Fingerprint, FingerprintInput, Key, KeyScope, KeyedRequest};
 
+use super::KEY_HEADER;
 use super::command_request::Command;
 use crate::conditional::refuse_preconditions;
 use crate::http::{RequestSpan, read_json};
 use crate::{Edge, Principal, Problem, problem_types};
-
-pub(super) const KEY_HEADER: &str = "idempotency-key";
 
 /// A command whose token, body and key are valid. Its body is not parsed and its key not looked up yet.
 pub(super) struct IncomingCommand {

@@ -21,3 +21,6 @@ pub use natural::Natural;
 pub use not_null::not_null;
 pub use phased::Phased;
 pub use reply::Reply;
+
+/// The header with the key of a command.
+const KEY_HEADER: &str = "idempotency-key";

@@ -11,8 +11,8 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use database::{Handler, Tx};
 use idempotency::{Operation, StoredResponse};
 
+use super::KEY_HEADER;
 use super::command_request::{Command, CommandRequest};
-use super::incoming_command::KEY_HEADER;
 use super::outcome_response::{STATUS, to_http};
 use crate::http::{RequestSpan, read_json};
 use crate::problems::{ValidationError, invalid};
