@@ -59,7 +59,8 @@ impl RootSpanBuilder for RequestSpan {
 fn log_end<B>(response: &ServiceResponse<B>) {
     let extensions = response.request().extensions();
     let tenant = extensions.get::<Principal>().map(|principal| principal.tenant().as_str());
-    let milliseconds = extensions.get::<Arrival>().map(|arrival| arrival.0.elapsed().as_secs_f64() * 1_000.0);
+    // A whole number: the digits of a fraction could look like a card number.
+    let microseconds = extensions.get::<Arrival>().map(|arrival| arrival.0.elapsed().as_micros());
     let by_key = response.headers().get("Idempotency-Status").and_then(|value| value.to_str().ok());
     let status = response.status();
     let outcome = match by_key {
@@ -69,7 +70,7 @@ fn log_end<B>(response: &ServiceResponse<B>) {
         None if response.request().method().is_safe() => "read",
         None => "done",
     };
-    tracing::info!(status = status.as_u16(), outcome, tenant, milliseconds, "request ended");
+    tracing::info!(status = status.as_u16(), outcome, tenant, microseconds, "request ended");
 }
 
 /// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Returns the text and its trace id. Source: W3C Trace

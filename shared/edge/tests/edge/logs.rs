@@ -101,7 +101,7 @@ async fn every_line_of_a_request_has_its_id_and_the_last_one_its_outcome() {
         assert!(end.contains("request ended"), "{end}");
         let status = format!("status={}", response.status);
         for part in
-            [&*format!("outcome=\"{outcome}\""), &status, "tenant=", "route=\"/v1/orders\"", "milliseconds="]
+            [&*format!("outcome=\"{outcome}\""), &status, "tenant=", "route=\"/v1/orders\"", "microseconds="]
         {
             assert!(end.contains(part), "{part}: {end}");
         }
