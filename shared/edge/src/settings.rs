@@ -23,6 +23,8 @@ pub struct EdgeSettings {
     pub key_policy: KeyPolicy,
     /// Refuses a key on a command that takes none. Otherwise the key is ignored.
     pub strict: bool,
+    /// Refuses a PUT without `If-Match` and `If-None-Match`.
+    pub preconditions_required: bool,
     /// The largest body, in bytes.
     pub body_limit: usize,
     /// The longest time in which a body must arrive.
@@ -45,6 +47,7 @@ impl Default for EdgeSettings {
             retention: Retention::default(),
             key_policy: KeyPolicy::Uuid,
             strict: false,
+            preconditions_required: false,
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),
             mismatch_status: 409,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::http::Method;
-use actix_web::{HttpResponse, Resource, ResponseError, Route, web};
+use actix_web::{HttpResponse, Resource, Route, web};
 use database::Database;
 use edge::{Problem, problem_types};
 use serde::Serialize;
@@ -114,9 +114,8 @@ pub(crate) fn routes(app: &mut web::ServiceConfig) {
 fn probe(path: &str, handler: fn() -> Route) -> Resource {
     let other = || async {
         let detail = "Only GET and HEAD are methods of this path.";
-        Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail)
-            .allowing("GET, HEAD".to_owned())
-            .error_response()
+        let problem = Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail);
+        Err::<HttpResponse, _>(problem.allowing("GET, HEAD".to_owned()))
     };
     web::resource(path)
         .route(handler().method(Method::GET))

@@ -9,7 +9,7 @@ pub(crate) fn start(log: Log) {
     let lines = tracing_subscriber::fmt().with_env_filter(log.filter).with_writer(io::stderr);
     match log.format {
         LogFormat::Pretty => lines.with_ansi(io::stderr().is_terminal()).init(),
-        LogFormat::Json => lines.json().flatten_event(true).init(),
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).init(),
     }
     std::panic::set_hook(Box::new(|panic| {
         // Because the default hook prints plain lines, a JSON log would break.

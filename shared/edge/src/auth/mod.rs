@@ -59,6 +59,7 @@ impl Principal {
         }
         let edge = Edge::of(request)?;
         let principal = authenticate(&edge, request).await?;
+        tracing::Span::current().record("tenant", principal.tenant().as_str());
         edge.limiter.admit(principal.tenant())?;
         request.extensions_mut().insert(principal.clone());
         Ok(principal)

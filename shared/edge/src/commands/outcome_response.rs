@@ -1,7 +1,7 @@
 //! Converts an outcome, or a stored response, to an HTTP response.
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, ResponseError};
 use idempotency::{Outcome, StoredResponse};
 
 use crate::{EdgeSettings, Problem, problem_types};
@@ -11,8 +11,8 @@ pub(super) const STATUS: &str = "Idempotency-Status";
 /// The response to a command with a key.
 pub(super) fn outcome_response(outcome: Outcome, settings: &EdgeSettings) -> Result<HttpResponse, Problem> {
     let mismatch = |kind, detail| Problem::new(kind, detail).with_status(settings.mismatch_status);
-    Ok(match outcome {
-        Outcome::Executed(response) => to_http(response, &[(STATUS, "executed")])?,
+    match outcome {
+        Outcome::Executed(response) => to_http(response, &[(STATUS, "executed")]),
         Outcome::Replayed { response, executed_at } => {
             let executed_at = database::time::to_rfc3339(executed_at);
             let headers = [
@@ -20,25 +20,22 @@ pub(super) fn outcome_response(outcome: Outcome, settings: &EdgeSettings) -> Res
                 (STATUS, "replayed"),
                 ("Idempotency-Original-Date", executed_at.as_str()),
             ];
-            to_http(response, &headers)?
+            to_http(response, &headers)
         }
-        Outcome::Refused(response) => to_http(response, &[])?,
-        Outcome::InProgress => Problem::new(
+        Outcome::Refused(response) => to_http(response, &[]),
+        Outcome::InProgress => Err(Problem::new(
             &problem_types::KEY_IN_PROGRESS,
             "The first request with this key is still in progress. Wait, then send the same request again.",
-        )
-        .error_response(),
-        Outcome::Reused => mismatch(
+        )),
+        Outcome::Reused => Err(mismatch(
             &problem_types::KEY_REUSED,
             "This key was used for a request with other content. Use a new key for a new request.",
-        )
-        .error_response(),
-        Outcome::Expired => mismatch(
+        )),
+        Outcome::Expired => Err(mismatch(
             &problem_types::KEY_EXPIRED,
             "This key was used before, and its response has been erased. Read the resource to see the result.",
-        )
-        .error_response(),
-    })
+        )),
+    }
 }
 
 /// The response as it was stored, with additional headers that are not stored.

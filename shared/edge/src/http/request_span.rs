@@ -7,10 +7,9 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::{Error, HttpMessage, HttpRequest};
 use tracing::Span;
+use tracing::field::Empty;
 use tracing_actix_web::{DefaultRootSpanBuilder, RequestId, RootSpanBuilder, TracingLogger};
 use uuid::Uuid;
-
-use crate::Principal;
 
 /// The middleware that opens the span.
 pub fn request_span() -> TracingLogger<RequestSpan> {
@@ -44,7 +43,8 @@ impl RootSpanBuilder for RequestSpan {
         request.extensions_mut().insert(Arrival(Instant::now()));
         let id = request.extensions().get::<RequestId>().map(ToString::to_string);
         let route = request.match_pattern().unwrap_or_else(|| "unmatched".to_owned());
-        tracing::info_span!("request", id, method = %request.method(), route, trace)
+        let tenant = Empty; // once the token is known
+        tracing::info_span!("request", id, method = %request.method(), route, trace, tenant)
     }
 
     fn on_request_end<B: MessageBody>(span: Span, outcome: &Result<ServiceResponse<B>, Error>) {
@@ -57,10 +57,9 @@ impl RootSpanBuilder for RequestSpan {
 
 /// The one line that every request has. Without a key, the outcome is `read` or `done`.
 fn log_end<B>(response: &ServiceResponse<B>) {
-    let extensions = response.request().extensions();
-    let tenant = extensions.get::<Principal>().map(|principal| principal.tenant().as_str());
+    let arrival = response.request().extensions().get::<Arrival>().map(|arrival| arrival.0);
     // A whole number: the digits of a fraction could look like a card number.
-    let microseconds = extensions.get::<Arrival>().map(|arrival| arrival.0.elapsed().as_micros());
+    let microseconds = arrival.and_then(|arrival| u64::try_from(arrival.elapsed().as_micros()).ok());
     let by_key = response.headers().get("Idempotency-Status").and_then(|value| value.to_str().ok());
     let status = response.status();
     let outcome = match by_key {
@@ -70,7 +69,7 @@ fn log_end<B>(response: &ServiceResponse<B>) {
         None if response.request().method().is_safe() => "read",
         None => "done",
     };
-    tracing::info!(status = status.as_u16(), outcome, tenant, microseconds, "request ended");
+    tracing::info!(status = status.as_u16(), outcome, microseconds, "request ended");
 }
 
 /// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Returns the text and its trace id. Source: W3C Trace

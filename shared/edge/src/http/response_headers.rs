@@ -1,6 +1,6 @@
 //! Middleware that sets the headers of every response.
 
-use actix_web::body::MessageBody;
+use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use actix_web::middleware::Next;
@@ -8,9 +8,11 @@ use actix_web::{Error, HttpMessage};
 use tracing_actix_web::RequestId;
 
 use super::unread_body::UnreadBody;
+use crate::Problem;
 
 /// Sets `Cache-Control: no-store`, because responses depend on the caller, `X-Content-Type-Options: nosniff`, and
-/// `X-Request-Id`, which leads to the log. The request id is not part of a stored response: a replay has its own.
+/// `X-Request-Id`, which leads to the log. A problem has the request id in its body, too. The request id is not part of a
+/// stored response: a replay has its own.
 ///
 /// It also closes a connection whose request body was not read to its end.
 pub async fn response_headers(
@@ -20,7 +22,9 @@ pub async fn response_headers(
     let id = request.extensions().get::<RequestId>().map(ToString::to_string);
     let unread = UnreadBody::hold(&mut request);
     let response = next.call(request).await?.map_into_boxed_body();
-    let mut response = response.map_body(|_, body| unread.until_sent(body));
+    let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
+    let problem = problem.map(|problem| problem.body_for(id.as_deref()));
+    let mut response = response.map_body(|_, body| unread.until_sent(problem.map_or(body, BoxBody::new)));
     let headers = response.headers_mut();
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -76,6 +76,13 @@ pub(super) fn schema(kind: &ProblemType) -> Value {
             },
         },
     });
+    schema["properties"]["request_id"] = json!({
+        "type": "string",
+        "format": "uuid",
+        "description": "The id of the request, as in `X-Request-Id`. Absent where a rule of the command rejected the request: each retry gets \
+                        the same bytes.",
+        "examples": ["0190a5c4-7e3b-7abc-8def-0123456789ab"],
+    });
     if kind == &p::REQUEST_INVALID {
         schema["properties"]["errors"] = json!({
             "type": "array",

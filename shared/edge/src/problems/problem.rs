@@ -65,6 +65,8 @@ pub mod problem_types {
         REQUEST_TIMEOUT = "request-timeout", 408, "The request took too long to arrive", retryable: true;
         /// The resource has a version that If-Match does not name.
         PRECONDITION_FAILED = "precondition-failed", 412, "The version has changed", retryable: false;
+        /// A setting asks for a precondition, and the request has none.
+        PRECONDITION_REQUIRED = "precondition-required", 428, "A precondition is required", retryable: false;
         /// The body is larger than the limit.
         REQUEST_TOO_LARGE = "request-too-large", 413, "The request is too large", retryable: false;
         /// The body is not JSON.
@@ -114,6 +116,10 @@ pub struct ProblemBody {
     /// The errors of an invalid request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ValidationError>,
+    /// The id of the request, as in `X-Request-Id`. Absent where a rule of the command rejected the request: each retry gets
+    /// the same bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }
 
 impl Problem {
@@ -202,7 +208,13 @@ impl Problem {
             code: self.kind.code.to_owned(),
             retryable: self.kind.retryable,
             errors: self.errors.clone(),
+            request_id: None,
         }
+    }
+
+    /// The body of the response to this request.
+    pub(crate) fn body_for(&self, request: Option<&str>) -> Vec<u8> {
+        json_bytes(&ProblemBody { request_id: request.map(str::to_owned), ..self.body() })
     }
 
     /// The problem as a response that can be stored and replayed.

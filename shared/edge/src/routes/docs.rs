@@ -3,7 +3,7 @@
 use actix_web::guard::Get;
 use actix_web::http::header::LOCATION;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpResponse, Responder, ResponseError};
+use actix_web::{HttpResponse, Responder};
 use serde_json::Value;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
@@ -32,11 +32,9 @@ pub fn docs(document: Value) -> impl FnOnce(&mut ServiceConfig) {
     }
 }
 
-async fn problem(code: web::Path<String>) -> impl Responder {
-    match section(&code) {
-        Some(text) => HttpResponse::Ok().content_type("text/markdown; charset=utf-8").body(text),
-        None => Problem::not_found("problem").error_response(),
-    }
+async fn problem(code: web::Path<String>) -> Result<impl Responder, Problem> {
+    let text = section(&code).ok_or_else(|| Problem::not_found("problem"))?;
+    Ok(HttpResponse::Ok().content_type("text/markdown; charset=utf-8").body(text))
 }
 
 /// The section of the catalogue for this code.

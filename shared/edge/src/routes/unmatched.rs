@@ -1,7 +1,7 @@
 //! The default handler: 404 for an unknown path, 405 for a known path with another method.
 
 use actix_web::dev::ResourceDef;
-use actix_web::{HttpRequest, HttpResponse, ResponseError, Route, web};
+use actix_web::{HttpRequest, HttpResponse, Route, web};
 use utoipa::openapi::OpenApi;
 
 use crate::{Problem, problem_types};
@@ -27,22 +27,19 @@ pub fn unmatched(document: &OpenApi) -> Route {
         })
         .collect();
     web::to(move |request: HttpRequest| {
-        let response = respond(&routes, &request);
-        async move { response }
+        let problem = problem(&routes, &request);
+        async move { Err::<HttpResponse, _>(problem) }
     })
 }
 
-fn respond(routes: &[(ResourceDef, String)], request: &HttpRequest) -> HttpResponse {
+fn problem(routes: &[(ResourceDef, String)], request: &HttpRequest) -> Problem {
     match routes.iter().find(|(path, _)| path.is_match(request.path())) {
         Some((_, methods)) => {
             let detail = format!("{} is not allowed at this path; allowed: {methods}.", request.method());
-            Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail)
-                .allowing(methods.clone())
-                .error_response()
+            Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail).allowing(methods.clone())
         }
         None => {
             Problem::new(&problem_types::NOT_FOUND, "There is nothing at this path; see /docs for all paths.")
-                .error_response()
         }
     }
 }

@@ -128,6 +128,26 @@ async fn only_json_is_read() {
         .assert_placed();
 }
 
+/// The server of actix-web answers before a service sees a request. `docs/problems.md` lists these responses.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_complete_http_request_gets_a_response_without_a_body() {
+    let bench = Bench::start().await;
+    let lines = "X-Line: n\r\n".repeat(97);
+    let heads = [
+        ("hello\r\n\r\n".to_owned(), 400),
+        (format!("GET /v1/orders HTTP/1.1\r\n{lines}\r\n"), 431),
+        (format!("GET /v1/orders HTTP/1.1\r\nX-Long: {}\r\n\r\n", "n".repeat(256 * 1024)), 431),
+        ("GET /v1/orders HTTP/1.1\r\n".to_owned(), 408),
+    ];
+    for (head, status) in heads {
+        let mut socket = TcpStream::connect(bench.address).await.unwrap();
+        // The server may close the connection before it has read a long head.
+        let _ = socket.write_all(head.as_bytes()).await;
+        let response = read(&mut socket).await;
+        assert_eq!((response.status, response.body.len()), (status, 0), "{response:?}");
+    }
+}
+
 /// Announces a body, and sends only this part.
 async fn open(bench: &Bench, length: &str, sent: &str) -> TcpStream {
     let mut socket = TcpStream::connect(bench.address).await.unwrap();

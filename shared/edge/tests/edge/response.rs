@@ -75,6 +75,13 @@ impl TestResponse {
         }
     }
 
+    /// The body without the id of its request, so that the responses to two requests can be compared.
+    pub(crate) fn without_id(&self) -> Value {
+        let mut body = self.json();
+        body.as_object_mut().unwrap().remove("request_id");
+        body
+    }
+
     /// Returns the problem. Panics if its format is wrong or it contains internals.
     #[track_caller]
     pub(crate) fn problem(&self) -> ParsedProblem {
@@ -88,8 +95,11 @@ impl TestResponse {
         assert_eq!(self.header("link"), Some(link.as_str()));
         assert_eq!(body["status"], self.status);
         assert!(!text("title").is_empty() && !text("detail").is_empty(), "{body}");
-        let known = ["type", "title", "status", "detail", "code", "retryable", "errors"];
+        let known = ["type", "title", "status", "detail", "code", "retryable", "errors", "request_id"];
         assert!(body.as_object().unwrap().keys().all(|member| known.contains(&member.as_str())), "{body}");
+        // The request that got it, where the response is its own.
+        let id = &body["request_id"];
+        assert!(id.is_null() || id.as_str() == self.header("x-request-id"), "{self:?}");
         // A problem contains no SQL, no names of types or files, and no secret.
         let whole = String::from_utf8(self.body.clone()).unwrap().to_lowercase();
         for inside in

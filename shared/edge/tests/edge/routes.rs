@@ -74,7 +74,9 @@ async fn every_response_has_the_common_headers() {
         assert_eq!(response.header("cache-control"), Some("no-store"), "{response:?}");
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
         assert_eq!((response.header("server"), response.header("x-powered-by")), (None, None));
-        ids.push(response.header("x-request-id").unwrap().to_owned());
+        let id = response.header("x-request-id").unwrap();
+        assert!(response.status < 400 || response.json()["request_id"] == id, "{response:?}");
+        ids.push(id.to_owned());
     }
     ids.sort();
     ids.dedup();

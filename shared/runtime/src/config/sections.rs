@@ -72,6 +72,7 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         retention,
         key_policy: reader.one_of("idempotency.key_policy", &policies),
         strict: reader.switch("idempotency.strict"),
+        preconditions_required: reader.switch("http.preconditions_required"),
         body_limit: reader.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: reader.seconds("http.body_deadline_seconds", 1..=DAY),
         mismatch_status: reader.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),

@@ -2,7 +2,7 @@
 
 use e2e::{Part, Stack};
 use harness::api::Api;
-use harness::{Client, DocumentedResponse, Request};
+use harness::{Client, Request};
 use testkit::identity;
 use uuid::Uuid;
 
@@ -11,41 +11,39 @@ use crate::recorder::Recorder;
 /// Longer than any body that is accepted.
 const TOO_LONG: usize = 70_000;
 
+type Wrong = fn(&Request) -> Request;
+
+/// What makes a command wrong.
+const WRONG: [(u16, &str, Wrong); 6] = [
+    (400, "request-invalid", |request| with_body(request, "{\"colour\": \"red\"}")),
+    (413, "request-too-large", |request| with_body(request, &" ".repeat(TOO_LONG))),
+    (415, "unsupported-media-type", |request| {
+        with_body(request, "a=b").with_header("Content-Type", "text/plain")
+    }),
+    (400, "idempotency-key-missing", |request| request.clone().without_key()),
+    (400, "idempotency-key-invalid", |request| request.clone().with_key("two words")),
+    (409, "idempotency-key-reused", other),
+];
+
 pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     other_keys(recorder).await;
     let without_token = client(stack, String::new());
     let without_scope = client(stack, identity::token(recorder.customer.tenant(), "e2e", "profile"));
-    let documented = DocumentedResponse::all();
-    for (part, operation, request) in recorder.requests() {
-        let documents = |status: u16, code: &str| {
-            let (operation, code) = (operation.clone(), code.to_owned());
-            documented.contains(&DocumentedResponse { part, operation, status, code })
-        };
-        for (client, status, code) in
+    for part in Part::SERVICES {
+        for (api, status, code) in
             [(&without_token, 401, "unauthenticated"), (&without_scope, 403, "forbidden")]
         {
-            if documents(status, code) {
-                let response = client.send(&request).await.unwrap();
-                assert_eq!((response.status, response.code()), (status, code.to_owned()), "{operation}");
-                recorder.keep(&request, &response);
+            for request in recorder.requests_documenting(part, code) {
+                recorder.gets_by(api, status, code, &request).await;
             }
         }
-        let new_key = || request.key.is_some().then(|| Uuid::new_v4().to_string());
-        let with_body =
-            |body: &str| Request { body: Some(body.to_owned()), key: new_key(), ..request.clone() };
-        let wrong = [
-            (400, "request-invalid", with_body("{\"colour\": \"red\"}")),
-            (413, "request-too-large", with_body(&" ".repeat(TOO_LONG))),
-            (415, "unsupported-media-type", with_body("a=b").with_header("Content-Type", "text/plain")),
-            (400, "idempotency-key-missing", request.clone().without_key()),
-            (400, "idempotency-key-invalid", request.clone().with_key("two words")),
-            (409, "idempotency-key-reused", other(&request)),
-        ];
-        for (status, code, wrong) in wrong {
-            let is_signed = !request.headers.is_empty(); // another body of an event is refused for its signature
-            if request.body.is_some() && documents(status, code) && !(is_signed && code == "request-invalid")
+        for (status, code, wrong) in WRONG {
+            let requests = recorder.requests_documenting(part, code);
+            let commands = requests.iter().filter(|request| request.body.is_some());
+            // Another body of an event is refused for its signature.
+            for request in commands.filter(|request| request.headers.is_empty() || code != "request-invalid")
             {
-                recorder.gets(status, code, &wrong).await;
+                recorder.gets(status, code, &wrong(request)).await;
             }
         }
     }
@@ -58,6 +56,12 @@ async fn other_keys(recorder: &mut Recorder<'_>) {
         recorder.gets(404, "not-found", &read(&Uuid::new_v4().to_string())).await;
         recorder.gets(400, "idempotency-key-invalid", &read("two%20words")).await;
     }
+}
+
+/// This body under a new key.
+fn with_body(request: &Request, body: &str) -> Request {
+    let key = request.key.is_some().then(|| Uuid::new_v4().to_string());
+    Request { body: Some(body.to_owned()), key, ..request.clone() }
 }
 
 /// The same request with another content.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use e2e::{Customer, Part};
+use harness::api::Api;
 use harness::{DocumentedResponse, Request, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -26,16 +27,21 @@ impl<'c> Recorder<'c> {
         Self { customer, ids: Ids::default(), responses: BTreeMap::new(), requests: BTreeMap::new() }
     }
 
-    /// Sends a request of the customer.
-    pub(crate) async fn send(&mut self, request: &Request) -> Response {
-        let response = self.customer.send(request).await;
-        self.keep(request, &response);
-        response
-    }
-
     /// Sends a request that gets this response.
     pub(crate) async fn gets(&mut self, status: u16, code: &str, request: &Request) -> Response {
-        let response = self.send(request).await;
+        self.gets_by(&self.customer.api, status, code, request).await
+    }
+
+    /// Sends a request by this client, and gets this response.
+    pub(crate) async fn gets_by(
+        &mut self,
+        api: &Api<'_>,
+        status: u16,
+        code: &str,
+        request: &Request,
+    ) -> Response {
+        let response = api.send(request).await.unwrap();
+        self.keep(request, &response);
         let given = (response.status, response.code());
         assert_eq!(given, (status, code.to_owned()), "{}: {}", request.name(), response.json());
         response
@@ -66,12 +72,14 @@ impl<'c> Recorder<'c> {
         self.responses.contains_key(documented)
     }
 
-    /// A request of each operation that succeeded, by the operation's id.
-    pub(crate) fn requests(&self) -> Vec<(Part, String, Request)> {
-        let requests = self.requests.iter();
-        requests
-            .map(|((part, operation), (request, _))| (*part, operation.clone(), request.clone()))
-            .collect()
+    /// A request that succeeded of each operation whose document lists this problem.
+    pub(crate) fn requests_documenting(&self, part: Part, code: &str) -> Vec<Request> {
+        let documented = DocumentedResponse::all();
+        let lists = |operation: &str| {
+            documented.iter().any(|it| (it.part, &*it.operation, &*it.code) == (part, operation, code))
+        };
+        let requests = self.requests.iter().filter(|((of, operation), _)| *of == part && lists(operation));
+        requests.map(|(_, (request, _))| request.clone()).collect()
     }
 
     /// Fails unless the examples of each service are exactly these responses.

@@ -48,6 +48,13 @@ impl ApiResponse {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
+    /// The body without the id of its request, so that the responses to two requests can be compared.
+    fn without_id(&self) -> Value {
+        let mut body = self.json();
+        body.as_object_mut().unwrap().remove("request_id");
+        body
+    }
+
     /// Expects a problem with this status and code. `retryable` must agree with `Retry-After`.
     #[track_caller]
     fn refuses(&self, status: u16, code: &str) {

@@ -20,14 +20,14 @@ async fn a_refund_of_another_tenants_payment_is_404_like_an_unknown_one() {
     unknown.refuses(404, "not-found");
     for response in [ask("other", &payment).await, ask("other", &key()).await, ask(TENANT, "nonsense").await]
     {
-        assert_eq!((response.status, &response.body), (404, &unknown.body));
+        assert_eq!((response.status, response.without_id()), (404, unknown.without_id()));
     }
     // Another tenant cannot read the payment either.
     let mine = client.refund(&payment, &key(), &part(1)).await.json()["id"].as_str().unwrap().to_owned();
     let read = async |refund: &str| {
         client.send(("other", SCOPES), Method::GET, &format!("/v1/refunds/{refund}"), None).await
     };
-    assert_eq!(read(&mine).await.body, read(&key()).await.body);
+    assert_eq!(read(&mine).await.without_id(), read(&key()).await.without_id());
     assert_eq!(stage.processor.refunds(), [1]);
     worker.stop().await;
 }

@@ -1,0 +1,187 @@
+//! The responses to faults: each operation that documents one gives it.
+//!
+//! Second instances meet the faults that a setting or a lost connection brings about. The first ones serve on.
+
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use e2e::{Part, Stack, WEBHOOK_SECRET};
+use harness::Request;
+use harness::api::{Api, charge, webhook, webhook_signature};
+use serde_json::{Value, json};
+use testkit::{Proxy, eventually};
+use uuid::Uuid;
+
+use crate::half_request;
+use crate::payments::euros;
+use crate::recorder::Recorder;
+
+/// A transaction of the second instance waits in its commit for the lock 1.
+const WAIT_IN_COMMIT: &str = "
+    CREATE FUNCTION wait_in_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF current_setting('application_name') = 'second' THEN
+            SET LOCAL lock_timeout = 0; PERFORM pg_advisory_xact_lock_shared(1);
+        END IF;
+        RETURN NULL; END $$;";
+
+const AFTER_RECORD: &str = "
+    CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT ON idempotency_record
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit();";
+const AFTER_ITEM: &str = "
+    CREATE CONSTRAINT TRIGGER wait_in_commit AFTER UPDATE ON item
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit();";
+const AFTER_EVENT: &str = "
+    CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT ON webhook_event
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit();";
+
+const WAITING: &str = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = 1 \
+                       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// A row that no release can read.
+const UNREADABLE: &str = "
+    CREATE FUNCTION unreadable() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        NEW.currency := 'XXX'; RETURN NEW; END $$;
+    CREATE TRIGGER unreadable BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION unreadable();";
+
+pub(crate) async fn responses(stack: &mut Stack, recorder: &mut Recorder<'_>) {
+    for part in Part::SERVICES {
+        without_database(stack, recorder, part).await;
+        strict(stack, recorder, part).await;
+        let mut owner = stack.database(part).owner().await;
+        internal_errors(&mut owner, recorder, part).await;
+        expired_keys(&mut owner, recorder, part).await;
+    }
+    failed_operation(stack, recorder).await;
+}
+
+/// An instance that reaches its database through a proxy, and waits for a body for one second.
+async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: Part) {
+    let (second, proxy) = (part.instance(2).to_string(), Proxy::to_postgres().await);
+    let url = stack.database(part).service_url(Some(proxy.address()));
+    let url = format!("{url}?application_name=second");
+    let settings = [("IDEM_DATABASE__URL", url.as_str()), ("IDEM_HTTP__BODY_DEADLINE_SECONDS", "1")];
+    stack.launch_ready(&second, &settings).await;
+    let (api, to) = (second_instance(stack, recorder), stack.endpoints(&[&second]).remove(0));
+    for request in recorder.requests_documenting(part, "request-timeout") {
+        let response = half_request::send(api.client(), &to, &request).await;
+        assert_eq!(response.code(), "request-timeout", "{}: {}", request.name(), response.json());
+        recorder.keep(&request, &response);
+    }
+
+    let mut owner = stack.database(part).owner().await;
+    let without_key = match part {
+        Part::Inventory => AFTER_ITEM,
+        Part::Payments => AFTER_EVENT,
+        _ => "",
+    };
+    for statements in [WAIT_IN_COMMIT, AFTER_RECORD, without_key] {
+        owner.batch_execute(statements).await.unwrap();
+    }
+    for request in recorder.requests_documenting(part, "commit-outcome-unknown") {
+        let request = unsent(&request);
+        owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+        let (lost, ()) = tokio::join!(api.send(&request), async {
+            stack.counts(part, WAITING, 1).await;
+            if request.key.is_some() {
+                recorder.gets(409, "idempotency-key-in-progress", &request).await;
+            }
+            proxy.cut().await;
+        });
+        owner.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+        let lost = lost.unwrap();
+        assert_eq!(lost.code(), "commit-outcome-unknown", "{}: {}", request.name(), lost.json());
+        recorder.keep(&request, &lost);
+        proxy.mend();
+        eventually("the pool heals", async || {
+            let read = api.get(part, format!("/v1/idempotency-keys/{}", Uuid::new_v4())).await.unwrap();
+            (read.status == 404).then_some(())
+        })
+        .await;
+        stack.at_rest().await; // the worker of the second instance waits in a commit, too
+    }
+    owner.batch_execute("DROP FUNCTION wait_in_commit CASCADE").await.unwrap();
+
+    proxy.cut().await;
+    for request in recorder.requests_documenting(part, "service-unavailable") {
+        recorder.gets_by(&api, 503, "service-unavailable", &request).await;
+    }
+    stack.kill(&second).await;
+}
+
+/// An instance that accepts one request per second, and no PUT without a precondition.
+async fn strict(stack: &mut Stack, recorder: &mut Recorder<'_>, part: Part) {
+    let second = part.instance(2).to_string();
+    let settings = [
+        ("IDEM_LIMITS__REQUESTS_PER_SECOND", "1"),
+        ("IDEM_LIMITS__BURST", "1"),
+        ("IDEM_HTTP__PRECONDITIONS_REQUIRED", "true"),
+    ];
+    stack.launch_ready(&second, &settings).await;
+    let api = second_instance(stack, recorder);
+    for request in recorder.requests_documenting(part, "precondition-required") {
+        recorder.gets_by(&api, 428, "precondition-required", &request).await;
+    }
+    let (client, to) = (recorder.customer.api.client(), stack.endpoints(&[&second]).remove(0));
+    for request in recorder.requests_documenting(part, "rate-limited") {
+        let refused = eventually("the limit is reached", async || {
+            Some(client.send(&to, &request).await.unwrap()).filter(|response| response.status == 429)
+        });
+        recorder.keep(&request, &refused.await);
+    }
+    stack.kill(&second).await;
+}
+
+/// Every table is missing: a defect that no client can mend.
+async fn internal_errors(owner: &mut AsyncPgConnection, recorder: &mut Recorder<'_>, part: Part) {
+    owner.batch_execute("ALTER SCHEMA public RENAME TO elsewhere").await.unwrap();
+    for request in recorder.requests_documenting(part, "internal-error") {
+        recorder.gets(500, "internal-error", &unsent(&request)).await;
+    }
+    owner.batch_execute("ALTER SCHEMA elsewhere RENAME TO public").await.unwrap();
+}
+
+async fn expired_keys(owner: &mut AsyncPgConnection, recorder: &mut Recorder<'_>, part: Part) {
+    let long_ago = "UPDATE idempotency_record SET expires_at = '2020-01-01' WHERE expires_at IS NOT NULL";
+    owner.batch_execute(long_ago).await.unwrap();
+    for request in recorder.requests_documenting(part, "idempotency-key-expired") {
+        recorder.gets(409, "idempotency-key-expired", &request).await;
+    }
+}
+
+async fn failed_operation(stack: &mut Stack, recorder: &mut Recorder<'_>) {
+    stack.database(Part::Payments).owner().await.batch_execute(UNREADABLE).await.unwrap();
+    // Its worker gives a call up at the first fault.
+    stack.stop("payments").await;
+    stack.launch_ready("payments", &[("IDEM_WORKER__FAULTS", "1")]).await;
+    let request = charge(euros(1), "pm_card_visa");
+    let customer = recorder.customer;
+    let failed = eventually("the worker gives the charge up", async || {
+        Some(customer.send(&request).await).filter(|response| response.status != 202)
+    });
+    let failed = failed.await;
+    assert_eq!(failed.code(), "operation-failed", "{}", failed.json());
+    recorder.keep(&request, &failed);
+}
+
+/// A client of the second instance of each service.
+fn second_instance(stack: &Stack, recorder: &Recorder<'_>) -> Api<'static> {
+    let endpoints: Vec<_> = Part::SERVICES
+        .into_iter()
+        .flat_map(|part| stack.endpoints(&[&part.instance(2).to_string()]))
+        .collect();
+    let client = recorder.customer.api.client().clone();
+    Api::new(client, move |part| endpoints.iter().filter(|it| it.instance.part == part).cloned().collect())
+}
+
+/// The same command with a new key, the same event with a new id, or other content: so it has something to do.
+fn unsent(request: &Request) -> Request {
+    let id = Uuid::new_v4();
+    let body = request.body.as_deref().map(|body| body.replace("Sencha", &format!("Sencha {id}")));
+    let mut event = request.body.as_deref().and_then(|body| serde_json::from_str::<Value>(body).ok());
+    match event.as_mut().filter(|_| !request.headers.is_empty()) {
+        Some(event) => {
+            event["id"] = json!(format!("evt_{}", id.simple()));
+            let (body, time) = (event.to_string(), event["created"].as_i64().unwrap());
+            webhook(&body, &webhook_signature(WEBHOOK_SECRET, time, &body))
+        }
+        None => Request { body, key: request.key.as_ref().map(|_| id.to_string()), ..request.clone() },
+    }
+}
