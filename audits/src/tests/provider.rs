@@ -5,15 +5,19 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use super::{Damage, sees};
 
 /// One partly refunded charge, an earlier declined charge of the same payment, a returned refund, and a pending one.
-/// Each end has its event.
+/// Each end has its event. Another program of the account has charged twice for its own reference.
 const SOUND: &str = r#"
     INSERT INTO payment_intent (id, amount, amount_received, currency, status, latest_charge, metadata)
-    VALUES ('pi_0', 450, 0, 'eur', 'requires_payment_method', 'ch_0', '{"reference": "payment"}'),
-           ('pi_1', 450, 450, 'eur', 'succeeded', 'ch_1', '{"reference": "payment"}');
+    VALUES ('pi_0', 450, 0, 'eur', 'requires_payment_method', 'ch_0', '{"reference": "payment", "deployment": "d"}'),
+           ('pi_1', 450, 450, 'eur', 'succeeded', 'ch_1', '{"reference": "payment", "deployment": "d"}'),
+           ('pi_8', 100, 100, 'eur', 'succeeded', 'ch_8', '{"reference": "theirs"}'),
+           ('pi_9', 100, 100, 'eur', 'succeeded', 'ch_9', '{"reference": "theirs"}');
     INSERT INTO charge (id, payment_intent, amount, amount_captured, amount_refunded, currency, payment_method, status,
                         balance_transaction)
     VALUES ('ch_0', 'pi_0', 450, 0, 0, 'eur', 'pm_card_visa', 'failed', NULL),
-           ('ch_1', 'pi_1', 450, 450, 150, 'eur', 'pm_card_visa', 'succeeded', 'txn_1');
+           ('ch_1', 'pi_1', 450, 450, 150, 'eur', 'pm_card_visa', 'succeeded', 'txn_1'),
+           ('ch_8', 'pi_8', 100, 100, 0, 'eur', 'pm_card_visa', 'succeeded', 'txn_8'),
+           ('ch_9', 'pi_9', 100, 100, 0, 'eur', 'pm_card_visa', 'succeeded', 'txn_9');
     INSERT INTO refund (id, charge, payment_intent, amount, currency, status, failure_reason, balance_transaction,
                         failure_balance_transaction, metadata)
     VALUES ('re_1', 'ch_1', 'pi_1', 100, 'eur', 'succeeded', NULL, 'txn_2', NULL, '{}'),
@@ -23,14 +27,18 @@ const SOUND: &str = r#"
     VALUES ('txn_1', 'charge', 'ch_1', 450, 43, 407, 'eur'),
            ('txn_2', 'refund', 're_1', -100, 0, -100, 'eur'),
            ('txn_3', 'refund', 're_3', -30, 0, -30, 'eur'),
-           ('txn_4', 'refund_failure', 're_3', 30, 0, 30, 'eur');
+           ('txn_4', 'refund_failure', 're_3', 30, 0, 30, 'eur'),
+           ('txn_8', 'charge', 'ch_8', 100, 3, 97, 'eur'),
+           ('txn_9', 'charge', 'ch_9', 100, 3, 97, 'eur');
     INSERT INTO event (id, type, object)
     VALUES ('evt_1', 'payment_intent.payment_failed', '{"id": "pi_0"}'),
            ('evt_2', 'payment_intent.succeeded', '{"id": "pi_1"}'),
            ('evt_3', 'refund.created', '{"id": "re_1"}'),
            ('evt_4', 'refund.created', '{"id": "re_2"}'),
            ('evt_5', 'refund.created', '{"id": "re_3"}'),
-           ('evt_6', 'refund.failed', '{"id": "re_3"}');"#;
+           ('evt_6', 'refund.failed', '{"id": "re_3"}'),
+           ('evt_8', 'payment_intent.succeeded', '{"id": "pi_8"}'),
+           ('evt_9', 'payment_intent.succeeded', '{"id": "pi_9"}');"#;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../tools/stripe-sim/migrations");
 
