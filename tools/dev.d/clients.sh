@@ -1,19 +1,42 @@
 # shellcheck shell=bash
-# Runs Stripe's own programs on both sides of the API: Stripe's libraries call the provider, and stripe-mock checks the
-# requests of our client. Their versions are pinned, and they are installed under .dev/cache.
+# Clients that are generated from the OpenAPI documents drive the services, one in each language. And Stripe's own programs, on
+# both sides of its API: its libraries call the provider, and stripe-mock checks the requests of our client.
+#
+#   .dev/cache/clients-LANGUAGE-CHECKSUM/   the generator and the libraries, with their pinned versions
+#   .dev/clients/LANGUAGE/                  the generated client, and `run`, its program
 
 CLIENTS=$ROOT/tests/clients
+CLIENT_LANGUAGES=(python typescript go)
+STRIPE_LIBRARIES=$ROOT/tools/stripe-sim/libraries
 STRIPE_MOCK_VERSION=v0.203.0
+OAPI_CODEGEN_VERSION=v2.8.2
 
-command_clients() {
-  (($# == 0)) || usage_error "clients takes no arguments"
-  require_for postgres
-  require python3 node npm go
-  require_venv
-  require_node
-  locked prepare_clients
+command_clients() { # [language|stripe]
+  local known=("${CLIENT_LANGUAGES[@]}" stripe) chosen
+  (($# <= 1)) || usage_error "clients takes one of: ${known[*]}"
+  chosen=("$@")
+  (($#)) || chosen=("${known[@]}")
+  [[ " ${known[*]} " == *" ${chosen[0]} "* ]] || usage_error "there is no client '${chosen[0]}': the clients are ${known[*]}"
+  require_for postgres kafka
+  require_client_tools "${chosen[@]}"
+  local name
+  for name in "${chosen[@]}"; do
+    locked "prepare_$name"
+  done
   build_programs
-  with_parts postgres -- run_clients
+  with_parts postgres kafka -- run_clients "${chosen[@]}"
+}
+
+require_client_tools() { # clients...
+  local name
+  for name in "$@"; do
+    case $name in
+      python) require python3 && require_venv ;;
+      typescript) require node npm && require_node ;;
+      go) require go ;;
+      stripe) require python3 node npm go && require_venv && require_node ;;
+    esac
+  done
 }
 
 # Debian packs the module venv separately.
@@ -21,66 +44,148 @@ require_venv() {
   python3 -c 'import ensurepip, venv' 2>/dev/null || require python3-venv
 }
 
-# Stripe's library needs Node 20.
+# openapi-typescript and Stripe's library need Node 20.
 require_node() {
   local version
   version=$(node --version)
   if ! [[ $version =~ ^v([0-9]+) ]] || ((BASH_REMATCH[1] < 20)); then
-    die "Node is $version, and Stripe's library needs 20 or newer: see https://nodejs.org"
+    die "Node is $version, and the libraries need 20 or newer: see https://nodejs.org"
   fi
 }
 
 # The folder's name has the checksum of the pinned versions, so that a new version gets a new folder.
-clients_home() {
-  local sum
-  sum=$(cat "$CLIENTS/python/requirements.txt" "$CLIENTS/node/package-lock.json" | cksum)
-  echo "$CACHE_DIR/clients-${sum%% *}-$STRIPE_MOCK_VERSION"
+client_home() { # client files...
+  local name=$1 sum
+  shift
+  sum=$(cat "$@" | cksum)
+  echo "$CACHE_DIR/clients-$name-${sum%% *}"
 }
 
-prepare_clients() {
-  local home
-  home=$(clients_home)
-  if [[ ! -e $home/python/ready ]]; then
-    step "installing Stripe's Python library" install_python "$home/python" || die "pip could not install it: see above"
-  fi
-  if [[ ! -e $home/node/ready ]]; then
-    step "installing Stripe's Node library" install_node "$home/node" || die "npm could not install it: see above"
-  fi
-  if [[ ! -x $home/bin/stripe-mock ]]; then
-    step "building stripe-mock $STRIPE_MOCK_VERSION" install_stripe_mock "$home/bin" ||
-      die "go could not build stripe-mock: see above"
-  fi
+# An empty folder for the generated code of a language.
+client_folder() { # language
+  rm -rf "$IDEM_DEV_DIR/clients/$1"
+  mkdir -p "$IDEM_DEV_DIR/clients/$1"
+  echo "$IDEM_DEV_DIR/clients/$1"
 }
 
-install_python() { # folder
+# Writes the program that the test starts.
+write_run() { # folder command...
+  local folder=$1
+  shift
+  { echo '#!/usr/bin/env bash' && printf 'exec' && printf ' %q' "$@" && echo ' "$@"'; } >"$folder/run"
+  chmod +x "$folder/run"
+}
+
+prepare_python() {
+  local home folder
+  home=$(client_home python "$CLIENTS/python/requirements.txt")
+  [[ -e $home/ready ]] || step "installing openapi-python-client" install_python "$home" "$CLIENTS/python/requirements.txt" ||
+    die "pip could not install it: see above"
+  folder=$(client_folder python)
+  step "generating the Python client" generate_python "$home" "$folder" || die "the Python client is not sound: see above"
+  write_run "$folder" env PYTHONPATH="$folder" PYTHONDONTWRITEBYTECODE=1 "$home/bin/python" -W error "$CLIENTS/python/scenario.py"
+}
+
+# The types of the scenario are checked strictly; those of the generated code only where the scenario uses them.
+generate_python() { # home folder
+  local service
+  export PATH=$1/bin:$PATH
+  for service in orders payments inventory; do
+    openapi-python-client generate --path "$ROOT/openapi/$service.json" --meta none --output-path "$2/$service" --fail-on-warning || return
+  done
+  MYPYPATH=$2 mypy --strict --follow-imports=silent --cache-dir "$2/.mypy" "$CLIENTS/python/scenario.py" "$CLIENTS/python/retries.py"
+}
+
+prepare_typescript() {
+  local home folder
+  home=$(client_home typescript "$CLIENTS/typescript/package-lock.json")
+  [[ -e $home/ready ]] || step "installing openapi-typescript" install_node "$home" "$CLIENTS/typescript" ||
+    die "npm could not install it: see above"
+  folder=$(client_folder typescript)
+  step "generating the TypeScript client" generate_typescript "$home" "$folder" || die "the TypeScript client is not sound: see above"
+  write_run "$folder" node "$folder/built/scenario.js"
+}
+
+generate_typescript() { # home folder
+  local service
+  cp "$CLIENTS"/typescript/{package.json,tsconfig.json,scenario.ts,retries.ts} "$2" && ln -s "$1/node_modules" "$2/node_modules" || return
+  for service in orders payments inventory; do
+    "$1/node_modules/.bin/openapi-typescript" "$ROOT/openapi/$service.json" -o "$2/generated/$service.ts" || return
+  done
+  (cd "$2" && node_modules/.bin/tsc)
+}
+
+prepare_go() {
+  local home folder
+  home=$CACHE_DIR/clients-go-$OAPI_CODEGEN_VERSION
+  [[ -x $home/oapi-codegen ]] || step "building oapi-codegen $OAPI_CODEGEN_VERSION" \
+    env GOBIN="$home" go install "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@$OAPI_CODEGEN_VERSION" ||
+    die "go could not build it: see above"
+  folder=$(client_folder go)
+  step "generating the Go client" generate_go "$home" "$folder" || die "the Go client is not sound: see above"
+}
+
+generate_go() { # home folder
+  local service
+  cp "$CLIENTS"/go/* "$2" || return
+  for service in orders payments inventory; do
+    mkdir "$2/$service"
+    "$1/oapi-codegen" -generate types,client -package "$service" -o "$2/$service/client.go" "$ROOT/openapi/$service.json" || return
+  done
+  (cd "$2" && go vet ./... && go build -o run .)
+}
+
+prepare_stripe() {
+  local python node
+  python=$(client_home stripe-python "$STRIPE_LIBRARIES/python/requirements.txt")
+  node=$(client_home stripe-node "$STRIPE_LIBRARIES/node/package-lock.json")
+  [[ -e $python/ready ]] || step "installing Stripe's Python library" install_python "$python" "$STRIPE_LIBRARIES/python/requirements.txt" ||
+    die "pip could not install it: see above"
+  [[ -e $node/ready ]] || step "installing Stripe's Node library" install_node "$node" "$STRIPE_LIBRARIES/node" ||
+    die "npm could not install it: see above"
+  [[ -x $(stripe_mock) ]] || step "building stripe-mock $STRIPE_MOCK_VERSION" \
+    env GOBIN="$(dirname "$(stripe_mock)")" go install "github.com/stripe/stripe-mock@$STRIPE_MOCK_VERSION" ||
+    die "go could not build stripe-mock: see above"
+}
+
+stripe_mock() { echo "$CACHE_DIR/stripe-mock-$STRIPE_MOCK_VERSION/stripe-mock"; }
+
+install_python() { # folder requirements
   rm -rf "$1"
   python3 -m venv "$1" &&
-    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
-      -r "$CLIENTS/python/requirements.txt" &&
+    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$2" &&
     touch "$1/ready"
 }
 
-install_node() { # folder
+install_node() { # folder from
   rm -rf "$1"
-  mkdir -p "$1" && cp "$CLIENTS/node/package.json" "$CLIENTS/node/package-lock.json" "$1" &&
-    (cd "$1" && npm ci --silent --no-audit --no-fund) && touch "$1/ready"
+  mkdir -p "$1" && cp "$2/package.json" "$2/package-lock.json" "$1" &&
+    (cd "$1" && npm ci --silent --no-audit --no-fund --ignore-scripts) && touch "$1/ready"
 }
 
-install_stripe_mock() { # folder
-  GOBIN=$1 go install "github.com/stripe/stripe-mock@$STRIPE_MOCK_VERSION"
-}
-
-run_clients() {
-  local home
-  home=$(clients_home)
+run_clients() { # clients...
+  local name
   export_servers
   cd "$ROOT" || exit
+  for name in "$@"; do
+    if [[ $name == stripe ]]; then
+      run_stripe
+    else
+      say "== the $name client drives the services"
+      IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored -p clients --test scenario "the_${name}_client" -- ||
+        die "the $name client failed: see above"
+    fi
+  done
+  say "clients passed: $*"
+}
+
+run_stripe() {
   say "== Stripe's libraries call the provider"
-  IDEM_CLIENTS_PYTHON=$home/python/bin/python IDEM_CLIENTS_NODE=$home/node \
-    test_ignored -p clients --test official -- || die "a check of a library failed: see above"
+  IDEM_CLIENTS_PYTHON=$(client_home stripe-python "$STRIPE_LIBRARIES/python/requirements.txt")/bin/python \
+    IDEM_CLIENTS_NODE=$(client_home stripe-node "$STRIPE_LIBRARIES/node/package-lock.json") \
+    test_ignored -p stripe-sim --test stripe_sim libraries:: -- || die "a check of a library failed: see above"
   say "== stripe-mock accepts every request of payments' client"
-  ask_stripe_mock "$home/bin/stripe-mock" || die "stripe-mock refused a request: see above"
-  say "clients passed: Stripe's libraries for Python and Node, and stripe-mock $STRIPE_MOCK_VERSION"
+  ask_stripe_mock "$(stripe_mock)" || die "stripe-mock refused a request: see above"
 }
 
 # In a subshell, so that stripe-mock ends with it, also on Ctrl-C.

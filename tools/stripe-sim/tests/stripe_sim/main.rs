@@ -11,6 +11,7 @@ mod charges;
 mod faults;
 mod keys;
 mod later_refunds;
+mod libraries;
 mod listener;
 mod lists;
 mod process;
