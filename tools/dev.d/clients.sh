@@ -1,18 +1,20 @@
 # shellcheck shell=bash
-# Clients that are generated from the OpenAPI documents drive the services, one in each language. And Stripe's own programs, on
-# both sides of its API: its libraries call the provider, and stripe-mock checks the requests of our client.
+# Clients that are generated from the OpenAPI documents drive the services, one in each language; a browser drives the page of a
+# document. And Stripe's own programs, on both sides of its API: its libraries call the provider, and stripe-mock checks the
+# requests of our client.
 #
 #   .dev/cache/clients-LANGUAGE-CHECKSUM/   the generator and the libraries, with their pinned versions
 #   .dev/clients/LANGUAGE/                  the generated client, and `run`, its program
 
 CLIENTS=$ROOT/tests/clients
-CLIENT_LANGUAGES=(python typescript go)
+CLIENT_LANGUAGES=(python typescript go java rust)
 STRIPE_LIBRARIES=$ROOT/tools/stripe-sim/libraries
 STRIPE_MOCK_VERSION=v0.203.0
 OAPI_CODEGEN_VERSION=v2.8.2
+OPENAPI_GENERATOR_VERSION=7.25.0
 
-command_clients() { # [language|stripe]
-  local known=("${CLIENT_LANGUAGES[@]}" stripe) chosen
+command_clients() { # [language|page|stripe]
+  local known=("${CLIENT_LANGUAGES[@]}" page stripe) chosen
   (($# <= 1)) || usage_error "clients takes one of: ${known[*]}"
   chosen=("$@")
   (($#)) || chosen=("${known[@]}")
@@ -34,6 +36,9 @@ require_client_tools() { # clients...
       python) require python3 && require_venv ;;
       typescript) require node npm && require_node ;;
       go) require go ;;
+      java) require java javac mvn ;;
+      rust) require java mvn ;;
+      page) require node npm chromium && require_node ;;
       stripe) require python3 node npm go && require_venv && require_node ;;
     esac
   done
@@ -135,6 +140,76 @@ generate_go() { # home folder
   (cd "$2" && go vet ./... && go build -o run .)
 }
 
+prepare_java() {
+  local home folder
+  prepare_openapi_generator
+  home=$(client_home java "$CLIENTS/java/pom.xml")
+  [[ -e $home/ready ]] || step "fetching Jackson" install_java "$home" "$CLIENTS/java/pom.xml" || die "Maven could not fetch it: see above"
+  folder=$(client_folder java)
+  step "generating the Java client" generate_java "$home" "$folder" || die "the Java client is not sound: see above"
+  write_run "$folder" "$JAVA" -cp "$folder/classes:$home/libraries/*" Scenario
+}
+
+install_java() { # folder pom
+  rm -rf "$1"
+  mvn -q -B -f "$2" dependency:copy-dependencies "-DoutputDirectory=$1/libraries" && touch "$1/ready"
+}
+
+# One package for each service, and one for what they share. Two kinds of warnings stand in the generator's templates.
+generate_java() { # home folder
+  local service lint=(-Xlint:all -Werror --release 17 -d "$2/classes")
+  for service in orders payments inventory; do
+    openapi_generator java native "$service" "$2/$service" \
+      "useJakartaEe=true,openApiNullable=false,invokerPackage=idem,apiPackage=idem.$service,modelPackage=idem.$service.model" || return
+    mkdir -p "$2/source" && cp -R "$2/$service/src/main/java/." "$2/source" || return
+  done
+  find "$2/source" -name '*.java' -exec javac "${lint[@]}" -Xlint:-serial -Xlint:-deprecation -cp "$1/libraries/*" {} + &&
+    javac "${lint[@]}" -cp "$2/classes:$1/libraries/*" "$CLIENTS"/java/*.java
+}
+
+prepare_rust() {
+  local home folder
+  prepare_openapi_generator
+  home=$(client_home rust "$CLIENTS/rust/Cargo.lock")
+  folder=$(client_folder rust)
+  step "generating the Rust client" generate_rust "$home" "$folder" || die "the Rust client is not sound: see above"
+}
+
+generate_rust() { # home folder
+  local service
+  cp "$CLIENTS"/rust/* "$2" || return
+  for service in orders payments inventory; do
+    openapi_generator rust reqwest "$service" "$2/$service" \
+      "supportMultipleResponses=true,supportMiddleware=true,packageName=$service,packageVersion=0.0.0" || return
+  done
+  (cd "$2" && RUSTFLAGS='-D warnings' cargo build --quiet --locked --target-dir "$1/target") && cp "$1/target/debug/scenario" "$2/run"
+}
+
+# openapi-generator is one jar, for Java and for Rust.
+openapi_generator_jar() { echo "$CACHE_DIR/openapi-generator-$OPENAPI_GENERATOR_VERSION/openapi-generator-cli-$OPENAPI_GENERATOR_VERSION.jar"; }
+
+prepare_openapi_generator() {
+  local jar
+  jar=$(openapi_generator_jar)
+  [[ -e $jar ]] || step "fetching openapi-generator $OPENAPI_GENERATOR_VERSION (33 MB)" \
+    mvn -q -B dependency:copy "-Dartifact=org.openapitools:openapi-generator-cli:$OPENAPI_GENERATOR_VERSION" \
+    "-DoutputDirectory=$(dirname "$jar")" || die "Maven could not fetch it: see above"
+}
+
+openapi_generator() { # generator library service folder properties
+  "$JAVA" -jar "$(openapi_generator_jar)" generate -g "$1" --library "$2" -i "$ROOT/openapi/$3.json" -o "$4" \
+    --additional-properties="$5"
+}
+
+prepare_page() {
+  local home folder
+  home=$(client_home page "$CLIENTS/page/package-lock.json")
+  [[ -e $home/ready ]] || step "installing Playwright" install_node "$home" "$CLIENTS/page" || die "npm could not install it: see above"
+  folder=$(client_folder page)
+  cp "$CLIENTS/page/page.mjs" "$folder" && ln -s "$home/node_modules" "$folder/node_modules"
+  write_run "$folder" env "IDEM_CHROMIUM=$(command -v chromium)" node "$folder/page.mjs"
+}
+
 prepare_stripe() {
   local python node
   python=$(client_home stripe-python "$STRIPE_LIBRARIES/python/requirements.txt")
@@ -168,13 +243,18 @@ run_clients() { # clients...
   export_servers
   cd "$ROOT" || exit
   for name in "$@"; do
-    if [[ $name == stripe ]]; then
-      run_stripe
-    else
-      say "== the $name client drives the services"
-      IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored -p clients --test scenario "the_${name}_client" -- ||
-        die "the $name client failed: see above"
-    fi
+    case $name in
+      stripe) run_stripe ;;
+      page)
+        say "== a browser drives the page of the OpenAPI document"
+        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored -p clients --test page -- || die "the page failed: see above"
+        ;;
+      *)
+        say "== the $name client drives the services"
+        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored -p clients --test scenario "the_${name}_client" -- ||
+          die "the $name client failed: see above"
+        ;;
+    esac
   done
   say "clients passed: $*"
 }

@@ -24,6 +24,9 @@ package_of() { # what manager
     cc-dnf) echo gcc ;;
     c++-apt) echo g++ ;;
     c++-dnf) echo gcc-c++ ;;
+    javac-apt) newest_apt_jre | sed s/jre/jdk/ ;;
+    javac-dnf) echo java-21-openjdk-devel ;;
+    javac-brew) echo openjdk ;;
     mvn-*) echo maven ;;
     xz-apt) echo xz-utils ;;
     psql-apt) echo postgresql-client ;;

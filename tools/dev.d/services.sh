@@ -112,6 +112,7 @@ serving_settings() { # name service; adds to the caller's settings
       "IDEM_ADMIN__PORT=$((port + 1000))"
       "IDEM_KAFKA__BROKERS=$KAFKA_BROKERS"
       "IDEM_AUTH__JWKS=$KEYS_DIR/jwks.json"
+      "IDEM_HTTP__DOCS=true"
     )
     [[ $IDEM_INSTANCES == 1 ]] || settings+=("IDEM_RELAY__IN_PROCESS=false")
   fi

@@ -37,6 +37,8 @@ pub struct EdgeSettings {
     pub groups: GroupSettings,
     /// The pages that may call the service from a browser.
     pub cors_origins: CorsOrigins,
+    /// Serves `/docs/`, the page of the OpenAPI document.
+    pub docs: bool,
     /// The rate limit of each tenant at this process; `None` for no limit.
     pub rate_limit: Option<RateLimit>,
 }
@@ -54,6 +56,7 @@ impl Default for EdgeSettings {
             operation_wait: Duration::from_secs(2),
             groups: GroupSettings::default(),
             cors_origins: CorsOrigins::default(),
+            docs: false,
             rate_limit: None,
         }
     }

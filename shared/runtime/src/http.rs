@@ -33,10 +33,10 @@ pub(crate) struct ListenError {
 pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
     move |app| {
         mounted::<S>(&mut ServiceConfig::new(app));
-        app.app_data(web::Data::new(edge))
+        app.configure(edge::docs(&edge, &document::<S>()))
+            .app_data(web::Data::new(edge))
             .app_data(web::Data::new(context))
-            .default_service(edge::unmatched(&described::<S>()))
-            .configure(edge::docs(document::<S>()));
+            .default_service(edge::unmatched(&described::<S>()));
     }
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	visa     = "pm_card_visa"
-	slow     = "pm_card_idem_slow" // charged after three seconds
-	patience = time.Minute
+	visa    = "pm_card_visa"
+	slow    = "pm_card_idem_slow" // charged after three seconds
+	timeout = time.Minute
 )
 
 var (
@@ -93,7 +93,7 @@ func item() {
 }
 
 func placed(order orders.PlaceOrder) orders.Order {
-	for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
 		response := place(atOrders, key(), order)
 		if response.JSON201 != nil {
 			return *response.JSON201
@@ -113,7 +113,7 @@ func lostResponse() orders.Order {
 }
 
 func confirmed(order orders.Order) {
-	until := time.Now().Add(patience)
+	until := time.Now().Add(timeout)
 	for order.Status == orders.Pending || order.Status == orders.AwaitingPayment {
 		holds(time.Now().Before(until), "still", order.Status)
 		time.Sleep(100 * time.Millisecond)
@@ -190,7 +190,7 @@ func charged() payments.Payment {
 func followed() {
 	response := charge(700, slow)
 	holds(response.JSON202 != nil, response.Status(), string(response.Body))
-	for until := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+	for until := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
 		operation := made(atPayments.GetOperationWithResponse(everywhere, response.JSON202.OperationId))
 		holds(operation.JSON200 != nil && time.Now().Before(until), operation.Status(), string(operation.Body))
 		if reply := operation.JSON200.Reply; reply != nil {

@@ -33,7 +33,7 @@ from retries import Retries
 
 VISA = "pm_card_visa"
 SLOW = "pm_card_idem_slow"  # charged after three seconds
-PATIENCE = 60.0  # seconds
+TIMEOUT = 60.0  # seconds
 
 
 def orders_at(url: str, token: str) -> orders.AuthenticatedClient:
@@ -74,7 +74,7 @@ def item() -> None:
 
 
 def placed(body: PlaceOrder, client: orders.AuthenticatedClient = ORDERS) -> Order:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while True:
         order = place_order.sync(client=client, body=body, idempotency_key=key())
         if isinstance(order, Order):
@@ -94,7 +94,7 @@ def lost_response() -> Order:
 
 
 def confirmed(order: Order) -> None:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     seen: Any = order
     while isinstance(seen, Order) and seen.status in (OrderStatus.PENDING, OrderStatus.AWAITING_PAYMENT):
         assert time.monotonic() < until, seen
@@ -157,7 +157,7 @@ def followed() -> None:
     charge = CreatePayment(amount=euros(700), payment_method=SLOW)
     sent = create_payment.sync_detailed(client=PAYMENTS, body=charge, idempotency_key=key())
     assert sent.status_code == HTTPStatus.ACCEPTED and isinstance(sent.parsed, AcceptedOperation), sent
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     operation: Any = None
     while operation is None or operation.status in (OperationStatus.RUNNING, OperationStatus.UNKNOWN):
         assert time.monotonic() < until, operation

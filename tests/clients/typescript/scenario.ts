@@ -17,7 +17,7 @@ type PlaceOrder = components['schemas']['PlaceOrder'];
 
 const VISA = 'pm_card_visa';
 const SLOW = 'pm_card_idem_slow'; // charged after three seconds
-const PATIENCE = 60_000; // milliseconds
+const TIMEOUT = 60_000; // milliseconds
 
 const given = (name: string) => {
   const value = env[name];
@@ -57,7 +57,7 @@ async function item() {
 }
 
 async function placed(body: PlaceOrder): Promise<Order> {
-  const until = Date.now() + PATIENCE;
+  const until = Date.now() + TIMEOUT;
   for (;;) {
     const { data, error } = await orders.POST('/v1/orders', { params: { header: header() }, body });
     if (data) return data;
@@ -78,7 +78,7 @@ async function lostResponse(): Promise<Order> {
 }
 
 async function confirmed(order: Order) {
-  const until = Date.now() + PATIENCE;
+  const until = Date.now() + TIMEOUT;
   let seen: Order | undefined = order;
   while (seen?.status === 'pending' || seen?.status === 'awaiting_payment') {
     assert(Date.now() < until, seen.status);
@@ -148,7 +148,7 @@ async function followed() {
   const body = { amount: { amount: 700, currency: 'EUR' }, payment_method: SLOW } as const;
   const { data, response } = await payments.POST('/v1/payments', { params: { header: header() }, body });
   assert(response.status === 202 && data && 'operation_id' in data, 'the charge is followed');
-  const until = Date.now() + PATIENCE;
+  const until = Date.now() + TIMEOUT;
   for (;;) {
     const params = { path: { id: data.operation_id } };
     const operation = (await payments.GET('/v1/operations/{id}', { params })).data;

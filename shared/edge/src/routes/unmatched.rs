@@ -38,8 +38,9 @@ fn problem(routes: &[(ResourceDef, String)], request: &HttpRequest) -> Problem {
             let detail = format!("{} is not allowed at this path; allowed: {methods}.", request.method());
             Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail).allowing(methods.clone())
         }
-        None => {
-            Problem::new(&problem_types::NOT_FOUND, "There is nothing at this path; see /docs for all paths.")
-        }
+        None => Problem::new(
+            &problem_types::NOT_FOUND,
+            "There is nothing at this path; /openapi.json lists all paths.",
+        ),
     }
 }

@@ -83,6 +83,7 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
             "origins such as https://shop.example, separated by commas",
             CorsOrigins::default(),
         ),
+        docs: reader.switch("http.docs"),
         rate_limit: rate_limit(reader),
     }
 }

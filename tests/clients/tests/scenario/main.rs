@@ -82,3 +82,15 @@ async fn the_typescript_client_drives_the_services() {
 async fn the_go_client_drives_the_services() {
     drives("go").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the client: ./dev clients java makes it"]
+async fn the_java_client_drives_the_services() {
+    drives("java").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the client: ./dev clients rust makes it"]
+async fn the_rust_client_drives_the_services() {
+    drives("rust").await;
+}

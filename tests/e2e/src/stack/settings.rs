@@ -40,6 +40,7 @@ impl Stack {
                 ("IDEM_KAFKA__BROKERS", topics.brokers().to_string()),
                 ("IDEM_KAFKA__TOPIC_PREFIX", topics.prefixed("")),
                 ("IDEM_AUTH__JWKS", self.jwks.display().to_string()),
+                ("IDEM_HTTP__DOCS", "true".to_owned()),
                 ("IDEM_RELAY__IN_PROCESS", (!options.separate_relays).to_string()),
                 // Tests poll without a limit.
                 ("IDEM_LIMITS__REQUESTS_PER_SECOND", "0".to_owned()),

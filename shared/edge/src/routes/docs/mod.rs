@@ -1,34 +1,32 @@
-//! Serves the OpenAPI document, its page, and the catalogue of problems. The page loads nothing from other hosts.
+//! Serves the OpenAPI document, its page, and the catalogue of problems.
+
+mod page;
 
 use actix_web::guard::Get;
-use actix_web::http::header::LOCATION;
-use actix_web::web::{self, ServiceConfig};
+use actix_web::http::header::ContentType;
+use actix_web::web::{self, Bytes, ServiceConfig};
 use actix_web::{HttpResponse, Responder};
 use serde_json::Value;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::Problem;
+use crate::{Edge, Problem};
 
 /// The catalogue of problems.
-const PROBLEMS: &str = include_str!("../../../../docs/problems.md");
+const PROBLEMS: &str = include_str!("../../../../../docs/problems.md");
 
-/// Mounts `/openapi.json`, `/docs/` and `/problems/{code}`.
-pub fn docs(document: Value) -> impl FnOnce(&mut ServiceConfig) {
+/// Mounts `/openapi.json` and `/problems/{code}`, and `/docs/` if the settings ask for it.
+pub fn docs(edge: &Edge, document: &Value) -> impl FnOnce(&mut ServiceConfig) {
+    let (has_page, document) = (edge.settings.docs, Bytes::from(document.to_string()));
     move |app| {
-        // By default the page sends the document to a validator on another host.
-        let page = Config::default().validator_url("none");
         // Guards, not routes, so that other methods get the same 404 as an unknown path.
-        app.service(
-            web::resource("/docs").guard(Get()).to(|| async {
-                HttpResponse::PermanentRedirect().insert_header((LOCATION, "/docs/")).finish()
+        app.service(web::resource("/problems/{code}").guard(Get()).to(problem)).service(
+            web::resource("/openapi.json").guard(Get()).to(move || {
+                let response = HttpResponse::Ok().content_type(ContentType::json()).body(document.clone());
+                async { response }
             }),
-        )
-        .service(web::resource("/problems/{code}").guard(Get()).to(problem))
-        .service(
-            SwaggerUi::new("/docs/{_:.*}")
-                .config(page)
-                .external_urls_from_iter_unchecked([("/openapi.json", document)]),
         );
+        if has_page {
+            app.configure(page::mount);
+        }
     }
 }
 
