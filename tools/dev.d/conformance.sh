@@ -6,6 +6,8 @@ CONFORMANCE_KEY_LIFE=3
 
 command_conformance() {
   (($# == 0)) || usage_error "conformance takes no arguments; for a server of yours: cargo run -p conformance -- --help"
+  # Its parts have other settings, and are restarted.
+  [[ -z $(running_names) ]] || die "conformance starts its own parts: ./dev down first"
   require_for "${ALL[@]}"
   build_programs
   set_instances 2
@@ -31,9 +33,10 @@ run_conformance() {
 
 # Runs the suite against one target. The file asks ./dev for tokens and for restarts.
 conform() { # target arguments...
-  local target=$1 second=()
+  local target=$1 second=() variable
   shift
-  ! is_running "$target-2" || second=("${target^^}_2=http://127.0.0.1:$(port_of "$target-2")")
+  variable=$(tr '[:lower:]' '[:upper:]' <<<"$target")_2
+  ! is_running "$target-2" || second=("$variable=http://127.0.0.1:$(port_of "$target-2")")
   env ${second[@]+"${second[@]}"} \
     ORDERS="http://127.0.0.1:$(port_of orders)" PAYMENTS="http://127.0.0.1:$(port_of payments)" \
     INVENTORY="http://127.0.0.1:$(port_of inventory)" PROVIDER="http://127.0.0.1:$(port_of provider)" \

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod case_error;
 mod cases;
-mod finding;
 mod http;
 mod report;
 mod suite;
@@ -9,7 +9,6 @@ mod target;
 mod trial;
 
 pub use cases::{Case, Group};
-pub use finding::{Finding, Verdict};
-pub use report::{CaseResult, Outcome, Report};
+pub use report::{CaseReport, CaseStatus, Report};
 pub use suite::{Selection, Suite};
 pub use target::{Target, TargetError};

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use conformance::{Group, Selection, Suite, Target};
 use strum::VariantArray;
 
-/// Does a server keep the promises of idempotency keys?
+/// Tests over HTTP how a server handles idempotency keys
 ///
 /// Exit code 0 means that no case failed, 1 that one did, 2 that the suite could not run.
 #[derive(Parser)]

@@ -2,17 +2,17 @@
 
 use futures_util::{StreamExt, stream};
 
+use crate::case_error::{CaseError, CaseResult};
 use crate::cases::{self, Case, Group};
-use crate::finding::{Finding, Verdict};
 use crate::http::Client;
-use crate::report::{CaseResult, Outcome, Report};
-use crate::target::{Principal, Target};
+use crate::report::{CaseReport, CaseStatus, Report};
+use crate::target::{Caller, Target};
 use crate::trial::Trial;
 
-/// The case that restarts the server, which must not disturb another one.
+/// The case that restarts the server. It runs last, because a restart disturbs other cases.
 const RESTART: u16 = 206;
 
-/// Which cases run.
+/// The selection of cases for a run.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// These groups only; all if empty.
@@ -34,7 +34,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// The selected cases.
+    /// Selects cases.
     pub fn of(selection: &Selection) -> Self {
         Self { cases: cases::all().filter(|case| selection.has(case)).collect() }
     }
@@ -46,47 +46,60 @@ impl Suite {
 
     /// Prepares the target, and runs the cases. Fails only if the server does not respond, or cannot be prepared.
     pub async fn run(&self, target: &Target) -> Result<Report, String> {
+        if self.cases.is_empty() {
+            return Err("no case has this number in these groups: see --list".to_owned());
+        }
+        check_differs(target)?;
         let client = Client::new(target).map_err(|error| error.to_string())?;
         let probe = Trial::new(target, &client);
-        probe.effects_for(Principal::Caller).await.map_err(|finding| finding.to_string())?;
-        for principal in [Principal::Caller, Principal::OtherTenant] {
-            if target.principals.contains_key(&principal) {
-                let prepared = Trial::new(target, &client).prepare(principal, false).await;
-                prepared.map_err(|finding| format!("the target cannot be prepared: {finding}"))?;
+        probe.effects_for(Caller::Default).await.map_err(|error| error.to_string())?;
+        for caller in [Caller::Default, Caller::OtherTenant] {
+            if target.callers.contains_key(&caller) {
+                let prepared = Trial::new(target, &client).prepare(caller, false).await;
+                prepared.map_err(|error| format!("the target cannot be prepared: {error}"))?;
             }
         }
         let (restarting, together): (Vec<&Case>, Vec<&Case>) =
             self.cases.iter().partition(|case| case.number == RESTART);
         let results = stream::iter(together).map(|case| try_case(case, target, &client));
-        let mut results: Vec<CaseResult> = results.buffer_unordered(target.cases_at_once).collect().await;
+        let mut results: Vec<CaseReport> =
+            results.buffer_unordered(target.cases_at_once.get()).collect().await;
         for case in restarting {
             results.push(try_case(case, target, &client).await);
         }
         results.sort_by_key(|result| result.case.number);
-        Ok(Report { target: target.name.clone(), results })
+        Ok(Report { target: target.name.clone(), cases: results })
     }
 }
 
-async fn try_case(case: &'static Case, target: &Target, client: &Client<'_>) -> CaseResult {
-    let trial = Trial::new(target, client);
-    let start = tokio::time::Instant::now();
-    let verdict = match trial.prepare(Principal::Caller, true).await {
-        Ok(()) => case.run(&trial).await,
-        Err(finding) => Err(finding),
-    };
-    let expected = target.differs.get(&case.number.to_string());
-    CaseResult { case, outcome: outcome(verdict, expected), took: start.elapsed() }
+/// Fails if the target file lists a number under `[differs]` that no case has.
+fn check_differs(target: &Target) -> Result<(), String> {
+    let has = |number: &String| cases::all().any(|case| case.number.to_string() == *number);
+    target.differs.keys().find(|number| !has(number)).map_or(Ok(()), |number| {
+        Err(format!("[differs] of the target file lists {number}, and no case has this number: see --list"))
+    })
 }
 
-/// A case that is expected to differ, and passes, has failed: the target file is wrong.
-fn outcome(verdict: Verdict, expected: Option<&String>) -> Outcome {
-    match (verdict, expected) {
-        (Ok(()), None) => Outcome::Passed,
-        (Ok(()), Some(_)) => {
-            Outcome::Failed("the target file lists this case under [differs], and it passes".to_owned())
-        }
-        (Err(Finding::Skipped(why)), _) => Outcome::Skipped(why),
-        (Err(Finding::Failed(what)), Some(why)) => Outcome::Differs { what, why: why.clone() },
-        (Err(Finding::Failed(what)), None) => Outcome::Failed(what),
+async fn try_case(case: &'static Case, target: &Target, client: &Client<'_>) -> CaseReport {
+    let trial = Trial::new(target, client);
+    let start = tokio::time::Instant::now();
+    let result = match trial.prepare(Caller::Default, true).await {
+        Ok(()) => case.run(&trial).await,
+        Err(error) => Err(error),
+    };
+    let reason = target.differs.get(&case.number.to_string());
+    CaseReport { case, status: status(case.number, result, reason), took: start.elapsed() }
+}
+
+/// A case under `[differs]` must fail. Otherwise the target file is wrong, and the case has failed.
+fn status(number: u16, result: CaseResult, reason: Option<&String>) -> CaseStatus {
+    let wrong = |what: &str| CaseStatus::Failed(format!("[differs] lists {number}, and the case {what}"));
+    match (result, reason) {
+        (Ok(()), None) => CaseStatus::Passed,
+        (Ok(()), Some(_)) => wrong("passes"),
+        (Err(CaseError::Skipped(why)), None) => CaseStatus::Skipped(why),
+        (Err(CaseError::Skipped(why)), Some(_)) => wrong(&format!("is skipped: {why}")),
+        (Err(CaseError::Failed(what)), Some(why)) => CaseStatus::Differs { what, why: why.clone() },
+        (Err(CaseError::Failed(what)), None) => CaseStatus::Failed(what),
     }
 }

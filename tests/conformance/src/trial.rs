@@ -1,4 +1,5 @@
-//! `Trial`: one case against one server. It makes requests, and knows what they must bring about.
+//! `Trial`: one case in progress against one server. It makes the requests of the case, judges their responses, and counts
+//! their effects.
 
 use std::time::Duration;
 
@@ -6,22 +7,25 @@ use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::finding::{Finding, Verdict, ensure, given};
+use crate::case_error::{CaseError, CaseResult, ensure, given};
 use crate::http::{Client, Connection, KEY_HEADER, Request, Response};
-use crate::target::{Preparation, Principal, Refusal, Responses, Target, Variant};
+use crate::target::{Caller, Preparation, Refusal, Responses, Target, Variant};
 
-/// How long a case waits for what happens later.
+/// How long a case waits for a later event, beside the time after which keys expire.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// The pause between two looks.
+/// The pause between two attempts to see an event.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A key that no request has had.
-pub(crate) fn new_key() -> String {
+/// The statuses of a request whose content is not valid.
+pub(crate) const INVALID: &[u16] = &[400, 422];
+
+/// A text that no request has had as its key.
+pub(crate) fn new_key_text() -> String {
     Uuid::new_v4().to_string()
 }
 
-/// A case in progress. Its texts are its own, so that cases can run at the same time.
+/// A case in progress. It has a text of its own, so that cases can run at the same time.
 pub(crate) struct Trial<'t> {
     pub(crate) target: &'t Target,
     client: &'t Client<'t>,
@@ -36,10 +40,20 @@ impl<'t> Trial<'t> {
 
     // Requests.
 
+    /// The header value of a key in the form that the target accepts.
+    pub(crate) fn key(&self, text: &str) -> String {
+        if self.target.quoted_keys { format!("\"{text}\"") } else { text.to_owned() }
+    }
+
+    /// A key that no request has had.
+    pub(crate) fn new_key(&self) -> String {
+        self.key(&new_key_text())
+    }
+
     /// The command under a new key.
     pub(crate) fn command(&self) -> Request {
         self.request(&self.target.command.method, &self.target.command.path, &self.body("1"))
-            .with_key(new_key())
+            .with_key(self.new_key())
     }
 
     /// The command's body with another number: a request for another effect.
@@ -71,7 +85,7 @@ impl<'t> Trial<'t> {
             vec![("Content-Type".to_owned(), self.target.command.content_type.clone().into_bytes())];
         Request {
             instance: 0,
-            principal: Some(Principal::Caller),
+            caller: Some(Caller::Default),
             method: method.to_owned(),
             path: self.rendered(path),
             headers,
@@ -80,84 +94,87 @@ impl<'t> Trial<'t> {
     }
 
     /// A command that a rule of the business rejects, and the status of the rejection.
-    pub(crate) fn rejected(&self) -> Verdict<(Request, u16)> {
+    pub(crate) fn rejected(&self) -> CaseResult<(Request, u16)> {
         self.variant(self.target.command.rejected.as_ref(), "rejected", "1")
     }
 
-    /// A command that takes a second or more, and the status of its response.
-    pub(crate) fn slow(&self, number: &str) -> Verdict<(Request, u16)> {
+    /// A command that takes two seconds or more, and the status of its response.
+    pub(crate) fn slow(&self, number: &str) -> CaseResult<(Request, u16)> {
         self.variant(self.target.command.slow.as_ref(), "slow", number)
     }
 
     /// A command whose first execution fails with a 5xx, and the status of the failure.
-    pub(crate) fn failing(&self) -> Verdict<(Request, u16)> {
+    pub(crate) fn failing(&self) -> CaseResult<(Request, u16)> {
         self.variant(self.target.command.failing.as_ref(), "failing", "1")
     }
 
     /// A command whose outcome comes later, and the status of its acceptance.
-    pub(crate) fn pending(&self) -> Verdict<(Request, u16)> {
+    pub(crate) fn pending(&self) -> CaseResult<(Request, u16)> {
         self.variant(self.target.command.pending.as_ref(), "pending", "1")
     }
 
-    fn variant(&self, variant: Option<&Variant>, name: &str, number: &str) -> Verdict<(Request, u16)> {
+    fn variant(&self, variant: Option<&Variant>, name: &str, number: &str) -> CaseResult<(Request, u16)> {
         let variant = given(variant, &format!("the target has no [command.{name}]"))?;
         let body = self.spelled(&variant.body, &self.unique, number);
         Ok((self.command().with_body(body), variant.status))
     }
 
-    /// The second command, about what this response made, under a new key; and the statuses that its response may have.
-    pub(crate) fn follow_up(&self, first: &Response) -> Verdict<(Request, &[u16])> {
+    /// The second command, about the resource of this response, under a new key; and the statuses that its response may have.
+    pub(crate) fn follow_up(&self, first: &Response) -> CaseResult<(Request, &[u16])> {
         let follow_up =
             given(self.target.command.follow_up.as_ref(), "the target has no [command.follow_up]")?;
         let id = first.json().pointer(&follow_up.id).and_then(Value::as_str).map(str::to_owned);
         let id =
-            id.ok_or_else(|| Finding::Failed(format!("no id at {} of {}", follow_up.id, first.summary())))?;
+            id.ok_or_else(|| CaseError::Failed(format!("no id at {} of {}", follow_up.id, first.summary())))?;
         let (path, body) = (follow_up.path.replace("{id}", &id), follow_up.body.replace("{id}", &id));
-        let request = self.request(&follow_up.method, &path, &self.rendered(&body)).with_key(new_key());
+        let request = self.request(&follow_up.method, &path, &self.rendered(&body)).with_key(self.new_key());
         Ok((request, &follow_up.status))
     }
 
     /// A command that takes no key, with a key; and the statuses that its response may have.
-    pub(crate) fn unkeyed(&self) -> Verdict<(Request, &[u16])> {
+    pub(crate) fn unkeyed(&self) -> CaseResult<(Request, &[u16])> {
         let unkeyed = given(self.target.command.unkeyed.as_ref(), "the target has no [command.unkeyed]")?;
         let request = self.request(&unkeyed.method, &unkeyed.path, &self.rendered(&unkeyed.body));
-        Ok((request.with_key(new_key()), &unkeyed.status))
+        Ok((request.with_key(self.new_key()), &unkeyed.status))
     }
 
     // Sending.
 
-    /// Sends a request; the case judges the response.
-    pub(crate) async fn send(&self, request: &Request) -> Verdict<Response> {
+    /// Sends a request. The case judges the response.
+    pub(crate) async fn send(&self, request: &Request) -> CaseResult<Response> {
         self.client.send(request).await
     }
 
-    /// Sends bytes that a library would not send.
-    pub(crate) async fn send_raw(&self, request: &Request) -> Verdict<Response> {
+    /// Sends a request to another server.
+    pub(crate) async fn send_to(&self, server: &str, request: &Request) -> CaseResult<Response> {
+        self.client.send_to(server, request).await
+    }
+
+    /// Sends a request as bytes on a new connection.
+    pub(crate) async fn send_raw(&self, request: &Request) -> CaseResult<Response> {
         self.client.send_raw(request).await
     }
 
     /// Opens a connection for a request, and writes nothing yet.
-    pub(crate) async fn connect(&self, request: &Request) -> Verdict<Connection> {
+    pub(crate) async fn connect(&self, request: &Request) -> CaseResult<Connection> {
         self.client.connect(request).await
     }
 
     /// Sends a request that has to be executed.
-    pub(crate) async fn executed(&self, request: &Request) -> Verdict<Response> {
+    pub(crate) async fn executed(&self, request: &Request) -> CaseResult<Response> {
         self.executed_with(request, &[self.target.command.status]).await
     }
 
     /// Sends a request that has to be executed, with one of these statuses.
-    pub(crate) async fn executed_with(&self, request: &Request, statuses: &[u16]) -> Verdict<Response> {
+    pub(crate) async fn executed_with(&self, request: &Request, statuses: &[u16]) -> CaseResult<Response> {
         let response = self.send(request).await?;
-        ensure(statuses.contains(&response.status), || {
-            format!("expected {statuses:?}, got {}", response.summary())
-        })?;
+        response.expect_status(statuses)?;
         ensure(!self.is_replay(&response), || "a first response is marked as a replay".to_owned())?;
         Ok(response)
     }
 
     /// Sends a request that has to get this response again.
-    pub(crate) async fn replayed(&self, request: &Request, first: &Response) -> Verdict<Response> {
+    pub(crate) async fn replayed(&self, request: &Request, first: &Response) -> CaseResult<Response> {
         let response = self.send(request).await?;
         self.is_replay_of(&response, first)?;
         Ok(response)
@@ -168,7 +185,7 @@ impl<'t> Trial<'t> {
         &self,
         request: &Request,
         refusal: fn(&Responses) -> &Refusal,
-    ) -> Verdict<Response> {
+    ) -> CaseResult<Response> {
         let response = self.send(request).await?;
         self.is_refusal(&response, refusal)?;
         Ok(response)
@@ -176,14 +193,14 @@ impl<'t> Trial<'t> {
 
     // Judging.
 
-    /// Returns whether the server marks a response as a replay. `false` if it marks none.
+    /// Returns whether the server marks a response as a replay. Returns `false` if the server marks no replays.
     pub(crate) fn is_replay(&self, response: &Response) -> bool {
         let marker = self.target.responses.replayed.as_ref();
         marker.is_some_and(|marker| response.header(&marker.header) == Some(marker.value.as_str()))
     }
 
     /// Fails unless a response repeats an earlier one.
-    pub(crate) fn is_replay_of(&self, response: &Response, first: &Response) -> Verdict {
+    pub(crate) fn is_replay_of(&self, response: &Response, first: &Response) -> CaseResult {
         ensure((response.status, &response.body) == (first.status, &first.body), || {
             format!("expected the first response, {}; got {}", first.summary(), response.summary())
         })?;
@@ -192,7 +209,7 @@ impl<'t> Trial<'t> {
     }
 
     /// Fails unless a response is this refusal.
-    pub(crate) fn is_refusal(&self, response: &Response, refusal: fn(&Responses) -> &Refusal) -> Verdict {
+    pub(crate) fn is_refusal(&self, response: &Response, refusal: fn(&Responses) -> &Refusal) -> CaseResult {
         let refusal = refusal(&self.target.responses);
         ensure(response.status == refusal.status, || {
             format!("expected {}, got {}", refusal.status, response.summary())
@@ -228,23 +245,31 @@ impl<'t> Trial<'t> {
 
     // Effects.
 
-    /// Fails unless the case has brought about so many effects for a caller.
-    pub(crate) async fn has_effects_for(&self, principal: Principal, expected: u64) -> Verdict {
-        let count = self.effects_for(principal).await?;
+    /// Fails unless the case has this many effects for a caller. The number of each request is 1.
+    pub(crate) async fn has_effects_for(&self, caller: Caller, expected: usize) -> CaseResult {
+        self.has_effects_of(caller, &vec![1; expected]).await
+    }
+
+    /// Fails unless the case has this many effects. The number of each request is 1.
+    pub(crate) async fn has_effects(&self, expected: usize) -> CaseResult {
+        self.has_effects_for(Caller::Default, expected).await
+    }
+
+    /// Fails unless the case has the effects of one request for each of these numbers.
+    pub(crate) async fn has_effects_of(&self, caller: Caller, numbers: &[u64]) -> CaseResult {
+        let is_sum = self.target.command.effects.is_sum;
+        let expected: u64 = numbers.iter().map(|number| if is_sum { *number } else { 1 }).sum();
+        let count = self.effects_for(caller).await?;
         ensure(count == expected, || format!("expected {expected} effects, found {count}"))
     }
 
-    /// Fails unless the case has brought about so many effects.
-    pub(crate) async fn has_effects(&self, expected: u64) -> Verdict {
-        self.has_effects_for(Principal::Caller, expected).await
-    }
-
-    /// Counts the effects of this case for a caller.
-    pub(crate) async fn effects_for(&self, principal: Principal) -> Verdict<u64> {
+    /// Counts the effects of this case for a caller, or adds up their numbers.
+    pub(crate) async fn effects_for(&self, caller: Caller) -> CaseResult<u64> {
         let effects = &self.target.command.effects;
-        let request = self.request("GET", &effects.path, "").without_header("Content-Type").by(principal);
+        let request = self.request("GET", &effects.path, "").without_header("Content-Type").by(caller);
         let response = self.send(&request).await?;
-        let unreadable = || Finding::Failed(format!("the effects cannot be counted: {}", response.summary()));
+        let unreadable =
+            || CaseError::Failed(format!("the effects cannot be counted: {}", response.summary()));
         if response.status == 404 {
             return Ok(0);
         }
@@ -267,37 +292,38 @@ impl<'t> Trial<'t> {
 
     // Waiting and preparing.
 
-    /// Looks until there is a value. Fails after a minute.
+    /// Looks until there is a value. Fails one minute after keys expire.
     pub(crate) async fn until<T>(
         &self,
         what: &str,
-        mut look: impl AsyncFnMut() -> Verdict<Option<T>>,
-    ) -> Verdict<T> {
-        let deadline = Instant::now() + DEADLINE;
+        mut look: impl AsyncFnMut() -> CaseResult<Option<T>>,
+    ) -> CaseResult<T> {
+        let longest = DEADLINE + self.target.key_life().unwrap_or_default();
+        let deadline = Instant::now() + longest;
         loop {
             if let Some(value) = look().await? {
                 return Ok(value);
             }
-            ensure(Instant::now() < deadline, || format!("waited {DEADLINE:?} in vain: {what}"))?;
+            ensure(Instant::now() < deadline, || format!("waited {longest:?} in vain: {what}"))?;
             tokio::time::sleep(PAUSE).await;
         }
     }
 
     /// Sends the preparations for a caller: those of the whole run, or those of each case.
-    pub(crate) async fn prepare(&self, principal: Principal, each_case: bool) -> Verdict {
+    pub(crate) async fn prepare(&self, caller: Caller, each_case: bool) -> CaseResult {
         for step in self.target.prepare.iter().filter(|step| step.each_case == each_case) {
-            self.prepare_with(step, principal).await?;
+            self.prepare_with(step, caller).await?;
         }
         Ok(())
     }
 
-    async fn prepare_with(&self, step: &Preparation, principal: Principal) -> Verdict {
-        let request = self.request(&step.method, &step.path, &self.rendered(&step.body)).by(principal);
+    async fn prepare_with(&self, step: &Preparation, caller: Caller) -> CaseResult {
+        let request = self.request(&step.method, &step.path, &self.rendered(&step.body)).by(caller);
         let what = format!("preparation {} {}", request.method, request.path);
         self.until(&what, async || {
-            let request = request.clone().with_only_header(KEY_HEADER, new_key());
+            let request = request.clone().with_only_header(KEY_HEADER, self.new_key());
             let response = match &step.server {
-                Some(server) => self.client.send_to(server, &request).await?,
+                Some(server) => self.send_to(server, &request).await?,
                 None => self.send(&request).await?,
             };
             Ok(step.status.contains(&response.status).then_some(()))
@@ -305,8 +331,8 @@ impl<'t> Trial<'t> {
         .await
     }
 
-    /// Skips a case that rewrites JSON, if bodies are something else.
-    pub(crate) fn needs_json(&self) -> Verdict {
+    /// Skips a case that rewrites JSON, if the bodies of the target are not JSON.
+    pub(crate) fn needs_json(&self) -> CaseResult {
         given(self.target.is_json().then_some(()), "bodies of the target are not JSON")
     }
 }

@@ -1,12 +1,13 @@
 //! Requests at the same time.
 
 use futures_util::TryStreamExt;
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join, try_join_all};
 use futures_util::stream::FuturesUnordered;
 
 use super::{Case, DRAFT, IDEM, case};
-use crate::finding::{Finding, Verdict, ensure, given};
+use crate::case_error::{CaseError, CaseResult, ensure, given};
 use crate::http::{Connection, Request, Response};
+use crate::target::Caller;
 use crate::trial::Trial;
 
 pub(super) const CASES: &[Case] = &[
@@ -14,27 +15,37 @@ pub(super) const CASES: &[Case] = &[
         401,
         fifty_copies_at_once_are_one_effect,
         DRAFT,
-        "Clients with a short timeout send again while the first is in progress."
+        "A client with a short timeout retries while its first request is in progress."
     ),
-    case!(402, twenty_keys_at_once_are_twenty_effects, DRAFT, "One key must not hold up another."),
+    case!(
+        402,
+        twenty_keys_at_once_are_twenty_effects,
+        DRAFT,
+        "Different keys are different commands. None may be lost or refused."
+    ),
     case!(
         403,
         of_two_bodies_at_once_one_is_executed,
         DRAFT,
-        "The check of the content must be part of the claim."
+        "The server must compare the content in the same step in which it claims the key."
     ),
-    case!(404, copies_at_two_instances_are_one_effect, DRAFT, "A lock in one process is none."),
+    case!(
+        404,
+        copies_at_two_instances_are_one_effect,
+        DRAFT,
+        "A lock in the memory of one process does not stop the other process."
+    ),
     case!(
         405,
         a_duplicate_is_refused_while_the_first_is_in_progress,
         DRAFT,
-        "A duplicate that waits holds a connection, and a thread or more."
+        "A duplicate that waits holds a connection, and often a thread."
     ),
     case!(
         406,
         the_refusal_of_a_duplicate_says_when_to_retry,
         IDEM,
-        "Retry-After tells this 409 from a final one."
+        "Retry-After distinguishes this refusal from a final one."
     )
     .optional(),
     case!(
@@ -47,56 +58,53 @@ pub(super) const CASES: &[Case] = &[
         408,
         duplicates_in_progress_do_not_hold_up_other_keys,
         IDEM,
-        "A storm of retries must not stop everybody else."
+        "One slow command must not delay the commands of other clients."
     ),
     case!(
         409,
         two_bodies_race_through_many_rounds,
         DRAFT,
-        "A window of microseconds is found by many tries."
+        "Only repeated attempts find a race that is open for microseconds."
     ),
 ];
 
 /// The rounds of case 409.
 const ROUNDS: usize = 30;
 
-async fn fifty_copies_at_once_are_one_effect(trial: &Trial<'_>) -> Verdict {
+async fn fifty_copies_at_once_are_one_effect(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
-    let responses = at_once(trial, &vec![request.clone(); 50]).await?;
-    one_is_executed(trial, &responses)?;
+    let requests = vec![request.clone(); 50];
+    let responses = at_once(trial, &requests).await?;
+    one_is_executed(trial, &requests, &responses)?;
     later_retry(trial, &request).await?;
     trial.has_effects(1).await
 }
 
-async fn twenty_keys_at_once_are_twenty_effects(trial: &Trial<'_>) -> Verdict {
+async fn twenty_keys_at_once_are_twenty_effects(trial: &Trial<'_>) -> CaseResult {
     let requests: Vec<Request> = (0..20).map(|_| trial.command()).collect();
-    for response in try_join_all(requests.iter().map(|request| trial.send(request))).await? {
-        ensure(response.status == trial.target.command.status, || {
-            format!("a fresh key got {}", response.summary())
-        })?;
-    }
+    try_join_all(requests.iter().map(|request| trial.executed(request))).await?;
     trial.has_effects(20).await
 }
 
-async fn of_two_bodies_at_once_one_is_executed(trial: &Trial<'_>) -> Verdict {
+async fn of_two_bodies_at_once_one_is_executed(trial: &Trial<'_>) -> CaseResult {
     let first = trial.command();
     let second = first.clone().with_body(trial.body("2"));
     let requests = [vec![first; 25], vec![second; 25]].concat();
     let responses = at_once(trial, &requests).await?;
-    one_is_executed(trial, &responses)
+    let number = number_of(one_is_executed(trial, &requests, &responses)?, &requests);
+    trial.has_effects_of(Caller::Default, &[number]).await
 }
 
-async fn copies_at_two_instances_are_one_effect(trial: &Trial<'_>) -> Verdict {
-    given(trial.target.server(1), "the target has one instance only")?;
+async fn copies_at_two_instances_are_one_effect(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
     let requests: Vec<Request> = (0..50).map(|number| request.clone().at(number % 2)).collect();
     let responses = at_once(trial, &requests).await?;
-    one_is_executed(trial, &responses)?;
+    one_is_executed(trial, &requests, &responses)?;
     later_retry(trial, &request).await?;
     trial.has_effects(1).await
 }
 
-async fn a_duplicate_is_refused_while_the_first_is_in_progress(trial: &Trial<'_>) -> Verdict {
+async fn a_duplicate_is_refused_while_the_first_is_in_progress(trial: &Trial<'_>) -> CaseResult {
     let (request, status) = trial.slow("1")?;
     let [earlier, later] = side_by_side(trial, [&request, &request]).await?;
     ensure(trial.is_in_progress(&earlier), || format!("the duplicate got {}", earlier.summary()))?;
@@ -105,84 +113,114 @@ async fn a_duplicate_is_refused_while_the_first_is_in_progress(trial: &Trial<'_>
     trial.has_effects(1).await
 }
 
-async fn the_refusal_of_a_duplicate_says_when_to_retry(trial: &Trial<'_>) -> Verdict {
+async fn the_refusal_of_a_duplicate_says_when_to_retry(trial: &Trial<'_>) -> CaseResult {
     let (request, _) = trial.slow("1")?;
     let [duplicate, _] = side_by_side(trial, [&request, &request]).await?;
+    ensure(trial.is_in_progress(&duplicate), || format!("the duplicate got {}", duplicate.summary()))?;
     let seconds = duplicate.header("Retry-After").and_then(|seconds| seconds.parse::<u32>().ok());
     ensure(seconds.is_some_and(|seconds| seconds >= 1), || {
         format!("{} has no Retry-After of a second or more", duplicate.summary())
     })
 }
 
-async fn another_body_does_not_disturb_the_first_in_progress(trial: &Trial<'_>) -> Verdict {
+async fn another_body_does_not_disturb_the_first_in_progress(trial: &Trial<'_>) -> CaseResult {
     let (request, status) = trial.slow("1")?;
     let other = request.clone().with_body(trial.slow("2")?.0.body);
     let [earlier, later] = side_by_side(trial, [&request, &other]).await?;
     let is_refused = trial.is_in_progress(&earlier) || trial.is_reused(&earlier);
     ensure(is_refused, || format!("the other body got {}", earlier.summary()))?;
-    ensure(later.status == status, || format!("the first request got {}", later.summary()))
+    ensure(later.status == status, || format!("the first request got {}", later.summary()))?;
+    trial.has_effects(1).await
 }
 
-async fn duplicates_in_progress_do_not_hold_up_other_keys(trial: &Trial<'_>) -> Verdict {
+async fn duplicates_in_progress_do_not_hold_up_other_keys(trial: &Trial<'_>) -> CaseResult {
     let (request, status) = trial.slow("1")?;
-    let mut copies: FuturesUnordered<_> = (0..100).map(|_| trial.send(&request)).collect();
-    let mut responses = Vec::new();
-    responses.extend(copies.try_next().await?);
-    let fresh: Vec<Request> = (0..10).map(|_| trial.command()).collect();
-    for response in try_join_all(fresh.iter().map(|request| trial.send(request))).await? {
-        ensure(response.status == trial.target.command.status, || {
-            format!("a fresh key got {}", response.summary())
-        })?;
-    }
-    responses.extend(copies.try_collect::<Vec<Response>>().await?);
-    let executed =
-        responses.iter().filter(|response| response.status == status && !trial.is_replay(response));
-    ensure(executed.count() == 1, || format!("none or several of {} copies were executed", responses.len()))?;
+    let others: Vec<Request> = (0..10).map(|_| trial.command()).collect();
+    let requests = vec![request; 100];
+    let mut copies: FuturesUnordered<_> = requests[1..].iter().map(|copy| trial.send(copy)).collect();
+    // The refusal of a copy shows that the first request is in progress.
+    let refused = given(copies.try_next().await?, "there is no copy")?;
+    ensure(trial.is_in_progress(&refused), || format!("the first response is {}", refused.summary()))?;
+    let others = async {
+        try_join_all(others.iter().map(|other| trial.executed(other))).await?;
+        trial.send(&requests[0]).await
+    };
+    let (last, mut responses) = try_join(others, copies.try_collect::<Vec<_>>()).await?;
+    // The refusal of the last copy shows that the other keys did not wait for the end of the first request.
+    ensure(trial.is_in_progress(&last), || {
+        format!("the other keys waited for the slow command: after them, a copy got {}", last.summary())
+    })?;
+    responses.extend([refused, last]);
+    one_is_executed_with(status, trial, &requests, &responses)?;
     trial.has_effects(11).await
 }
 
-async fn two_bodies_race_through_many_rounds(trial: &Trial<'_>) -> Verdict {
+async fn two_bodies_race_through_many_rounds(trial: &Trial<'_>) -> CaseResult {
     let last = usize::from(trial.target.server(1).is_some());
+    let mut numbers = Vec::new();
     for _ in 0..ROUNDS {
         let first = trial.command();
         let second = first.clone().with_body(trial.body("2")).at(last);
-        let responses = at_once(trial, &[first, second]).await?;
-        one_is_executed(trial, &responses)?;
+        let requests = [first, second];
+        let responses = at_once(trial, &requests).await?;
+        numbers.push(number_of(one_is_executed(trial, &requests, &responses)?, &requests));
     }
-    Ok(())
+    trial.has_effects_of(Caller::Default, &numbers).await
 }
 
 /// Sends all requests up to their last byte, then all last bytes.
-async fn at_once(trial: &Trial<'_>, requests: &[Request]) -> Verdict<Vec<Response>> {
+async fn at_once(trial: &Trial<'_>, requests: &[Request]) -> CaseResult<Vec<Response>> {
     let mut connections = try_join_all(requests.iter().map(|request| trial.connect(request))).await?;
-    try_join_all(connections.iter_mut().map(|connection| connection.hold_back(1))).await?;
-    try_join_all(connections.iter_mut().map(Connection::finish)).await?;
+    join_all(connections.iter_mut().map(|connection| connection.hold_back(1))).await;
+    join_all(connections.iter_mut().map(Connection::finish)).await;
     try_join_all(connections.into_iter().map(Connection::response)).await
 }
 
-/// Fails unless one response is a first one, and the others are its replays or refusals.
-fn one_is_executed(trial: &Trial<'_>, responses: &[Response]) -> Verdict {
-    let status = trial.target.command.status;
-    let Some(first) = responses.iter().find(|response| response.status == status) else {
+/// The number in the body of a request: the first request of a race has 1, and a request with another body has 2.
+fn number_of(request: &Request, requests: &[Request]) -> u64 {
+    if request.body == requests[0].body { 1 } else { 2 }
+}
+
+fn one_is_executed<'r>(
+    trial: &Trial<'_>,
+    requests: &'r [Request],
+    responses: &[Response],
+) -> CaseResult<&'r Request> {
+    one_is_executed_with(trial.target.command.status, trial, requests, responses)
+}
+
+/// Fails unless one request was executed with this status, its copies got its response or were refused as in progress, and
+/// requests with another body were refused. Returns the executed request, or a copy of it.
+fn one_is_executed_with<'r>(
+    status: u16,
+    trial: &Trial<'_>,
+    requests: &'r [Request],
+    responses: &[Response],
+) -> CaseResult<&'r Request> {
+    let both = || requests.iter().zip(responses);
+    let executed = both().find(|(_, response)| response.status == status);
+    let (executed, first) = executed.ok_or_else(|| {
         let statuses: Vec<u16> = responses.iter().map(|response| response.status).collect();
-        return ensure(false, || format!("no request was executed: {statuses:?}"));
-    };
-    for response in responses {
+        CaseError::Failed(format!("no request was executed: {statuses:?}"))
+    })?;
+    for (request, response) in both() {
+        let (is_copy, kind) =
+            if request.body == executed.body { (true, "a copy") } else { (false, "another body") };
         let is_its = response.status == status && response.body == first.body;
-        let is_refused = trial.is_in_progress(response) || trial.is_reused(response);
-        ensure(is_its || is_refused, || {
-            format!("beside {}, another request got {}", first.summary(), response.summary())
+        let is_right = if is_copy { is_its } else { trial.is_reused(response) };
+        ensure(is_right || trial.is_in_progress(response), || {
+            format!("beside {}, {kind} got {}", first.summary(), response.summary())
         })?;
     }
     if trial.target.responses.replayed.is_some() {
-        let executed = responses.iter().filter(|it| it.status == status && !trial.is_replay(it)).count();
-        ensure(executed == 1, || format!("{executed} responses say that they are the first"))?;
+        let firsts = responses.iter().filter(|it| it.status == status && !trial.is_replay(it)).count();
+        ensure(firsts == 1, || format!("{firsts} responses are not marked as replays"))?;
     }
-    Ok(())
+    Ok(executed)
 }
 
-/// After a race, the key has a response.
-async fn later_retry(trial: &Trial<'_>, request: &Request) -> Verdict {
+/// Fails unless a retry after a race gets the stored response.
+async fn later_retry(trial: &Trial<'_>, request: &Request) -> CaseResult {
     let retry = trial.send(request).await?;
     let is_replay = trial.target.responses.replayed.is_none() || trial.is_replay(&retry);
     ensure(is_replay && retry.status == trial.target.command.status, || {
@@ -190,13 +228,13 @@ async fn later_retry(trial: &Trial<'_>, request: &Request) -> Verdict {
     })
 }
 
-/// Sends two slow requests with one key at the same time; returns their responses in the order in which they come. One of
-/// the two is the first, whichever arrives first.
-async fn side_by_side(trial: &Trial<'_>, requests: [&Request; 2]) -> Verdict<[Response; 2]> {
+/// Sends two slow requests with one key at the same time. Returns their responses in the order in which they come. The request
+/// that arrives first is the first request.
+async fn side_by_side(trial: &Trial<'_>, requests: [&Request; 2]) -> CaseResult<[Response; 2]> {
     let mut in_progress: FuturesUnordered<_> =
         requests.into_iter().map(|request| trial.send(request)).collect();
     match (in_progress.try_next().await?, in_progress.try_next().await?) {
         (Some(earlier), Some(later)) => Ok([earlier, later]),
-        _ => Err(Finding::Failed("a request has no response".to_owned())),
+        _ => Err(CaseError::Failed("a request has no response".to_owned())),
     }
 }

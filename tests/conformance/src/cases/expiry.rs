@@ -1,7 +1,9 @@
 //! Keys that have expired.
 
+use tokio::time::Instant;
+
 use super::{Case, DRAFT, IDEM, case};
-use crate::finding::{Verdict, ensure, given};
+use crate::case_error::{CaseResult, ensure, given};
 use crate::http::{Request, Response};
 use crate::trial::Trial;
 
@@ -10,40 +12,42 @@ pub(super) const CASES: &[Case] = &[
         701,
         a_key_is_replayed_until_it_expires,
         DRAFT,
-        "The server publishes how long; until then it keeps its word."
+        "The server publishes how long it keeps a response."
     ),
     case!(
         702,
         an_expired_key_is_not_executed_again,
         IDEM,
-        "A retry that was held up for a day is still a retry."
+        "A retry that was delayed for a day is still a retry."
     )
     .optional(),
     case!(
         703,
         an_expired_key_is_refused_for_another_body_as_well,
         IDEM,
-        "The content is forgotten, the key is not."
+        "The server has erased the content. It still knows the key."
     )
     .optional(),
     case!(704, the_refusal_of_an_expired_key_is_final, IDEM, "No retry can succeed.").optional(),
 ];
 
-async fn a_key_is_replayed_until_it_expires(trial: &Trial<'_>) -> Verdict {
+async fn a_key_is_replayed_until_it_expires(trial: &Trial<'_>) -> CaseResult {
+    let begun = Instant::now();
     let (request, first) = executed(trial).await?;
-    // The first retry comes at once; the last replay is followed by a refusal, never by an execution.
     trial.replayed(&request, &first).await?;
-    expired(trial, &request, &first).await.map(drop)
+    let response = expired(trial, &request, &first).await?;
+    let (age, life) = (begun.elapsed(), trial.target.key_life().unwrap_or_default());
+    ensure(age >= life, || format!("after {age:.1?}, the retry got {}", response.summary()))
 }
 
-async fn an_expired_key_is_not_executed_again(trial: &Trial<'_>) -> Verdict {
+async fn an_expired_key_is_not_executed_again(trial: &Trial<'_>) -> CaseResult {
     let (request, first) = executed(trial).await?;
     let response = expired(trial, &request, &first).await?;
     trial.is_refusal(&response, |it| &it.expired)?;
     trial.has_effects(1).await
 }
 
-async fn an_expired_key_is_refused_for_another_body_as_well(trial: &Trial<'_>) -> Verdict {
+async fn an_expired_key_is_refused_for_another_body_as_well(trial: &Trial<'_>) -> CaseResult {
     let (request, first) = executed(trial).await?;
     expired(trial, &request, &first).await?;
     // Either refusal is right: the server may have kept the content, or only the key.
@@ -53,21 +57,22 @@ async fn an_expired_key_is_refused_for_another_body_as_well(trial: &Trial<'_>) -
     trial.has_effects(1).await
 }
 
-async fn the_refusal_of_an_expired_key_is_final(trial: &Trial<'_>) -> Verdict {
+async fn the_refusal_of_an_expired_key_is_final(trial: &Trial<'_>) -> CaseResult {
     let (request, first) = executed(trial).await?;
     let response = expired(trial, &request, &first).await?;
+    trial.is_refusal(&response, |it| &it.expired)?;
     ensure(response.header("Retry-After").is_none(), || "the refusal has a Retry-After".to_owned())
 }
 
-async fn executed(trial: &Trial<'_>) -> Verdict<(Request, Response)> {
-    given(trial.target.expires_soon().then_some(()), "the target has no expires_after_seconds")?;
+async fn executed(trial: &Trial<'_>) -> CaseResult<(Request, Response)> {
+    given(trial.target.key_life(), "the target has no expires_after_seconds")?;
     let request = trial.command();
     let first = trial.executed(&request).await?;
     Ok((request, first))
 }
 
-/// Retries until the response is another one.
-async fn expired(trial: &Trial<'_>, request: &Request, first: &Response) -> Verdict<Response> {
+/// Retries until the response differs from the first one.
+async fn expired(trial: &Trial<'_>, request: &Request, first: &Response) -> CaseResult<Response> {
     trial
         .until("the key expires", async || {
             let response = trial.send(request).await?;

@@ -1,4 +1,4 @@
-//! The cases. A number never changes its meaning; a case that is withdrawn leaves a gap.
+//! The cases. A number never changes its meaning. The number of a withdrawn case is not used again: 215.
 
 mod abuse;
 mod concurrency;
@@ -14,10 +14,10 @@ use std::pin::Pin;
 
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use crate::finding::Verdict;
+use crate::case_error::CaseResult;
 use crate::trial::Trial;
 
-/// What a group of cases is about.
+/// A group of cases.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -31,7 +31,7 @@ pub enum Group {
     Fingerprint,
     /// Requests at the same time: 401 and up.
     Concurrency,
-    /// Whose key it is: 501 and up.
+    /// The callers that share a key: 501 and up.
     Scope,
     /// Requests that are refused: 601 and up.
     Errors,
@@ -43,19 +43,19 @@ pub enum Group {
     Phased,
 }
 
-type Running<'t> = Pin<Box<dyn Future<Output = Verdict> + 't>>;
+type Running<'t> = Pin<Box<dyn Future<Output = CaseResult> + 't>>;
 
-/// A rule, and the requests that try it.
+/// A rule, and the requests that test it.
 pub struct Case {
     /// The number, which never changes.
     pub number: u16,
     /// The rule as a sentence, with underscores.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Where the rule comes from.
     pub source: &'static str,
     /// Why the rule is there.
     pub reason: &'static str,
-    /// Returns whether a sound server may decide otherwise.
+    /// True if a sound server may decide otherwise.
     pub is_optional: bool,
     run: for<'t> fn(&'t Trial<'t>) -> Running<'t>,
 }
@@ -71,7 +71,7 @@ impl Case {
         self.name.replace('_', " ")
     }
 
-    pub(crate) async fn run(&self, trial: &Trial<'_>) -> Verdict {
+    pub(crate) async fn run(&self, trial: &Trial<'_>) -> CaseResult {
         (self.run)(trial).await
     }
 
@@ -80,7 +80,7 @@ impl Case {
     }
 }
 
-/// Where most rules come from.
+// The sources of most rules.
 const DRAFT: &str = "IETF draft-07";
 const IDEM: &str = "Idem";
 const STRIPE: &str = "Stripe";

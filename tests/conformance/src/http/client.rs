@@ -8,11 +8,20 @@ use reqwest::redirect::Policy;
 use reqwest::{Method, Url};
 
 use super::{Connection, Request, Response};
-use crate::finding::{Finding, Verdict, given};
-use crate::target::Target;
+use crate::case_error::{CaseError, CaseResult, given};
+use crate::target::{Caller, Target};
 
-/// The longest that a response may take.
+/// The status of a request that a rate limit refuses.
+pub(super) const TOO_MANY_REQUESTS: u16 = 429;
+
+/// The longest time that a response may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often a request is sent that a rate limit refuses.
+const ATTEMPTS: usize = 10;
+
+/// The longest pause before the next attempt.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Sends requests. Cheap to share.
 pub(crate) struct Client<'t> {
@@ -28,27 +37,31 @@ impl<'t> Client<'t> {
         Ok(Self { target, http })
     }
 
-    /// Sends a request, and again after the pause that a rate limit asks for.
-    pub(crate) async fn send(&self, request: &Request) -> Verdict<Response> {
+    /// Sends a request. If a rate limit refuses it, sends it again after the pause that `Retry-After` names.
+    pub(crate) async fn send(&self, request: &Request) -> CaseResult<Response> {
         self.send_to(self.server(request)?, request).await
     }
 
     /// Sends a request to any server.
-    pub(crate) async fn send_to(&self, server: &str, request: &Request) -> Verdict<Response> {
-        loop {
+    pub(crate) async fn send_to(&self, server: &str, request: &Request) -> CaseResult<Response> {
+        for _ in 0..ATTEMPTS {
             let response = self.send_once(server, request).await?;
-            let pause = response.header(RETRY_AFTER.as_str()).and_then(|seconds| seconds.parse().ok());
-            match pause {
-                Some(seconds) if response.status == 429 => {
-                    tokio::time::sleep(Duration::from_secs(seconds)).await;
-                }
-                _ => return Ok(response),
+            if response.status != TOO_MANY_REQUESTS {
+                return Ok(response);
             }
+            let seconds = response.header(RETRY_AFTER.as_str()).and_then(|seconds| seconds.parse().ok());
+            let pause = Duration::from_secs(seconds.unwrap_or(1)).min(LONGEST_PAUSE);
+            tokio::time::sleep(pause).await;
         }
+        Err(CaseError::Failed(format!(
+            "a rate limit refused {} {} with 429 in {ATTEMPTS} attempts: raise it for the suite",
+            request.method, request.path
+        )))
     }
 
-    async fn send_once(&self, server: &str, request: &Request) -> Verdict<Response> {
-        let failed = |error: String| Finding::Failed(format!("{} {}: {error}", request.method, request.path));
+    async fn send_once(&self, server: &str, request: &Request) -> CaseResult<Response> {
+        let failed =
+            |error: String| CaseError::Failed(format!("{} {}: {error}", request.method, request.path));
         let url = format!("{server}{}", request.path);
         let method =
             Method::from_bytes(request.method.as_bytes()).map_err(|error| failed(error.to_string()))?;
@@ -64,37 +77,34 @@ impl<'t> Client<'t> {
         Ok(Response { status, headers, body: body.to_vec() })
     }
 
-    /// A connection of its own, on which a case writes what it wants.
-    pub(crate) async fn connect(&self, request: &Request) -> Verdict<Connection> {
-        let url = Url::parse(self.server(request)?).map_err(|error| Finding::Failed(error.to_string()))?;
+    /// Opens a new connection, on which a case writes the bytes of the request.
+    pub(crate) async fn connect(&self, request: &Request) -> CaseResult<Connection> {
+        let url = Url::parse(self.server(request)?).map_err(|error| CaseError::Failed(error.to_string()))?;
         let plain = (url.scheme() == "http").then_some(url);
         let url = given(plain, "the case writes bytes to a socket, which needs an http URL")?;
         Connection::open(&url, request, &self.headers(request)?).await
     }
 
-    /// Sends the same bytes as [`Client::send`] on a connection of its own, which HTTP libraries refuse to send if they are
-    /// not valid.
-    pub(crate) async fn send_raw(&self, request: &Request) -> Verdict<Response> {
+    /// Sends a request on a new connection as bytes. HTTP libraries refuse to send an invalid one.
+    pub(crate) async fn send_raw(&self, request: &Request) -> CaseResult<Response> {
         let mut connection = self.connect(request).await?;
-        connection.finish().await?;
+        connection.finish().await;
         connection.response().await
     }
 
-    fn server(&self, request: &Request) -> Verdict<&str> {
+    fn server(&self, request: &Request) -> CaseResult<&str> {
         given(self.target.server(request.instance), "the target has one instance only")
     }
 
     /// The credentials of the caller, then the headers of the request.
-    fn headers(&self, request: &Request) -> Verdict<Vec<(String, Vec<u8>)>> {
-        let nothing = BTreeMap::new();
-        let credentials = match request.principal {
-            None => &nothing,
-            Some(principal) => {
-                let credentials = self.target.principals.get(&principal);
-                given(credentials, &format!("the target has no [principals.{principal}]"))?
-            }
-        };
-        let credentials = credentials.iter().map(|(name, value)| (name.clone(), value.clone().into_bytes()));
+    fn headers(&self, request: &Request) -> CaseResult<Vec<(String, Vec<u8>)>> {
+        let credentials = request.caller.map(|caller| self.credentials(caller)).transpose()?;
+        let credentials = credentials.into_iter().flatten();
+        let credentials = credentials.map(|(name, value)| (name.clone(), value.clone().into_bytes()));
         Ok(credentials.chain(request.headers.iter().cloned()).collect())
+    }
+
+    fn credentials(&self, caller: Caller) -> CaseResult<&BTreeMap<String, String>> {
+        given(self.target.callers.get(&caller), &format!("the target has no [callers.{caller}]"))
     }
 }

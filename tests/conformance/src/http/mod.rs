@@ -1,4 +1,4 @@
-//! Requests and responses as the cases see them.
+//! Requests and responses of the cases.
 
 mod client;
 mod raw;
@@ -6,7 +6,8 @@ mod raw;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::target::Principal;
+use crate::case_error::{CaseResult, ensure};
+use crate::target::Caller;
 
 pub(crate) use client::Client;
 pub(crate) use raw::Connection;
@@ -19,7 +20,7 @@ pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
 pub(crate) struct Request {
     /// The instance, counted from 0.
     pub(crate) instance: usize,
-    pub(crate) principal: Option<Principal>,
+    pub(crate) caller: Option<Caller>,
     pub(crate) method: String,
     pub(crate) path: String,
     /// Header lines in their order, with the key among them.
@@ -48,7 +49,7 @@ impl Request {
         self.without_header(name).with_header(name, value)
     }
 
-    /// The same request with this key, exactly as it goes into the header.
+    /// The same request with this value of the key header.
     #[must_use]
     pub(crate) fn with_key(self, key: impl AsRef<[u8]>) -> Self {
         self.with_only_header(KEY_HEADER, key)
@@ -68,8 +69,8 @@ impl Request {
 
     /// The same request by another caller; without one, it has no credentials.
     #[must_use]
-    pub(crate) fn by(self, principal: impl Into<Option<Principal>>) -> Self {
-        Self { principal: principal.into(), ..self }
+    pub(crate) fn by(self, caller: impl Into<Option<Caller>>) -> Self {
+        Self { caller: caller.into(), ..self }
     }
 
     /// The same request to another instance.
@@ -93,12 +94,22 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if the body is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Status, headers and the beginning of the body, for a report.
+    /// Fails unless the response has one of these statuses.
+    pub(crate) fn expect_status(&self, statuses: &[u16]) -> CaseResult {
+        ensure(statuses.contains(&self.status), || format!("expected {statuses:?}, got {}", self.summary()))
+    }
+
+    /// Fails unless the response is an error of the client.
+    pub(crate) fn expect_client_error(&self) -> CaseResult {
+        ensure((400..500).contains(&self.status), || format!("expected 4xx, got {}", self.summary()))
+    }
+
+    /// The status and the beginning of the body, for a report.
     pub(crate) fn summary(&self) -> String {
         let body = String::from_utf8_lossy(&self.body);
         let body: String = body.chars().take(200).collect();

@@ -1,27 +1,30 @@
-//! `Connection`: a request as bytes on a socket, so that a case can send half of it, or what no library sends.
+//! `Connection`: a request as bytes on a socket. A case can send a part of it, or bytes that no library sends.
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::client::TIMEOUT;
+use super::client::{TIMEOUT, TOO_MANY_REQUESTS};
 use super::{Request, Response};
-use crate::finding::{Finding, Verdict};
+use crate::case_error::{CaseError, CaseResult};
 
 /// The most header lines of a response.
 const HEADER_LINES: usize = 64;
 
-/// A connection with one request, of which the rest is not written yet.
+/// A connection with one request, and the part of the request that is not written yet.
 pub(crate) struct Connection {
     stream: TcpStream,
     rest: Vec<u8>,
 }
 
 impl Connection {
-    pub(super) async fn open(url: &Url, request: &Request, headers: &[(String, Vec<u8>)]) -> Verdict<Self> {
-        let host = url.host_str().unwrap_or_default();
-        let address = (host, url.port_or_known_default().unwrap_or(80));
+    pub(super) async fn open(
+        url: &Url,
+        request: &Request,
+        headers: &[(String, Vec<u8>)],
+    ) -> CaseResult<Self> {
+        let (address, host) = endpoint(url);
         let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
         stream.set_nodelay(true).map_err(|error| failed(&error))?;
         let path = format!("{}{}", url.path().trim_end_matches('/'), request.path);
@@ -45,38 +48,41 @@ impl Connection {
     }
 
     /// Writes all but the last bytes.
-    pub(crate) async fn hold_back(&mut self, bytes: usize) -> Verdict {
+    pub(crate) async fn hold_back(&mut self, bytes: usize) {
         let end = self.rest.len().saturating_sub(bytes);
         let held = self.rest.split_off(end);
-        self.finish().await?;
+        self.finish().await;
         self.rest = held;
-        Ok(())
     }
 
-    /// Writes the rest of the request. An error of writing is none yet: the server may have answered before the end.
-    pub(crate) async fn finish(&mut self) -> Verdict {
+    /// Writes the rest of the request. An error is ignored, because the server may send its response before the request ends.
+    pub(crate) async fn finish(&mut self) {
         let rest = std::mem::take(&mut self.rest);
         let _ = self.stream.write_all(&rest).await;
-        Ok(())
     }
 
-    /// Ends the request where it is, and waits until the server has closed the connection.
+    /// Ends the request without its rest, and waits until the server has closed the connection.
     pub(crate) async fn break_off(mut self) {
         let _ = self.stream.shutdown().await;
         let _ = tokio::time::timeout(TIMEOUT, self.stream.read_to_end(&mut Vec::new())).await;
     }
 
-    /// Reads the response to its end, which is the end of the connection only if the response does not say its length.
-    pub(crate) async fn response(mut self) -> Verdict<Response> {
+    /// Reads the response to its end: to its length, or to the end of the connection if the response names no length. A
+    /// rate limit is an error, because the requests of a race cannot be sent again.
+    pub(crate) async fn response(mut self) -> CaseResult<Response> {
         let mut bytes = Vec::new();
         let read = tokio::time::timeout(TIMEOUT, self.read_into(&mut bytes)).await;
         match read {
+            Ok(Ok(Some(response))) if response.status == TOO_MANY_REQUESTS => {
+                let text = "a rate limit refused a request with 429: raise it for the suite";
+                return Err(CaseError::Failed(text.to_owned()));
+            }
             Ok(Ok(Some(response))) => return Ok(response),
             Ok(Err(error)) if bytes.is_empty() => return Err(failed(&error)),
             _ => {}
         }
         let bytes = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-        Err(Finding::Failed(format!("no complete response, but {bytes:?}")))
+        Err(CaseError::Failed(format!("no complete response, but {bytes:?}")))
     }
 
     async fn read_into(&mut self, bytes: &mut Vec<u8>) -> std::io::Result<Option<Response>> {
@@ -90,8 +96,16 @@ impl Connection {
     }
 }
 
-fn failed(error: &std::io::Error) -> Finding {
-    Finding::Failed(format!("the connection failed: {error}"))
+fn failed(error: &std::io::Error) -> CaseError {
+    CaseError::Failed(format!("the connection failed: {error}"))
+}
+
+/// The address of a server, and its value of `Host`. An IPv6 address has brackets in `Host` only.
+fn endpoint(url: &Url) -> ((&str, u16), String) {
+    let host = url.host_str().unwrap_or_default();
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let named = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    ((name, url.port_or_known_default().unwrap_or(80)), named)
 }
 
 /// A body as `Transfer-Encoding: chunked` has it, in chunks of seven bytes.
@@ -106,11 +120,15 @@ fn in_chunks(body: &[u8]) -> Vec<u8> {
     chunked
 }
 
-/// Reads a response; `None` if it is not complete.
+/// Reads a response; `None` if it is not complete. Interim responses such as `100 Continue` come before it.
 fn parse(bytes: &[u8], has_ended: bool) -> Option<Response> {
     let mut lines = [httparse::EMPTY_HEADER; HEADER_LINES];
     let mut head = httparse::Response::new(&mut lines);
     let httparse::Status::Complete(body_at) = head.parse(bytes).ok()? else { return None };
+    let status = head.code?;
+    if (100..200).contains(&status) {
+        return parse(&bytes[body_at..], has_ended);
+    }
     let mut headers = HeaderMap::new();
     for line in head.headers.iter() {
         let name = HeaderName::from_bytes(line.name.as_bytes()).ok()?;
@@ -123,7 +141,7 @@ fn parse(bytes: &[u8], has_ended: bool) -> Option<Response> {
         None if headers.contains_key("transfer-encoding") => from_chunks(body)?,
         None => has_ended.then(|| body.to_vec())?,
     };
-    Some(Response { status: head.code?, headers, body })
+    Some(Response { status, headers, body })
 }
 
 fn from_chunks(mut rest: &[u8]) -> Option<Vec<u8>> {
@@ -138,5 +156,29 @@ fn from_chunks(mut rest: &[u8]) -> Option<Vec<u8>> {
         }
         body.extend(rest.get(at..at + length)?);
         rest = rest.get(at + length + 2..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_has_the_port_and_the_brackets_of_the_url() {
+        for (url, address, host) in [
+            ("http://[::1]:8080/shop", ("::1", 8080), "[::1]:8080"),
+            ("http://shop.test", ("shop.test", 80), "shop.test"),
+        ] {
+            assert_eq!(endpoint(&Url::parse(url).unwrap()), (address, host.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_interim_response_is_no_response() {
+        let interim = b"HTTP/1.1 100 Continue\r\n\r\n";
+        assert!(parse(interim, false).is_none());
+        let both = [&interim[..], b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"].concat();
+        let response = parse(&both, false).unwrap();
+        assert_eq!((response.status, &response.body[..]), (201, &b"{}"[..]));
     }
 }

@@ -2,19 +2,19 @@
 
 use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Outcome, Report};
+use super::{CaseStatus, Report};
 
 impl Report {
     /// The report as JUnit XML: a case that differs is skipped, with its reason.
     pub fn as_junit(&self) -> Result<String, SerializeError> {
         let mut suite = TestSuite::new(self.target.clone());
-        for result in &self.results {
-            let mut status = match result.outcome {
-                Outcome::Passed => TestCaseStatus::success(),
-                Outcome::Skipped(_) | Outcome::Differs { .. } => TestCaseStatus::skipped(),
-                Outcome::Failed(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        for result in &self.cases {
+            let mut status = match result.status {
+                CaseStatus::Passed => TestCaseStatus::success(),
+                CaseStatus::Skipped(_) | CaseStatus::Differs { .. } => TestCaseStatus::skipped(),
+                CaseStatus::Failed(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
             };
-            if let Some(text) = result.outcome.text() {
+            if let Some(text) = result.status.text() {
                 status.set_message(text);
             }
             let mut case = TestCase::new(format!("{} {}", result.case.number, result.case.title()), status);

@@ -1,4 +1,4 @@
-//! `Report`: how each case ended, as a table, as JSON and as JUnit XML.
+//! `Report`: the status of each case, as a table, as JSON and as JUnit XML.
 
 mod json;
 mod junit;
@@ -10,10 +10,10 @@ use strum::Display;
 
 use crate::cases::Case;
 
-/// How a case ended.
+/// The status of a case after the run.
 #[derive(Debug, Clone, PartialEq, Eq, Display)]
 #[strum(serialize_all = "lowercase")]
-pub enum Outcome {
+pub enum CaseStatus {
     /// The server keeps the rule.
     Passed,
     /// The target lacks what the case needs.
@@ -29,22 +29,22 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// A case and its outcome.
-pub struct CaseResult {
+/// A case and its status.
+pub struct CaseReport {
     /// The case.
     pub case: &'static Case,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// The status.
+    pub status: CaseStatus,
     /// How long it took.
-    pub took: Duration,
+    pub(crate) took: Duration,
 }
 
-/// The outcome of a run.
+/// The report of a run.
 pub struct Report {
     /// The name of the target.
-    pub target: String,
+    pub(crate) target: String,
     /// The cases by number.
-    pub results: Vec<CaseResult>,
+    pub cases: Vec<CaseReport>,
 }
 
 impl Report {
@@ -54,18 +54,18 @@ impl Report {
     }
 
     /// The cases that failed.
-    pub fn failed(&self) -> impl Iterator<Item = &CaseResult> {
-        self.results.iter().filter(|result| matches!(result.outcome, Outcome::Failed(_)))
+    pub fn failed(&self) -> impl Iterator<Item = &CaseReport> {
+        self.cases.iter().filter(|result| matches!(result.status, CaseStatus::Failed(_)))
     }
 
     fn count(&self, name: &str) -> usize {
-        self.results.iter().filter(|result| result.outcome.to_string() == name).count()
+        self.cases.iter().filter(|result| result.status.to_string() == name).count()
     }
 }
 
-impl Outcome {
+impl CaseStatus {
     /// What the server did, or what the target lacks.
-    pub fn text(&self) -> Option<String> {
+    fn text(&self) -> Option<String> {
         match self {
             Self::Passed => None,
             Self::Skipped(text) | Self::Failed(text) => Some(text.clone()),

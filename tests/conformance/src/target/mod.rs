@@ -1,42 +1,49 @@
-//! `Target`: the file that tells the suite about a server.
+//! `Target`: the file that describes a server.
 
 mod requests;
 mod responses;
 mod variables;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
-use strum::{Display, EnumString};
+use strum::Display;
 use uuid::Uuid;
 
 use requests::Command;
 pub(crate) use requests::{Preparation, Variant};
 pub(crate) use responses::{Refusal, Responses};
+use variables::Variables;
 
-/// A server under test: its routes, its callers, and how it says what.
+/// A server under test: its routes, its callers and its responses.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// The name, for the report.
-    pub name: String,
+    pub(crate) name: String,
     /// Base URLs of the instances of one installation. Empty ones are left out.
     servers: Vec<String>,
-    /// The spelling of keys that the server accepts.
+    /// The keys that the server accepts.
     #[serde(default)]
     pub(crate) keys: Keys,
-    /// The headers of each caller.
-    pub(crate) principals: BTreeMap<Principal, BTreeMap<String, String>>,
+    /// The suite sends each key as a quoted String, `Idempotency-Key: "…"`, as the IETF draft demands. Otherwise it sends
+    /// bare keys.
+    #[serde(default)]
+    pub(crate) quoted_keys: bool,
+    /// The headers with the credentials of each caller.
+    pub(crate) callers: BTreeMap<Caller, BTreeMap<String, String>>,
     /// How many cases run at a time; 4 if absent.
     #[serde(default = "four")]
-    pub(crate) cases_at_once: usize,
-    /// Requests that come before the first case.
+    pub(crate) cases_at_once: NonZeroUsize,
+    /// Requests that come before the first case, or before each case.
     #[serde(default)]
     pub(crate) prepare: Vec<Preparation>,
     /// The command that the cases send.
     pub(crate) command: Command,
-    /// How the server refuses and marks.
+    /// How the server refuses a request and marks a replay.
     #[serde(default)]
     pub(crate) responses: Responses,
     /// Restarts the first instance, and returns once it is ready: a program and its arguments.
@@ -53,12 +60,12 @@ pub struct Target {
 }
 
 /// The callers of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, Deserialize)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Principal {
-    /// Sends every request of a case that says nothing else.
-    Caller,
+pub(crate) enum Caller {
+    /// Sends each request for which a case names no other caller.
+    Default,
     /// The same caller with another token.
     Renewed,
     /// Another client of the same tenant.
@@ -110,14 +117,8 @@ pub enum TargetError {
     Value(String),
 }
 
-fn four() -> usize {
-    4
-}
-
-#[derive(Deserialize)]
-struct Defaults {
-    #[serde(default)]
-    variables: BTreeMap<String, variables::Default>,
+fn four() -> NonZeroUsize {
+    const { NonZeroUsize::new(4).unwrap() }
 }
 
 impl Target {
@@ -131,12 +132,11 @@ impl Target {
     /// Reads the text of a target file.
     pub fn parse(text: &str, given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
         let run = Uuid::new_v4().simple().to_string()[..8].to_owned();
-        let Defaults { variables: defaults } = toml::from_str(text)?;
         let mut table: toml::Table = toml::from_str(text)?;
-        table.remove("variables");
-        let replaced =
-            variables::replace(&toml::to_string(&table).unwrap_or_default(), given, &defaults, &run)?;
-        let mut target: Self = toml::from_str(&replaced)?;
+        let defaults = table.remove("variables").map(BTreeMap::deserialize).transpose()?.unwrap_or_default();
+        let mut file = toml::Value::Table(table);
+        Variables { known: given.clone(), defaults, run: run.clone() }.replace(&mut file)?;
+        let mut target = Self::deserialize(file)?;
         target.servers.retain(|server| !server.is_empty());
         target.run = run;
         target.check()?;
@@ -150,8 +150,8 @@ impl Target {
                 "`servers` is empty: name one base URL, such as http://127.0.0.1:8081".to_owned(),
             );
         }
-        if !self.principals.contains_key(&Principal::Caller) {
-            return invalid("[principals.caller] is missing: it has the headers of most requests".to_owned());
+        if !self.callers.contains_key(&Caller::Default) {
+            return invalid("[callers.default] is missing: it has the headers of most requests".to_owned());
         }
         if !self.expires_after_seconds.is_empty() && self.expires_after_seconds.parse::<u64>().is_err() {
             return invalid("`expires_after_seconds` is not a number of seconds".to_owned());
@@ -169,8 +169,8 @@ impl Target {
         self.command.content_type.starts_with("application/json")
     }
 
-    /// Returns whether keys expire within a time that a case can wait for.
-    pub(crate) fn expires_soon(&self) -> bool {
-        !self.expires_after_seconds.is_empty()
+    /// The time after which keys expire, if a case can wait for it.
+    pub(crate) fn key_life(&self) -> Option<Duration> {
+        self.expires_after_seconds.parse().ok().map(Duration::from_secs)
     }
 }

@@ -1,5 +1,5 @@
-//! The requests of a target file. `{unique}` is another text in each case; `{text}` is the same, and a case may spell it in
-//! another way; `{number}` is 1 unless a case needs another number.
+//! The requests of a target file. Each case has its own text for `{unique}`. `{text}` is the same text, which a case may spell
+//! in another way. `{number}` is 1 unless a case needs another number.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ pub(crate) struct Command {
     pub(crate) effects: Effects,
     /// A command that a rule of the business rejects.
     pub(crate) rejected: Option<Variant>,
-    /// A command that takes a second or more.
+    /// A command that takes two seconds or more, and so longer than ten others at the same time.
     pub(crate) slow: Option<Variant>,
-    /// A command whose outcome is not known when it is answered.
+    /// A command whose response comes before its outcome is known.
     pub(crate) pending: Option<Variant>,
     /// A command whose first execution fails with a 5xx, without an effect; a later one succeeds.
     pub(crate) failing: Option<Variant>,
@@ -46,14 +46,17 @@ pub(crate) struct Variant {
     pub(crate) status: u16,
 }
 
-/// How the effects of a case are counted: by a list, or by a number that grows by 1 with each effect.
+/// How the effects of a case are counted: by a list, by the number of effects, or by the sum of their numbers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Effects {
     /// The path of a GET.
     pub(crate) path: String,
-    /// JSON pointer to a list of effects, or to their number.
+    /// JSON pointer to a list of effects, or to a number.
     pub(crate) count: String,
+    /// True if that number grows by `{number}` with each effect. Otherwise it grows by 1.
+    #[serde(default)]
+    pub(crate) is_sum: bool,
     /// An effect of a list counts if it has these texts: JSON pointer and text.
     #[serde(default)]
     pub(crate) with: BTreeMap<String, String>,
@@ -96,7 +99,7 @@ pub(crate) struct Operation {
     pub(crate) ended: Vec<String>,
 }
 
-/// A request before the first case, as each tenant.
+/// A request of each tenant before the first case, or before each case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Preparation {
@@ -107,7 +110,7 @@ pub(crate) struct Preparation {
     pub(crate) body: String,
     /// Statuses of a success. The request is repeated until it has one of them.
     pub(crate) status: Vec<u16>,
-    /// It comes before each case, with the `{unique}` of the case.
+    /// True if it comes before each case, with the `{unique}` of the case.
     #[serde(default)]
     pub(crate) each_case: bool,
 }

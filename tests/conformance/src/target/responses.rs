@@ -1,4 +1,5 @@
-//! How a server refuses and marks. The defaults are those of the IETF draft.
+//! How a server refuses a request and marks a replay. The default statuses of `missing`, `in_progress` and `reused` are those
+//! of the IETF draft, which names none for `invalid` and `expired`.
 
 use serde::Deserialize;
 
@@ -24,9 +25,9 @@ pub(crate) struct Responses {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
-    /// The code.
+    /// The code; absent if the status says enough.
     pub(crate) code: Option<String>,
-    /// Whether `Retry-After` is present; absent if the server promises nothing.
+    /// True if the refusal has a `Retry-After`, false if it has none. Absent: not checked.
     pub(crate) retry_after: Option<bool>,
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::TargetError;
 
 /// A default of a variable.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Default {
     /// The value.
@@ -17,36 +17,51 @@ pub(super) enum Default {
     Printed { command: Vec<String> },
 }
 
-/// Replaces each `${NAME}`. `given` comes before the environment, the environment before the defaults.
-pub(super) fn replace(
-    text: &str,
-    given: &BTreeMap<String, String>,
-    defaults: &BTreeMap<String, Default>,
-    run: &str,
-) -> Result<String, TargetError> {
-    let mut known = given.clone();
-    let (mut replaced, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, after)) = rest.split_once("${") {
-        let (name, after) = after.split_once('}').ok_or(TargetError::Unclosed)?;
-        if !known.contains_key(name) {
-            known.insert(name.to_owned(), value(name, defaults, run)?);
-        }
-        replaced.push_str(before);
-        replaced.push_str(&known[name]);
-        rest = after;
-    }
-    replaced.push_str(rest);
-    Ok(replaced)
+/// The variables of a target file. The value of each is found once, so that a command runs once.
+pub(super) struct Variables {
+    /// Values that come before the environment, and values that were found.
+    pub(super) known: BTreeMap<String, String>,
+    /// The defaults, which come after the environment.
+    pub(super) defaults: BTreeMap<String, Default>,
+    pub(super) run: String,
 }
 
-fn value(name: &str, defaults: &BTreeMap<String, Default>, run: &str) -> Result<String, TargetError> {
-    if let Ok(value) = std::env::var(name) {
-        return Ok(value);
+impl Variables {
+    /// Replaces each `${NAME}` in the strings of a parsed file. Because the file is parsed first, a value may have quotes.
+    pub(super) fn replace(&mut self, value: &mut toml::Value) -> Result<(), TargetError> {
+        match value {
+            toml::Value::String(text) => *text = self.replaced(text)?,
+            toml::Value::Array(items) => items.iter_mut().try_for_each(|item| self.replace(item))?,
+            toml::Value::Table(table) => table.iter_mut().try_for_each(|(_, item)| self.replace(item))?,
+            _ => {}
+        }
+        Ok(())
     }
-    match defaults.get(name) {
-        Some(Default::Text(text)) => Ok(text.clone()),
-        Some(Default::Printed { command }) => printed(name, command, run),
-        None => Err(TargetError::Unset(name.to_owned())),
+
+    fn replaced(&mut self, text: &str) -> Result<String, TargetError> {
+        let (mut replaced, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once("${") {
+            let (name, after) = after.split_once('}').ok_or(TargetError::Unclosed)?;
+            replaced.push_str(before);
+            replaced.push_str(&self.value(name)?);
+            rest = after;
+        }
+        replaced.push_str(rest);
+        Ok(replaced)
+    }
+
+    fn value(&mut self, name: &str) -> Result<String, TargetError> {
+        if let Some(value) = self.known.get(name) {
+            return Ok(value.clone());
+        }
+        let value = match (std::env::var(name), self.defaults.get(name)) {
+            (Ok(value), _) => value,
+            (_, Some(Default::Text(text))) => text.clone(),
+            (_, Some(Default::Printed { command })) => printed(name, command, &self.run)?,
+            (_, None) => return Err(TargetError::Unset(name.to_owned())),
+        };
+        self.known.insert(name.to_owned(), value.clone());
+        Ok(value)
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Memory {
     pub(crate) failed: Mutex<Vec<String>>,
     /// The ids of the things that were changed.
     pub(crate) changed: Mutex<Vec<String>>,
+    /// The lock of a server that works on one command at a time.
+    pub(crate) one: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]

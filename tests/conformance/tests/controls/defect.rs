@@ -1,4 +1,4 @@
-//! What can be wrong with the control, and the case that finds it.
+//! `Defect`: a mistake of the control, and the cases that find it.
 
 use strum::{Display, VariantArray};
 
@@ -35,47 +35,73 @@ pub(crate) enum Defect {
     EvictsOldKeys,
     AcceptsTwice,
     ShowsOperationsToEverybody,
-    // Written from the text of the draft after the cases were fixed: section 2.1, and section 2.6.
     ParametersBelongToTheKey,
-    AnswersRetriesWith200,
+    RespondsToRetriesWith200,
+    /// Executes a request, and then refuses it because its key is used.
+    ExecutesThenRefuses,
+    /// Handles one request at a time.
+    HasOneLock,
+    /// Claims keys at the same time, and executes one command at a time.
+    ExecutesUnderOneLock,
+    /// Takes the order of members for a part of the content.
+    ComparesTheOrderOfMembers,
+    /// Executes a command under a key that it cannot read, and does not store the key.
+    IgnoresOddKeys,
+    /// Takes any credential for that of the first client.
+    AcceptsWrongCredentials,
+    HasNoOperations,
+    /// Refuses every command with 429.
+    LimitsTheRate,
+    /// Accepts keys in quotes only, and refuses invalid content and reused keys with 422, as the IETF draft has it. It is a
+    /// defect for a target that sends bare keys.
+    FollowsTheDraftStrictly,
 }
 
 impl Defect {
-    /// The case that is meant to find it.
-    pub(crate) fn case(self) -> u16 {
+    /// The cases that find it.
+    pub(crate) fn cases(self) -> &'static [u16] {
         match self {
-            Self::ExecutesWithoutKey => 101,
-            Self::ReadsTheFirstOfTwoKeys => 104,
-            Self::QuotesBelongToTheKey => 114,
-            Self::IgnoresKeysSilently => 119,
-            Self::ReserialisesTheBody => 201,
-            Self::DropsHeaders => 202,
-            Self::DoesNotMarkReplays => 203,
-            Self::KeysBelongToAnInstance => 205,
-            Self::ForgetsOnRestart => 206,
-            Self::ReplaysTheCurrentState => 207,
-            Self::ReplaysCookies => 208,
-            Self::RunsOnACutBody => 210,
-            Self::HasNoFingerprint => 301,
-            Self::ComparesBinaryNumbers => 305,
-            Self::IgnoresTheQuery => 310,
-            Self::IgnoresThePath => 312,
-            Self::ComparesThePrefix => 314,
-            Self::ChecksThenInserts => 401,
-            Self::BlocksDuplicates => 405,
-            Self::HasOneScopeForAllTenants => 501,
-            Self::ReplaysWithoutCredentials => 505,
-            Self::ReplaysWithoutRights => 507,
-            Self::StoresValidationErrors => 601,
-            Self::TriesRejectionsAgain => 606,
-            Self::AsksToRetryReusedKeys => 610,
-            Self::ReplaysServerErrors => 611,
-            Self::ExecutesExpiredKeys => 702,
-            Self::EvictsOldKeys => 801,
-            Self::AcceptsTwice => 902,
-            Self::ShowsOperationsToEverybody => 907,
-            Self::ParametersBelongToTheKey => 115,
-            Self::AnswersRetriesWith200 => 201,
+            Self::ExecutesWithoutKey => &[101],
+            Self::ReadsTheFirstOfTwoKeys => &[104],
+            Self::QuotesBelongToTheKey => &[114],
+            Self::IgnoresKeysSilently => &[119],
+            Self::ReserialisesTheBody => &[201],
+            Self::DropsHeaders => &[202],
+            Self::DoesNotMarkReplays => &[203],
+            Self::KeysBelongToAnInstance => &[205, 404],
+            Self::ForgetsOnRestart => &[206],
+            Self::ReplaysTheCurrentState => &[207],
+            Self::ReplaysCookies => &[208],
+            Self::RunsOnACutBody => &[210],
+            Self::HasNoFingerprint => &[301, 305, 314, 315, 317, 403, 409, 906],
+            Self::ComparesBinaryNumbers => &[305],
+            Self::IgnoresTheQuery => &[310],
+            Self::IgnoresThePath => &[312],
+            Self::ComparesThePrefix => &[314],
+            Self::ChecksThenInserts => &[401, 403, 404, 409],
+            Self::BlocksDuplicates => &[405],
+            Self::HasOneScopeForAllTenants => &[501, 502],
+            Self::ReplaysWithoutCredentials => &[505, 509],
+            Self::ReplaysWithoutRights => &[507],
+            Self::StoresValidationErrors => &[601],
+            Self::TriesRejectionsAgain => &[606],
+            Self::AsksToRetryReusedKeys => &[610],
+            Self::ReplaysServerErrors => &[611],
+            Self::ExecutesExpiredKeys => &[702, 703],
+            Self::EvictsOldKeys => &[801],
+            Self::AcceptsTwice => &[902, 904],
+            Self::ShowsOperationsToEverybody => &[907],
+            Self::ParametersBelongToTheKey => &[115],
+            Self::RespondsToRetriesWith200 => &[201],
+            Self::ExecutesThenRefuses => &[301, 403, 409],
+            Self::HasOneLock => &[405, 408],
+            Self::ExecutesUnderOneLock => &[408],
+            Self::ComparesTheOrderOfMembers => &[303],
+            Self::IgnoresOddKeys => &[113, 807],
+            Self::AcceptsWrongCredentials => &[506],
+            Self::HasNoOperations => &[903, 907],
+            Self::LimitsTheRate => &[301, 401],
+            Self::FollowsTheDraftStrictly => &[114],
         }
     }
 }

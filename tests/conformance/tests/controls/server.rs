@@ -1,22 +1,21 @@
-//! The requests of the control: a small sound server, and the same server with one defect. It counts things that clients make.
+//! The commands of the control: a small sound server, or the same server with one defect. It counts the things that clients
+//! make.
 
 use std::time::{Duration, Instant};
 
-use actix_web::web::{self, Bytes, Data, Payload};
+use actix_web::web::{self, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use idempotency::{Fingerprint, FingerprintInput, Key, KeyPolicy, Limits, canonicalise};
+use idempotency::{Limits, canonicalise};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::control::Instance;
 use crate::defect::Defect;
 use crate::keys::{Claim, KeyScope, Stored};
+use crate::request::{BODY_LIMIT, Caller, body, caller, fingerprint, key};
 
-/// How long a slow command takes, and a pending one.
-const SLOW: Duration = Duration::from_millis(700);
-
-/// The largest body in bytes.
-const BODY_LIMIT: usize = 32_768;
+/// How long a slow command takes, and a pending one. A loaded machine handles a hundred requests in this time.
+const SLOW: Duration = Duration::from_millis(2_500);
 
 pub(crate) fn routes(config: &mut web::ServiceConfig) {
     config
@@ -29,24 +28,17 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
 }
 
 /// A refusal as the target file has it.
-fn refusal(status: u16, code: &str, retry_after: bool) -> Stored {
+pub(crate) fn refusal(status: u16, code: &str, retry_after: bool) -> Stored {
     let body = json!({"type": format!("/problems/{code}"), "status": status, "code": code}).to_string();
     let mut headers = vec![("Content-Type", "application/problem+json".to_owned())];
     headers.extend(retry_after.then(|| ("Retry-After", "1".to_owned())));
     Stored { status, headers, body }
 }
 
-struct Caller {
-    tenant: String,
-    client: String,
-    may_write: bool,
-}
-
-/// `Bearer tenant/client/rights/serial`
-fn caller(request: &HttpRequest) -> Option<Caller> {
-    let token = request.headers().get("Authorization")?.to_str().ok()?.strip_prefix("Bearer ")?.to_owned();
-    let [tenant, client, rights, _] = token.split('/').collect::<Vec<_>>().try_into().ok()?;
-    Some(Caller { tenant: tenant.to_owned(), client: client.to_owned(), may_write: rights == "write" })
+/// The refusal of content that is not valid.
+fn invalid(instance: &Instance) -> Stored {
+    let status = if instance.defect == Some(Defect::FollowsTheDraftStrictly) { 422 } else { 400 };
+    refusal(status, "request-invalid", false)
 }
 
 async fn make(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
@@ -69,9 +61,21 @@ async fn respond(
     path: &str,
 ) -> Result<HttpResponse, Stored> {
     let has = |defect| instance.defect == Some(defect);
+    // A request names the host and the port of the server.
+    if !request.headers().get("Host").is_some_and(|host| host.as_bytes().contains(&b':')) {
+        return Err(refusal(400, "wrong-host", false));
+    }
+    if has(Defect::LimitsTheRate) {
+        let mut refused = refusal(429, "rate-limited", false);
+        refused.headers.push(("Retry-After", "0".to_owned()));
+        return Err(refused);
+    }
+    let has_credentials = request.headers().contains_key("X-Api-Key");
     let caller = match caller(request) {
         Some(caller) => caller,
-        None if has(Defect::ReplaysWithoutCredentials) => {
+        None if has(Defect::ReplaysWithoutCredentials)
+            || (has_credentials && has(Defect::AcceptsWrongCredentials)) =>
+        {
             Caller { tenant: "a".to_owned(), client: "one".to_owned(), may_write: true }
         }
         None => return Err(refusal(401, "unauthenticated", false)),
@@ -90,6 +94,7 @@ async fn respond(
         return Err(refusal(413, "too-large", false));
     }
     let body = body(payload, has(Defect::RunsOnACutBody)).await?;
+    let _lock = if has(Defect::HasOneLock) { Some(instance.memory.one.lock().await) } else { None };
     let key = key(instance, request)?;
     let scope: KeyScope = if has(Defect::HasOneScopeForAllTenants) {
         [String::new(), String::new(), String::new(), key]
@@ -97,8 +102,7 @@ async fn respond(
         let route = request.match_pattern().unwrap_or_default();
         [caller.tenant.clone(), caller.client.clone(), route, key]
     };
-    let canonical =
-        canonicalise(&body, Limits::default()).map_err(|_| refusal(400, "request-invalid", false));
+    let canonical = canonicalise(&body, Limits::default()).map_err(|_| invalid(instance));
     let canonical = match canonical {
         Err(refused) if has(Defect::StoresValidationErrors) => {
             if let Claim::First(guard) = instance.keys.claim(&scope, b"", instance.life, None) {
@@ -114,10 +118,11 @@ async fn respond(
         match instance.keys.claim(&scope, &fingerprint, instance.life, instance.defect) {
             Claim::First(guard) => {
                 let response = execute(instance, &caller, path, &value).await;
+                let is_rejected = value["rejected"] == true;
                 let is_kept = match response.status {
                     500.. => has(Defect::ReplaysServerErrors),
-                    422 => !has(Defect::TriesRejectionsAgain),
-                    400 => false,
+                    422 if is_rejected => !has(Defect::TriesRejectionsAgain),
+                    400..500 => false,
                     202 => !has(Defect::AcceptsTwice),
                     _ => true,
                 };
@@ -128,7 +133,13 @@ async fn respond(
             }
             Claim::InProgress if has(Defect::BlocksDuplicates) => actix_web::rt::time::sleep(SLOW / 10).await,
             Claim::InProgress => return Err(refusal(409, "in-progress", true)),
-            Claim::Reused => return Err(refusal(409, "reused", has(Defect::AsksToRetryReusedKeys))),
+            Claim::Reused => {
+                if has(Defect::ExecutesThenRefuses) {
+                    execute(instance, &caller, path, &value).await;
+                }
+                let status = if has(Defect::FollowsTheDraftStrictly) { 422 } else { 409 };
+                return Err(refusal(status, "reused", has(Defect::AsksToRetryReusedKeys)));
+            }
             Claim::Expired => return Err(refusal(409, "expired", false)),
             Claim::Replay(stored) => return Ok(replay(instance, stored)),
         }
@@ -138,7 +149,7 @@ async fn respond(
 fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
     let has = |defect| instance.defect == Some(defect);
     stored.headers.push(("Idempotency-Original-Date", "2026-11-23T00:00:00Z".to_owned()));
-    if has(Defect::AnswersRetriesWith200) && stored.status < 300 {
+    if has(Defect::RespondsToRetriesWith200) && stored.status < 300 {
         stored.status = 200;
     }
     if has(Defect::DropsHeaders) {
@@ -161,87 +172,17 @@ fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
     stored.send()
 }
 
-/// A body that breaks off is an error, of course.
-async fn body(mut payload: Payload, runs_on_a_cut_body: bool) -> Result<Bytes, Stored> {
-    use futures_util::StreamExt;
-    let mut body = web::BytesMut::new();
-    while let Some(chunk) = payload.next().await {
-        match chunk {
-            Ok(chunk) if body.len() + chunk.len() <= BODY_LIMIT => body.extend_from_slice(&chunk),
-            Ok(_) => return Err(refusal(413, "too-large", false)),
-            Err(_) if runs_on_a_cut_body => break,
-            Err(_) => return Err(refusal(400, "request-invalid", false)),
-        }
-    }
-    Ok(body.freeze())
-}
-
-fn key(instance: &Instance, request: &HttpRequest) -> Result<String, Stored> {
-    let has = |defect| instance.defect == Some(defect);
-    let mut lines = request.headers().get_all("Idempotency-Key");
-    let line = match lines.next() {
-        Some(line) => line.as_bytes(),
-        None if has(Defect::ExecutesWithoutKey) => return Ok(Uuid::new_v4().to_string()),
-        None => return Err(refusal(400, "missing", false)),
-    };
-    if lines.next().is_some() && !has(Defect::ReadsTheFirstOfTwoKeys) {
-        return Err(refusal(400, "invalid", false));
-    }
-    let key = Key::parse(line, KeyPolicy::Uuid).map_err(|_| refusal(400, "invalid", false))?;
-    let parameters =
-        String::from_utf8_lossy(line).split_once(';').map(|(_, parameters)| parameters.to_owned());
-    if let Some(parameters) = parameters.filter(|_| has(Defect::ParametersBelongToTheKey)) {
-        return Ok(format!("{};{parameters}", key.as_str()));
-    }
-    if has(Defect::QuotesBelongToTheKey) {
-        return Ok(String::from_utf8_lossy(line).into_owned());
-    }
-    Ok(key.as_str().to_owned())
-}
-
-fn fingerprint(
-    instance: &Instance,
-    request: &HttpRequest,
-    scope: &KeyScope,
-    path: &str,
-    body: &[u8],
-    canonical: &[u8],
-) -> Vec<u8> {
-    let mut query: Vec<(&str, &str)> =
-        request.query_string().split('&').filter_map(|pair| pair.split_once('=')).collect();
-    let mut canonical = canonical.to_vec();
-    let mut path = path;
-    match instance.defect {
-        Some(Defect::IgnoresTheQuery) => query.clear(),
-        Some(Defect::IgnoresThePath) => path = "",
-        Some(Defect::ComparesThePrefix) => canonical = body[..body.len().min(1_024)].to_vec(),
-        Some(Defect::ComparesBinaryNumbers) => {
-            let value: Value = serde_json::from_slice(body).unwrap_or_default();
-            canonical = format!("{}{:?}", value["reference"], value["amount"].as_f64()).into_bytes();
-        }
-        _ => {}
-    }
-    let fingerprint = Fingerprint::of(&FingerprintInput {
-        method: "POST",
-        route_template: &scope[2],
-        path_parameters: &[("id", path)],
-        query: &query,
-        media_type: "application/json",
-        actor: &scope[1],
-        body: &canonical,
-    });
-    format!("{fingerprint:?}").into_bytes()
-}
-
 async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Value) -> Stored {
     if instance.defect == Some(Defect::ChecksThenInserts) {
         actix_web::rt::time::sleep(Duration::from_millis(5)).await;
     }
+    let under_lock = instance.defect == Some(Defect::ExecutesUnderOneLock);
+    let _lock = if under_lock { Some(instance.memory.one.lock().await) } else { None };
     let is = |member: &str| command[member] == true;
     let Some(reference) =
         command["reference"].as_str().filter(|_| command["amount"].is_u64() || !path.is_empty())
     else {
-        return refusal(400, "request-invalid", false);
+        return invalid(instance);
     };
     if is("slow") {
         actix_web::rt::time::sleep(SLOW).await;
@@ -271,7 +212,9 @@ async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Val
             .lock()
             .unwrap()
             .insert(id.clone(), (caller.tenant.clone(), Instant::now()));
-        let headers = vec![json, ("Location", format!("/operations/{id}")), ("Retry-After", "1".to_owned())];
+        // The name of the server in public.
+        let location = format!("https://control.example/operations/{id}");
+        let headers = vec![json, ("Location", location), ("Retry-After", "1".to_owned())];
         return Stored { status: 202, headers, body: json!({"id": id, "state": "pending"}).to_string() };
     }
     let headers = vec![json, ("Location", format!("/things/{id}"))];
@@ -296,8 +239,9 @@ async fn operation(instance: Data<Instance>, request: HttpRequest, id: web::Path
     let is_hidden = |tenant: &String| {
         *tenant != caller.tenant && instance.defect != Some(Defect::ShowsOperationsToEverybody)
     };
+    let exists = instance.defect != Some(Defect::HasNoOperations);
     match operations.get(id.as_str()) {
-        Some((tenant, started)) if !is_hidden(tenant) => {
+        Some((tenant, started)) if exists && !is_hidden(tenant) => {
             let state = if started.elapsed() < SLOW { "pending" } else { "ended" };
             HttpResponse::Ok().json(json!({ "id": *id, "state": state }))
         }
