@@ -17,7 +17,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::config::Http;
 use crate::health::Health;
-use crate::{Context, Service, health, metrics};
+use crate::{Context, Service, health, metrics, slow_reader};
 
 /// A port cannot be opened.
 #[derive(Debug, ThisError)]
@@ -88,6 +88,10 @@ pub(crate) fn public<S: Service>(
     .client_request_timeout(settings.client_timeout)
     .client_disconnect_timeout(Duration::from_secs(1))
     .keep_alive(settings.keep_alive)
+    .on_connect({
+        let stall = settings.stall;
+        move |connection, _| slow_reader::limit(connection, stall)
+    })
     // A client that closes its sending half after the request still gets the response.
     .h1_allow_half_closed(true)
     .shutdown_timeout(drain.as_secs())

@@ -16,6 +16,7 @@ mod serve;
 mod service;
 mod service_command;
 mod signals;
+mod slow_reader;
 mod startup;
 mod tasks;
 mod telemetry;

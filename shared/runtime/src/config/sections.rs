@@ -29,6 +29,8 @@ pub(crate) struct Http {
     pub(crate) max_connections: usize,
     pub(crate) client_timeout: Duration,
     pub(crate) keep_alive: Duration,
+    /// How long a client may accept nothing of a response.
+    pub(crate) stall: Duration,
 }
 
 pub(super) fn http(reader: &mut SettingsReader) -> Http {
@@ -41,6 +43,7 @@ pub(super) fn http(reader: &mut SettingsReader) -> Http {
         max_connections: reader.number("http.max_connections", 1..=1_000_000),
         client_timeout: reader.seconds("http.client_timeout_seconds", 1..=DAY),
         keep_alive: reader.seconds("http.keep_alive_seconds", 1..=DAY),
+        stall: reader.seconds("http.stall_seconds", 1..=DAY),
     }
 }
 

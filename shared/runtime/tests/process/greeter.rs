@@ -157,12 +157,16 @@ impl Running {
         ended.expect("the process did not end").unwrap().code()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id().unwrap()
+    }
+
     pub(crate) fn terminate(&self) {
         self.signal("-TERM");
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let id = self.process.id().unwrap().to_string();
+        let id = self.pid().to_string();
         assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 }

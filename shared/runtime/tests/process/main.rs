@@ -13,4 +13,5 @@ mod keys;
 mod lifecycle;
 mod operators;
 mod outbox;
+mod slow_readers;
 mod start;

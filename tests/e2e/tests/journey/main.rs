@@ -9,6 +9,7 @@
 
 mod crash_points;
 mod ends;
+mod hostile;
 mod killed;
 mod late;
 mod outages;
