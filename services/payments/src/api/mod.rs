@@ -16,7 +16,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
     app.service(create_payment::create_payment).service(create_refund::create_refund);
     app.service(list_refunds::list_refunds).service(get_refund::get_refund);
-    edge::operations(app, "payments:read");
+    edge::operations(app, "payments:read", &["payments:write", "payments:refund"]);
     app.service(get_ledger_balances::get_ledger_balances);
     app.service(list_payments::list_payments).service(get_payment::get_payment);
     app.service(receive_webhook::receive_webhook);

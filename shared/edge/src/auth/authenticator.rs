@@ -15,12 +15,20 @@ use super::key_set::{ExpectedClaims, KeySet, TokenError};
 /// refreshes must be rare.
 const BETWEEN_REFRESHES: Duration = Duration::from_secs(10);
 
+/// The longest time between the beginning and the end of a token.
+const TOKEN_LIFE: Duration = Duration::from_hours(24);
+
+/// How long keys count that cannot be read again.
+const MAX_STALE: Duration = Duration::from_hours(24);
+
 /// Checks tokens against a key set.
 pub struct Authenticator {
     expected: ExpectedClaims,
     source: Option<JwksSource>,
-    keys: RwLock<Arc<KeySet>>,
+    keys: RwLock<(Arc<KeySet>, Instant)>,
     between_refreshes: Duration,
+    max_stale: Duration,
+    token_life: Duration,
     /// When an unknown key last caused a refresh.
     last_refresh: Mutex<Option<Instant>>,
 }
@@ -47,8 +55,15 @@ impl Authenticator {
 
     fn without_keys(source: Option<JwksSource>, issuer: &str, audience: &str) -> Self {
         let expected = ExpectedClaims { issuer: issuer.to_owned(), audience: audience.to_owned() };
-        let (keys, last_refresh) = (RwLock::default(), Mutex::default());
-        Self { expected, source, keys, between_refreshes: BETWEEN_REFRESHES, last_refresh }
+        Self {
+            expected,
+            source,
+            keys: RwLock::new((Arc::default(), Instant::now())),
+            between_refreshes: BETWEEN_REFRESHES,
+            max_stale: MAX_STALE,
+            token_life: TOKEN_LIFE,
+            last_refresh: Mutex::default(),
+        }
     }
 
     /// Sets the shortest time between two refreshes for unknown keys; the default is ten seconds.
@@ -58,12 +73,26 @@ impl Authenticator {
         self
     }
 
+    /// Sets how long keys count that cannot be read again; the default is a day.
+    #[must_use]
+    pub fn max_stale(mut self, longest: Duration) -> Self {
+        self.max_stale = longest;
+        self
+    }
+
+    /// Sets the longest time between the beginning and the end of a token; the default is a day.
+    #[must_use]
+    pub fn token_life(mut self, longest: Duration) -> Self {
+        self.token_life = longest;
+        self
+    }
+
     /// Returns whether there are keys to check tokens with.
     pub fn has_keys(&self) -> bool {
         !self.keys().is_empty()
     }
 
-    /// Reads the key set again. If that fails, the current keys stay.
+    /// Reads the key set again. If it cannot be read, the current keys stay. If it holds no usable key, every token is refused.
     pub async fn refresh(&self) -> Result<(), JwksError> {
         match &self.source {
             Some(source) => self.adopt(source.location(), &source.read().await?),
@@ -91,33 +120,40 @@ impl Authenticator {
     }
 
     pub(super) fn check(&self, token: &str) -> Result<Principal, TokenError> {
-        self.keys().check(token)
+        self.keys().check(token, self.token_life)
     }
 
     async fn refresh_or_warn(&self) {
         if let Err(error) = self.refresh().await {
-            tracing::warn!(%error, "the key set could not be refreshed; the current keys stay");
+            tracing::warn!(%error, "the key set could not be refreshed");
         }
     }
 
+    /// Replaces the keys. A set without a usable key is an error, and replaces them, too: the issuer has withdrawn them.
     fn adopt(&self, location: String, text: &str) -> Result<(), JwksError> {
         let set = match KeySet::read(text, &self.expected) {
             Ok(set) => Arc::new(set),
             Err(why) => return Err(JwksError::Unusable { location, why }),
         };
-        let before = std::mem::replace(
-            &mut *self.keys.write().unwrap_or_else(PoisonError::into_inner),
-            Arc::clone(&set),
-        );
+        let read = (Arc::clone(&set), Instant::now());
+        let (before, _) =
+            std::mem::replace(&mut *self.keys.write().unwrap_or_else(PoisonError::into_inner), read);
         let (keys, ignored) = set.summary();
+        if set.is_empty() {
+            let why = format!("it holds no key that can be used, so every token is refused: {ignored:?}");
+            return Err(JwksError::Unusable { location, why });
+        }
         if before.summary() != (keys.clone(), ignored) {
             tracing::info!(location, ?keys, ?ignored, "tokens are checked with these keys");
         }
         Ok(())
     }
 
-    /// The current keys. A poisoned lock is safe to use: each change is a single assignment.
+    /// The current keys; none if they were last read too long ago. A poisoned lock is safe to use: each change is a single
+    /// assignment.
     fn keys(&self) -> Arc<KeySet> {
-        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+        let current = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let is_stale = self.source.is_some() && current.1.elapsed() > self.max_stale;
+        if is_stale { Arc::default() } else { Arc::clone(&current.0) }
     }
 }

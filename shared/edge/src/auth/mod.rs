@@ -41,9 +41,13 @@ impl Principal {
         &self.caller.tenant
     }
 
+    pub(crate) fn has(&self, scope: &str) -> bool {
+        self.scopes.split(' ').any(|held| held == scope)
+    }
+
     /// Returns 403 unless the token has this scope, such as `orders:read`.
     pub fn require(&self, scope: &str) -> Result<(), Problem> {
-        if self.scopes.split(' ').any(|held| held == scope) {
+        if self.has(scope) {
             return Ok(());
         }
         let detail = format!("This needs the scope {scope}, which the token does not have.");

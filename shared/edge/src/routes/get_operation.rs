@@ -19,12 +19,16 @@ use crate::{Edge, NotFound, Principal, Problem, ReadProblems, Segment};
 /// `Retry-After` of an operation without an outcome, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// Mounts `GET /v1/operations/{id}`, for tokens with `scope`.
-pub fn operations(app: &mut ServiceConfig<'_>, scope: &'static str) {
-    app.app_data(Data::new(ReadScope(scope))).service(get_operation);
+/// Mounts `GET /v1/operations/{id}`. A token with the scope `read` reads all operations of its tenant. A token with a scope of
+/// `commands` reads those that its client started.
+pub fn operations(app: &mut ServiceConfig<'_>, read: &'static str, commands: &'static [&'static str]) {
+    app.app_data(Data::new(Scopes { read, commands })).service(get_operation);
 }
 
-struct ReadScope(&'static str);
+struct Scopes {
+    read: &'static str,
+    commands: &'static [&'static str],
+}
 
 /// The response to a command that was accepted and has no outcome yet.
 #[derive(Debug, Serialize, ToSchema)]
@@ -124,7 +128,7 @@ impl TryFrom<StoredResponse> for OperationReply {
 
 /// Get the outcome of a command whose response was 202.
 ///
-/// Returns the tenant's own operations. Ask again after `Retry-After`, until the status is `succeeded` or `failed`. Then
+/// Returns the tenant's own operations. A token that may only send commands reads the operations of its own client. Ask again after `Retry-After`, until the status is `succeeded` or `failed`. Then
 /// the reply is present, and the operation does not change any more.
 #[utoipa::path(
     operation_id = "getOperation",
@@ -143,12 +147,16 @@ impl TryFrom<StoredResponse> for OperationReply {
 async fn get_operation(
     who: Principal,
     id: Segment<OperationId>,
-    scope: Data<ReadScope>,
+    scopes: Data<Scopes>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    who.require(scope.0)?;
+    let reads_all = who.has(scopes.read);
+    if !scopes.commands.iter().any(|scope| who.has(scope)) {
+        who.require(scopes.read)?;
+    }
     let mut connection = edge.database().connection().await?;
     let record = idempotency::operation(&mut connection, who.tenant(), id.0).await?;
+    let record = record.filter(|record| reads_all || record.client == who.caller().client.as_str());
     let record = record.ok_or_else(|| Problem::not_found("operation"))?;
     let mut response = HttpResponse::Ok();
     if matches!(record.state, OperationState::Running | OperationState::Unknown) {

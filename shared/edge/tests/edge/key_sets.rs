@@ -120,6 +120,40 @@ async fn a_key_that_was_withdrawn_is_forgotten_in_the_next_round() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_key_set_revokes_every_token() {
+    let key = SigningKey::generate("key");
+    let file = File::of(&jwks_of(&[&key]));
+    let authenticator = Arc::new(authenticator(&file.0.display().to_string(), NEVER).unwrap());
+    let bench = Bench::trusting(Arc::clone(&authenticator)).await;
+    for withdrawn in ["{\"keys\": []}", "{\"keys\": [{\"kid\": \"key\", \"alg\": \"HS256\"}]}"] {
+        file.write(&jwks_of(&[&key]));
+        authenticator.refresh().await.unwrap();
+        assert_eq!(ask(&bench, &key).await, 200);
+        file.write(withdrawn);
+        let error = authenticator.refresh().await.unwrap_err().to_string();
+        assert!(error.contains("every token is refused"), "{error}");
+        assert_eq!(ask(&bench, &key).await, 401, "{withdrawn}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_cannot_be_read_again_count_for_a_limited_time() {
+    let key = SigningKey::generate("key");
+    let issuer = Issuer::with(jwks_of(&[&key]));
+    let limited = authenticator(&issuer.url(), NEVER).unwrap().max_stale(Duration::from_secs(1));
+    let authenticator = Arc::new(limited);
+    let bench = Bench::trusting(Arc::clone(&authenticator)).await;
+    authenticator.refresh().await.unwrap();
+    assert_eq!(ask(&bench, &key).await, 200);
+    issuer.responses(|| HttpResponse::InternalServerError().finish());
+    eventually("the keys are stale", async || (ask(&bench, &key).await == 401).then_some(())).await;
+    assert!(!authenticator.has_keys());
+    issuer.serves(jwks_of(&[&key]));
+    authenticator.refresh().await.unwrap();
+    assert_eq!(ask(&bench, &key).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn known_keys_stay_until_a_newer_set_is_read() {
     let key = SigningKey::generate("key");
     let issuer = Issuer::with(jwks_of(&[&key]));
@@ -130,7 +164,7 @@ async fn known_keys_stay_until_a_newer_set_is_read() {
     let away = elsewhere.url();
     let large = format!("{}{}", jwks_of(&[&SigningKey::generate("large")]), " ".repeat(256 * 1024));
     let unusable = |error: &JwksError| matches!(error, JwksError::Unusable { .. });
-    let responses: [(&str, bool, Reply); 6] = [
+    let responses: [(&str, bool, Reply); 5] = [
         ("500", false, Box::new(|| HttpResponse::InternalServerError().finish())),
         (
             "elsewhere",
@@ -139,7 +173,6 @@ async fn known_keys_stay_until_a_newer_set_is_read() {
         ),
         ("bytes", false, Box::new(move || HttpResponse::Ok().body(large.clone()))),
         ("cut off", true, Box::new(|| HttpResponse::Ok().body("{\"keys\": ["))),
-        ("none", true, Box::new(|| HttpResponse::Ok().body("{\"keys\": []}"))),
         ("no document", false, Box::new(|| HttpResponse::NoContent().finish())),
     ];
     for (what, of_no_use, response) in responses {

@@ -170,7 +170,7 @@ async fn a_rejection_is_stored_and_a_validation_error_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operation_of_another_tenant_is_404() {
+async fn an_operation_of_another_tenant_or_client_is_404() {
     let bench = bench(Duration::ZERO).await;
     let (id, _) = accepted(&bench).await;
     let read = async |tenant: &str, client: &str, scopes: &str, id: &str| {
@@ -185,7 +185,9 @@ async fn an_operation_of_another_tenant_is_404() {
         assert_eq!(theirs.without_id(), nowhere.without_id());
     }
     assert_eq!(read("acme", "call-centre", SCOPES, &id).await.status, 200);
-    read("acme", "web-shop", "orders:write", &id).await.refuses(403, "forbidden");
+    read("acme", "web-shop", "profile", &id).await.refuses(403, "forbidden");
+    assert_eq!(read("acme", "web-shop", "orders:write", &id).await.status, 200);
+    read("acme", "call-centre", "orders:write", &id).await.refuses(404, "not-found");
     send(bench.plain(Method::GET, &format!("/v1/operations/{id}"))).await.refuses(401, "unauthenticated");
     let anonymous = json_body(bench.plain(Method::POST, "/v1/transfers"), r#"{"amount":1}"#);
     send(anonymous.header("Idempotency-Key", KEY)).await.refuses(401, "unauthenticated");

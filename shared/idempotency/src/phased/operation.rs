@@ -17,6 +17,8 @@ use crate::stored_response::ResponseColumns;
 pub struct OperationRecord {
     /// The same id in the record, the events and the audit fact.
     pub id: OperationId,
+    /// The client that sent the command.
+    pub client: String,
     /// Its state.
     pub state: OperationState,
     /// The final response, if the operation has ended.
@@ -34,19 +36,20 @@ pub async fn operation(
     tenant: &TenantId,
     id: OperationId,
 ) -> Result<Option<OperationRecord>> {
-    type Row = (Uuid, OperationState, ResponseColumns, (DateTime<Utc>, DateTime<Utc>));
+    type Row = (Uuid, String, OperationState, ResponseColumns, (DateTime<Utc>, DateTime<Utc>));
     let columns = row::table.find(id.uuid()).filter(row::tenant_id.eq(tenant.as_str())).select((
         row::operation_id,
+        row::client_id,
         row::state,
         (row::status, row::headers, row::body),
         (row::created_at, row::updated_at),
     ));
     let row: Option<Row> = columns.first(connection).await.optional()?;
-    let Some((id, state, response, (created_at, updated_at))) = row else { return Ok(None) };
+    let Some((id, client, state, response, (created_at, updated_at))) = row else { return Ok(None) };
     let reply = match state {
         // These columns hold the response of the last attempt, which is not final.
         OperationState::Running | OperationState::Unknown => None,
         OperationState::Succeeded | OperationState::Failed => StoredResponse::from_columns(response)?,
     };
-    Ok(Some(OperationRecord { id: id.into(), state, reply, created_at, updated_at }))
+    Ok(Some(OperationRecord { id: id.into(), client, state, reply, created_at, updated_at }))
 }

@@ -121,11 +121,17 @@ pub(super) fn auth(reader: &mut SettingsReader, needed: bool) -> Auth {
     let location = reader.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
     let plain_http = reader.switch("auth.jwks_plain_http");
     let refresh = reader.seconds("auth.jwks_refresh_seconds", 1..=DAY);
+    let max_stale = reader.seconds("auth.jwks_max_stale_seconds", 1..=30 * DAY);
+    let token_life = reader.seconds("auth.token_life_seconds", 1..=30 * DAY);
+    if max_stale < refresh {
+        reader.refuse("auth.jwks_max_stale_seconds", "at least as long as auth.jwks_refresh_seconds");
+    }
     if location.is_empty() || !needed {
         return Auth { authenticator: None, refresh };
     }
     let opened = JwksSource::parse(&location, plain_http)
         .and_then(|source| Authenticator::from_source(source, &issuer, &audience));
+    let opened = opened.map(|opened| opened.max_stale(max_stale).token_life(token_life));
     let refuse = |error| reader.refuse("auth.jwks", &format!("the path or URL of a key set: {error}"));
     Auth { authenticator: opened.map_err(refuse).ok(), refresh }
 }

@@ -41,6 +41,6 @@ pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
     app.service(orders::place).service(orders::cancel).service(orders::read).service(orders::list);
     app.service(items::put).service(items::read).service(items::orders);
     app.service(transfers::start);
-    edge::operations(app, "orders:read");
+    edge::operations(app, "orders:read", &["orders:write"]);
     edge::idempotency_keys(app);
 }
