@@ -34,11 +34,12 @@ pub(crate) struct Http {
 }
 
 pub(super) fn http(reader: &mut SettingsReader) -> Http {
-    let ip = reader.parsed("http.bind", "an IP address", IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let mut ip = |path| reader.parsed(path, "an IP address", IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let (public, admin) = (ip("http.bind"), ip("admin.bind"));
     let port = reader.number("http.port", 0..=65_535);
     Http {
-        address: SocketAddr::new(ip, port),
-        admin: SocketAddr::new(ip, admin_port(reader, port)),
+        address: SocketAddr::new(public, port),
+        admin: SocketAddr::new(admin, admin_port(reader, port)),
         workers: reader.optional_number("http.workers", 1..=1024),
         max_connections: reader.number("http.max_connections", 1..=1_000_000),
         client_timeout: reader.seconds("http.client_timeout_seconds", 1..=DAY),

@@ -154,9 +154,10 @@ async fn a_port_in_use_is_named_with_the_remedy() {
 #[tokio::test]
 async fn operators_have_a_listener_of_their_own() {
     let surroundings = Surroundings::new().await;
-    let running = Running::start(&mut surroundings.serve());
+    let running = Running::start(surroundings.serve().env("IDEM_HTTP__BIND", "0.0.0.0"));
     running.ready().await;
     let admin = running.address("admin").await;
+    assert!(admin.ip().is_loopback(), "{admin}");
     assert_eq!(ask(admin, "GET", "/health/ready").await.unwrap().0, 200);
     let (status, metrics) = ask(admin, "GET", "/metrics").await.unwrap();
     assert_eq!(status, 200);
