@@ -94,6 +94,7 @@ own_settings() { # service; sets the caller's settings
     "IDEM_DATABASE__URL=$(database_url "${service}_service" "$service")"
     "IDEM_LOG__FORMAT=${IDEM_LOG__FORMAT:-pretty}"
   )
+  [[ $service == provider ]] || settings+=("IDEM_MODE__DEVELOPMENT=true")
   for variable in $(foreign_settings "$service"); do
     settings=(-u "$variable" "${settings[@]}")
   done

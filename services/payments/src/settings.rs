@@ -22,6 +22,10 @@ const LONGEST_LEASE: u64 = 600;
 /// its lease ends.
 const LONGEST_KEY_LIFE: u64 = 86_400 - LONGEST_LEASE;
 
+/// The secrets of the demo, which everybody knows.
+const DEMO_SECRET_KEY: &str = "sk_test_idem";
+const DEMO_WEBHOOK_SECRET: &str = "whsec_idem";
+
 /// The settings of the service.
 #[derive(Clone)]
 pub struct Settings {
@@ -169,7 +173,15 @@ fn client(fields: &mut SettingsReader) -> ClientSettings {
 fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Processor> {
     let url = fields.parsed("processor.url", "an http or https URL", ProcessorUrl(None)).0;
     let secret_key = fields.secret("processor.secret_key", "the processor's API key, such as sk_test_…");
-    match Processor::new(url?, &secret_key, client) {
+    let url = url?;
+    let is_live = ["sk_live_", "rk_live_"].iter().any(|live| secret_key.expose_secret().starts_with(live));
+    if is_live && url.scheme() == "http" {
+        fields.refuse_in_production("processor.url", "an https URL, because the key is live");
+    }
+    if secret_key.expose_secret() == DEMO_SECRET_KEY {
+        fields.refuse_in_production("processor.secret_key", "a key of your own, not that of the demo");
+    }
+    match Processor::new(url, &secret_key, client) {
         Ok(processor) => Some(processor),
         Err(ProcessorError::SecretKey) => {
             fields.refuse("processor.secret_key", "printable ASCII");
@@ -240,6 +252,9 @@ fn webhooks(fields: &mut SettingsReader) -> WebhookSettings {
         listed.split(',').map(str::trim).filter(|_| !listed.is_empty()).map(SecretString::from).collect();
     if secrets.iter().any(|secret| secret.expose_secret().is_empty()) {
         fields.refuse("processor.webhook_secrets", "secrets, separated by single commas");
+    }
+    if secrets.iter().any(|secret| secret.expose_secret() == DEMO_WEBHOOK_SECRET) {
+        fields.refuse_in_production("processor.webhook_secrets", "secrets of your own, not that of the demo");
     }
     let tolerance = fields.seconds("processor.webhook_tolerance_seconds", 1..=3_600);
     WebhookSettings { secrets, tolerance }

@@ -44,6 +44,25 @@ fn a_key_life_beyond_the_memory_of_the_processor_is_refused() {
 }
 
 #[test]
+fn the_secrets_of_the_demo_and_a_live_key_over_plain_http_are_for_development_only() {
+    let demo = [
+        ("IDEM_PROCESSOR__URL", "http://processor"),
+        ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_idem"),
+        ("IDEM_PROCESSOR__WEBHOOK_SECRETS", "whsec_other,whsec_idem"),
+    ];
+    let live =
+        [("IDEM_PROCESSOR__URL", "http://processor"), ("IDEM_PROCESSOR__SECRET_KEY", "sk_live_canary")];
+    let refusals = |variables: &[(&str, &str)]| {
+        let stderr = String::from_utf8(serve(variables).stderr).unwrap();
+        assert!(!stderr.contains("canary"), "{stderr}");
+        stderr.lines().filter(|line| line.contains("IDEM_MODE__DEVELOPMENT")).count()
+    };
+    assert_eq!((refusals(&demo), refusals(&live)), (2, 1));
+    let development = ("IDEM_MODE__DEVELOPMENT", "true");
+    assert_eq!(refusals(&[&demo[..], &live[1..], &[development]].concat()), 0);
+}
+
+#[test]
 fn a_key_that_cannot_be_sent_is_refused_and_not_shown() {
     let output = serve(&[("IDEM_PROCESSOR__SECRET_KEY", "canary\u{1}")]);
     let stderr = String::from_utf8(output.stderr).unwrap();

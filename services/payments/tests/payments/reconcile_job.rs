@@ -12,6 +12,7 @@ use crate::stage::Stage;
 /// An instance that compares as often as it may. Killed when it is dropped.
 fn serve(stage: &Stage, listing: &Listing, jwks: &str) -> Child {
     let settings = [
+        ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
         ("IDEM_HTTP__PORT", "0".to_owned()),
         ("IDEM_ADMIN__PORT", "0".to_owned()),
         ("IDEM_DATABASE__URL", stage.database.service_url(None)),

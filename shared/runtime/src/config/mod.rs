@@ -70,6 +70,7 @@ impl<S: Service> Config<S> {
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigErrors> {
         let mut reader = SettingsReader::new(S::NAME, &[DEFAULTS, S::DEFAULTS], variables);
+        reader.read_mode();
         let config = Self {
             http: sections::http(&mut reader),
             edge: sections::edge(&mut reader),

@@ -25,6 +25,8 @@ pub struct SettingsReader {
     from_environment: BTreeMap<String, String>,
     read: BTreeSet<String>,
     errors: Vec<ConfigError>,
+    /// Accepts settings that are safe in development only.
+    is_development: bool,
 }
 
 /// The error is in the list.
@@ -57,7 +59,13 @@ impl SettingsReader {
             }
             from_environment.insert(path, variable);
         }
-        Self { service, values, from_environment, read: BTreeSet::new(), errors: Vec::new() }
+        let (read, errors) = (BTreeSet::new(), Vec::new());
+        Self { service, values, from_environment, read, errors, is_development: false }
+    }
+
+    /// Reads which values [`refuse_in_production`](Self::refuse_in_production) accepts.
+    pub(super) fn read_mode(&mut self) {
+        self.is_development = self.switch("mode.development");
     }
 
     /// A whole number.
@@ -132,6 +140,13 @@ impl SettingsReader {
     pub fn refuse(&mut self, path: &str, expected: &str) {
         if !self.errors.iter().any(|error| error.path == path) {
             let Reported = self.wrong(path, expected);
+        }
+    }
+
+    /// Reports a value that only development may have.
+    pub fn refuse_in_production(&mut self, path: &str, expected: &str) {
+        if !self.is_development {
+            self.refuse(path, &format!("{expected}; IDEM_MODE__DEVELOPMENT=true accepts it"));
         }
     }
 

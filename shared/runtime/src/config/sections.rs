@@ -19,6 +19,9 @@ use super::SettingsReader;
 /// The longest timeout, in seconds.
 const DAY: u64 = 86_400;
 
+/// The issuer of tokens that devtool signs.
+const DEVELOPMENT_ISSUER: &str = "idem-dev";
+
 /// The listeners.
 #[derive(Debug)]
 pub(crate) struct Http {
@@ -129,6 +132,9 @@ pub(super) fn auth(reader: &mut SettingsReader, needed: bool) -> Auth {
     }
     if location.is_empty() || !needed {
         return Auth { authenticator: None, refresh };
+    }
+    if issuer == DEVELOPMENT_ISSUER {
+        reader.refuse_in_production("auth.issuer", "the issuer of your tokens, not that of the demo");
     }
     let opened = JwksSource::parse(&location, plain_http)
         .and_then(|source| Authenticator::from_source(source, &issuer, &audience));

@@ -42,6 +42,7 @@ const COMPLETE: &[(&str, &str)] = &[
     ("IDEM_DATABASE__URL", "postgres://a:b@c/d"),
     ("IDEM_KAFKA__BROKERS", "localhost:9092"),
     ("IDEM_SHOP__TILL", "hunter2"),
+    ("IDEM_MODE__DEVELOPMENT", "true"),
 ];
 
 fn read(needs: Needs, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, ConfigErrors> {
@@ -91,7 +92,8 @@ fn all_errors_are_in_one_list() {
         assert!(text.contains(&format!("- {variable} ")), "{variable} is not named in {text}");
     }
     assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
-    assert!(text.starts_with("shop: 19 errors in the configuration"), "{text}");
+    assert!(text.contains("- IDEM_AUTH__ISSUER must be the issuer of your tokens"), "{text}");
+    assert!(text.starts_with("shop: 20 errors in the configuration"), "{text}");
     assert!(!text.contains("hunter2"), "a value is repeated, and it may be a secret: {text}");
 }
 
@@ -197,7 +199,7 @@ fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
     let file = path.to_str().unwrap();
     for (text, what) in [
         ("no JSON", "it is not a JWKS document"),
-        (r#"{"keys":[]}"#, "it holds no key"),
+        (r#"{"keys":[]}"#, "it holds no key that can be used"),
         (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
     ] {
         std::fs::write(&path, text).unwrap();
@@ -210,6 +212,15 @@ fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
     std::fs::write(&path, testkit::identity::jwks()).unwrap();
     assert_eq!(faulty(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]), Vec::<String>::new());
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn the_issuer_of_the_demo_is_for_development_only() {
+    let auth = [("IDEM_AUTH__JWKS", "https://id.example/jwks")];
+    let faulty = |more: &[(&str, &str)]| faulty(Needs::Serve, &[COMPLETE, &auth, more]);
+    assert_eq!(faulty(&[("IDEM_MODE__DEVELOPMENT", "false")]), ["IDEM_AUTH__ISSUER"]);
+    let own = [("IDEM_MODE__DEVELOPMENT", "false"), ("IDEM_AUTH__ISSUER", "https://id.example")];
+    assert_eq!(faulty(&own), Vec::<String>::new());
 }
 
 #[test]

@@ -56,6 +56,7 @@ impl Surroundings {
     pub(crate) fn serve(&self) -> Command {
         let mut serve = greeter("serve");
         serve
+            .env("IDEM_MODE__DEVELOPMENT", "true")
             .env("IDEM_HTTP__PORT", "0")
             .env("IDEM_HTTP__WORKERS", "1")
             .env("IDEM_DATABASE__URL", self.database.service_url(None))

@@ -36,6 +36,7 @@ impl Stack {
         } else {
             let topics = &self.topics;
             settings.extend([
+                ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
                 ("IDEM_ADMIN__PORT", "0".to_owned()),
                 ("IDEM_KAFKA__BROKERS", topics.brokers().to_string()),
                 ("IDEM_KAFKA__TOPIC_PREFIX", topics.prefixed("")),

@@ -159,6 +159,7 @@ impl Environment {
     /// The settings that a service needs; all others keep their defaults.
     pub(crate) fn service_settings(&self, database: &TestBed, topics: &Topics) -> Vec<(String, String)> {
         let settings = [
+            ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
             ("IDEM_HTTP__PORT", "0".to_owned()),
             ("IDEM_ADMIN__PORT", "0".to_owned()),
             ("IDEM_DATABASE__URL", database.service_url.clone()),
