@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Money {
     /// Minor units: 1999 is 19.99 EUR, and 1999 JPY.
-    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1_000_000_000_000_i64, examples(1999)))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000_000_000_i64, examples(1999)))]
     pub amount: i64,
     /// ISO 4217, upper case.
     pub currency: Currency,

@@ -1,25 +1,30 @@
 //! The parameter `Idempotency-Key`.
 
+use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
 /// A key under the default policy, bare or in double quotes. The parameters that RFC 9651 permits after the quotes are
 /// accepted and ignored, and not documented.
 const PATTERN: &str = "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\
                         \"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\")$";
 
+/// A plain string with a pattern: `format: uuid` breaks generated clients (measured).
+fn schema() -> Object {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::new(Type::String))
+        .pattern(Some(PATTERN))
+        .examples(["8e03978e-40d5-43e8-bc93-6894a57f9324"])
+        .build()
+}
+
 /// The `Idempotency-Key` header, for the `params` of a command.
 pub struct IdempotencyKey;
 
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        // A plain string with a pattern: `format: uuid` breaks generated clients (measured).
-        let schema = ObjectBuilder::new()
-            .schema_type(SchemaType::new(Type::String))
-            .pattern(Some(PATTERN))
-            .examples(["8e03978e-40d5-43e8-bc93-6894a57f9324"]);
         let parameter = ParameterBuilder::new()
             .name("Idempotency-Key")
             .parameter_in(ParameterIn::Header)
@@ -28,8 +33,23 @@ impl IntoParams for IdempotencyKey {
                 "Identifies the command. The same key with the same request takes effect once: a retry within 24 hours gets \
                  the stored response, byte for byte. Send a new UUID for each new command.",
             ))
-            .schema(Some(schema));
+            .schema(Some(schema()));
         vec![parameter.build()]
+    }
+}
+
+/// The key of `/v1/idempotency-keys/{key}`.
+#[derive(Deserialize)]
+pub(crate) struct KeyInPath(pub(crate) String);
+
+impl IntoParams for KeyInPath {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let parameter = ParameterBuilder::new()
+            .name("key")
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some("The key, quoted or bare as in the header, percent-encoded"));
+        vec![parameter.schema(Some(schema())).build()]
     }
 }
 

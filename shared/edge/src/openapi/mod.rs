@@ -12,6 +12,7 @@ mod webhooks;
 
 pub use accepted::Accepted;
 pub use idempotency_key::IdempotencyKey;
+pub(crate) use idempotency_key::KeyInPath;
 pub use operation_problems::{
     InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, problem_responses,
 };

@@ -12,6 +12,7 @@ use utoipa::openapi::response::Response;
 use utoipa::{IntoResponses, ToSchema};
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use crate::openapi::KeyInPath;
 use crate::{Edge, Principal, Problem, problem_responses, problem_types as p};
 
 /// Mounts `GET /v1/idempotency-keys/{key}`.
@@ -93,17 +94,17 @@ impl IntoResponses for KeyRecordProblems {
 #[utoipa::path(
     operation_id = "getIdempotencyKey",
     tag = "idempotency-keys",
-    params(("key" = String, Path, description = "The key, quoted or bare as in the header, percent-encoded")),
+    params(KeyInPath),
     responses((status = 200, description = "The records of the key", body = IdempotencyRecords), KeyRecordProblems),
     security(("bearer" = [])),
 )]
 #[get("/v1/idempotency-keys/{key}")]
 async fn idempotency_key(
     who: Principal,
-    key: Path<String>,
+    key: Path<KeyInPath>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    let key = Key::parse(key.as_bytes(), edge.settings.key_policy)
+    let key = Key::parse(key.0.as_bytes(), edge.settings.key_policy)
         .map_err(|error| Problem::new(&p::KEY_INVALID, error.to_string()))?;
     let mut connection = edge.database().connection().await?;
     let records = records_of(&mut connection, who.caller(), &key).await?;
