@@ -84,6 +84,46 @@ fn spellings_of_one_number_are_equal() {
     }
 }
 
+/// RFC 8785 rounds a number to a double before it writes it. A number that is a double's shortest spelling stays as it is.
+#[test]
+fn doubles_are_written_as_rfc_8785_writes_them() {
+    // Appendix B without its last line, a tie that Rust's formatter breaks in the other way. The bits are those of the double.
+    for (bits, written) in [
+        (0x0000_0000_0000_0000, "0"),
+        (0x8000_0000_0000_0000, "0"),
+        (0x0000_0000_0000_0001, "5e-324"),
+        (0x8000_0000_0000_0001, "-5e-324"),
+        (0x7fef_ffff_ffff_ffff, "1.7976931348623157e+308"),
+        (0xffef_ffff_ffff_ffff, "-1.7976931348623157e+308"),
+        (0x4340_0000_0000_0000, "9007199254740992"),
+        (0xc340_0000_0000_0000, "-9007199254740992"),
+        (0x4430_0000_0000_0000, "295147905179352830000"),
+        (0x44b5_2d02_c7e1_4af5, "9.999999999999997e+22"),
+        (0x44b5_2d02_c7e1_4af6, "1e+23"),
+        (0x44b5_2d02_c7e1_4af7, "1.0000000000000001e+23"),
+        (0x444b_1ae4_d6e2_ef4e, "999999999999999700000"),
+        (0x444b_1ae4_d6e2_ef4f, "999999999999999900000"),
+        (0x444b_1ae4_d6e2_ef50, "1e+21"),
+        (0x3eb0_c6f7_a0b5_ed8c, "9.999999999999997e-7"),
+        (0x3eb0_c6f7_a0b5_ed8d, "0.000001"),
+        (0x41b3_de43_5555_5553, "333333333.3333332"),
+        (0x41b3_de43_5555_5554, "333333333.33333325"),
+        (0x41b3_de43_5555_5555, "333333333.3333333"),
+        (0x41b3_de43_5555_5556, "333333333.3333334"),
+        (0x41b3_de43_5555_5557, "333333333.33333343"),
+        (0xbecb_f647_612f_3696, "-0.0000033333333333333333"),
+    ] {
+        let shortest = format!("{:e}", f64::from_bits(bits));
+        assert_eq!(canonical(&shortest), written, "{shortest}");
+        assert_eq!(canonical(written), written);
+    }
+    // The numbers of section 3.2.2, but for the first, which no double holds.
+    assert_eq!(
+        canonical("[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]"),
+        "[333333333.33333329,1e+30,4.5,0.002,1e-27]"
+    );
+}
+
 #[test]
 fn numbers_that_only_a_double_would_confuse_stay_apart() {
     for (one, other) in [
