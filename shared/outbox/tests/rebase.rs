@@ -168,3 +168,18 @@ async fn another_timeline_publishes_everything_again() {
     wait_for(&topics, Stream::Orders, 2).await;
     second.stop().await;
 }
+
+/// A relay that sends no statement during a failover gets no error. The numbers of the new server may have overtaken the old ones.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_gets_no_error_notices_another_timeline_before_it_publishes() {
+    let (topics, database) = (TestTopics::create().await, TestDatabase::plain().await);
+    let relay = relay(&database, &topics, settings());
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    let promoted = "CREATE OR REPLACE FUNCTION outbox_timeline() RETURNS text LANGUAGE sql STABLE AS $$ SELECT '00000002' $$";
+    database.owner().await.batch_execute(promoted).await.unwrap();
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    // Both orders, the first one again.
+    wait_for(&topics, Stream::Orders, 3).await;
+    relay.stop().await;
+}

@@ -79,10 +79,8 @@ pub(crate) enum RelayError {
     ProducerEnded,
     #[error("another relay has the lease")]
     Replaced,
-    #[error(
-        "the server assigns smaller transaction numbers than before: it was restored, or another one took over"
-    )]
-    NumbersWentBack,
+    #[error("the database was restored, or another server took over")]
+    ServerChanged,
 }
 
 impl From<diesel::result::Error> for RelayError {

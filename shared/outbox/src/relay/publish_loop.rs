@@ -29,6 +29,8 @@ pub(super) struct PublishLoop<'r> {
     epoch: i64,
     deliveries: Deliveries<'r>,
     cursor: Cursor,
+    /// The timeline of the server to which the cursor belongs.
+    timeline: String,
     /// The last id that was drawn at an earlier look at the outbox.
     floor_id: i64,
     /// The number of messages of the last window.
@@ -40,13 +42,14 @@ pub(super) struct PublishLoop<'r> {
 
 impl<'r> PublishLoop<'r> {
     pub(super) async fn start(relay: &'r Relay, epoch: i64) -> Result<Self, RelayError> {
-        let cursor = load_cursor(&relay.database, epoch).await?;
+        let (cursor, timeline) = load_cursor(&relay.database, epoch).await?;
         Ok(Self {
             relay,
             epoch,
             deliveries: Deliveries::start(relay, Vec::new()).await?,
             floor_id: cursor.a.floor_id,
             cursor,
+            timeline,
             last_window: 0,
             checkpointed_at: Instant::now(),
             has_moved: false,
@@ -169,8 +172,9 @@ impl<'r> PublishLoop<'r> {
         }
         let b = Snapshot { text: taken.text, floor_id: self.floor_id, next_xid: taken.next_xid.unwrap_or(0) };
         self.floor_id = taken.ceiling_id;
-        if b.went_back_behind(&self.cursor.a) {
-            return Err(RelayError::NumbersWentBack);
+        // Connections that break while no statement runs give no error. The numbers of a promoted server may have overtaken A.
+        if taken.timeline != self.timeline || b.went_back_behind(&self.cursor.a) {
+            return Err(RelayError::ServerChanged);
         }
         Ok((self.cursor.b.clone().unwrap_or(b), taken.ceiling_id))
     }

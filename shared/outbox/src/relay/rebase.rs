@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 
 use super::RelayError;
 use super::cursor::Cursor;
-use super::snapshot::{self, Snapshot};
+use super::snapshot::{self, Snapshot, TakenSnapshot};
 
 define_sql_function! {
     /// The server and the database: what a dump does not restore, and what a promotion changes.
@@ -23,11 +23,12 @@ define_sql_function! {
     fn outbox_rebase(relay_epoch: BigInt) -> Nullable<BigInt>;
 }
 
-/// Loads the cursor. Re-bases it first if it belongs to another server or timeline, or to greater transaction numbers.
-pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Cursor, RelayError> {
+/// Loads the cursor. Re-bases it first if it belongs to another server or timeline, or to greater transaction numbers. Returns
+/// it with a timeline: if it is not that of a later look, the server has changed since.
+pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<(Cursor, String), RelayError> {
+    let TakenSnapshot { text, timeline, .. } = snapshot::take(database, false).await?;
+    let now = Snapshot { text, floor_id: 0, next_xid: 0 };
     let (mut cursor, server) = (Cursor::load(database).await?, current_server(database).await?);
-    let now = snapshot::take(database, false).await?;
-    let now = Snapshot { text: now.text, floor_id: 0, next_xid: 0 };
     if cursor.server.is_empty() {
         cursor.server.clone_from(&server);
         let mut tx = database.begin().await?;
@@ -37,7 +38,7 @@ pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Curso
     let went_back =
         [Some(&cursor.a), cursor.b.as_ref()].into_iter().flatten().any(|s| now.went_back_behind(s));
     if cursor.server == server && !went_back {
-        return Ok(cursor);
+        return Ok((cursor, timeline));
     }
     let restored = rebase(database, epoch).await?;
     let before = cursor.server;
@@ -48,7 +49,7 @@ pub(super) async fn load_cursor(database: &Database, epoch: i64) -> Result<Curso
         "OutboxRebased: the database was restored or promoted; the relay publishes the rows up to this id again, and consumers \
          ignore duplicates"
     );
-    Ok(Cursor::load(database).await?)
+    Ok((Cursor::load(database).await?, timeline))
 }
 
 /// Sets the cursor before the first row. Returns the greatest id, up to which all rows are published again.

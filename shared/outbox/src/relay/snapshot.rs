@@ -55,13 +55,16 @@ pub(super) struct TakenSnapshot {
     pub(super) ceiling_id: i64,
     /// A number that was assigned after the snapshot, if it was asked for.
     pub(super) next_xid: Option<i64>,
+    /// The timeline of the server that took the snapshot.
+    pub(super) timeline: String,
 }
 
 /// Takes a snapshot. With `draws_xid`, the statement also uses up a transaction number.
 pub(super) async fn take(database: &Database, draws_xid: bool) -> database::Result<TakenSnapshot> {
     let mut connection = database.connection().await?;
-    let (text, ceiling_id, next_xid) = TakeSnapshot { draws_xid }.get_result(&mut connection).await?;
-    Ok(TakenSnapshot { text, ceiling_id, next_xid })
+    let (text, ceiling_id, next_xid, timeline) =
+        TakeSnapshot { draws_xid }.get_result(&mut connection).await?;
+    Ok(TakenSnapshot { text, ceiling_id, next_xid, timeline })
 }
 
 // Fragments, because `sql_query` is never kept prepared.
@@ -76,7 +79,7 @@ struct TakeSnapshot {
 }
 
 impl Query for TakeSnapshot {
-    type SqlType = (Text, BigInt, Nullable<BigInt>);
+    type SqlType = (Text, BigInt, Nullable<BigInt>, Text);
 }
 
 impl QueryFragment<Pg> for TakeSnapshot {
@@ -87,7 +90,7 @@ impl QueryFragment<Pg> for TakeSnapshot {
         out.push_bind_param::<Bool, _>(&self.draws_xid)?;
         out.push_sql(" THEN ");
         out.push_sql(DRAW_XID);
-        out.push_sql(" END");
+        out.push_sql(" END, outbox_timeline()");
         Ok(())
     }
 }
