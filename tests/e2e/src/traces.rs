@@ -38,9 +38,10 @@ impl Trace {
         Self { place: place.into(), text: text.into() }
     }
 
-    /// Returns whether the text contains the needle, in plain or in hexadecimal digits, as PostgreSQL and logs show bytes.
+    /// Returns whether the text contains the needle: in plain, or its bytes in hexadecimal digits, as PostgreSQL shows them, or
+    /// in a list of decimal numbers, as Rust does.
     pub fn contains(&self, needle: &str) -> bool {
-        self.text.contains(needle) || self.text.contains(&hex(needle))
+        [needle, &hex(needle), &decimal(needle)].iter().any(|form| self.text.contains(*form))
     }
 
     /// Returns whether a longest run of these characters matches.
@@ -101,6 +102,11 @@ fn hex(text: &str) -> String {
     text.bytes().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
+fn decimal(text: &str) -> String {
+    let numbers: Vec<String> = text.bytes().map(|byte| byte.to_string()).collect();
+    numbers.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,9 +115,9 @@ mod tests {
     fn a_secret_is_found_as_text_as_bytes_and_inside_a_line() {
         let secret = "sk_test_Zz9";
         assert_eq!(hex(secret), "736b5f746573745f5a7a39");
-        for text in
-            [secret.to_owned(), format!("\\x7b{}7d", hex(secret)), format!("{{\"key\":\"Bearer {secret}\"}}")]
-        {
+        let bytes = format!("[Some({:?})]", secret.as_bytes());
+        let column = format!("\\x7b{}7d", hex(secret));
+        for text in [secret.to_owned(), column, format!("{{\"key\":\"Bearer {secret}\"}}"), bytes] {
             assert!(Trace::new("here", text).contains(secret));
         }
         assert!(!Trace::new("here", "sk_test_other").contains(secret));

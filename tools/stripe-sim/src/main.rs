@@ -6,9 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use database::is_without_parameters;
 use stripe_sim::{LogFormat, Server, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::prelude::*;
 
 /// A stand-in for the card processor. Its settings are environment variables: see tools/stripe-sim/README.md.
 #[derive(Parser)]
@@ -118,8 +121,10 @@ fn log(level: &str, format: LogFormat) {
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr);
     match format {
-        LogFormat::Pretty => logger.init(),
-        LogFormat::Json => logger.json().flatten_event(true).init(),
+        LogFormat::Pretty => logger.finish().with(filter_fn(is_without_parameters)).init(),
+        LogFormat::Json => {
+            logger.json().flatten_event(true).finish().with(filter_fn(is_without_parameters)).init();
+        }
     }
 }
 
