@@ -29,14 +29,14 @@ command_fuzz() { # [target] [--seconds N] [--seed N]
 
 fuzz_http() { # seconds seed
   (($1 >= 30)) || usage_error "http takes at least 30 seconds: 10 for each service"
-  # Its parts have no rate limit. Otherwise most responses would be 429.
+  # Its parts have no limits. Otherwise most responses would be 429.
   [[ -z $(running_names) ]] || die "fuzz starts its own parts: ./dev down first"
   require_for "${ALL[@]}"
   require python3
   require_venv
   locked prepare_fuzz_http
   build_programs
-  export IDEM_LIMITS__REQUESTS_PER_SECOND=0
+  export IDEM_LIMITS__REQUESTS_PER_SECOND=0 IDEM_LIMITS__FAILURES_PER_MINUTE=0
   with_parts "${ALL[@]}" -- run_fuzz_http "$@"
 }
 

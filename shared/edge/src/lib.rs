@@ -4,6 +4,7 @@ mod auth;
 mod commands;
 mod conditional;
 mod http;
+mod limits;
 mod list;
 mod openapi;
 mod problems;
@@ -11,15 +12,16 @@ mod routes;
 mod settings;
 
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
-pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply, not_null};
-pub use conditional::{IfNoneMatch, Precondition, entity_tag};
-pub use http::{
-    CorsOrigins, RateLimit, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers,
+pub use commands::{
+    Command, CommandError, CommandRequest, Idempotent, KeyOptional, Natural, Phased, Reply, not_null,
 };
+pub use conditional::{IfNoneMatch, Precondition, entity_tag};
+pub use http::{CorsOrigins, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers};
+pub use limits::{Limits, RateLimit, check_signature};
 pub use list::{Filter, Listing, NoFilter, Page, PageQuery};
 pub use openapi::{
-    Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, Text,
-    problem_responses, publish,
+    Accepted, IdempotencyKey, InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound,
+    OptionalIdempotencyKey, ReadProblems, Text, problem_responses, publish,
 };
 pub use problems::{Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types};
 pub use routes::{AcceptedOperation, docs, idempotency_keys, operations, unmatched};

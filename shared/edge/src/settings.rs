@@ -10,9 +10,9 @@ use database::Database;
 use idempotency::{GroupCommit, GroupSettings, KeyPolicy, Retention};
 use tokio::sync::OnceCell;
 
-use crate::http::Limiter;
+use crate::limits::Limiter;
 use crate::list::CursorKey;
-use crate::{Authenticator, CorsOrigins, Problem, RateLimit, problem_types};
+use crate::{Authenticator, CorsOrigins, Limits, Problem, problem_types};
 
 /// Limits, policies and times of the HTTP edge.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ pub struct EdgeSettings {
     pub cors_origins: CorsOrigins,
     /// Serves `/docs/`, the page of the OpenAPI document.
     pub docs: bool,
-    /// The rate limit of each tenant at this process; `None` for no limit.
-    pub rate_limit: Option<RateLimit>,
+    /// How much tenants, clients and strangers may ask for.
+    pub limits: Limits,
 }
 
 impl Default for EdgeSettings {
@@ -57,7 +57,7 @@ impl Default for EdgeSettings {
             groups: GroupSettings::default(),
             cors_origins: CorsOrigins::default(),
             docs: false,
-            rate_limit: None,
+            limits: Limits::default(),
         }
     }
 }
@@ -80,7 +80,9 @@ impl Edge {
         authenticator: impl Into<Arc<Authenticator>>,
         settings: EdgeSettings,
     ) -> Self {
-        let limiter = Arc::new(Limiter::new(settings.rate_limit));
+        // A time that is not positive keeps no key.
+        let key_life = settings.retention.reply.to_std().unwrap_or_default();
+        let limiter = Arc::new(Limiter::new(settings.limits, key_life));
         let groups = GroupCommit::new(database.clone(), settings.retention, settings.groups);
         let (authenticator, settings) = (authenticator.into(), Arc::new(settings));
         Self { database, groups, authenticator, settings, limiter, cursor_key: Arc::default() }

@@ -33,7 +33,7 @@ pub(crate) async fn receive_webhook(
     body: RawBody,
     context: Data<Context<Payments>>,
 ) -> Result<HttpResponse, Problem> {
-    verify_request(&request, &body.0, &context.settings.webhooks).map_err(refused)?;
+    edge::check_signature(&request, || verify_request(&request, &body.0, &context.settings.webhooks))?;
     crashpoint::reach!("webhook.event_verified");
     let event = Event::read(&body.0, context.settings.bodies.deployment()).ok_or_else(|| {
         tracing::error!("the processor signed a body that is not an event of its protocol");
@@ -49,19 +49,15 @@ pub(crate) async fn receive_webhook(
     Ok(HttpResponse::Ok().finish())
 }
 
-fn verify_request(
-    request: &HttpRequest,
-    body: &[u8],
-    settings: &WebhookSettings,
-) -> Result<(), SignatureError> {
+fn verify_request(request: &HttpRequest, body: &[u8], settings: &WebhookSettings) -> Result<(), Problem> {
     let mut headers = request.headers().get_all("stripe-signature");
     let (Some(header), None) = (headers.next(), headers.next()) else {
-        return Err(SignatureError::Malformed);
+        return Err(refused(SignatureError::Malformed));
     };
-    let header = header.to_str().map_err(|_| SignatureError::Malformed)?;
+    let header = header.to_str().map_err(|_| refused(SignatureError::Malformed))?;
     #[expect(clippy::disallowed_methods, reason = "the sender's clock is a wall clock")]
     let now = Utc::now().timestamp();
-    verify(header, body, &settings.secrets, now, settings.tolerance)
+    verify(header, body, &settings.secrets, now, settings.tolerance).map_err(refused)
 }
 
 /// The response says only what to check, so that it does not help to forge a signature.

@@ -119,6 +119,11 @@ impl Authenticator {
         self.refresh_or_warn().await;
     }
 
+    /// The principal of a token that was accepted before.
+    pub(super) fn accepted(&self, token: &str) -> Option<Principal> {
+        self.keys().accepted(token)
+    }
+
     pub(super) fn check(&self, token: &str) -> Result<Principal, TokenError> {
         self.keys().check(token, self.token_life)
     }

@@ -33,7 +33,7 @@ pub(super) struct KeySet {
     /// Why the other keys of the document are ignored.
     ignored: Vec<String>,
     /// Part of the set, so that a newer set checks every token again.
-    accepted: TokenCache,
+    cache: TokenCache,
 }
 
 #[derive(Deserialize)]
@@ -81,10 +81,12 @@ impl KeySet {
         (self.keys.keys().map(String::as_str).collect(), &self.ignored)
     }
 
+    pub(super) fn accepted(&self, token: &str) -> Option<Principal> {
+        self.cache.find(token)
+    }
+
+    /// Checks a token, and remembers it if it is accepted.
     pub(super) fn check(&self, token: &str, longest_life: Duration) -> Result<Principal, TokenError> {
-        if let Some(principal) = self.accepted.find(token) {
-            return Ok(principal);
-        }
         let header = decode_header(token).map_err(|_| TokenError::Invalid("it is not a JWT"))?;
         let kid = header.kid.ok_or(TokenError::Invalid("it names no key (kid)"))?;
         let (key, validation) = self.keys.get(&kid).ok_or(TokenError::UnknownKey)?;
@@ -107,7 +109,7 @@ impl KeySet {
         let principal = Principal { caller: Caller { tenant, client: sub }, scopes: scope };
         // RFC 7519 (section 2) allows a time with a fraction. Such tokens are rare and are not cached.
         if let Some(expires_at) = exp.as_u64() {
-            self.accepted.insert(token, principal.clone(), expires_at);
+            self.cache.insert(token, principal.clone(), expires_at);
         }
         Ok(principal)
     }

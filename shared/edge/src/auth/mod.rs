@@ -64,7 +64,7 @@ impl Principal {
         let edge = Edge::of(request)?;
         let principal = authenticate(&edge, request).await?;
         tracing::Span::current().record("tenant", principal.tenant().as_str());
-        edge.limiter.admit(principal.tenant())?;
+        edge.limiter.admit(principal.caller())?;
         request.extensions_mut().insert(principal.clone());
         Ok(principal)
     }
@@ -76,15 +76,20 @@ async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, P
     let header =
         header.ok_or_else(|| unauthenticated("the Authorization header is missing").challenging(""))?;
     let token = token(header).map_err(refused)?;
-    match edge.authenticator.check(token) {
-        Ok(principal) => return Ok(principal),
-        Err(TokenError::Invalid(why)) => return Err(refused(why)),
-        Err(TokenError::UnknownKey) => {}
+    // Failures of others at the same address do not keep a token out that was accepted before.
+    if let Some(principal) = edge.authenticator.accepted(token) {
+        return Ok(principal);
     }
-    // Detached, so that a client that disconnects does not cancel the refresh that other requests wait for.
-    let authenticator = Arc::clone(&edge.authenticator);
-    edge.database.detach(async move { authenticator.refresh_for_unknown_key().await }).await?;
-    edge.authenticator.check(token).map_err(|error| {
+    edge.limiter.admit_stranger(request)?;
+    let mut checked = edge.authenticator.check(token);
+    if matches!(checked, Err(TokenError::UnknownKey)) {
+        // Detached, so that a client that disconnects does not cancel the refresh that other requests wait for.
+        let authenticator = Arc::clone(&edge.authenticator);
+        edge.database.detach(async move { authenticator.refresh_for_unknown_key().await }).await?;
+        checked = edge.authenticator.check(token);
+    }
+    checked.map_err(|error| {
+        edge.limiter.count_failure(request);
         refused(match error {
             TokenError::UnknownKey => "its key (kid) is not known here",
             TokenError::Invalid(why) => why,

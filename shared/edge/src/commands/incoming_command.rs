@@ -31,6 +31,7 @@ impl IncomingCommand {
         let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
         refuse_preconditions(&request)?;
         let key = read_key(&request, &edge)?;
+        edge.limiter.admit_key(principal.tenant())?;
         let scope = KeyScope {
             caller: principal.caller().clone(),
             method: request.method().to_string(),

@@ -5,11 +5,14 @@ use std::time::Instant;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest};
 use tracing::Span;
 use tracing::field::Empty;
 use tracing_actix_web::{DefaultRootSpanBuilder, RequestId, RootSpanBuilder, TracingLogger};
 use uuid::Uuid;
+
+use crate::{Edge, Principal};
 
 /// The middleware that opens the span.
 pub fn request_span() -> TracingLogger<RequestSpan> {
@@ -55,8 +58,10 @@ impl RootSpanBuilder for RequestSpan {
     }
 }
 
-/// The one line that every request has. Without a key, the outcome is `read` or `done`.
+/// The one line of a request. Without a key, the outcome is `read` or `done`.
 fn log_end<B>(response: &ServiceResponse<B>) {
+    let Some(left_out) = admit_line(response) else { return };
+    let left_out = (left_out > 0).then_some(left_out);
     let arrival = response.request().extensions().get::<Arrival>().map(|arrival| arrival.0);
     // A whole number: the digits of a fraction could look like a card number.
     let microseconds = arrival.and_then(|arrival| u64::try_from(arrival.elapsed().as_micros()).ok());
@@ -69,7 +74,18 @@ fn log_end<B>(response: &ServiceResponse<B>) {
         None if response.request().method().is_safe() => "read",
         None => "done",
     };
-    tracing::info!(status = status.as_u16(), outcome, microseconds, "request ended");
+    tracing::info!(status = status.as_u16(), outcome, microseconds, left_out, "request ended");
+}
+
+/// How many lines were left out before this one, or `None` if this one is left out, too. Only requests that were refused
+/// before they counted for a tenant have no line of their own.
+fn admit_line<B>(response: &ServiceResponse<B>) -> Option<u64> {
+    let request = response.request();
+    let is_admitted = request.extensions().get::<Principal>().is_some();
+    match request.app_data::<Data<Edge>>() {
+        Some(edge) if response.status().is_client_error() && !is_admitted => edge.limiter.admit_line(),
+        _ => Some(0),
+    }
 }
 
 /// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Returns the text and its trace id. Source: W3C Trace

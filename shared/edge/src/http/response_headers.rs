@@ -9,12 +9,14 @@ use tracing_actix_web::RequestId;
 
 use super::unread_body::UnreadBody;
 use crate::Problem;
+use crate::limits::count_key;
 
 /// Sets `Cache-Control: no-store`, because responses depend on the caller, `X-Content-Type-Options: nosniff`, and
 /// `X-Request-Id`, which leads to the log. A problem has the request id in its body, too. The request id is not part of a
 /// stored response: a replay has its own.
 ///
-/// It also closes a connection whose request body was not read to its end.
+/// It also closes a connection whose request body was not read to its end, and counts the key of a command whose response says
+/// that it was executed.
 pub async fn response_headers(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -22,6 +24,7 @@ pub async fn response_headers(
     let id = request.extensions().get::<RequestId>().map(ToString::to_string);
     let unread = UnreadBody::hold(&mut request);
     let response = next.call(request).await?.map_into_boxed_body();
+    count_key(&response);
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
     let problem = problem.map(|problem| problem.body_for(id.as_deref()));
     let mut response = response.map_body(|_, body| unread.until_sent(problem.map_or(body, BoxBody::new)));

@@ -132,12 +132,17 @@ fn reason(status: &str) -> &'static str {
 /// Adds the headers that every response carries, and those of a command with a key. `x-idempotency-key` says for programs
 /// whether a command takes one.
 fn add_headers(operation: &mut Value) {
-    let is_keyed = operation["parameters"]
-        .as_array()
-        .is_some_and(|parameters| parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key"));
+    let parameters = operation["parameters"].as_array();
+    let key = parameters.and_then(|all| all.iter().find(|one| one["name"] == "Idempotency-Key"));
+    let declared = match key {
+        Some(key) if key["required"] == true => "required",
+        Some(_) => "optional",
+        None => "unsupported",
+    };
+    let is_keyed = key.is_some();
     let is_command = operation["requestBody"].is_object() && operation["security"][0]["bearer"].is_array();
     if is_command {
-        operation["x-idempotency-key"] = json!(if is_keyed { "required" } else { "unsupported" });
+        operation["x-idempotency-key"] = json!(declared);
     }
     for (_, response) in members(&mut operation["responses"]) {
         if response["$ref"].is_string() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use idempotency::{Key, KeyPolicy};
 use reqwest::Method;
 use serde_json::json;
-use testkit::identity;
+use testkit::{eventually, identity};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -37,7 +37,7 @@ impl<'a> MakeWriter<'a> for Log {
 
 static LOG: LazyLock<Log> = LazyLock::new(|| {
     let log = Log::default();
-    // The PostgreSQL driver's own debug lines show every parameter of every statement: no service lets them through.
+    // The PostgreSQL driver's own debug lines show every parameter of every statement. A service leaves them out.
     let filter = EnvFilter::new("debug,tokio_postgres=info");
     tracing_subscriber::fmt().with_writer(log.clone()).with_env_filter(filter).with_ansi(false).init();
     log
@@ -108,4 +108,33 @@ async fn every_line_of_a_request_has_its_id_and_the_last_one_its_outcome() {
         let is_command = others.iter().any(|line| line.contains("IdempotencyKeyReceived"));
         assert_eq!(is_command, outcome != "read", "{lines:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_without_tokens_does_not_fill_the_log() {
+    LazyLock::force(&LOG);
+    let bench = Bench::start().await;
+    let mut ids = Vec::new();
+    let start = tokio::time::Instant::now();
+    for _ in 0..300 {
+        let response = send(bench.plain(Method::GET, "/v1/orders")).await;
+        ids.push(format!("id=\"{}\"", response.header("x-request-id").unwrap()));
+        response.refuses(401, "unauthenticated");
+    }
+    let allowed = 100 + 10 * (usize::try_from(start.elapsed().as_secs()).unwrap() + 1);
+    let written = |log: &str| log.lines().filter(|line| ids.iter().any(|id| line.contains(id))).count();
+    let count = written(&log());
+    assert!((100..=allowed).contains(&count), "{count} lines, {allowed} allowed");
+    // A later line counts those that were left out.
+    eventually("a line again", async || {
+        let response = send(bench.plain(Method::GET, "/v1/orders")).await;
+        let id = format!("id=\"{}\"", response.header("x-request-id").unwrap());
+        let log = log();
+        let line = log.lines().find(|line| line.contains(&id))?;
+        line.contains("left_out=").then_some(())
+    })
+    .await;
+    let placed = bench.place(&key(), noted("one")).await;
+    let id = format!("id=\"{}\"", placed.header("x-request-id").unwrap());
+    assert!(log().lines().any(|line| line.contains(&id) && line.contains("request ended")));
 }

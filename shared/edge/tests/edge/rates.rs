@@ -1,10 +1,11 @@
-//! Rate limits: a flood of one tenant does not affect the others.
+//! Limits: a flood of one tenant, client or stranger does not affect the others.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use edge::RateLimit;
+use chrono::TimeDelta;
+use edge::{Limits, RateLimit};
 use reqwest::Method;
 use testkit::{eventually, identity};
 
@@ -13,8 +14,16 @@ use crate::response::TestResponse;
 
 /// A shop with a limit that a test can reach.
 async fn limited(per_second: u32, burst: u32) -> Bench {
+    with_limits(|limits| limits.tenant = Some(rate(per_second, burst))).await
+}
+
+async fn with_limits(adjust: impl FnOnce(&mut Limits)) -> Bench {
+    Bench::with(|settings| adjust(&mut settings.limits)).await
+}
+
+fn rate(per_second: u32, burst: u32) -> RateLimit {
     let [per_second, burst] = [per_second, burst].map(|number| NonZeroU32::new(number).unwrap());
-    Bench::with(|settings| settings.rate_limit = Some(RateLimit { per_second, burst })).await
+    RateLimit { per_second, burst }
 }
 
 async fn read_as(bench: &Bench, tenant: &str, client: &str) -> TestResponse {
@@ -117,5 +126,78 @@ async fn without_a_limit_no_request_is_refused() {
     let bench = Bench::start().await;
     for _ in 0..300 {
         assert_eq!(read_as(&bench, "acme", "web-shop").await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_one_client_leaves_the_other_clients_of_its_tenant_untouched() {
+    let bench = with_limits(|limits| {
+        (limits.tenant, limits.client) = (Some(rate(100, 200)), Some(rate(1, 10)));
+    })
+    .await;
+    let refused = exhaust(&bench, "acme").await;
+    assert!(refused.refuses(429, "rate-limited").detail.contains("client"));
+    // What the client is refused takes nothing of its tenant's limit.
+    for _ in 0..300 {
+        read_as(&bench, "acme", "web-shop").await;
+    }
+    for _ in 0..10 {
+        assert_eq!(read_as(&bench, "acme", "till").await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_has_used_its_keys_waits_and_others_do_not() {
+    let bench = Bench::with(|settings| {
+        settings.retention.reply = TimeDelta::minutes(1);
+        settings.limits.keys = NonZeroU32::new(3);
+    })
+    .await;
+    let keys: Vec<String> = (0..3).map(|_| key()).collect();
+    bench.place(&keys[0], order(1)).await.assert_placed();
+    // Replays and refused commands use no key.
+    for _ in 0..5 {
+        assert_eq!(bench.place(&keys[0], order(1)).await.header("idempotent-replayed"), Some("true"));
+        bench.place(&key(), "{").await.refuses(400, "request-invalid");
+    }
+    bench.place(&keys[1], order(1)).await.assert_placed();
+    bench.place(&keys[2], order(1)).await.assert_placed();
+    let refused = bench.place(&key(), order(1)).await;
+    // Three keys in a minute: the next one is free after 20 seconds, rounded up.
+    let seconds: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=21).contains(&seconds), "{seconds}");
+    assert!(refused.refuses(429, "rate-limited").detail.contains("keys"));
+    bench.assert_orders(3).await;
+    assert_eq!(bench.get("/v1/orders").await.status, 200, "reads need no key");
+    let globex = identity::token("globex", "web-shop", SCOPES);
+    let place = json_body(bench.request_as(&globex, Method::POST, "/v1/orders"), order(1));
+    assert_eq!(send(place.header("Idempotency-Key", key())).await.status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_with_many_refused_tokens_waits_and_its_accepted_tokens_do_not() {
+    let bench = with_limits(|limits| {
+        (limits.failures_per_minute, limits.proxies) = (NonZeroU32::new(5), 1);
+    })
+    .await;
+    let get = async |token: &str, address: &str| {
+        let request = bench.request_as(token, Method::GET, "/v1/orders");
+        send(request.header("X-Forwarded-For", address)).await
+    };
+    let [known, new] = ["web-shop", "till"].map(|client| identity::token("acme", client, SCOPES));
+    assert_eq!(get(&known, "203.0.113.1").await.status, 200);
+    for _ in 0..5 {
+        get("forged", "203.0.113.1").await.refuses(401, "unauthenticated");
+    }
+    for token in ["forged", &new] {
+        let refused = get(token, "203.0.113.1").await;
+        assert!(refused.header("retry-after").is_some_and(|seconds| seconds != "0"), "{refused:?}");
+        refused.refuses(429, "rate-limited");
+    }
+    assert_eq!(get(&known, "203.0.113.1").await.status, 200, "it was accepted before");
+    assert_eq!(get(&new, "203.0.113.2").await.status, 200, "another address");
+    // A request without a token tries none.
+    for _ in 0..10 {
+        send(bench.plain(Method::GET, "/v1/orders")).await.refuses(401, "unauthenticated");
     }
 }

@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::Topics;
-use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, RateLimit};
+use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLimit};
 use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
@@ -91,7 +92,7 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
             CorsOrigins::default(),
         ),
         docs: reader.switch("http.docs"),
-        rate_limit: rate_limit(reader),
+        limits: limits(reader),
     }
 }
 
@@ -104,10 +105,24 @@ fn groups(reader: &mut SettingsReader) -> GroupSettings {
     }
 }
 
-fn rate_limit(reader: &mut SettingsReader) -> Option<RateLimit> {
-    let per_second = NonZeroU32::new(reader.number("limits.requests_per_second", 0..=1_000_000));
-    let burst = NonZeroU32::new(reader.number("limits.burst", 1..=1_000_000));
-    per_second.zip(burst).map(|(per_second, burst)| RateLimit { per_second, burst })
+fn limits(reader: &mut SettingsReader) -> Limits {
+    let mut number = |path, range: RangeInclusive<u64>| NonZeroU32::new(reader.number(path, range));
+    let per_second = number("limits.requests_per_second", 0..=1_000_000);
+    let burst = number("limits.burst", 1..=1_000_000);
+    let percent = number("limits.client_percent", 1..=100);
+    let part = |of: NonZeroU32, percent: NonZeroU32| of.saturating_mul(percent).get().div_ceil(100);
+    let tenant = per_second.zip(burst).map(|(per_second, burst)| RateLimit { per_second, burst });
+    let client = tenant.zip(percent).and_then(|(RateLimit { per_second, burst }, percent)| {
+        let per_second = NonZeroU32::new(part(per_second, percent))?;
+        Some(RateLimit { per_second, burst: NonZeroU32::new(part(burst, percent))? })
+    });
+    Limits {
+        tenant,
+        client,
+        keys: number("limits.keys", 0..=1_000_000_000),
+        failures_per_minute: number("limits.failures_per_minute", 0..=1_000_000),
+        proxies: reader.number("http.proxies", 0..=10),
+    }
 }
 
 /// The settings for checking tokens.

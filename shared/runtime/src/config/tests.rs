@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use contracts::Stream;
 use diesel_migrations::EmbeddedMigrations;
+use edge::Limits;
 use idempotency::KeyPolicy;
 use secrecy::ExposeSecret;
 use utoipa::openapi::OpenApi;
@@ -85,6 +86,10 @@ fn all_errors_are_in_one_list() {
         ("IDEM_AUTH__JWKS_PLAIN_HTTP", "perhaps"),
         ("IDEM_LIMITS__REQUESTS_PER_SECOND", "-1"),
         ("IDEM_LIMITS__BURST", "0"),
+        ("IDEM_LIMITS__CLIENT_PERCENT", "101"),
+        ("IDEM_LIMITS__FAILURES_PER_MINUTE", "-1"),
+        ("IDEM_LIMITS__KEYS", "many"),
+        ("IDEM_HTTP__PROXIES", "11"),
     ];
     let errors = read(Needs::Serve, &[variables]).err().expect("a list of errors");
     let text = errors.to_string();
@@ -93,7 +98,7 @@ fn all_errors_are_in_one_list() {
     }
     assert!(text.contains("- IDEM_SHOP__TILL is missing: the key of the till"), "{text}");
     assert!(text.contains("- IDEM_AUTH__ISSUER must be the issuer of your tokens"), "{text}");
-    assert!(text.starts_with("shop: 20 errors in the configuration"), "{text}");
+    assert!(text.starts_with("shop: 24 errors in the configuration"), "{text}");
     assert!(!text.contains("hunter2"), "a value is repeated, and it may be a secret: {text}");
 }
 
@@ -238,10 +243,13 @@ fn the_url_of_a_key_set_is_https_unless_it_is_this_machine_or_allowed() {
 }
 
 #[test]
-fn no_requests_per_second_are_no_limit() {
-    let limit = |number| {
+fn no_requests_per_second_are_no_limit_and_a_client_has_a_part_of_its_tenants() {
+    let limits = |number| {
         let config = read(Needs::Nothing, &[&[("IDEM_LIMITS__REQUESTS_PER_SECOND", number)]]).ok().unwrap();
-        config.edge.rate_limit.map(|limit| (limit.per_second.get(), limit.burst.get()))
+        let Limits { tenant, client, .. } = config.edge.limits;
+        [tenant, client].map(|limit| limit.map(|limit| (limit.per_second.get(), limit.burst.get())))
     };
-    assert_eq!([limit(""), limit("7"), limit("0")], [Some((100, 200)), Some((7, 200)), None]);
+    assert_eq!(limits(""), [Some((100, 200)), Some((80, 160))]);
+    assert_eq!(limits("1"), [Some((1, 200)), Some((1, 160))]);
+    assert_eq!(limits("0"), [None, None]);
 }

@@ -6,11 +6,13 @@
     reason = "a test fails by panicking"
 )]
 //! The OpenAPI documents and the running services say the same: each documented response is given, and each example is one.
+//! Each operation is also sent without a token, without its scope, and by another tenant.
 
 mod common_problems;
 mod half_request;
 mod inventory;
 mod orders;
+mod other_tenant;
 mod outages;
 mod payments;
 mod recorder;
@@ -32,6 +34,7 @@ async fn every_documented_response_is_given_and_every_example_is_one() {
     orders::responses(&stack, &mut recorder).await;
     payments::responses(&stack, &mut recorder).await;
     common_problems::responses(&stack, &mut recorder).await;
+    other_tenant::finds_nothing(&mut stack, &recorder).await;
     outages::responses(&mut stack, &mut recorder).await;
 
     // payments refuses an event as invalid only if its body breaks off. By then the sender has gone.

@@ -8,8 +8,9 @@ use contracts::{OrderId, Sku};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use edge::{
-    Command, CommandError, Edge, IdempotencyKey, Idempotent, KeyedProblems, Listing, Page, PageQuery,
-    Principal, Problem, ReadProblems, Reply, Segment, ValidationErrors,
+    Command, CommandError, CommandRequest, Edge, IdempotencyKey, Idempotent, KeyOptional,
+    KeyOptionalProblems, KeyedProblems, Listing, OptionalIdempotencyKey, Page, PageQuery, Principal, Problem,
+    ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,6 +68,19 @@ pub(super) struct Order {
     cancelled: bool,
 }
 
+impl Order {
+    fn new(request: &CommandRequest<PlaceOrder>) -> Self {
+        let (tenant_id, line) = (request.tenant().to_string(), &request.lines[0]);
+        Self {
+            id: Uuid::now_v7(),
+            tenant_id,
+            sku: line.sku.to_string(),
+            amount: line.amount,
+            cancelled: false,
+        }
+    }
+}
+
 /// The note of an order selects the outcome of the command.
 #[utoipa::path(
     operation_id = "placeOrder",
@@ -79,14 +93,7 @@ pub(super) struct Order {
 pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpResponse, Problem> {
     request
         .execute(async |tx, request| {
-            let line = &request.lines[0];
-            let order = Order {
-                id: Uuid::now_v7(),
-                tenant_id: request.tenant().to_string(),
-                sku: line.sku.to_string(),
-                amount: line.amount,
-                cancelled: false,
-            };
+            let order = Order::new(request);
             diesel::insert_into(placed::table).values(&order).execute(tx).await?;
             match request.note.as_deref() {
                 // Waits until the test releases the lock.
@@ -104,6 +111,25 @@ pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpRespons
                 _ => {}
             }
             audit::record(tx, request.fact("order.place", "order", order.id));
+            Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
+        })
+        .await
+}
+
+#[utoipa::path(
+    operation_id = "draftOrder",
+    params(OptionalIdempotencyKey),
+    request_body = PlaceOrder,
+    responses((status = 201, body = Order), KeyOptionalProblems<PlaceOrder>),
+    security(("bearer" = []))
+)]
+#[post("/v1/drafts")]
+pub(super) async fn draft(request: KeyOptional<PlaceOrder>) -> Result<HttpResponse, Problem> {
+    request
+        .execute(async |tx, request| {
+            let order = Order::new(request);
+            diesel::insert_into(placed::table).values(&order).execute(tx).await?;
+            audit::record(tx, request.fact("order.draft", "order", order.id));
             Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
         })
         .await
