@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # Fuzzing. `http`: schemathesis sends generated requests to the three services, and checks each response against the OpenAPI
-# documents.
+# documents. The other targets are in fuzz-bytes.sh.
 #
 #   .dev/cache/fuzz-http-CHECKSUM/   schemathesis, with its pinned versions
 #   .dev/fuzz/                       the configuration, the dictionaries, and for each service its log and the number of responses
 
 FUZZ=$ROOT/tests/fuzz
-FUZZ_TARGETS=(http)
+FUZZ_TARGETS=(http bytes key canonical cursor signature form)
 
 command_fuzz() { # [target] [--seconds N] [--seed N]
-  local target=http seconds=75 seed=$((RANDOM * 32768 + RANDOM))
+  local target=http seconds='' seed=$((RANDOM * 32768 + RANDOM))
   if (($#)) && [[ $1 != -* ]]; then
     target=$1
     shift
@@ -24,7 +24,11 @@ command_fuzz() { # [target] [--seconds N] [--seed N]
     esac
     shift 2
   done
-  "fuzz_$target" "$seconds" "$seed"
+  case $target in
+    http) fuzz_http "${seconds:-75}" "$seed" ;;
+    bytes) fuzz_bytes "${seconds:-300}" "$seed" ;;
+    *) fuzz_bytes "${seconds:-300}" "$seed" "$target" ;;
+  esac
 }
 
 fuzz_http() { # seconds seed

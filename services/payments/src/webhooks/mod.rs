@@ -4,6 +4,8 @@
 //! counts. Events may therefore be repeated, late, out of order or missing.
 
 mod event;
+#[cfg(test)]
+mod fuzz;
 mod signature;
 mod store_event;
 

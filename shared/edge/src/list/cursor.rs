@@ -36,7 +36,7 @@ impl CursorKey {
         Self::new(&key).map_err(|error| Error::DeserializationError(Box::new(error)).into())
     }
 
-    fn new(key: &[u8]) -> Result<Self, InvalidLength> {
+    pub(super) fn new(key: &[u8]) -> Result<Self, InvalidLength> {
         KeyInit::new_from_slice(key).map(Self)
     }
 

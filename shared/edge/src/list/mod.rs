@@ -2,6 +2,8 @@
 
 mod cursor;
 mod filter;
+#[cfg(test)]
+mod fuzz;
 mod parameters;
 
 use std::fmt;

@@ -15,6 +15,8 @@
 mod cursor;
 mod decimal;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod members;
 #[cfg(test)]
 mod properties;

@@ -189,7 +189,7 @@ fn bytes_of_json() -> impl Strategy<Value = u8> {
 }
 
 /// Documents that JSON allows and the canonical form refuses, as the module's documentation says.
-fn is_extra_strictness(kind: JsonErrorKind) -> bool {
+pub(super) fn is_extra_strictness(kind: JsonErrorKind) -> bool {
     matches!(
         kind,
         JsonErrorKind::DuplicateMember

@@ -1,5 +1,7 @@
 //! `Key`: the idempotency key of a request. It is parsed once, so that all spellings of a key are the same key.
 
+#[cfg(test)]
+mod fuzz;
 mod header;
 #[cfg(test)]
 mod tests;

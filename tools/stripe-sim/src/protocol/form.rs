@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode;
+
 use super::ApiError;
 
 /// The largest amount of one order in this project. Stripe allows eight digits for most currencies.
@@ -20,8 +22,10 @@ pub(crate) struct Form {
 impl Form {
     /// Reads a body or a query string.
     pub(crate) fn parse(encoded: &[u8]) -> Result<Self, ApiError> {
-        let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(encoded)
-            .map_err(|_| ApiError::invalid("Invalid request: the parameters are not form-encoded UTF-8."))?;
+        let not_text = || ApiError::invalid("Invalid request: the parameters are not form-encoded UTF-8.");
+        // serde_urlencoded replaces such bytes. Two different bodies would then have equal parameters.
+        percent_decode(encoded).decode_utf8().map_err(|_| not_text())?;
+        let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(encoded).map_err(|_| not_text())?;
         // A card number must never be stored, not even in a test.
         if let Some((name, _)) = pairs.iter().find(|(name, _)| is_card_data(name)) {
             let message = "Sending credit card numbers directly to the Stripe API is generally unsafe. Use test tokens \
@@ -202,6 +206,16 @@ mod tests {
             let refused = Form::parse(format!("{name}=4242424242424242").as_bytes()).unwrap_err();
             assert!(!refused.to_string().contains("4242"), "{refused}");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_refused() {
+        for encoded in ["a=%FF", "%C3=a", "a=%E2%82&b=%AC", "a=%ED%A0%80"] {
+            let refused = Form::parse(encoded.as_bytes()).unwrap_err();
+            assert!(refused.to_string().contains("UTF-8"), "{encoded}: {refused}");
+        }
+        assert!(Form::parse(b"a=\xFF").is_err());
+        assert_eq!(form("a=%C3%A9&b=%EF%BF%BD").sorted(), [("a", "é"), ("b", "\u{fffd}")]);
     }
 
     #[test]

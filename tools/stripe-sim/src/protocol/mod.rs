@@ -2,6 +2,8 @@
 
 mod error;
 mod form;
+#[cfg(test)]
+mod fuzz;
 mod page;
 
 pub(crate) use error::{ApiError, Error};
