@@ -1,15 +1,17 @@
 # shellcheck shell=bash
-# The checks that need no server: format, lints, documentation, OpenAPI, shell scripts, markers, file sizes, retired words.
+# The checks that need no server: format, lints, documentation, third-party crates, OpenAPI, shell scripts, markers, file sizes,
+# retired words.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
+CARGO_DENY_VERSION=0.20.2
 
 check() {
   local failed=() rule
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation openapi shell no_markers file_sizes retired_words; do
+  for rule in format lints documentation third_parties openapi shell no_markers file_sizes retired_words; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done
@@ -32,6 +34,18 @@ check_lints() {
 # Libraries, and devtool, which has none. A program with the name of its library would overwrite the library's pages.
 check_documentation() {
   RUSTDOCFLAGS="-D warnings" cargo doc --no-deps "${EVERYTHING[@]}" --lib --bin devtool
+}
+
+# The licenses, bans and sources of deny.toml. Known vulnerabilities are left out, because their list is outside the registries:
+# `cargo deny check advisories` fetches it.
+check_third_parties() {
+  local home=$CACHE_DIR/cargo-deny-$CARGO_DENY_VERSION
+  if [[ ! -x $home/bin/cargo-deny ]]; then
+    say "building cargo-deny $CARGO_DENY_VERSION"
+    # A debug build runs in 3 s, and builds faster.
+    locked cargo install cargo-deny --quiet --locked --debug --version "$CARGO_DENY_VERSION" --root "$home" --no-track || return
+  fi
+  "$home/bin/cargo-deny" --locked check --hide-inclusion-graph bans licenses sources
 }
 
 check_shell() {

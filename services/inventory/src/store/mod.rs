@@ -4,6 +4,9 @@ pub(crate) mod items;
 pub(crate) mod movements;
 pub(crate) mod reservations;
 
+#[cfg(test)]
+mod other_tenant;
+
 database::stored_as_text!(crate::domain::State);
 
 /// The error for a column whose value this program does not write.

@@ -4,6 +4,9 @@ pub(crate) mod catalogue;
 pub(crate) mod orders;
 pub(crate) mod timeline;
 
+#[cfg(test)]
+mod other_tenant;
+
 use crate::domain::{CauseKind, EntryKind, Status};
 
 database::stored_as_text!(CauseKind, EntryKind, Status);

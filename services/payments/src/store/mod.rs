@@ -12,6 +12,9 @@ pub(crate) mod refunds;
 pub(crate) mod reviews;
 pub(crate) mod webhook_events;
 
+#[cfg(test)]
+mod other_tenant;
+
 use crate::domain::ledger::{Account, PostingKind};
 use crate::domain::review::{Reason, Resolution};
 use crate::domain::{CallKind, CallMode};

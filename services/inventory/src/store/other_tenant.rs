@@ -1,0 +1,42 @@
+//! Runs each query that takes a tenant as the tenant that owns the rows and as another one.
+
+use contracts::{Currency, ItemId, Money, OrderId, Sku, TenantId};
+use runtime::Service as _;
+use testkit::TestDatabase;
+use uuid::Uuid;
+
+use super::{items, reservations};
+use crate::Inventory;
+use crate::domain::{ItemDetails, ReservationLine, State};
+
+#[tokio::test]
+async fn no_query_finds_or_changes_what_another_tenant_stored() {
+    let database = TestDatabase::with(vec![Inventory::migrations()]).await;
+    let [owner, other]: [TenantId; 2] = ["acme", "globex"].map(|name| name.parse().unwrap());
+    let (sku, order): (Sku, _) = ("TEA-1".parse().unwrap(), OrderId::from(Uuid::now_v7()));
+    let mut tx = database.begin().await.unwrap();
+    let details = ItemDetails { name: "Tea".to_owned(), unit_price: Money::new(450, Currency::Eur) };
+    items::insert(&mut tx, &owner, &sku, &details).await.unwrap().expect("a new item");
+    let line = ReservationLine { item: ItemId::of(&owner, &sku), sku: sku.clone(), quantity: 1 };
+    reservations::insert(&mut tx, &owner, order, &[line]).await.unwrap();
+    tx.commit().await.unwrap();
+
+    for (tenant, finds) in [(&other, false), (&owner, true)] {
+        let mut connection = database.connection().await.unwrap();
+        let mut tx = database.begin().await.unwrap();
+        let found = [
+            ("items::find", items::find(&mut connection, tenant, &sku).await.unwrap().is_some()),
+            ("items::list", !items::list(&mut connection, tenant, Uuid::max(), 9).await.unwrap().is_empty()),
+            ("items::lock", items::lock(&mut tx, tenant, &sku).await.unwrap().is_some()),
+            ("reservations::find", reservations::find(&mut tx, tenant, order).await.unwrap().is_some()),
+            (
+                "reservations::find_with_version",
+                reservations::find_with_version(&mut connection, tenant, order).await.unwrap().is_some(),
+            ),
+            ("reservations::end", reservations::end(&mut tx, tenant, order, State::Released).await.is_ok()),
+        ];
+        tx.commit().await.unwrap();
+        let wrong: Vec<_> = found.into_iter().filter(|(_, found)| *found != finds).collect();
+        assert!(wrong.is_empty(), "as {tenant}: {wrong:?}");
+    }
+}

@@ -1,0 +1,49 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! Each service runs the queries of its store as another tenant, in `store/other_tenant.rs`. Here we check that the file
+//! names all of them.
+
+use std::fs;
+use std::path::Path;
+
+const SERVICES: [&str; 3] = ["orders", "inventory", "payments"];
+
+/// The functions of this file that take a tenant and do not only insert.
+fn queries(source: &str) -> impl Iterator<Item = &str> {
+    source.split("pub(crate) async fn ").skip(1).filter_map(|function| {
+        let (name, rest) = function.split_once('(')?;
+        let (parameters, body) = rest.split_once(") -> ")?;
+        let takes_a_tenant = parameters.contains("tenant: &TenantId");
+        let only_inserts = body.contains("insert_into") && !body.contains("do_update");
+        (takes_a_tenant && !only_inserts).then_some(name)
+    })
+}
+
+#[test]
+fn every_query_of_a_store_that_takes_a_tenant_is_run_as_another_tenant() {
+    let services = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services");
+    let (mut found, mut missing) = (0, Vec::new());
+    for service in SERVICES {
+        let store = services.join(service).join("src/store");
+        let test = fs::read_to_string(store.join("other_tenant.rs")).unwrap();
+        for file in fs::read_dir(&store).unwrap() {
+            let file = file.unwrap().path();
+            let (module, source) =
+                (file.file_stem().unwrap().to_str().unwrap(), fs::read_to_string(&file).unwrap());
+            for query in queries(&source) {
+                found += 1;
+                let call = format!("{module}::{query}(");
+                if !test.contains(&call) {
+                    missing.push(format!("{service}: {call}"));
+                }
+            }
+        }
+    }
+    assert!(found >= 18, "{found} queries: were the stores read?");
+    assert!(missing.is_empty(), "store/other_tenant.rs does not run {missing:#?}");
+}
