@@ -1,7 +1,7 @@
 //! One run of the thousand payments, until no call is due.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use contracts::Currency;
 use contracts::Money;
@@ -23,6 +23,10 @@ const AT_A_TIME: usize = 40;
 
 /// The pause between two reads of the states.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The longest time in which no further call ends: several times the lifetime of a key. How long a whole run takes depends on
+/// the load of the machine.
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The result of a run.
 pub(super) struct Run {
@@ -52,7 +56,16 @@ impl Run {
             databases.into_iter().map(|database| worker(database, stand_in.client(), scaled())).collect();
         let shop = Shop::of(client(&stage, Duration::from_millis(10)).await);
         let mut plans = Plan::all();
+        let mut progress = (0, Instant::now());
         loop {
+            let ended = stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NULL").await;
+            if ended > progress.0 {
+                progress = (ended, Instant::now());
+            }
+            assert!(
+                progress.1.elapsed() < DEADLINE,
+                "no call after the first {ended} has ended for {DEADLINE:?}"
+            );
             let under_way = stage.count("SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await;
             let news = captured(&stage).await;
             let room = AT_A_TIME.saturating_sub(usize::try_from(under_way).unwrap());
