@@ -76,7 +76,7 @@ impl Error {
 
 /// diesel-async tells the SQLSTATE of constraints (23), serialization failures (40001) and read-only servers (25006). It hides
 /// all others, so these texts classify the message of the server. They are English, and
-/// [`Database::foreign_messages`](crate::Database::foreign_messages) finds a server that speaks another language.
+/// [`Database::unusable_session`](crate::Database::unusable_session) finds a server that speaks another language.
 const UNAVAILABLE: &[&str] = &[
     // 57P01 to 57P05: the server starts, stops, or ends the session.
     "terminating connection",

@@ -39,6 +39,7 @@ pub struct Database {
 struct Inner {
     pool: Pool<AsyncPgConnection>,
     statement_timeout: Duration,
+    session_options: [(&'static str, String); 6],
     runtime: Handle,
     tasks: TaskTracker,
     wake_ups: Mutex<HashMap<WakeUp, Arc<Notify>>>,
@@ -77,7 +78,9 @@ impl Database {
             .build()
             .map_err(|e| Error::Unavailable(e.to_string()))?;
         let (statement_timeout, tasks) = (settings.statement_timeout, TaskTracker::new());
-        let inner = Inner { pool, statement_timeout, runtime, tasks, wake_ups: Mutex::default() };
+        let session_options = settings.session_options();
+        let inner =
+            Inner { pool, statement_timeout, session_options, runtime, tasks, wake_ups: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -127,14 +130,9 @@ impl Database {
         Arc::clone(wake_ups.entry(signal).or_default())
     }
 
-    /// Returns the server's setting `lc_messages` if its messages are not English. [`Error`] classifies some errors by their
-    /// text, so such a server cannot be used.
-    pub async fn foreign_messages(&self) -> Result<Option<String>> {
-        use diesel_async::RunQueryDsl;
-        let mut connection = self.connection().await?;
-        let setting = diesel::select(crate::functions::current_setting("lc_messages"));
-        let locale: String = setting.get_result(&mut connection).await?;
-        Ok((!is_english(&locale)).then_some(locale))
+    /// The options that every session asks for, as [`Settings`] names them.
+    pub(crate) fn session_options(&self) -> &[(&'static str, String)] {
+        &self.inner.session_options
     }
 
     /// Checks that PostgreSQL answers a query.
@@ -144,27 +142,5 @@ impl Database {
         let clock = diesel::select(crate::functions::clock_timestamp());
         clock.execute(&mut connection).await?;
         Ok(())
-    }
-}
-
-/// Returns whether PostgreSQL writes English messages in this locale.
-fn is_english(locale: &str) -> bool {
-    let language = locale.split(['.', '_', '@']).next().unwrap_or_default();
-    ["C", "POSIX", "en", "English"].contains(&language)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_english;
-
-    #[test]
-    fn a_server_that_speaks_another_language_is_recognised() {
-        for locale in ["C", "POSIX", "C.UTF-8", "C.utf8", "en_US.utf8", "en_GB", "English_United States.1252"]
-        {
-            assert!(is_english(locale), "{locale}");
-        }
-        for locale in ["de_DE.UTF-8", "fr_FR", "ca_ES", ""] {
-            assert!(!is_english(locale), "{locale}");
-        }
     }
 }

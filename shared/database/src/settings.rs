@@ -34,28 +34,38 @@ impl Settings {
         }
     }
 
-    /// The URL with the session's timeouts as connection options, because options cost no round trip.
+    /// The settings of every session: its timeouts in milliseconds, and how PostgreSQL plans its statements.
+    ///
+    /// Each statement is planned once, because no statement's best plan depends on its values. By default PostgreSQL plans
+    /// statements with arrays or partitions at every execution, which takes longer than running them (measured).
+    /// A plan that was made while a table was small stays in use while the table grows. Without sequential scans, such
+    /// a plan goes through an index from the start. A table without an index for the statement then counts as very expensive, and
+    /// PostgreSQL would compile the statement (JIT) at each execution: 30 MB for each session, and many times the work.
+    pub(crate) fn session_options(&self) -> [(&'static str, String); 6] {
+        let milliseconds = |timeout: Duration| timeout.as_millis().to_string();
+        [
+            ("statement_timeout", milliseconds(self.statement_timeout)),
+            ("lock_timeout", milliseconds(self.lock_timeout)),
+            ("idle_in_transaction_session_timeout", milliseconds(self.idle_in_transaction_timeout)),
+            ("plan_cache_mode", "force_generic_plan".to_owned()),
+            ("enable_seqscan", "off".to_owned()),
+            ("jit", "off".to_owned()),
+        ]
+    }
+
+    /// The URL with the session's settings as connection options, because options cost no round trip.
     pub(crate) fn guarded_url(&self) -> SecretString {
         let url = self.url.expose_secret();
         let join = if url.contains('?') { '&' } else { '?' };
-        // Plan each statement once, because no statement's best plan depends on its values. By default PostgreSQL plans
-        // statements with arrays or partitions at every execution, which takes longer than running them (measured).
-        // A plan that was made while a table was small stays in use while the table grows. Without sequential scans, such
-        // a plan goes through an index from the start. A table without an index for the statement then counts as very expensive, and
-        // PostgreSQL would compile the statement (JIT) at each execution: 30 MB for each session, and many times the work.
-        let guards = format!(
-            "-c%20statement_timeout%3D{}%20-c%20lock_timeout%3D{}%20-c%20idle_in_transaction_session_timeout%3D{}\
-             %20-c%20plan_cache_mode%3Dforce_generic_plan%20-c%20enable_seqscan%3Doff%20-c%20jit%3Doff",
-            self.statement_timeout.as_millis(),
-            self.lock_timeout.as_millis(),
-            self.idle_in_transaction_timeout.as_millis(),
-        );
+        let options: Vec<String> =
+            self.session_options().iter().map(|(name, value)| format!("-c%20{name}%3D{value}")).collect();
+        let options = options.join("%20");
         // A connection to a demoted primary is refused, so that a URL with several hosts leads to the new one.
         let session =
             if url.contains("target_session_attrs") { "" } else { "&target_session_attrs=read-write" };
         // tokio-postgres reads all of these in seconds. libpq reads tcp_user_timeout in milliseconds.
         format!(
-            "{url}{join}options={guards}&connect_timeout=2&tcp_user_timeout=5&keepalives_idle=5\
+            "{url}{join}options={options}&connect_timeout=2&tcp_user_timeout=5&keepalives_idle=5\
              &keepalives_interval=2&keepalives_retries=3{session}"
         )
         .into()

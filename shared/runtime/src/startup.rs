@@ -35,7 +35,7 @@ impl Process {
             })
         })
         .await?;
-        wait_for("the locale of PostgreSQL", || self.speaks_english()).await?;
+        wait_for("a usable session", || self.has_usable_sessions()).await?;
         match &self.migration_url {
             Some(url) => wait_for("the migrations", || migrate::<S>(url)).await?,
             None => wait_for("the migrations", || self.migrated::<S>()).await?,
@@ -46,14 +46,11 @@ impl Process {
         Ok(())
     }
 
-    /// Checks that errors of the server can be classified.
-    async fn speaks_english(&self) -> Result<(), WaitError> {
-        match self.database.foreign_messages().await {
+    /// Checks that sessions have their timeouts, and that errors of the server can be classified.
+    async fn has_usable_sessions(&self) -> Result<(), WaitError> {
+        match self.database.unusable_session().await {
             Ok(None) => Ok(()),
-            Ok(Some(locale)) => Err(WaitError::Permanent(format!(
-                "PostgreSQL writes its messages in the locale {locale:?}, and errors are classified by English texts; set \
-                 lc_messages = 'C' in postgresql.conf and reload"
-            ))),
+            Ok(Some(fault)) => Err(WaitError::Permanent(fault.to_string())),
             Err(error) => Err(WaitError::Transient(error.to_string())),
         }
     }

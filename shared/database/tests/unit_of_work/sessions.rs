@@ -128,7 +128,6 @@ async fn an_error_that_nobody_knows_is_unclassified() {
     let mut tx = database.begin().await.unwrap();
     let error: Error = tx.batch_execute("SELECT * FROM no_such_table").await.unwrap_err().into();
     assert_eq!(error.class(), database::ErrorClass::Unclassified, "{error}");
-    assert_eq!(database.foreign_messages().await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
