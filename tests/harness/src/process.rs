@@ -27,6 +27,14 @@ pub fn resident_mib(pid: u32) -> Option<f64> {
     Some(kib / 1024.0)
 }
 
+/// The most resident memory so far, in MiB; `None` without `/proc` or without such a process.
+pub fn peak_mib(pid: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = peak.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(kib / 1024.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +48,8 @@ mod tests {
 
     #[test]
     fn this_process_has_memory() {
-        assert!(resident_mib(std::process::id()).is_some_and(|mib| mib > 1.0));
+        let id = std::process::id();
+        assert!(resident_mib(id).is_some_and(|mib| mib > 1.0));
+        assert!(peak_mib(id).is_some_and(|mib| mib > 1.0));
     }
 }

@@ -53,6 +53,8 @@ enum Subject {
     Inbox,
     /// POST to confirmed, orders per second through the whole saga, memory, ready times
     Journey,
+    /// POST /v1/orders beside 600 clients that hold connections
+    Hostile,
     /// The cost of a unit on tables of up to 10 million rows; half an hour, and therefore only if it is named
     Growth,
 }
@@ -64,6 +66,7 @@ impl Subject {
             Self::Relay => subjects::relay::measure(environment, workload).await,
             Self::Inbox => subjects::inbox::measure(environment, workload).await,
             Self::Journey => subjects::journey::measure(environment, workload).await,
+            Self::Hostile => subjects::hostile::measure(environment, workload).await,
             Self::Growth => subjects::growth::measure(environment, workload).await,
         }
     }

@@ -1,16 +1,15 @@
 //! Clients that hold connections: they send half of a request, or ask and do not read.
 
-use std::fs;
-
 use e2e::{Customer, Stack};
+use harness::process::peak_mib;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 /// Of each kind.
 const CLIENTS: usize = 200;
 
-/// The memory limit of a service in docker-compose.yml, in KiB.
-const LIMIT: u64 = 160 * 1024;
+/// The memory limit of a service in docker-compose.yml.
+const LIMIT_MIB: f64 = 160.0;
 
 async fn holds(address: &str, bytes: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -50,10 +49,8 @@ async fn six_hundred_clients_that_hold_their_connections_do_not_keep_others_from
         Customer::stocked(&stack, 10).await.buys(1).await;
     }
     let pid = stack.program("orders").pid().unwrap();
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-    assert!(peak < LIMIT, "{peak} KiB");
+    let peak = peak_mib(pid).unwrap();
+    assert!(peak < LIMIT_MIB, "{peak} MiB");
     drop(held);
     stack.at_rest().await;
 }

@@ -2,8 +2,10 @@
 
 mod closed_loop;
 mod connection;
+mod hostile;
 mod statistics;
 
 pub(crate) use closed_loop::{Worker, closed_loop};
 pub(crate) use connection::Connection;
+pub(crate) use hostile::{OF_EACH_KIND, hostile_clients};
 pub(crate) use statistics::{Load, median};

@@ -1,6 +1,7 @@
 //! The subjects of the benchmark: each has a file or a folder.
 
 pub(crate) mod growth;
+pub(crate) mod hostile;
 pub(crate) mod inbox;
 pub(crate) mod journey;
 pub(crate) mod place;

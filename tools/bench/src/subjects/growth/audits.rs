@@ -19,8 +19,7 @@ pub(super) async fn measure(
     let url = &ground.database.owner_url;
     let mut connection = AsyncPgConnection::establish(url).await.context("connect to PostgreSQL")?;
     let name = part.name();
-    let mut table =
-        Table::new(format!("Audits of {name}, {rows} payments, ten facts each"), ["audit", "seconds"]);
+    let mut table = Table::new(format!("Audits of {name}, {rows}, ten facts each"), ["audit", "seconds"]);
     let mut slowest = 0.0_f64;
     for question in
         ALL.iter().filter(|question| question.of.iter().any(|database| Part::from(*database) == part))
@@ -34,7 +33,7 @@ pub(super) async fn measure(
         }
         slowest = slowest.max(seconds);
         table.row([question.file.to_owned(), number(seconds, 2)]);
-        section.figure(format!("growth.audit.{}", question.file), seconds);
+        section.figure(format!("growth.audit.{name}.{}", question.file), seconds);
     }
     section.ratios.push(Ratio::at_most(format!("slowest audit of {name}, seconds"), slowest, 60.0));
     section.tables.push(table);

@@ -1,5 +1,7 @@
 //! The cost of a service's statements, by the counters of the extension `pg_stat_statements`.
 
+use std::ops::Add;
+
 use crate::environment::{Session, TestBed};
 use harness::{Context, Error, Result};
 
@@ -18,6 +20,19 @@ pub(super) struct Cost {
     pub(super) pages: f64,
     /// Microseconds of execution.
     pub(super) micros: f64,
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            rows: self.rows + other.rows,
+            pages: self.pages + other.pages,
+            micros: self.micros + other.micros,
+        }
+    }
 }
 
 impl Meter {

@@ -2,6 +2,7 @@
 //! the programs do the same work as before.
 
 mod audits;
+mod ended;
 mod events;
 mod ground;
 mod keys;
@@ -22,6 +23,7 @@ use lines::Lines;
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
     let (mut section, mut lines) = (Section::default(), Lines::default());
     payments::payments(environment, &workload.growth, &mut lines, &mut section).await?;
+    ended::measure(environment, &workload.growth, &mut section).await?;
     events::measure(environment, &workload.growth, &mut lines).await?;
     orders::open(environment, &workload.growth, &mut lines).await?;
     orders::due(environment, &workload.growth, &mut lines, &mut section).await?;

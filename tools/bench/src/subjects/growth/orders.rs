@@ -60,9 +60,7 @@ pub(super) async fn due(
         let rate = "SELECT (count(*) / extract(epoch FROM max(updated_at) - min(updated_at)))::float8 \
                       FROM orders WHERE cancel_reason = 'expired'";
         let rate = ground.number(rate).await?;
-        let grows = "due orders, two instances";
-        lines.add(grows, "the expiry job's look: order", rows, look, look.rows);
-        lines.add(grows, "all statements: expired order", rows, all, look.rows);
+        lines.add("due orders, two instances", "all statements: expired order", rows, all, look.rows);
         table.row([magnitude(rows), number(rate, 0)]);
         section.figure(format!("growth.expired_per_second_of_{rows}"), rate);
         if column == 0 {

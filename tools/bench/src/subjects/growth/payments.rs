@@ -112,7 +112,8 @@ pub(super) async fn payments(
             section.ratios.push(Ratio::at_most("reconcile of the last hour, seconds", seconds, 10.0));
             // No relay has run.
             ground.run("DELETE FROM outbox_event").await?;
-            audits::measure(&ground, Part::Payments, &magnitude(rows), section).await?;
+            audits::measure(&ground, Part::Payments, &format!("{} payments", magnitude(rows)), section)
+                .await?;
         }
     }
     section.tables.push(times);

@@ -1,0 +1,30 @@
+//! What ended orders leave behind in orders and in inventory: the time of each audit.
+
+use super::audits;
+use super::ground::Ground;
+use super::lines::magnitude;
+use crate::environment::Environment;
+use crate::report::Section;
+use crate::workload::Growth;
+use harness::{Part, Result};
+
+/// The databases, and the scripts that fill them.
+const DATABASES: [(Part, &str); 2] = [
+    (Part::Orders, include_str!("sql/ended_orders.sql")),
+    (Part::Inventory, include_str!("sql/shipped_reservations.sql")),
+];
+
+pub(super) async fn measure(environment: &Environment, sizes: &Growth, section: &mut Section) -> Result<()> {
+    let [.., rows] = sizes.payments;
+    for (part, script) in DATABASES {
+        let mut ground = Ground::prepare(environment, part, "ended").await?;
+        ground.fill(script, rows).await?;
+        // The relay has published every event.
+        ground.run("UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()::text").await?;
+        ground.analyse().await?;
+        let orders = format!("{} ended orders", magnitude(rows));
+        audits::measure(&ground, part, &orders, section).await?;
+        ground.remove().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! POST /v1/orders beside clients that hold connections.
+
+use std::time::Duration;
+
+use super::orders::{Client, Placer, stock_catalogue};
+use crate::environment::Environment;
+use crate::load::{Load, OF_EACH_KIND, closed_loop, hostile_clients, median};
+use crate::report::{Ratio, Section, Table, number};
+use crate::workload::Workload;
+use harness::process::peak_mib;
+use harness::{Part, Result};
+
+/// Connections of the other clients.
+const CONNECTIONS: usize = 8;
+
+/// The memory limit of a service in docker-compose.yml.
+const LIMIT_MIB: f64 = 160.0;
+
+/// Measures the same load alone and beside the hostile clients, in turn.
+pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
+    let database = environment.postgres.database("hostile").await?;
+    let mut settings = environment.service_settings(&database, &environment.topics("hostile"));
+    settings.push(("IDEM_LIMITS__REQUESTS_PER_SECOND".to_owned(), "0".to_owned()));
+    settings.push(("IDEM_HTTP__DOCS".to_owned(), "true".to_owned()));
+    let mut service = environment.start(Part::Orders.instance(1), &settings)?;
+    service.ready().await?;
+    stock_catalogue(&database.owner().await?).await?;
+    let address = service.address().await?;
+    place(environment, &address, workload.warm_up).await?;
+    let mut rounds = Vec::new();
+    for _ in 0..workload.rounds {
+        let alone = place(environment, &address, workload.length).await?;
+        let clients = hostile_clients(&address);
+        // Until each has sent its request, and the slowest of them meet their deadlines.
+        tokio::time::sleep(workload.warm_up).await;
+        let beside = place(environment, &address, workload.length).await?;
+        drop(clients);
+        eprintln!("hostile: p99 {:.1} ms alone, {:.1} ms beside", alone.p99, beside.p99);
+        rounds.push((alone, beside));
+    }
+    let peak = service.pid().and_then(peak_mib);
+    service.stop().await?;
+    Ok(report(&rounds, peak))
+}
+
+async fn place(environment: &Environment, address: &str, length: Duration) -> Result<Load> {
+    let mut placers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let client = Client::open(environment, Part::Orders.instance(1), address).await?;
+        placers.push(Placer { client, keys: Vec::new() });
+    }
+    Ok(closed_loop(placers, length).await?.0)
+}
+
+fn report(rounds: &[(Load, Load)], peak: Option<f64>) -> Section {
+    let mut section = Section::default();
+    let ratio = median(rounds.iter().map(|(alone, beside)| beside.p99 / alone.p99));
+    section.ratios.push(Ratio::at_most("p99 beside hostile clients ÷ p99 alone", ratio, 2.0));
+    if let Some(peak) = peak {
+        section.ratios.push(Ratio::at_most(
+            "peak memory of orders beside hostile clients, MiB",
+            peak,
+            LIMIT_MIB,
+        ));
+    }
+    let mut table = Table::new(
+        format!(
+            "POST /v1/orders at {CONNECTIONS} connections beside {OF_EACH_KIND} silent clients, {OF_EACH_KIND} slow \
+             senders and {OF_EACH_KIND} slow readers: medians"
+        ),
+        ["what", "requests/s", "p50 ms", "p99 ms"],
+    );
+    let mut row = |name: &str, load: fn(&(Load, Load)) -> Load| {
+        let of = |value: fn(Load) -> f64| median(rounds.iter().map(|round| value(load(round))));
+        let cells =
+            [number(of(|load| load.rate), 0), number(of(|load| load.p50), 2), number(of(|load| load.p99), 2)];
+        let [rate, p50, p99] = cells;
+        table.row([name.to_owned(), rate, p50, p99]);
+    };
+    row("alone", |round| round.0);
+    row("beside", |round| round.1);
+    section.tables.push(table);
+    section.figure("hostile.p99_ratio", ratio);
+    section
+}
