@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The checks that need no server: format, lints, documentation, third-party crates, OpenAPI, shell scripts, markers, file sizes,
-# retired words.
+# The checks that need no server: format, lints, documentation, third-party crates, OpenAPI, manifests, shell scripts, markers,
+# file sizes, retired words.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
@@ -11,7 +11,7 @@ check() {
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation third_parties openapi shell no_markers file_sizes retired_words; do
+  for rule in format lints documentation third_parties openapi kubernetes shell no_markers file_sizes retired_words; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done
