@@ -175,7 +175,12 @@ impl<'s> Demo<'s> {
     ///
     /// The ends of the topics are read before and after. Otherwise a message that came meanwhile would be overlooked.
     pub(crate) async fn settled(&self) -> Result<()> {
-        until("nothing is in progress", LIMIT, "./dev topics, ./dev logs", async || {
+        self.settled_within(LIMIT).await
+    }
+
+    /// The same, after more work than a step of the demo makes.
+    pub(crate) async fn settled_within(&self, limit: Duration) -> Result<()> {
+        until("nothing is in progress", limit, "./dev topics, ./dev logs", async || {
             let before = self.kafka.positions().await?;
             let lag = Kafka::lag(&before);
             let calls = self.books.calls_due().await?;

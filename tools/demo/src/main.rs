@@ -18,6 +18,7 @@ use demo::Demo;
 use platform::{Compose, Local, Platform};
 use report::{Report, Screen};
 use stack::Stack;
+use steps::Load;
 
 /// Starts orders, breaks what can break, and checks that each effect happened once.
 ///
@@ -37,6 +38,12 @@ struct Arguments {
     /// Run against docker compose (`./dev demo --compose` starts it)
     #[arg(long, conflicts_with = "instances")]
     compose: bool,
+    /// Check the books after a load of these tenants, and do nothing else (`./dev load` does)
+    #[arg(long, value_name = "TENANTS", value_delimiter = ',', requires = "orders")]
+    audit: Vec<String>,
+    /// How many orders the clients of the load were told of
+    #[arg(long, requires = "audit")]
+    orders: Option<usize>,
 }
 
 #[tokio::main]
@@ -66,6 +73,11 @@ async fn run(arguments: &Arguments) -> Result<bool> {
     let stack = Stack::new(platform);
     let demo = Demo::new(&stack).await?;
     let mut report = Report::new(Screen::of_stdout(), Box::new(|text| stack.platform.translate_hint(text)));
+    if let Some(accepted) = arguments.orders {
+        let load = Load { tenants: &arguments.audit, accepted };
+        report.step("The books after the load", async |step| load.check(&demo, step).await).await;
+        return Ok(report.close());
+    }
     let mut parts = Part::PROGRAMS;
     parts.reverse();
     let addresses = parts.map(|part| format!("{} {}", part.name(), stack.addresses(part)));

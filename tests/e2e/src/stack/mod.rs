@@ -106,10 +106,18 @@ impl Stack {
     fn launch_instance(&mut self, instance: Instance, more: &[(&str, &str)]) {
         let mut settings = self.settings(instance.part, self.ports[&instance]);
         settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.start_instance(instance, &settings);
+    }
+
+    /// Starts a program with these settings, and no others.
+    pub fn launch_exactly(&mut self, name: &str, settings: &[(String, String)]) {
+        self.start_instance(named(name), settings);
+    }
+
+    fn start_instance(&mut self, instance: Instance, settings: &[(String, String)]) {
         let folder = programs();
         let command = &[instance.role.command()];
-        let launch =
-            Launch { instance, command, folder: &folder, settings: &settings, log_limit: usize::MAX };
+        let launch = Launch { instance, command, folder: &folder, settings, log_limit: usize::MAX };
         self.programs.insert(instance, Program::start(&launch).unwrap());
     }
 
@@ -215,8 +223,18 @@ impl Stack {
         let mut settings = self.settings(part, 0);
         let more = [more, &[("USER", "dana")]].concat();
         settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.operate_exactly(part, command, &settings).await
+    }
+
+    /// Runs a command of a program with these settings, and no others.
+    pub async fn operate_exactly(
+        &self,
+        part: Part,
+        command: &[&str],
+        settings: &[(String, String)],
+    ) -> CommandOutput {
         let (instance, folder) = (part.instance(1), programs());
-        let launch = Launch { instance, command, folder: &folder, settings: &settings, log_limit: 0 };
+        let launch = Launch { instance, command, folder: &folder, settings, log_limit: 0 };
         launch.run().await.unwrap()
     }
 }

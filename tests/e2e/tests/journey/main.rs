@@ -12,6 +12,7 @@ mod ends;
 mod hostile;
 mod killed;
 mod late;
+mod manifests;
 mod outages;
 mod races;
 mod reconcile;

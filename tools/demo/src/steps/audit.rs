@@ -11,6 +11,15 @@ use crate::report::{Step, euros};
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.progress("waiting until nothing is in progress");
     demo.settled().await?;
+    questions(demo, step).await?;
+    orders_and_money(demo, step).await?;
+    stock(demo, step).await?;
+    messages(demo, step).await?;
+    accepted_requests(demo, step).await
+}
+
+/// Asks every question of `audits/`.
+pub(super) async fn questions(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.progress("asking");
     let asked = demo.books.ask_all().await?;
     let mut violations = 0;
@@ -21,11 +30,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let (questions, databases) = (audits::ALL.len(), Database::ALL.len());
     step.figure(format!("{questions} questions to {databases} databases, asked {} times", asked.len()));
     step.figure(format!("violations: {violations}"));
-
-    orders_and_money(demo, step).await?;
-    stock(demo, step).await?;
-    messages(demo, step).await?;
-    accepted_requests(demo, step).await
+    Ok(())
 }
 
 async fn orders_and_money(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {

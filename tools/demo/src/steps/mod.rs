@@ -7,6 +7,7 @@ mod crashes;
 mod idle;
 mod instances;
 mod ledger;
+mod load;
 mod processor;
 mod ready;
 mod reconciled;
@@ -20,6 +21,8 @@ use harness::{Part, Result};
 
 use crate::demo::Demo;
 use crate::report::{Report, Step};
+
+pub(crate) use load::Load;
 
 /// Runs all steps.
 pub(crate) async fn all(demo: &Demo<'_>, report: &mut Report<'_>) {

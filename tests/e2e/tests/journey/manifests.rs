@@ -1,0 +1,113 @@
+//! The programs with the environment of deploy/kubernetes: a setting that a program does not know keeps it from starting.
+
+use std::path::{Path, PathBuf};
+
+use e2e::{Options, Part, SECRET_KEY, Stack, WEBHOOK_SECRET};
+use serde_json::Value;
+use testkit::identity;
+use uuid::Uuid;
+
+fn text(file: &str) -> String {
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/base");
+    std::fs::read_to_string(base.join(file)).unwrap()
+}
+
+/// The container of a resource, by the words that its program gets.
+fn container(file: &str, words: [&str; 2]) -> Value {
+    let text = text(file);
+    let resources = text.split("\n---\n").map(|one| serde_saphyr::from_str::<Value>(one).unwrap());
+    let mut containers = resources.map(|it| it["spec"]["template"]["spec"]["containers"][0].clone());
+    containers.find(|it| it["args"] == serde_json::json!(words)).unwrap()
+}
+
+/// The environment of a container: the ConfigMaps, then its own variables.
+fn environment(container: &Value) -> Vec<(String, String)> {
+    let maps = container["envFrom"].as_array().into_iter().flatten();
+    let names = maps.map(|map| map["configMapRef"]["name"].as_str().unwrap().to_owned());
+    let files = names.map(|name| name.replace("idem-settings", "settings").replace("-settings", "") + ".env");
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for file in files {
+        let text = text(&file);
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        settings.extend(lines.map(|line| {
+            let (name, value) = line.split_once('=').unwrap();
+            (name.to_owned(), value.to_owned())
+        }));
+    }
+    for variable in container["env"].as_array().unwrap() {
+        let [name, value] = ["name", "value"].map(|member| variable[member].as_str().unwrap().to_owned());
+        settings.push((name, value));
+    }
+    settings
+}
+
+/// A folder for secrets, as a volume mounts them.
+struct Secrets(PathBuf);
+
+impl Secrets {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("idem-secrets-{}", Uuid::new_v4().simple()));
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn file(&self, contents: &str) -> String {
+        let path = self.0.join(Uuid::new_v4().simple().to_string());
+        std::fs::write(&path, contents).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Replaces the addresses of the cluster by those of the test, and the paths of secrets by files. Names stay as they are.
+fn moved_here(
+    settings: Vec<(String, String)>,
+    stack: &Stack,
+    part: Part,
+    secrets: &Secrets,
+) -> Vec<(String, String)> {
+    let here = |name: &str, value: String| match name {
+        "IDEM_HTTP__BIND" | "IDEM_ADMIN__BIND" => "127.0.0.1".to_owned(),
+        "IDEM_KAFKA__BROKERS" => stack.kafka().brokers.to_string(),
+        "IDEM_AUTH__JWKS" => secrets.file(&identity::jwks()),
+        "IDEM_PROCESSOR__URL" => format!("http://{}", stack.address("provider")),
+        "IDEM_DATABASE__URL_FILE" => secrets.file(&stack.database(part).service_url(None)),
+        "IDEM_DATABASE__MIGRATION_URL_FILE" => secrets.file(&stack.database(part).owner_url()),
+        "IDEM_PROCESSOR__SECRET_KEY_FILE" => secrets.file(SECRET_KEY),
+        "IDEM_PROCESSOR__WEBHOOK_SECRETS_FILE" => secrets.file(WEBHOOK_SECRET),
+        _ => value,
+    };
+    settings.into_iter().map(|(name, value)| (name.clone(), here(&name, value))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_environments_of_the_manifests_migrate_and_start_every_service() {
+    let mut stack = Stack::prepared(Options::default()).await;
+    let secrets = Secrets::new();
+    for part in Part::SERVICES {
+        let name = part.name();
+        let job = environment(&container("migrations.yaml", [name, "migrate"]));
+        let migrated =
+            stack.operate_exactly(part, &["migrate"], &moved_here(job, &stack, part, &secrets)).await;
+        assert!(migrated.is_success(), "{name} migrate: {}", migrated.text());
+
+        let pod = environment(&container(&format!("{name}.yaml"), [name, "serve"]));
+        let mut settings = moved_here(pod, &stack, part, &secrets);
+        // Several tests share this machine and the broker, and pods share neither ports nor topics.
+        let port = stack.address(name).rsplit_once(':').unwrap().1.to_owned();
+        settings.extend([
+            ("IDEM_HTTP__PORT".to_owned(), port),
+            ("IDEM_ADMIN__PORT".to_owned(), "0".to_owned()),
+            ("IDEM_KAFKA__TOPIC_PREFIX".to_owned(), stack.kafka().topics.prefixed("")),
+        ]);
+        stack.launch_exactly(name, &settings);
+    }
+    for part in Part::SERVICES {
+        stack.ready(part.name()).await;
+    }
+}
