@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
@@ -13,6 +14,7 @@ use tokio::sync::SetOnce;
 
 use super::SubscriptionSettings;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
+use super::membership::Membership;
 use crate::Brokers;
 use crate::client_log::ClientLog;
 
@@ -44,6 +46,7 @@ pub(super) struct ConsumerCallbacks {
     commands: CommandSender,
     consumer: OnceLock<Weak<Consumer>>,
     pub(super) joined: Arc<SetOnce<()>>,
+    membership: Mutex<Membership>,
 }
 
 impl ConsumerCallbacks {
@@ -55,6 +58,7 @@ impl ConsumerCallbacks {
             commands,
             consumer: OnceLock::new(),
             joined: Arc::default(),
+            membership: Mutex::default(),
         }
     }
 
@@ -123,6 +127,12 @@ impl ClientContext for ConsumerCallbacks {
 
     fn stats(&self, statistics: Statistics) {
         self.log.statistics(&statistics);
+        let Some(group) = &statistics.cgrp else { return };
+        // A poisoned lock is safe to use: each update is a single assignment.
+        let mut membership = self.membership.lock().unwrap_or_else(PoisonError::into_inner);
+        if membership.is_lost(&group.state, &group.join_state, Instant::now()) {
+            self.commands.send(ThreadCommand::Lost);
+        }
     }
 }
 

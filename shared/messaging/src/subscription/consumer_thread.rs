@@ -54,7 +54,7 @@ impl ConsumerThread {
         Self { consumer, generations, received, commands, batches, settings, partitions, in_progress }
     }
 
-    /// Runs until the command to leave, or until a fatal error. Dropping the consumer blocks while it commits the last
+    /// Runs until the command to leave, until a fatal error, or until the client hangs. Dropping the consumer blocks while it commits the last
     /// offsets and leaves the group; it therefore happens on this thread.
     pub(super) fn run(mut self) {
         self.commands.wake_current_thread();
@@ -62,8 +62,9 @@ impl ConsumerThread {
             thread::park_timeout(self.pause());
         }
         self.partitions.clear(); // their queues hold the consumer
-        let Self { consumer, received, .. } = self;
+        let Self { consumer, received, batches, .. } = self;
         drop(received); // unread commands may hold it too
+        drop(batches); // the reader sees the end, even if a client that hangs does not leave
         drop(consumer);
     }
 
@@ -115,6 +116,10 @@ impl ConsumerThread {
                         partition.keep_returned(messages, delay);
                     }
                 }
+            }
+            ThreadCommand::Lost => {
+                tracing::error!(target: "kafka", "the client hangs outside its group although a broker answers; the consumer ends");
+                return ControlFlow::Break(());
             }
             ThreadCommand::Leave => return ControlFlow::Break(()),
         }

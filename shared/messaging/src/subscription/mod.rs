@@ -8,6 +8,7 @@ mod batch;
 mod callbacks;
 mod commands;
 mod consumer_thread;
+mod membership;
 mod settings;
 
 use std::sync::Arc;
@@ -81,8 +82,8 @@ impl Subscription {
 
     /// Waits for the next batch of any partition. A partition has at most one batch in progress.
     ///
-    /// Returns `None` once the consumer has ended. By itself it ends only after a fatal error, which it logs. Dropping the
-    /// future loses no batch.
+    /// Returns `None` once the consumer has ended. By itself it ends only after a fatal error, or if the client hangs outside
+    /// its group. It logs both. Dropping the future loses no batch.
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             let batch = self.batches.recv().await?;
