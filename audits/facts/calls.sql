@@ -1,4 +1,4 @@
--- Counts a tenant's accepted commands, and its audit facts.
+-- Counts a tenant's accepted commands, and its audit facts. They are equal as long as no response of the tenant has expired.
 -- Databases: orders, payments, inventory.
 SELECT (SELECT count(*) FROM idempotency_record
          WHERE tenant_id = $1 AND state = 'completed' AND status < 400) AS accepted,

@@ -1,7 +1,7 @@
 -- Promise 15: the operation of a client's charge or refund agrees with the state of its payment or refund.
 -- Database: payments.
 WITH request AS (
-    SELECT id, 'payment' AS kind, operation_id, state, expires_at,
+    SELECT id, 'payment' AS kind, operation_id, state, created_at, expires_at,
            CASE state
            WHEN 'captured' THEN ARRAY['succeeded']
            WHEN 'unknown' THEN ARRAY['unknown']
@@ -12,7 +12,7 @@ WITH request AS (
       FROM payment
      WHERE operation_id IS NOT NULL
     UNION ALL
-    SELECT id, 'refund', operation_id, state, NULL,
+    SELECT id, 'refund', operation_id, state, created_at, NULL,
            CASE state
            WHEN 'succeeded' THEN ARRAY['succeeded']
            WHEN 'unknown' THEN ARRAY['unknown']
@@ -27,7 +27,11 @@ SELECT format('%s %s is %s, but its operation %s is %s', request.kind, request.i
               coalesce(begun.state, 'not there')) AS violation
   FROM request
   LEFT JOIN idempotency_operation AS begun USING (operation_id)
- WHERE begun.state IS NULL OR begun.state <> ALL (request.expected)
+ WHERE begun.state <> ALL (request.expected)
+    -- The operation of an older request may have been erased.
+    OR (begun.state IS NULL
+        AND request.created_at > clock_timestamp()
+                - (SELECT coalesce(min(tombstone_kept), interval '30 days') FROM idempotency_operation))
 UNION ALL
 -- A client may retry a charge until its payment expires. After that, the operation must have ended.
 SELECT format('payment %s had time until %s, but operation %s still asks the client to retry', request.id,

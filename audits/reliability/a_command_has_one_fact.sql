@@ -5,6 +5,13 @@
 -- These facts have no record, because no request with a key caused them: a PUT (idempotent by itself), the expiry of an
 -- order, the charge or refund of an order (caused by a message), and the commands of operators.
 -- A phased command is accepted when it begins, even if it fails later: a declined card was charged on the tenant's request.
+WITH kept AS (
+    -- How long keys are kept; less if that was so for one of them.
+    SELECT coalesce(min(length), interval '30 days') AS length
+      FROM (SELECT min(tombstone_until - completed_at) AS length FROM idempotency_record
+            UNION ALL
+            SELECT min(tombstone_until - completed_at) FROM idempotency_tombstone) AS lengths
+)
 SELECT format('operation %s was accepted with %s, but has no audit fact', record.operation_id, record.status) AS violation
   FROM idempotency_record AS record
   LEFT JOIN audit_fact AS fact USING (operation_id)
@@ -28,5 +35,6 @@ SELECT format('%s says that %s %s was done to %s %s, but no operation %s was acc
  WHERE record.operation_id IS NULL
    AND fact.actor NOT LIKE '@operator:%'
    AND fact.action NOT IN ('item.put', 'order.expire', 'payment.charge', 'payment.refund')
-   -- Older records have been erased with their keys.
-   AND fact.recorded_at > clock_timestamp() - interval '30 days';
+   -- An expired record has moved to the tombstones, and these are dropped when their keys are free again.
+   AND NOT EXISTS (SELECT FROM idempotency_tombstone AS tombstone WHERE tombstone.operation_id = fact.operation_id)
+   AND fact.recorded_at > clock_timestamp() - (SELECT length FROM kept);

@@ -52,6 +52,7 @@ macro_rules! questions {
 /// All questions.
 pub const ALL: &[Question] = questions! {
     &Database::SERVICES => [
+        "reliability/a_key_is_used_once.sql",
         "reliability/a_response_is_kept.sql",
         "reliability/a_stored_response_agrees_with_its_operation.sql",
         "reliability/a_command_has_one_fact.sql",

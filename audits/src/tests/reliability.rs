@@ -7,6 +7,18 @@ use super::{Damage, sees};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/orders");
 
+/// A command whose record has moved to the tombstones, and one whose tombstone has been dropped.
+const ERASED: &str = "
+    SELECT idempotency_make_tombstone_partitions(clock_timestamp() + interval '29 days');
+    INSERT INTO idempotency_tombstone (key_digest, operation_id, created_at, completed_at, expires_at, tombstone_until,
+                                       status, method, route)
+    SELECT idempotency_key_digest('t', 'c', 'erased'), id(91), clock_timestamp() - interval '1 day',
+           clock_timestamp() - interval '1 day', clock_timestamp(), clock_timestamp() + interval '29 days', 201, 'POST',
+           '/v1/orders';
+    INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details, recorded_at)
+    VALUES (id(92), 't', 'c', 'order.place', 'order', id(2)::text, id(91), '{}', clock_timestamp() - interval '1 day'),
+           (id(93), 't', 'c', 'order.place', 'order', id(3)::text, id(94), '{}', clock_timestamp() - interval '31 days');";
+
 /// Three phased commands: one ended before its response, one ended after its response of 202, and the end of one is
 /// unknown. The expiry of an order has a fact, and no record.
 const PHASED: &str = "
@@ -28,6 +40,11 @@ const PHASED: &str = "
     VALUES (id(81), 't', '@system', 'order.expire', 'order', id(1)::text, id(82), '{}');";
 
 const DAMAGES: &[Damage] = &[
+    (
+        "a_key_is_used_once",
+        "UPDATE idempotency_tombstone SET key_digest = idempotency_key_digest('t', 'c', 'accepted')",
+    ),
+    ("a_command_has_one_fact", "DELETE FROM idempotency_tombstone"),
     ("a_response_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(21)"),
     ("a_response_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(63)"),
     (
@@ -105,5 +122,5 @@ const DAMAGES: &[Damage] = &[
 #[tokio::test]
 async fn every_audit_of_the_reliability_tables_finds_its_damage() {
     let [base, published] = orders::SOUND;
-    sees("reliability", MIGRATIONS, &[base, PHASED, published], DAMAGES).await;
+    sees("reliability", MIGRATIONS, &[base, PHASED, ERASED, published], DAMAGES).await;
 }

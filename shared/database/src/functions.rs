@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use diesel::dsl::{AsExprOf, SingleValue, select};
 use diesel::pg::Pg;
 use diesel::sql_types::{BigInt, Bool, Interval, Text, Timestamptz};
-use diesel::{IntoSql, QueryDsl, define_sql_function};
+use diesel::{Expression, IntoSql, QueryDsl, define_sql_function};
 
 define_sql_function! {
     /// The database's clock, which advances within a transaction. All time limits are compared with this clock only.
@@ -50,6 +50,11 @@ diesel::infix_operator!(Plus, " + ", Timestamptz, backend: Pg);
 /// The database's present time plus `length`.
 pub fn from_now(length: TimeDelta) -> FromNow {
     Plus::new(clock_timestamp(), length.into_sql::<Interval>())
+}
+
+/// The database's present time plus the length in a column.
+pub fn from_now_by<L: Expression<SqlType = Interval>>(length: L) -> Plus<clock_timestamp, L> {
+    Plus::new(clock_timestamp(), length)
 }
 
 /// The SQL of [`from_now`].

@@ -1,4 +1,4 @@
-//! `KeyLookup`: the first two statements of a transaction, which lock keys and read their records.
+//! `KeyLookup`: the first two statements of a transaction, which lock keys and read their records or tombstones.
 //!
 //! The lock comes first. In one statement the snapshot would be older than the lock, so a request that just lost the
 //! race would not see the winner's record. No statement waits for a lock.
@@ -23,7 +23,7 @@ pub(crate) struct KeyLookup {
     pub(crate) is_locked: bool,
     /// The time of the lookup, by the database's clock.
     pub(crate) at: DateTime<Utc>,
-    /// The key's record, if there is one.
+    /// The key's record or tombstone, if there is one.
     pub(crate) record: Option<StoredRecord>,
 }
 
@@ -80,8 +80,12 @@ impl Query for LockKeys {
     type SqlType = (Integer, Bool, Timestamptz);
 }
 
-/// Reads the record of each key. Each `LIMIT` forces one step through the primary key's index for each key; a plain join
+/// Reads the record of each key, or its tombstone. Each `LIMIT` forces one step through an index for each key; a plain join
 /// depends on the planner's statistics, and a plan that was made on empty tables reads a whole index.
+///
+/// Both tables are read by one statement, and so from one snapshot. A record moves to the tombstones in one transaction:
+/// the statement sees it in one of the tables. Two statements could find it in neither, and the command would run again.
+/// The outer `LIMIT` ends a lookup that has found its record before it reads a tombstone.
 struct FindRecords(Rows);
 
 impl FindRecords {
@@ -94,7 +98,8 @@ impl FindRecords {
             .column::<Text, _>("client_id", texts(|request| request.scope.caller.client.as_str()))
             .column::<Text, _>("method", texts(|request| &request.scope.method))
             .column::<Text, _>("route", texts(|request| &request.scope.route))
-            .column::<Text, _>("key", texts(|request| request.key.as_str()));
+            .column::<Text, _>("key", texts(|request| request.key.as_str()))
+            .column::<SqlUuid, _>("key_digest", requests.iter().map(|request| request.key_digest()));
         Self(rows)
     }
 }
@@ -105,12 +110,20 @@ impl QueryFragment<Pg> for FindRecords {
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(
             " CROSS JOIN LATERAL (
-                SELECT record.operation_id, record.fingerprint, record.fingerprint_version, record.state, record.status,
-                       record.created_at, record.expires_at <= clock_timestamp()
-                  FROM idempotency_record record
-                 WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
-                   AND record.method = given.method AND record.route = given.route AND record.key = given.key
-                 LIMIT 1
+                (SELECT record.operation_id, record.fingerprint, record.fingerprint_version, record.state, record.status,
+                        record.created_at, record.expires_at <= clock_timestamp()
+                   FROM idempotency_record record
+                  WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
+                    AND record.method = given.method AND record.route = given.route AND record.key = given.key
+                  LIMIT 1)
+                UNION ALL
+                (SELECT tombstone.operation_id, ''::bytea, 0, 'expired', tombstone.status, tombstone.created_at, true
+                   FROM idempotency_tombstone tombstone
+                  WHERE tombstone.key_digest = given.key_digest
+                    AND tombstone.method = given.method AND tombstone.route = given.route
+                    AND tombstone.tombstone_until > clock_timestamp()
+                  LIMIT 1)
+                LIMIT 1
             ) stored
             LEFT JOIN LATERAL (
                 SELECT headers, body FROM idempotency_snapshot WHERE operation_id = stored.operation_id LIMIT 1

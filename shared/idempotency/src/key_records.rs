@@ -10,6 +10,7 @@ use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::keyed_request::key_digest;
 use crate::{Key, RecordState};
 
 /// One operation of a key.
@@ -37,7 +38,7 @@ pub struct KeyRecord {
 
 /// Finds the caller's routes first, by one step through the index for each, then the key on each route. Because the
 /// primary key ends with `key`, a direct search would read all records of the caller. A second index would have to be
-/// written by every command.
+/// written by every command. Tombstones are found by one step through the index of each partition.
 const RECORDS: &str = "
     WITH RECURSIVE used AS (
         (SELECT method, route FROM idempotency_record
@@ -57,7 +58,11 @@ const RECORDS: &str = "
       JOIN idempotency_record record USING (method, route)
       LEFT JOIN idempotency_snapshot snapshot USING (operation_id)
      WHERE record.tenant_id = $1 AND record.client_id = $2 AND record.key = $3
-     ORDER BY record.created_at, record.operation_id";
+    UNION ALL
+    SELECT operation_id, method, route, 'expired', status, created_at, completed_at, expires_at, NULL, true
+      FROM idempotency_tombstone
+     WHERE key_digest = $4 AND tombstone_until > clock_timestamp()
+     ORDER BY created_at, operation_id";
 
 #[derive(QueryableByName)]
 struct Row {
@@ -90,7 +95,8 @@ pub async fn records_of(connection: &mut Connection, caller: &Caller, key: &Key)
     let query = diesel::sql_query(RECORDS)
         .bind::<Text, _>(caller.tenant.as_str())
         .bind::<Text, _>(caller.client.as_str())
-        .bind::<Text, _>(key.as_str());
+        .bind::<Text, _>(key.as_str())
+        .bind::<SqlUuid, _>(key_digest(caller, key));
     let rows: Vec<Row> = query.get_results(connection).await?;
     rows.into_iter().map(KeyRecord::try_from).collect()
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use contracts::{Caller, OperationId};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::{Fingerprint, Key};
 
@@ -34,22 +35,17 @@ impl KeyedRequest {
     /// The number of this key's advisory lock. If two keys have the same number, one of them gets *in progress* and
     /// retries.
     pub(crate) fn lock_number(&self) -> i64 {
-        let mut hash = Sha256::new();
         let caller = &self.scope.caller;
-        for part in [
-            caller.tenant.as_str(),
-            caller.client.as_str(),
-            &self.scope.method,
-            &self.scope.route,
-            self.key.as_str(),
-        ] {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part.as_bytes());
-        }
-        let digest: [u8; 32] = hash.finalize().into();
+        let scope = [caller.tenant.as_str(), caller.client.as_str(), &self.scope.method, &self.scope.route];
+        let digest = framed_digest(scope.into_iter().chain([self.key.as_str()]));
         let mut first = [0; 8];
         first.copy_from_slice(&digest[..8]);
         i64::from_be_bytes(first)
+    }
+
+    /// The digest that finds the key's tombstones.
+    pub(crate) fn key_digest(&self) -> Uuid {
+        key_digest(&self.scope.caller, &self.key)
     }
 
     /// Logs that a request with a key arrived. The key itself stays out of the log.
@@ -66,6 +62,25 @@ impl KeyedRequest {
     pub(crate) fn log_replayed(&self) {
         tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "CachedResponseReturned");
     }
+}
+
+/// The digest that stands for a key in its tombstones. The function `idempotency_key_digest` of the database computes the
+/// same. It leaves method and route out, so that one step through the index finds a key on all its routes.
+pub(crate) fn key_digest(caller: &Caller, key: &Key) -> Uuid {
+    let digest = framed_digest([caller.tenant.as_str(), caller.client.as_str(), key.as_str()]);
+    let mut first = [0; 16];
+    first.copy_from_slice(&digest[..16]);
+    Uuid::from_bytes(first)
+}
+
+/// SHA-256 over parts, each framed by its length in bytes (u64, big-endian).
+fn framed_digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().into()
 }
 
 /// A request that is being executed: what a command knows besides its arguments.

@@ -4,6 +4,7 @@
 compile_error!("a mutant must not be deployed: build without the features mutant-…");
 
 mod canonical;
+mod erasure;
 mod execute;
 mod fingerprint;
 mod group;
@@ -17,6 +18,7 @@ mod record;
 mod stored_response;
 
 pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
+pub use erasure::{drop_tombstones, erase_expired_keys, erase_operations};
 pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};
 pub use group::{GroupCommit, GroupSettings};

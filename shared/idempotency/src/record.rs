@@ -1,7 +1,7 @@
 //! The record of a key: its table, its states, and the statement that stores completed records.
 //!
 //! A record that was read is compared with the request. A key with another fingerprint is never answered with the
-//! stored response.
+//! stored response. `erasure/` moves a record to the tombstones once its response has expired.
 
 use std::mem::take;
 
@@ -61,7 +61,7 @@ pub enum RecordState {
     FailedRetryable,
     /// The command can never be executed; the response is stored.
     FailedTerminal,
-    /// The response has been erased; the key is still remembered.
+    /// The response has been erased; the key is still remembered. The state of every tombstone.
     Expired,
 }
 
@@ -77,7 +77,7 @@ impl RecordState {
 
 database::stored_as_text!(RecordState);
 
-/// A record as it was read, with its response if that has not been erased.
+/// A record as it was read, with its response if that has not been erased. A tombstone is read as an expired record.
 #[derive(Debug, Clone, Queryable)]
 pub(crate) struct StoredRecord {
     operation_id: Uuid,
@@ -101,7 +101,13 @@ impl StoredRecord {
     }
 
     /// The outcome of a request with the key of this record.
+    ///
+    /// Time decides first. Otherwise the outcome would change when a job moves the record to the tombstones, which have no
+    /// fingerprint.
     pub(crate) fn outcome(self, request: &KeyedRequest) -> Result<Outcome> {
+        if self.state.has_response() && self.is_expired != Some(false) {
+            return Ok(Outcome::Expired);
+        }
         let Some(digest) = request.fingerprint.digest_by(self.fingerprint_version) else {
             let unknown = format!("fingerprint version {} is not known", self.fingerprint_version);
             return Err(DeserializationError(unknown.into()).into());
@@ -113,9 +119,6 @@ impl StoredRecord {
         }
         if !self.state.has_response() {
             return Ok(Outcome::InProgress);
-        }
-        if self.is_expired != Some(false) {
-            return Ok(Outcome::Expired);
         }
         // A record without its snapshot: the response was erased, and the command must not run again.
         let Some(response) = StoredResponse::from_columns((self.status, self.headers, self.body))? else {

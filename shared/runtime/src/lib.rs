@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod broker_watch;
 mod command;
 mod config;
 mod error;
@@ -24,6 +25,7 @@ mod wait;
 
 pub use command::main;
 pub use config::{ConfigErrors, SettingsReader};
+pub use housekeeping::{JobStatus, job_status};
 pub use http::{document, routes};
 pub use inbox::operator::{CommandOutput, table};
 pub use job::Job;

@@ -13,6 +13,7 @@ use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
 use secrecy::SecretString;
 
+use crate::broker_watch::watch_broker;
 use crate::process::Process;
 use crate::schema::{migrations, pending, versions};
 use crate::wait::{WaitError, wait_for};
@@ -42,7 +43,9 @@ impl Process {
         }
         self.health.migrated();
         tracing::info!("the database is open");
-        self.work.keep("housekeeping", housekeeping::run(self.database.clone(), self.work.stop_token()));
+        for job in housekeeping::schedule() {
+            self.work.keep(job.name, job.run(self.database.clone(), self.work.stop_token()));
+        }
         Ok(())
     }
 
@@ -119,11 +122,7 @@ impl Process {
         .await?;
         self.health.set_broker_reachable(true);
         tracing::info!("the topics are open");
-        let watch = housekeeping::watch_broker(
-            self.brokers.clone(),
-            Arc::clone(&self.health),
-            self.work.stop_token(),
-        );
+        let watch = watch_broker(self.brokers.clone(), Arc::clone(&self.health), self.work.stop_token());
         self.work.keep("broker watch", watch);
         Ok(())
     }

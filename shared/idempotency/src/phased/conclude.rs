@@ -67,7 +67,8 @@ async fn end(
     record: RecordState,
     response: &StoredResponse,
 ) -> Result<bool> {
-    let retention = retention(tx, operation).await?;
+    // An operation is erased only after its end.
+    let Some(retention) = retention(tx, operation).await? else { return Ok(false) };
     let from = &[RecordState::Started, RecordState::FailedRetryable];
     let moved = store_response(tx, operation, from, record, response, retention).await?
         || move_record(tx, operation, RecordState::Unknown, record).await?;

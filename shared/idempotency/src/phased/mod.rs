@@ -16,7 +16,7 @@
 //! | `failed_retryable` | `completed` | [`conclude`]: no retry came in time | the final response |
 //! | `started`, `failed_retryable` | `failed_terminal` | [`conclude`]: can never be carried out | the final response |
 //! | `unknown` | `completed`, `failed_terminal` | [`conclude`] | stays 202 |
-//! | any with a response | `expired` | time: the response is erased, the record stays | – |
+//! | `completed`, `failed_terminal` | a tombstone | `erasure/`: the response has expired | – |
 //!
 //! The operation row has a state of its own, because the stored response may be a 202 that is older than the outcome:
 //! `running`, `unknown` while an effect is in doubt, then `succeeded` or `failed` with the final response.

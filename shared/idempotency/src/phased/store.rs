@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::OperationId;
-use database::functions::{clock_timestamp, from_now};
+use database::functions::{clock_timestamp, from_now, from_now_by};
 use database::{Connection, Result, Tx};
+use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::result::Error::SerializationError;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use strum::{EnumString, IntoStaticStr};
 
@@ -30,6 +32,7 @@ diesel::table! {
         started_at -> Timestamptz,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
+        erase_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -132,8 +135,8 @@ pub(super) async fn store_response(
     Ok(true)
 }
 
-/// Moves an operation that has not ended. Stores the response of its last attempt or of its end, or clears it. An
-/// operation that has ended does not change.
+/// Moves an operation that has not ended. Stores the response of its last attempt or of its end, or clears it. From its end
+/// on, an operation is kept as long as a key. An operation that has ended does not change.
 pub(super) async fn move_operation(
     tx: &mut Tx,
     id: OperationId,
@@ -143,8 +146,11 @@ pub(super) async fn move_operation(
     use idempotency_operation as row;
     let open = [OperationState::Running, OperationState::Unknown];
     let open = row::table.find(id.uuid()).filter(row::state.eq_any(open));
+    let has_ended = matches!(to, OperationState::Succeeded | OperationState::Failed);
+    let kept_until = from_now_by(row::tombstone_kept).nullable();
     let columns = (
         row::state.eq(to),
+        row::erase_at.eq(case_when(has_ended.into_sql::<Bool>(), kept_until)),
         row::status.eq(response.map(|response| i32::from(response.status))),
         row::headers.eq(response.map(StoredResponse::headers_as_json)),
         row::body.eq(response.map(|response| &response.body)),
@@ -171,12 +177,12 @@ pub(super) async fn is_overdue(tx: &mut Tx, id: OperationId, limit: Duration) ->
     Ok(is_overdue.first(tx).await.optional()?.unwrap_or(true))
 }
 
-/// How long the operation's response and key are kept.
-pub(super) async fn retention(tx: &mut Tx, id: OperationId) -> Result<Retention> {
+/// How long the operation's response and key are kept; `None` if the operation has been erased.
+pub(super) async fn retention(tx: &mut Tx, id: OperationId) -> Result<Option<Retention>> {
     use idempotency_operation as row;
     let columns = row::table.find(id.uuid()).select((row::reply_kept, row::tombstone_kept));
-    let (reply, tombstone) = columns.first(tx).await?;
-    Ok(Retention { reply, tombstone })
+    let kept = columns.first(tx).await.optional()?;
+    Ok(kept.map(|(reply, tombstone)| Retention { reply, tombstone }))
 }
 
 /// The state of an operation, as a waiting caller reads it.

@@ -104,9 +104,10 @@ async fn accept(
 ) -> Result<Option<StoredResponse>> {
     let mut tx = database.begin().await?;
     let response = (wait.accepted)(operation);
-    let retention = retention(&mut tx, operation).await?;
     let (from, to) = (&[RecordState::Started], RecordState::Unknown);
-    if store_response(&mut tx, operation, from, to, &response, retention).await? {
+    if let Some(retention) = retention(&mut tx, operation).await?
+        && store_response(&mut tx, operation, from, to, &response, retention).await?
+    {
         tx.commit().await?;
         Ok(Some(response))
     } else {

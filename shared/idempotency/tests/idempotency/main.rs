@@ -10,6 +10,7 @@
 mod commit;
 mod contention;
 mod detachment;
+mod erasure;
 mod expiry;
 mod failures;
 mod group;

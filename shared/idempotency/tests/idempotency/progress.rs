@@ -1,5 +1,7 @@
 //! Requests whose key is in progress: they are answered at once and hold no connection.
 
+use std::time::Duration;
+
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::join_all;
 use idempotency::Outcome;
@@ -39,7 +41,9 @@ async fn a_duplicate_in_flight_is_409_at_once_and_holds_no_connection() {
 #[tokio::test(flavor = "multi_thread")]
 async fn duplicates_do_not_keep_other_keys_waiting() {
     let database = shop::open().await;
-    let narrow = instance(&database, |settings| database::Settings { pool_size: 2, ..settings });
+    // All requests share one connection, and a busy machine may need more than a second for them.
+    let pool_wait = Duration::from_secs(30);
+    let narrow = instance(&database, |settings| database::Settings { pool_size: 2, pool_wait, ..settings });
     let barrier = CommandBarrier::closed();
     let (first, ()) = tokio::join!(barrier.send(&narrow, request(KEY, "a")), async {
         barrier.reached().await;

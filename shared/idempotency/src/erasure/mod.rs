@@ -1,0 +1,41 @@
+//! Erasure: three jobs that remove what has expired. Each runs one pass in small batches, each batch in a transaction of its
+//! own, so a pass may end at any point. Passes of several instances may overlap.
+//!
+//! | job | removes | when |
+//! |---|---|---|
+//! | [`erase_expired_keys`] | a record and its response; leaves a tombstone | the response has expired |
+//! | [`drop_tombstones`] | a partition of tombstones | all its keys are free again |
+//! | [`erase_operations`] | an operation | as long after its end as a key is kept |
+//!
+//! All times are compared with the database's clock. A record without a final outcome is never removed.
+
+mod keys;
+mod operations;
+mod partitions;
+
+use std::time::Duration;
+
+use diesel::QueryableByName;
+use diesel::sql_types::BigInt;
+use tokio_util::sync::CancellationToken;
+
+pub use keys::erase_expired_keys;
+pub use operations::erase_operations;
+pub use partitions::drop_tombstones;
+
+/// The number of rows that one transaction removes.
+const BATCH: i64 = 500;
+/// The pause after a full batch. Commands use the database meanwhile.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A row with a count.
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+/// Reports whether the pass goes on after a batch of this size, and pauses before it does.
+async fn goes_on(removed: i64, stop: &CancellationToken) -> bool {
+    removed >= BATCH && stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_some()
+}

@@ -1,0 +1,27 @@
+//! The schedule: every housekeeping job, and how often it runs. A job belongs to the crate that owns its tables.
+
+use std::time::Duration;
+
+use super::HousekeepingJob;
+
+/// Partitions are created a week ahead, so a missed pass does no harm.
+const HOUR: Duration = Duration::from_hours(1);
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// The jobs of every service.
+pub(crate) fn schedule() -> Vec<HousekeepingJob> {
+    vec![
+        HousekeepingJob::every("outbox partitions", HOUR, |database, _| async move {
+            outbox::make_partitions(&database).await
+        }),
+        HousekeepingJob::every("expired keys", MINUTE, |database, stop| async move {
+            idempotency::erase_expired_keys(&database, &stop).await
+        }),
+        HousekeepingJob::every("tombstones", HOUR, |database, stop| async move {
+            idempotency::drop_tombstones(&database, &stop).await
+        }),
+        HousekeepingJob::every("operations", HOUR, |database, stop| async move {
+            idempotency::erase_operations(&database, &stop).await
+        }),
+    ]
+}
