@@ -55,8 +55,8 @@ impl Connection {
         self.state.has_failed.store(false, Ordering::Relaxed);
     }
 
-    /// Closes the connection when it is dropped.
-    pub(crate) fn discard(&self) {
+    /// Closes the connection when it is dropped. A session that holds a lock of its own must not return to the pool.
+    pub fn discard(&self) {
         self.state.is_unusable.store(true, Ordering::Relaxed);
     }
 

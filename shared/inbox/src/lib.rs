@@ -17,9 +17,11 @@ mod runner;
 mod sequence;
 mod statement;
 mod stopped;
+mod trim;
 
 pub use consumer::{Consumer, DiscardedMessage};
 pub use counts::{InboxCounts, counts};
 pub use error::HandlerError;
 pub use locks::{LockKeys, Locks, no_locks};
 pub use runner::{Runner, RunnerSettings};
+pub use trim::{TrimCounts, trim};

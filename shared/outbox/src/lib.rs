@@ -10,11 +10,14 @@ mod outgoing_record;
 mod partitions;
 mod relay;
 mod restored;
+mod retention;
+mod session_lock;
 
 pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
 pub use partitions::make_partitions;
 pub use relay::{Relay, RelaySettings, count_blocked};
 pub use restored::is_restored_since;
+pub use retention::{RetentionCounts, RetentionError, RetentionSettings, drop_days};
 
 /// Wakes this process's relay when a transaction with events has committed.
 pub const EVENTS_COMMITTED: database::WakeUp = database::WakeUp("outbox");

@@ -1,6 +1,6 @@
 //! The table `outbox_event`: the statement that inserts rows, and the one that reads them by id.
 //!
-//! Rows are never updated. Retention drops whole partitions.
+//! Rows are never updated. Retention drops whole partitions (module `retention`).
 
 use std::borrow::Cow;
 use std::mem::take;
@@ -37,17 +37,18 @@ diesel::table! {
 #[diesel(table_name = outbox_event)]
 pub(crate) struct StoredEvent {
     pub(crate) id: i64,
-    event_id: Uuid,
+    pub(crate) event_id: Uuid,
     pub(crate) topic: String,
     pub(crate) partition_key: Uuid,
+    pub(crate) aggregate_type: String,
     pub(crate) aggregate_id: Uuid,
-    sequence: i64,
-    kind: String,
-    source: String,
-    tenant_id: String,
+    pub(crate) sequence: i64,
+    pub(crate) kind: String,
+    pub(crate) source: String,
+    pub(crate) tenant_id: String,
     pub(crate) payload: Vec<u8>,
-    traceparent: Option<String>,
-    created_at: DateTime<Utc>,
+    pub(crate) traceparent: Option<String>,
+    pub(crate) created_at: DateTime<Utc>,
 }
 
 impl StoredEvent {

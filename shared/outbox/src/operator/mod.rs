@@ -3,6 +3,7 @@
 //! `runtime` parses the command line and calls [`run`]. `status` only reads; `release` marks rows for the relay; `republish` publishes
 //! to Kafka. Both write one audit fact. None changes the outbox or the cursor.
 
+mod days;
 mod format;
 mod published_rows;
 mod release;

@@ -57,7 +57,7 @@ pub(super) struct PublishedRows {
     cursor: String,
     /// The first and the last id of the outbox; `None` if it is empty.
     id_range: Option<(i64, i64)>,
-    /// The time of the first row of the outbox. Older rows have expired.
+    /// The time of the first row of the outbox.
     pub(super) oldest: Option<DateTime<Utc>>,
 }
 

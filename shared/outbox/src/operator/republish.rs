@@ -13,10 +13,12 @@ use database::time::to_rfc3339;
 use serde::Serialize;
 use serde_json::json;
 
+use super::days::DroppedDays;
 use super::format::GroupedDigits;
 use super::published_rows::{FirstRow, PublishedRows, Selection};
 use super::resend::Resender;
 use super::{CommandOutput, OperatorContext, OperatorError};
+use crate::session_lock::SessionLock;
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -44,6 +46,8 @@ impl Republish {
         progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<CommandOutput, OperatorError> {
         let database = &context.database;
+        // Retention drops no row until the end of the run.
+        let kept_rows = SessionLock::keep_rows(database).await?;
         let rows = PublishedRows::find(database, &self.selection).await?;
         let plan = Plan::make(&rows).await?;
         if !self.dry_run
@@ -54,7 +58,9 @@ impl Republish {
             resender.send_all(&rows, progress).await?;
         }
         let rows_since = rows.oldest.map(to_rfc3339);
-        let report = Report { dry_run: self.dry_run, plan, rows_since };
+        let dropped = DroppedDays::read(database).await?;
+        drop(kept_rows);
+        let report = Report { dry_run: self.dry_run, plan, rows_since, dropped };
         Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 
@@ -86,8 +92,10 @@ struct Report {
     dry_run: bool,
     #[serde(flatten)]
     plan: Plan,
-    /// The time of the first row of the outbox. Older rows have expired.
+    /// The time of the first row of the outbox.
     rows_since: Option<String>,
+    /// The days whose messages cannot be published again.
+    dropped: DroppedDays,
 }
 
 /// The messages to publish. Rows are never changed and the cursor is read once, so the later reads find the same rows.
@@ -117,7 +125,7 @@ impl Plan {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dry_run, plan, rows_since } = self;
+        let Self { dry_run, plan, rows_since, dropped } = self;
         match (&plan.first, plan.last_id) {
             (Some(first), Some(last)) => {
                 let done = if *dry_run { "would be published again" } else { "were published again" };
@@ -133,8 +141,9 @@ impl fmt::Display for Report {
             )?,
         }
         match rows_since {
-            Some(time) => writeln!(f, "the outbox has rows since {time}; older rows have expired"),
-            None => writeln!(f, "the outbox has no rows"),
+            Some(time) => writeln!(f, "the outbox has rows since {time}")?,
+            None => writeln!(f, "the outbox has no rows")?,
         }
+        writeln!(f, "dropped, and not published again: {dropped}")
     }
 }

@@ -12,6 +12,7 @@ use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use serde::Serialize;
 
+use super::days::Days;
 use super::format::{GroupedDigits, RoundedTime};
 use super::{CommandOutput, OperatorContext, OperatorError};
 
@@ -29,9 +30,9 @@ impl Status {
         let relay = read_relay(database).await?;
         let cursor = read_cursor(database).await?;
         let backlog = count_backlog(database).await?;
-        let (partitions, default_holds_rows) = read_partitions(database).await?;
+        let days = Days::read(database).await?;
         let blocked = read_blocked(database).await?;
-        let report = Report { relay, cursor, backlog, blocked, partitions, default_holds_rows };
+        let report = Report { relay, cursor, backlog, blocked, days };
         Ok(CommandOutput::new(self.json, true, &report, Report::to_string))
     }
 }
@@ -47,10 +48,9 @@ struct Report {
     backlog: Backlog,
     /// The rows that Kafka refused, and those behind them.
     blocked: Blocked,
-    /// The days of the outbox.
-    partitions: Vec<Partition>,
-    /// Whether the default partition holds rows, because their day began before its partition was created.
-    default_holds_rows: bool,
+    /// The days of the outbox, and those that were dropped.
+    #[serde(flatten)]
+    days: Days,
 }
 
 /// The last holder of the lease.
@@ -118,17 +118,6 @@ struct Blocked {
     first: Option<String>,
 }
 
-/// A partition of the outbox.
-#[derive(Serialize, QueryableByName)]
-struct Partition {
-    /// The name of its table: `outbox_event_` and the day in UTC.
-    #[diesel(sql_type = Text)]
-    name: String,
-    /// The estimated number of its rows, from PostgreSQL's statistics.
-    #[diesel(sql_type = BigInt)]
-    rows_estimate: i64,
-}
-
 async fn read_relay(database: &Database) -> Result<Relay, OperatorError> {
     const LEASE: &str = "\
         SELECT lease_until > clock_timestamp() AS active, owner, epoch, \
@@ -182,54 +171,14 @@ async fn read_blocked(database: &Database) -> Result<Blocked, OperatorError> {
     Ok(sql_query(BLOCKED).get_result(&mut connection).await?)
 }
 
-async fn read_partitions(database: &Database) -> Result<(Vec<Partition>, bool), OperatorError> {
-    // Two estimates, because a crash of the server resets the counted rows and keeps the result of ANALYZE.
-    const PARTITIONS: &str = "\
-        SELECT part.relname::text AS name, \
-               greatest(part.reltuples::bigint, pg_stat_get_live_tuples(part.oid), 0) AS rows_estimate \
-          FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid \
-         WHERE inhparent = 'outbox_event'::regclass ORDER BY part.relname";
-    // Usually the default partition is empty, and then no row is read. The query names the whole table, because the
-    // service's role may not read a partition directly.
-    const DEFAULT_HOLDS_ROWS: &str = "\
-        SELECT CASE WHEN pg_relation_size('outbox_event_default') = 0 THEN false \
-                    ELSE EXISTS (SELECT FROM outbox_event WHERE tableoid = 'outbox_event_default'::regclass) \
-               END AS default_holds_rows";
-    #[derive(QueryableByName)]
-    struct DefaultPartition {
-        #[diesel(sql_type = Bool)]
-        default_holds_rows: bool,
-    }
-    let mut connection = database.connection().await?;
-    let partitions = sql_query(PARTITIONS).get_results(&mut connection).await?;
-    let DefaultPartition { default_holds_rows } =
-        sql_query(DEFAULT_HOLDS_ROWS).get_result(&mut connection).await?;
-    Ok((partitions, default_holds_rows))
-}
-
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { relay, cursor, backlog, blocked, partitions, default_holds_rows } = self;
+        let Self { relay, cursor, backlog, blocked, days } = self;
         writeln!(f, "relay    {relay}")?;
         writeln!(f, "cursor   {cursor}")?;
         writeln!(f, "backlog  {backlog}")?;
         writeln!(f, "blocked  {blocked}")?;
-        for (number, partition) in partitions.iter().enumerate() {
-            let title = if number == 0 { "days" } else { "" };
-            writeln!(
-                f,
-                "{title:8} {}, about {} rows",
-                partition.name,
-                GroupedDigits(partition.rows_estimate)
-            )?;
-        }
-        if *default_holds_rows {
-            writeln!(
-                f,
-                "         the default partition holds rows: their day began before its partition was created"
-            )?;
-        }
-        Ok(())
+        write!(f, "{days}")
     }
 }
 

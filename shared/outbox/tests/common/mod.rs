@@ -1,6 +1,8 @@
 //! Events, relays, topics, and the rows of lease and cursor, for the tests of this crate.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod days;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

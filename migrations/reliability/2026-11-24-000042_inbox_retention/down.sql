@@ -1,0 +1,1 @@
+DROP INDEX inbox_message_processed;
