@@ -80,12 +80,9 @@ impl Query for LockKeys {
     type SqlType = (Integer, Bool, Timestamptz);
 }
 
-/// Reads the record of each key, or its tombstone. Each `LIMIT` forces one step through an index for each key; a plain join
-/// depends on the planner's statistics, and a plan that was made on empty tables reads a whole index.
-///
-/// Both tables are read by one statement, and so from one snapshot. A record moves to the tombstones in one transaction:
-/// the statement sees it in one of the tables. Two statements could find it in neither, and the command would run again.
-/// The outer `LIMIT` ends a lookup that has found its record before it reads a tombstone.
+/// Reads the record of each key, or its tombstone, from one snapshot. With two, it could miss a record that moves between.
+/// Each `LIMIT` forces one step through an index for each key; a plain join depends on the planner's statistics, and a plan
+/// that was made on empty tables reads a whole index. The outer `LIMIT` ends a lookup that has found its record.
 struct FindRecords(Rows);
 
 impl FindRecords {
@@ -110,24 +107,18 @@ impl QueryFragment<Pg> for FindRecords {
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(
             " CROSS JOIN LATERAL (
-                (SELECT record.operation_id, record.fingerprint, record.fingerprint_version, record.state, record.status,
-                        record.created_at, record.expires_at <= clock_timestamp()
+                (SELECT operation_id, fingerprint, fingerprint_version, state, status, created_at, expires_at <= clock_timestamp()
                    FROM idempotency_record record
                   WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
-                    AND record.method = given.method AND record.route = given.route AND record.key = given.key
-                  LIMIT 1)
+                    AND record.method = given.method AND record.route = given.route AND record.key = given.key LIMIT 1)
                 UNION ALL
-                (SELECT tombstone.operation_id, ''::bytea, 0, 'expired', tombstone.status, tombstone.created_at, true
-                   FROM idempotency_tombstone tombstone
-                  WHERE tombstone.key_digest = given.key_digest
-                    AND tombstone.method = given.method AND tombstone.route = given.route
-                    AND tombstone.tombstone_until > clock_timestamp()
-                  LIMIT 1)
+                (SELECT operation_id, ''::bytea, 0, 'expired', status, created_at, true FROM idempotency_tombstone tombstone
+                  WHERE tombstone.key_digest = given.key_digest AND tombstone.method = given.method
+                    AND tombstone.route = given.route AND tombstone_until > clock_timestamp() LIMIT 1)
                 LIMIT 1
             ) stored
-            LEFT JOIN LATERAL (
-                SELECT headers, body FROM idempotency_snapshot WHERE operation_id = stored.operation_id LIMIT 1
-            ) response ON true",
+            LEFT JOIN LATERAL (SELECT headers, body FROM idempotency_snapshot
+                                WHERE operation_id = stored.operation_id LIMIT 1) response ON true",
         );
         Ok(())
     }

@@ -59,7 +59,7 @@ pub async fn conclude(tx: &mut Tx, operation: OperationId, conclusion: Conclusio
     Ok(moved)
 }
 
-/// Stores the final response with the operation, and also with the record if that has none yet.
+/// Stores the final response with the operation, and also with the record if that has none yet. An erased operation has ended.
 async fn end(
     tx: &mut Tx,
     operation: OperationId,
@@ -67,7 +67,6 @@ async fn end(
     record: RecordState,
     response: &StoredResponse,
 ) -> Result<bool> {
-    // An operation is erased only after its end.
     let Some(retention) = retention(tx, operation).await? else { return Ok(false) };
     let from = &[RecordState::Started, RecordState::FailedRetryable];
     let moved = store_response(tx, operation, from, record, response, retention).await?
