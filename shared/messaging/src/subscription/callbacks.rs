@@ -11,6 +11,7 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
 use tokio::sync::SetOnce;
 
+use super::PartitionLags;
 use super::SubscriptionSettings;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use crate::Brokers;
@@ -44,6 +45,7 @@ pub(super) struct ConsumerCallbacks {
     commands: CommandSender,
     consumer: OnceLock<Weak<Consumer>>,
     pub(super) joined: Arc<SetOnce<()>>,
+    pub(super) lags: PartitionLags,
 }
 
 impl ConsumerCallbacks {
@@ -55,6 +57,7 @@ impl ConsumerCallbacks {
             commands,
             consumer: OnceLock::new(),
             joined: Arc::default(),
+            lags: PartitionLags::default(),
         }
     }
 
@@ -123,6 +126,7 @@ impl ClientContext for ConsumerCallbacks {
 
     fn stats(&self, statistics: Statistics) {
         self.log.statistics(&statistics);
+        self.lags.replace(&statistics);
     }
 }
 

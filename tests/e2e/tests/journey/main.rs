@@ -12,6 +12,7 @@ mod ends;
 mod hostile;
 mod killed;
 mod late;
+mod metrics;
 mod outages;
 mod races;
 mod reconcile;
