@@ -5,6 +5,7 @@ mod consumers;
 pub mod domain;
 mod error;
 mod jobs;
+mod metrics;
 mod operator;
 mod schema;
 mod settings;
@@ -12,7 +13,9 @@ mod store;
 mod transitions;
 mod views;
 
+use ::metrics::{Families, Readings, Registry};
 use contracts::Stream;
+use database::Connection;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
@@ -20,6 +23,7 @@ use runtime::{Context, Job, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use metrics::OrdersMetrics;
 pub use settings::Settings;
 
 use jobs::expire_orders;
@@ -75,6 +79,14 @@ impl Service for Orders {
 
     fn consumer(_: &Context<Self>) -> Option<Consumer> {
         Some(consumers::consumer().warning(discard_warnings))
+    }
+
+    fn register_metrics(context: &Context<Self>, registry: &mut Registry) {
+        context.database.metrics::<OrdersMetrics>().register(registry);
+    }
+
+    async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
+        store::readings::read_metrics(connection, readings).await
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

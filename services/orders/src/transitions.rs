@@ -13,7 +13,10 @@ use edge::{CommandError, Problem};
 use inbox::HandlerError;
 use outbox::AppendError;
 
-use crate::domain::{Announcement, Cause, Conflict, Decision, EntryKind, Input, PricedLine, State, decide};
+use crate::domain::{
+    Announcement, Cause, Conflict, Decision, EntryKind, Input, PricedLine, State, Status, decide,
+};
+use crate::metrics::count_reached;
 use crate::store::orders::{self, NewOrder, OrderRow};
 use crate::store::{catalogue, timeline};
 
@@ -62,6 +65,7 @@ pub(crate) fn place(
     let line = |line: &PricedLine| OrderLine { sku: line.sku.clone(), quantity: line.quantity };
     let lines = new.priced.lines.iter().map(line).collect();
     let order = orders::insert(tx, OrderId::generate(), new)?;
+    count_reached(tx, Status::Pending);
     outbox::append(tx, tenant, order.sequence, &OrderPlaced { order: order.id(), lines, total })?;
     timeline::add_change(tx, &order, EntryKind::OrderPlaced, cause)?;
     Ok(order)
@@ -117,6 +121,7 @@ async fn apply_to_locked(
             let payment = (announcement == Announcement::PaymentRequested).then(|| PaymentId::of(order.id()));
             let updated = orders::update(tx, &[order.id], &state, payment).await?.pop();
             let order = updated.ok_or(TransitionError::OrderNotFound)?;
+            count_reached(tx, state.status());
             announce(tx, &order, announcement)?;
             if let Some(received) = received {
                 timeline::add_change(tx, &order, received, cause)?;
@@ -143,6 +148,7 @@ pub(crate) async fn expire_all(
     let announcement = Announcement::OrderCancelled(reason);
     let expired = orders::update(tx, &ids, &State::Cancelled { reason, note: None }, None).await?;
     for order in &expired {
+        count_reached(tx, Status::Cancelled);
         announce(tx, order, announcement)?;
         timeline::add_change(tx, order, EntryKind::of_announcement(announcement), &cause(order)?)?;
         tracing::info!(order = %order.id(), state = ?order.state()?, "OrderMoved");

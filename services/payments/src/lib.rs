@@ -9,6 +9,7 @@ pub mod domain;
 mod error;
 mod jobs;
 mod ledger;
+mod metrics;
 mod operator;
 pub mod processor;
 mod reconcile;
@@ -20,7 +21,9 @@ mod views;
 mod webhooks;
 mod worker;
 
+use ::metrics::{Families, Readings, Registry};
 use contracts::Stream;
+use database::Connection;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
@@ -29,6 +32,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use metrics::{PaymentsMetrics, register_circuit_breaker};
 pub use settings::{Backoff, ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
 pub use worker::Worker;
 
@@ -100,6 +104,17 @@ impl Service for Payments {
     fn consumer(context: &Context<Self>) -> Option<Consumer> {
         let consumer = consumers::consumer(context.settings.bodies.clone());
         Some(consumer.warning(operator::discard_warnings))
+    }
+
+    fn register_metrics(context: &Context<Self>, registry: &mut Registry) {
+        context.database.metrics::<PaymentsMetrics>().register(registry);
+        if let Some(processor) = &context.settings.processor {
+            register_circuit_breaker(processor, registry);
+        }
+    }
+
+    async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
+        store::readings::read_metrics(connection, readings).await
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

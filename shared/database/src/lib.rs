@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod append_tx;
+mod attached;
 mod buffer;
 mod connection;
 mod delegate;
@@ -28,7 +29,7 @@ pub use handler::{Handler, Work};
 pub use insert_rows::InsertRows;
 pub use migrations::{MigrateError, RELIABILITY, migrate};
 pub use pending_writes::UnitOfWork;
-pub use pool::{Database, WakeUp};
+pub use pool::{Database, PoolStatus, WakeUp};
 pub use rows::Rows;
 pub use session_check::UnusableSession;
 pub use settings::Settings;

@@ -60,6 +60,15 @@ pub trait UnitOfWork: HasPendingWrites {
         self.after_commit(move || notify.notify_one());
     }
 
+    /// Counts an event in metrics of this database, after the commit succeeded.
+    fn count_after_commit<M: Default + Send + Sync + 'static>(
+        &mut self,
+        count: impl FnOnce(&M) + Send + Sync + 'static,
+    ) {
+        let database = self.pending_writes().database().clone();
+        self.after_commit(move || count(database.metrics()));
+    }
+
     /// The trace context (W3C traceparent) of the request or message that this unit of work serves.
     fn traceparent(&self) -> Option<&str> {
         self.pending_writes().traceparent.as_deref()

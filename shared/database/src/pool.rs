@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use crate::attached::Attached;
 use crate::{Connection, Error, Result, Settings, Tx};
 
 /// How long the service waits for a new connection.
@@ -43,6 +44,20 @@ struct Inner {
     runtime: Handle,
     tasks: TaskTracker,
     wake_ups: Mutex<HashMap<WakeUp, Arc<Notify>>>,
+    attached: Attached,
+}
+
+/// The connections of the pool at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolStatus {
+    /// The largest number of connections.
+    pub most: usize,
+    /// The open connections that are in use.
+    pub in_use: usize,
+    /// The open connections that nobody uses.
+    pub idle: usize,
+    /// The callers that wait for a connection.
+    pub waiting: usize,
 }
 
 impl Database {
@@ -79,8 +94,15 @@ impl Database {
             .map_err(|e| Error::Unavailable(e.to_string()))?;
         let (statement_timeout, tasks) = (settings.statement_timeout, TaskTracker::new());
         let session_options = settings.session_options();
-        let inner =
-            Inner { pool, statement_timeout, session_options, runtime, tasks, wake_ups: Mutex::default() };
+        let inner = Inner {
+            pool,
+            statement_timeout,
+            session_options,
+            runtime,
+            tasks,
+            wake_ups: Mutex::default(),
+            attached: Attached::default(),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -128,6 +150,18 @@ impl Database {
         // A poisoned lock is safe to use: each change is a single insert.
         let mut wake_ups = self.inner.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(wake_ups.entry(signal).or_default())
+    }
+
+    /// The metrics of another crate about this database. The first call makes them; all clones of the database share them.
+    pub fn metrics<M: Default + Send + Sync + 'static>(&self) -> &M {
+        self.inner.attached.get()
+    }
+
+    /// Counts the connections of the pool.
+    pub fn pool_status(&self) -> PoolStatus {
+        let status = self.inner.pool.status();
+        let in_use = status.size.saturating_sub(status.available);
+        PoolStatus { most: status.max_size, in_use, idle: status.available, waiting: status.waiting }
     }
 
     /// The options that every session asks for, as [`Settings`] names them.

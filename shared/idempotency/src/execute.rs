@@ -10,6 +10,7 @@ use diesel_async::RunQueryDsl;
 use tracing::Instrument;
 
 use crate::key_lookup::{KeyLookup, look_up_key};
+use crate::metrics::{IdempotencyMetrics, TransactionTimer};
 use crate::record::CompletedRecords;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
@@ -38,15 +39,17 @@ where
     let unit = async move {
         request.log_received();
         let mut attempt = 1;
-        loop {
+        let result = loop {
             match execute_once(&worker, retention, &request, command.clone()).await {
                 Err(error) if attempt < ATTEMPTS && can_run_again(&error) => {
                     tracing::debug!(%error, attempt, "contention: the unit of work runs again");
                     attempt += 1;
                 }
-                result => return result,
+                result => break result,
             }
-        }
+        };
+        worker.metrics::<IdempotencyMetrics>().count(&result);
+        result
     };
     // The task keeps its request's span, so that its log lines show the request after the client has disconnected.
     database.detach(unit.in_current_span()).await?
@@ -96,6 +99,7 @@ async fn execute_once<F>(
 where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
+    let _timer = TransactionTimer::start(database);
     let (mut tx, operation) = match claim_key(database, request).await? {
         KeyClaim::New(tx, operation) => (tx, operation),
         KeyClaim::Known(outcome) => return Ok(outcome),

@@ -5,13 +5,14 @@ compile_error!("the features mutant-… are for tests; a release build must not 
 
 mod apply;
 mod consumer;
-mod counts;
 mod deduplication;
 mod error;
 mod locks;
 mod message;
+mod metrics;
 pub mod operator;
 mod parking;
+mod readings;
 mod retries;
 mod runner;
 mod sequence;
@@ -20,8 +21,9 @@ mod stopped;
 mod trim;
 
 pub use consumer::{Consumer, DiscardedMessage};
-pub use counts::{InboxCounts, counts};
 pub use error::HandlerError;
 pub use locks::{LockKeys, Locks, no_locks};
+pub use metrics::{InboxMetrics, Reception};
+pub use readings::read_metrics;
 pub use runner::{Runner, RunnerSettings};
 pub use trim::{TrimCounts, trim};

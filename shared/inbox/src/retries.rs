@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::apply::apply;
 use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of, storable};
+use crate::metrics::{InboxMetrics, Reception};
 use crate::parking::limit::may_park;
 use crate::runner::Worker;
 use crate::sequence::{SequencePosition, Sequences};
@@ -42,6 +43,7 @@ impl Worker {
         loop {
             let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
             let error = &failed.error;
+            self.database.metrics::<InboxMetrics>().failed_attempts.inc();
             if !error.is_transient() {
                 attempts += 1;
             }
@@ -113,6 +115,7 @@ impl Worker {
         if is_duplicate {
             // The message was applied or discarded before its id was deleted. It must not be parked again.
             tx.commit().await?;
+            self.count(Reception::Duplicate);
             tracing::warn!(consumer = name, message_id = %entry.id, failure = %error, "DuplicateIgnored");
             return Ok(Parking::Done);
         }
@@ -123,6 +126,7 @@ impl Worker {
         let origin = RecordOrigin::of(received);
         parking::park(&mut tx, name, &entry, &origin, payload_of(received), error).await?;
         tx.commit().await?;
+        self.count(Reception::Parked);
         let RecordOrigin { topic, partition, offset, .. } = origin;
         tracing::error!(consumer = name, %topic, partition, offset, aggregate = %entry.aggregate.id, failure = %error, "MessageParked");
         Ok(Parking::Done)
@@ -146,8 +150,13 @@ impl Worker {
             return Ok(if is_allowed { Parking::Done } else { Parking::Refused });
         }
         tx.commit().await?;
+        self.count(Reception::Parked);
         tracing::error!(consumer = name, message_id = %held.id, aggregate = %held.aggregate.id, failure = %error, "MessageParked");
         Ok(Parking::Done)
+    }
+
+    fn count(&self, reception: Reception) {
+        self.database.metrics::<InboxMetrics>().messages.count(reception);
     }
 
     /// Reports that the partition waits here, because aggregates fail alike.

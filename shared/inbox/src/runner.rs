@@ -19,6 +19,7 @@ use crate::apply::apply;
 use crate::consumer::Consumer;
 use crate::error::BatchError;
 use crate::message::IncomingMessage;
+use crate::metrics::InboxMetrics;
 
 /// Attempts and backoff.
 #[derive(Debug, Clone)]
@@ -78,6 +79,8 @@ impl Runner {
         let instance = settings.instance.clone();
         let subscription = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, streams) };
         let subscription = Subscription::start(brokers, subscription)?;
+        // A second runner on the same database handle, as in tests, shows the lag of the first.
+        let _ = database.metrics::<InboxMetrics>().lags.set(subscription.lags());
         let worker = Worker { database, brokers: brokers.clone(), consumer, settings };
         Ok(Self { subscription, worker: Arc::new(worker) })
     }
@@ -126,6 +129,8 @@ impl Worker {
     }
 
     async fn apply_all(&self, batch: &Batch, stop: &CancellationToken) -> ControlFlow<()> {
+        let metrics: &InboxMetrics = self.database.metrics();
+        metrics.batch_size.observe(u32::try_from(batch.messages().len()).map_or(f64::MAX, f64::from));
         let decoded: Result<Vec<IncomingMessage>, HandlerError> =
             batch.messages().iter().map(IncomingMessage::decode_headers).collect();
         if let Ok(messages) = decoded {
@@ -133,6 +138,7 @@ impl Worker {
                 Ok(()) => return ControlFlow::Continue(()),
                 Err(BatchError { error, .. }) => {
                     let consumer = self.consumer.name();
+                    metrics.failed_attempts.inc();
                     tracing::warn!(consumer, failure = %error, "a batch was rolled back; its messages are applied one by one");
                 }
             }

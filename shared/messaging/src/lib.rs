@@ -16,4 +16,4 @@ pub use publisher::{
     DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, PublisherSettings, Record, RecordMetadata,
 };
 pub use received::ReceivedMessage;
-pub use subscription::{Batch, Subscription, SubscriptionSettings, UnreadableRecord};
+pub use subscription::{Batch, PartitionLags, Subscription, SubscriptionSettings, UnreadableRecord};

@@ -11,8 +11,8 @@ use serde::Serialize;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::EVENTS_COMMITTED;
 use crate::outbox_event::NewEvent;
+use crate::{EVENTS_COMMITTED, OutboxMetrics};
 
 /// The largest payload in bytes. A broker accepts 1 MiB by default, headers included.
 pub const MAX_PAYLOAD: usize = 256 * 1024;
@@ -107,5 +107,8 @@ pub fn append_to(
     };
     unit.buffer(row);
     unit.wake_after_commit(EVENTS_COMMITTED);
+    unit.count_after_commit(|metrics: &OutboxMetrics| {
+        metrics.appended.inc();
+    });
     Ok(id)
 }

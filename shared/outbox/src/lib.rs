@@ -4,18 +4,22 @@
 compile_error!("the features mutant-… are for tests: build without them");
 
 mod append;
+mod metrics;
 pub mod operator;
 mod outbox_event;
 mod outgoing_record;
 mod partitions;
+mod readings;
 mod relay;
 mod restored;
 mod retention;
 mod session_lock;
 
 pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
+pub use metrics::{OutboxMetrics, TermEnd};
 pub use partitions::make_partitions;
-pub use relay::{Relay, RelaySettings, count_blocked};
+pub use readings::read_metrics;
+pub use relay::{Relay, RelaySettings};
 pub use restored::is_restored_since;
 pub use retention::{RetentionCounts, RetentionError, RetentionSettings, drop_days};
 

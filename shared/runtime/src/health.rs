@@ -45,10 +45,6 @@ impl Health {
         Self { database, migrated, keyed, started, broker, stopping }
     }
 
-    pub(crate) fn database(&self) -> &Database {
-        &self.database
-    }
-
     /// Records that all migrations are applied.
     pub(crate) fn migrated(&self) {
         self.migrated.store(true, Ordering::Relaxed);

@@ -17,7 +17,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::config::Http;
 use crate::health::Health;
-use crate::{Context, Service, health, metrics, slow_reader};
+use crate::metrics::{self, HttpMetrics, Scrape, count_request};
+use crate::{Context, Service, health, slow_reader};
 
 /// A port cannot be opened.
 #[derive(Debug, ThisError)]
@@ -68,8 +69,10 @@ pub(crate) fn public<S: Service>(
     edge: &Edge,
     context: &Context<S>,
     health: &web::Data<Health>,
+    requests: &HttpMetrics,
 ) -> Result<Listener, ListenError> {
     let (edge, context, health) = (edge.clone(), context.clone(), health.clone());
+    let (requests, connections) = (web::Data::new(requests.clone()), requests.clone());
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
     let server = HttpServer::new(move || {
@@ -77,11 +80,13 @@ pub(crate) fn public<S: Service>(
             .configure(health::routes)
             .configure(routes(edge.clone(), context.clone()))
             .app_data(health.clone())
+            .app_data(requests.clone())
             .wrap(from_fn(once_open))
             .wrap(edge.cors())
             .wrap(from_fn(edge::head_as_get))
             .wrap(from_fn(edge::response_headers))
             .wrap(edge::request_span())
+            .wrap(from_fn(count_request))
     })
     .workers(workers)
     .max_connections(settings.max_connections.div_ceil(workers))
@@ -90,7 +95,10 @@ pub(crate) fn public<S: Service>(
     .keep_alive(settings.keep_alive)
     .on_connect({
         let stall = settings.stall;
-        move |connection, _| slow_reader::limit(connection, stall)
+        move |connection, extensions| {
+            slow_reader::limit(connection, stall);
+            extensions.insert(connections.open_connection());
+        }
     })
     // A client that closes its sending half after the request still gets the response.
     .h1_allow_half_closed(true)
@@ -101,14 +109,18 @@ pub(crate) fn public<S: Service>(
 }
 
 /// Opens the admin port. It stays open until the process ends.
-pub(crate) fn admin(
+pub(crate) fn admin<S: Service>(
     settings: &Http,
     health: &web::Data<Health>,
-    service: &'static str,
+    scrape: Scrape<S>,
 ) -> Result<Listener, ListenError> {
-    let health = health.clone();
+    let (health, scrape) = (health.clone(), web::Data::new(scrape));
     let server = HttpServer::new(move || {
-        App::new().configure(health::routes).configure(metrics::routes(service)).app_data(health.clone())
+        App::new()
+            .configure(health::routes)
+            .configure(metrics::routes::<S>)
+            .app_data(health.clone())
+            .app_data(scrape.clone())
     })
     .workers(1)
     .max_connections(64)

@@ -9,6 +9,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::config::Config;
 use crate::http::{self, Listener};
+use crate::metrics::{HttpMetrics, Scrape};
 use crate::process::Process;
 use crate::signals::Signals;
 use crate::{Context, RunError, Service};
@@ -48,8 +49,9 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
     let edge = Edge::new(process.database.clone(), Arc::clone(&authenticator), config.edge.clone());
 
     let health = web::Data::from(process.health.clone());
-    let public = http::public(&config.http, config.drain, &edge, &context, &health)?;
-    let admin = http::admin(&config.http, &health, S::NAME)?;
+    let requests = HttpMetrics::default();
+    let public = http::public(&config.http, config.drain, &edge, &context, &health, &requests)?;
+    let admin = http::admin(&config.http, &health, Scrape::new(context.clone(), &requests))?;
     tracing::info!(service = S::NAME, address = %public.address, admin = %admin.address, "listening");
 
     // Beside the start-up, because background tasks need no tokens.

@@ -1,10 +1,11 @@
 //! The trait that a service implements. It holds only what differs between services.
 
 use contracts::{Stream, Topics};
-use database::Database;
+use database::{Connection, Database};
 use diesel_migrations::EmbeddedMigrations;
 use edge::ProblemType;
 use inbox::Consumer;
+use metrics::{Readings, Registry};
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -47,6 +48,20 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn consumer(context: &Context<Self>) -> Option<Consumer> {
         let _ = context;
         None
+    }
+
+    /// Registers the families that only this service counts.
+    fn register_metrics(context: &Context<Self>, registry: &mut Registry) {
+        let _ = (context, registry);
+    }
+
+    /// Reads its own gauges at a scrape. Each costs at most a fixed number of rows, however large its tables are.
+    fn read_metrics(
+        connection: &Connection,
+        readings: &mut Readings,
+    ) -> impl Future<Output = database::Result<()>> + Send {
+        let _ = (connection, readings);
+        std::future::ready(Ok(()))
     }
 
     /// Its background jobs.

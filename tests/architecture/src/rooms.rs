@@ -9,15 +9,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
     ("api", &["transitions", "webhooks", "store", "domain", "views", "error", "settings"]),
     ("consumers", &["transitions", "processor", "store", "domain"]),
-    ("jobs", &["transitions", "reconcile", "store", "domain", "settings"]),
+    ("jobs", &["transitions", "reconcile", "metrics", "store", "domain", "settings"]),
     ("operator", &["transitions", "reconcile", "store", "domain", "settings"]),
     // The rooms of payments behind the entries.
     ("worker", &["transitions", "processor", "store", "domain", "settings"]),
     ("webhooks", &["transitions", "store", "domain"]),
     ("reconcile", &["transitions", "processor", "store", "domain", "settings"]),
     // The one place that locks, decides, writes and announces.
-    ("transitions", &["ledger", "processor", "store", "domain", "views", "error"]),
+    ("transitions", &["ledger", "metrics", "processor", "store", "domain", "views", "error"]),
     ("ledger", &["store", "domain"]),
+    // Counts, and knows no table: the store reads the gauges.
+    ("metrics", &["processor", "domain"]),
     // The client of the outside system: it knows no table.
     ("processor", &["domain"]),
     ("views", &["store", "domain"]),

@@ -6,7 +6,7 @@ use crate::graph::Graph;
 
 /// The floors from the ground up. A crate may use crates of lower floors only.
 const FLOORS: &[&[&str]] = &[
-    &["contracts", "crashpoint", "database"],
+    &["contracts", "crashpoint", "database", "metrics"],
     &["messaging", "audit", "idempotency"],
     &["outbox"],
     &["inbox"],
@@ -87,6 +87,9 @@ fn third_parties(graph: &Graph, found: &mut Vec<String>) {
         let direct = |what: &str| graph.normal.get(name).is_some_and(|used| used.contains(what));
         if direct("rdkafka") && name != "messaging" {
             found.push(format!("{name} uses rdkafka, which only messaging may use"));
+        }
+        if direct("prometheus-client") && name != "metrics" {
+            found.push(format!("{name} uses prometheus-client, which only metrics may use"));
         }
         let below_edge = floor(name).is_some_and(|at| Some(at) < floor("edge"));
         if below_edge && graph.reaches(name).contains("actix-web") {

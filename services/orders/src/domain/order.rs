@@ -3,7 +3,7 @@
 //! An order ends once, as confirmed or cancelled, and does not change after that.
 
 use contracts::events::CancelReason;
-use strum::{EnumString, IntoStaticStr};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// The state of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum State {
 }
 
 /// A [`State`] without its details: one word, as tables and clients use it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Status {
     /// [`State::Pending`]

@@ -2,6 +2,7 @@
 
 pub(crate) mod catalogue;
 pub(crate) mod orders;
+pub(crate) mod readings;
 pub(crate) mod timeline;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod catalogue;
 mod connections;
 mod document;
 mod listing;
+mod metrics;
 mod parked;
 mod payments_alone;
 mod peers;

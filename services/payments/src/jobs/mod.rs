@@ -8,6 +8,7 @@ use std::time::Duration;
 use database::Database;
 use runtime::Job;
 
+use crate::metrics::{PaymentsMetrics, ReconciliationEnd};
 use crate::reconcile::{ReconcileError, Start, reconcile};
 use crate::settings::Settings;
 use crate::store::reconciliation;
@@ -27,21 +28,29 @@ pub(crate) fn reconciliation(database: Database, settings: Settings) -> Option<J
                 return Ok(());
             }
             let done = run(&database, &settings).await;
+            database.metrics::<PaymentsMetrics>().reconciliations.count(match &done {
+                Ok(true) => ReconciliationEnd::Agreed,
+                Ok(false) => ReconciliationEnd::Differed,
+                Err(_) => ReconciliationEnd::Failed,
+            });
             if done.is_err() {
                 reconciliation::retry_after(&database, RETRY.min(every)).await?;
             }
-            done
+            done.map(drop)
         }
     }))
 }
 
-async fn run(database: &Database, settings: &Settings) -> Result<(), ReconcileError> {
+/// Returns whether all records agree.
+async fn run(database: &Database, settings: &Settings) -> Result<bool, ReconcileError> {
     let report = reconcile(database, settings, Start::Configured).await?;
     let counts = serde_json::json!(report.counts);
+    let differences = report.differences().try_into().unwrap_or(u64::MAX);
+    database.metrics::<PaymentsMetrics>().differences.inc_by(differences);
     if report.agrees {
         tracing::info!(%counts, "Reconciled: the records agree");
     } else {
         tracing::warn!(%counts, "Reconciled: the records differ; see `payments review list`");
     }
-    Ok(())
+    Ok(report.agrees)
 }

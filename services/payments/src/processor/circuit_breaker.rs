@@ -30,6 +30,9 @@ enum State {
     HalfOpen,
 }
 
+/// The names of the states, for operators.
+pub(crate) const BREAKER_STATES: [&str; 3] = ["closed", "open", "half_open"];
+
 /// The circuit breaker. Every request needs a permit of it.
 pub(super) struct CircuitBreaker {
     slots: Semaphore,
@@ -69,6 +72,16 @@ impl CircuitBreaker {
                 Some(true)
             }
             State::Open(_) | State::HalfOpen => None,
+        }
+    }
+
+    /// Returns one of [`BREAKER_STATES`].
+    pub(super) fn state_name(&self) -> &'static str {
+        let [closed, open, half_open] = BREAKER_STATES;
+        match *self.state() {
+            State::Closed(_) => closed,
+            State::Open(_) => open,
+            State::HalfOpen => half_open,
         }
     }
 

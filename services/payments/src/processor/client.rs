@@ -107,6 +107,11 @@ impl Processor {
         })
     }
 
+    /// Returns the state of the circuit breaker: one of `BREAKER_STATES`.
+    pub(crate) fn breaker_state(&self) -> &'static str {
+        self.breaker.state_name()
+    }
+
     /// Sends a request once. A `PaymentIntent` that waits for the absent customer is cancelled, and is then declined.
     pub async fn send(&self, request: &Request) -> AttemptOutcome {
         let until = self.deadline();

@@ -15,6 +15,7 @@ mod refund_by_hand;
 mod request_bodies;
 mod response;
 
+pub(crate) use circuit_breaker::BREAKER_STATES;
 pub use circuit_breaker::BreakerSettings;
 pub use classify::{Page, classify};
 pub use client::{ClientSettings, Processor, ProcessorError, Request};

@@ -95,6 +95,11 @@ impl Report {
         self
     }
 
+    /// Returns the number of records that differ.
+    pub(crate) fn differences(&self) -> usize {
+        self.differences.len()
+    }
+
     pub(crate) fn text(&self) -> String {
         let columns: Vec<_> = self.counts.values().map(Counts::lines).collect();
         let mut heading = vec![""];

@@ -7,6 +7,7 @@ pub(crate) mod calls;
 pub(crate) mod ledger;
 pub(crate) mod ledger_checks;
 pub(crate) mod payments;
+pub(crate) mod readings;
 pub(crate) mod reconciliation;
 pub(crate) mod refunds;
 pub(crate) mod reviews;

@@ -6,7 +6,8 @@ use database::{Tx, UnitOfWork};
 use serde_json::json;
 
 use super::refund_cause::RefundCause;
-use crate::domain::{CallKind, ProcessorReference};
+use crate::domain::{CallKind, ProcessorReference, refund};
+use crate::metrics::count_refund;
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::PaymentRow;
@@ -38,6 +39,7 @@ pub(super) async fn accept_refund(
         follows: cause.follows(),
     };
     refunds::insert(tx, &new).await?;
+    count_refund(tx, &refund::State::Pending);
     let call = NewCall {
         id: id.uuid(),
         tenant: &tenant,

@@ -1,5 +1,7 @@
 //! Changes a payment.
 
+use std::mem::discriminant;
+
 use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
 use contracts::{Event, EventId, OrderId, TenantId};
 use database::Tx;
@@ -13,6 +15,7 @@ use crate::domain::NextStep;
 use crate::domain::payment::{Announcement, Input, Payment, State, decide};
 use crate::domain::review::Subject;
 use crate::ledger;
+use crate::metrics::count_payment;
 use crate::processor::RequestBodies;
 use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
@@ -40,6 +43,9 @@ pub(crate) async fn move_payment(
         let change = Change { payment: &decision.payment, refund_reserved, sequence };
         let updated = payments::update(tx, row.id(), &change).await?;
         log_change(row, &before, &decision.payment);
+        if discriminant(&before.state) != discriminant(&decision.payment.state) {
+            count_payment(tx, &decision.payment.state);
+        }
         ledger::payment_moved(tx, row, &before.state, &decision.payment.state).await?;
         conclude::payment_moved(tx, &updated, &before.state, &decision.payment.state, declined_by).await?;
     }

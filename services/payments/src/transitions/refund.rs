@@ -1,5 +1,7 @@
 //! Changes a refund, and its payment with it. An automatic refund whose refusal passes is followed by another one.
 
+use std::mem::discriminant;
+
 use contracts::events::{PaymentRefundFailed, PaymentRefunded};
 use database::Tx;
 
@@ -12,6 +14,7 @@ use crate::domain::refund::{Input, Refund, State, decide};
 use crate::domain::refund_retry::{RefundRetries, RefusedRefund};
 use crate::domain::review::{Reason, Subject};
 use crate::ledger;
+use crate::metrics::count_refund;
 use crate::processor::RequestBodies;
 use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
@@ -47,6 +50,9 @@ pub(crate) async fn move_refund(
         let updated = refunds::update(tx, row.id(), &decision.state).await?;
         let (refund, from, to) = (row.id(), &before.state, &decision.state);
         tracing::info!(payment = %payment.id(), %refund, ?from, ?to, "RefundMoved");
+        if discriminant(from) != discriminant(to) {
+            count_refund(tx, to);
+        }
         ledger::refund_moved(tx, payment, row, &before.state, &decision.state).await?;
         // The refund that follows needs the reserved amount, and announces how it ends.
         if next_try.is_none() {

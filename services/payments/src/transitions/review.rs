@@ -4,12 +4,14 @@ use database::{Tx, UnitOfWork};
 use serde_json::json;
 
 use crate::domain::review::{Reason, Subject};
+use crate::metrics::count_review;
 use crate::store::payments::PaymentRow;
 use crate::store::reviews::{self, NewReview};
 
 /// Opens a review. While a review of the same subject and reason is open, it changes nothing.
 pub(crate) async fn open_review(tx: &mut Tx, new: NewReview<'_>) -> database::Result<()> {
     if let Some(review) = reviews::insert(tx, &new).await? {
+        count_review(tx, new.reason);
         let (subject, reason) = (new.subject.to_string(), new.reason);
         // Log after the commit. Otherwise the log would name a review that a rollback removes.
         tx.after_commit(move || {

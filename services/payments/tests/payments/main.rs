@@ -26,6 +26,7 @@ mod ledger_verify;
 mod listing;
 mod look_ups;
 mod messages;
+mod metrics;
 mod mock;
 mod processor;
 mod reading;

@@ -5,7 +5,9 @@ use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderName;
 use actix_web::web::Bytes;
-use idempotency::{Fingerprint, FingerprintInput, Key, KeyScope, KeyedRequest};
+use idempotency::{
+    Fingerprint, FingerprintInput, IdempotencyMetrics, Key, KeyRefusal, KeyScope, KeyedRequest,
+};
 
 use super::KEY_HEADER;
 use super::command_request::Command;
@@ -30,8 +32,9 @@ impl IncomingCommand {
         principal.require(W::SCOPE)?;
         let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
         refuse_preconditions(&request)?;
-        let key = read_key(&request, &edge)?;
-        edge.limiter.admit_key(principal.tenant())?;
+        let key = read_key(&request, &edge).map_err(|(reason, problem)| refuse(&edge, reason, problem))?;
+        let admitted = edge.limiter.admit_key(principal.tenant());
+        admitted.map_err(|problem| refuse(&edge, KeyRefusal::TooMany, problem))?;
         let scope = KeyScope {
             caller: principal.caller().clone(),
             method: request.method().to_string(),
@@ -44,21 +47,24 @@ impl IncomingCommand {
 }
 
 /// Reads the key. The request must have exactly one `Idempotency-Key` header line.
-fn read_key(request: &HttpRequest, edge: &Edge) -> Result<Key, Problem> {
+fn read_key(request: &HttpRequest, edge: &Edge) -> Result<Key, (KeyRefusal, Problem)> {
+    let invalid = |detail: String| (KeyRefusal::Invalid, Problem::new(&problem_types::KEY_INVALID, detail));
     let mut lines = request.headers().get_all(HeaderName::from_static(KEY_HEADER));
     let Some(line) = lines.next() else {
         let detail = "The Idempotency-Key header is missing. Send 'Idempotency-Key: UUID', with a new UUID for each new \
                       command and the same UUID for each retry.";
-        return Err(Problem::new(&problem_types::KEY_MISSING, detail));
+        return Err((KeyRefusal::Missing, Problem::new(&problem_types::KEY_MISSING, detail)));
     };
     if lines.next().is_some() {
-        return Err(Problem::new(
-            &problem_types::KEY_INVALID,
-            "There is more than one Idempotency-Key header; send one.",
-        ));
+        return Err(invalid("There is more than one Idempotency-Key header; send one.".to_owned()));
     }
-    Key::parse(line.as_bytes(), edge.settings.key_policy)
-        .map_err(|error| Problem::new(&problem_types::KEY_INVALID, error.to_string()))
+    Key::parse(line.as_bytes(), edge.settings.key_policy).map_err(|error| invalid(error.to_string()))
+}
+
+/// Counts a request that is refused because of its key.
+fn refuse(edge: &Edge, reason: KeyRefusal, problem: Problem) -> Problem {
+    edge.database.metrics::<IdempotencyMetrics>().refused_keys.count(reason);
+    problem
 }
 
 fn fingerprint(request: &HttpRequest, scope: &KeyScope, canonical: &[u8]) -> Result<Fingerprint, Problem> {

@@ -2,12 +2,14 @@
 
 use std::panic::AssertUnwindSafe;
 
-use database::{AppendTx, Error, Handler, SharedTx};
+use database::{AppendTx, Database, Error, Handler, SharedTx};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
+use crate::metrics::IdempotencyMetrics;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, StoredResponse};
 
 /// A command that waits for its group, or runs in it.
@@ -16,6 +18,9 @@ pub(super) struct QueuedCommand {
     run: Box<dyn RunCommand>,
     /// The request's span, so that log lines of the command show their request.
     pub(super) span: Span,
+    /// When the command entered the queue.
+    pub(super) queued_at: Instant,
+    database: Database,
     outcome: oneshot::Sender<Result<Outcome, Error>>,
 }
 
@@ -29,6 +34,7 @@ pub(super) struct CommandRun {
 impl QueuedCommand {
     /// A command, and the channel that delivers its outcome.
     pub(super) fn new<F>(
+        database: &Database,
         request: KeyedRequest,
         command: F,
     ) -> (Self, oneshot::Receiver<Result<Outcome, Error>>)
@@ -36,7 +42,9 @@ impl QueuedCommand {
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
         let (outcome, receiver) = oneshot::channel();
-        (Self { request, run: Box::new(command), span: Span::current(), outcome }, receiver)
+        let (database, queued_at) = (database.clone(), Instant::now());
+        let run = Box::new(command);
+        (Self { request, run, span: Span::current(), queued_at, database, outcome }, receiver)
     }
 
     /// Runs the command on its own part of the transaction. Returns `None` if the command panicked.
@@ -50,9 +58,10 @@ impl QueuedCommand {
         AssertUnwindSafe(run).catch_unwind().instrument(self.span.clone()).await.ok()
     }
 
-    /// Delivers the outcome. An error of the channel means that the client has disconnected, and is ignored: the
+    /// Counts and delivers the outcome. An error of the channel means that the client has disconnected, and is ignored: the
     /// transaction is committed or rolled back either way.
     pub(super) fn deliver(self, outcome: Result<Outcome, Error>) {
+        self.database.metrics::<IdempotencyMetrics>().count(&outcome);
         let _ = self.outcome.send(outcome);
     }
 }

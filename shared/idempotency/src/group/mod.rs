@@ -67,7 +67,7 @@ impl GroupCommit {
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
         request.log_received();
-        let (command, outcome) = QueuedCommand::new(request, command);
+        let (command, outcome) = QueuedCommand::new(self.queue.database(), request, command);
         self.queue.run(command, outcome).await
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::GroupSettings;
 use super::command::QueuedCommand;
 use super::transaction::GroupTransaction;
+use crate::metrics::IdempotencyMetrics;
 use crate::{Outcome, Retention};
 
 /// The number of a command in the order of arrival.
@@ -36,6 +37,10 @@ impl Queue {
         Self { database, retention, settings, state: Mutex::default() }
     }
 
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// Queues the command and waits for its outcome, but in the queue no longer than [`GroupSettings::wait`].
     pub(super) async fn run(
         self: &Arc<Self>,
@@ -46,7 +51,7 @@ impl Queue {
         let outcome = match timeout(self.settings.wait, &mut outcome).await {
             Ok(outcome) => outcome,
             Err(_) if self.withdraw(ticket) => {
-                return Err(Error::Unavailable("the command waited too long for a commit".to_owned()));
+                return Err(self.refusal("the command waited too long for a commit".to_owned()));
             }
             // Its group is running, and the deadline of each statement bounds the group.
             Err(_) => outcome.await,
@@ -59,9 +64,7 @@ impl Queue {
         let mut state = self.state();
         let waiting = state.waiting.len();
         if waiting >= self.settings.waiting {
-            return Err(Error::Unavailable(format!(
-                "the queue is full: {waiting} commands wait for a commit"
-            )));
+            return Err(self.refusal(format!("the queue is full: {waiting} commands wait for a commit")));
         }
         let ticket = state.next_ticket;
         state.next_ticket += 1;
@@ -81,6 +84,12 @@ impl Queue {
         let mut state = self.state();
         let place = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket);
         place.is_ok_and(|place| state.waiting.remove(place).is_some())
+    }
+
+    /// The error of a command that no group takes. Counts it.
+    fn refusal(&self, why: String) -> Error {
+        self.database.metrics::<IdempotencyMetrics>().count_failed();
+        Error::Unavailable(why)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -119,6 +128,9 @@ impl GroupSlot {
             self.is_returned = true;
             return None;
         }
+        drop(state);
+        let metrics: &IdempotencyMetrics = self.queue.database.metrics();
+        metrics.group_taken(group.iter().map(|command| command.queued_at.elapsed()));
         Some(group)
     }
 }

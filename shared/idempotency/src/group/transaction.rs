@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::command::{CommandRun, QueuedCommand};
 use crate::execute::{ATTEMPTS, can_run_again, roll_back};
 use crate::key_lookup::{KeyLookup, look_up_keys};
+use crate::metrics::TransactionTimer;
 use crate::record::CompletedRecords;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
@@ -77,6 +78,7 @@ impl<'a> GroupTransaction<'a> {
     }
 
     async fn run_once(self, commands: Vec<QueuedCommand>) -> Result<(), RolledBack> {
+        let _timer = TransactionTimer::start(self.database);
         let (tx, lookups) = match self.begin(&commands).await {
             Ok(begun) => begun,
             Err(error) => return Err(RolledBack { commands, error }),

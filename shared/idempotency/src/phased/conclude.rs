@@ -3,8 +3,10 @@
 use contracts::OperationId;
 use database::{Result, Tx, UnitOfWork};
 
+use super::count_after_commit;
 use super::store::{OperationState, move_operation, move_record, retention, store_response};
 use super::wait;
+use crate::metrics::OperationStep;
 use crate::{RecordState, StoredResponse};
 
 /// The outcome of a phased command, as far as it is known.
@@ -43,7 +45,9 @@ pub async fn conclude(tx: &mut Tx, operation: OperationId, conclusion: Conclusio
             end(tx, operation, OperationState::Failed, FailedTerminal, response).await?
         }
         Conclusion::Unknown => {
-            move_operation(tx, operation, OperationState::Unknown, None).await?;
+            if move_operation(tx, operation, OperationState::Unknown, None).await? {
+                count_after_commit(tx, OperationStep::Unknown);
+            }
             false
         }
         Conclusion::Retryable(response) => {
@@ -54,6 +58,7 @@ pub async fn conclude(tx: &mut Tx, operation: OperationId, conclusion: Conclusio
         }
     };
     if moved {
+        count_after_commit(tx, OperationStep::of(&conclusion));
         tx.after_commit(move || wait::wake(operation));
     }
     Ok(moved)

@@ -30,8 +30,10 @@ mod wait;
 use std::time::Duration;
 
 use contracts::OperationId;
+use database::{Tx, UnitOfWork};
 
 use crate::StoredResponse;
+use crate::metrics::{IdempotencyMetrics, OperationStep};
 
 pub use conclude::{Conclusion, conclude};
 pub use operation::{OperationRecord, operation};
@@ -46,4 +48,9 @@ pub struct WaitPolicy {
     pub limit: Duration,
     /// Builds the response 202 for an operation without an outcome.
     pub accepted: fn(OperationId) -> StoredResponse,
+}
+
+/// Counts a step of an operation once the transaction has committed.
+fn count_after_commit(tx: &mut Tx, step: OperationStep) {
+    tx.count_after_commit(move |metrics: &IdempotencyMetrics| metrics.operations.count(step));
 }

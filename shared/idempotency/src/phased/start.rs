@@ -7,11 +7,12 @@ use contracts::OperationId;
 use database::{Database, Handler, Tx, UnitOfWork};
 use tracing::Instrument;
 
-use super::WaitPolicy;
 use super::store;
 use super::wait::Waiter;
+use super::{WaitPolicy, count_after_commit};
 use crate::execute::{ATTEMPTS, can_run_again, conclude_failure, roll_back};
 use crate::key_lookup::{KeyLookup, look_up_key};
+use crate::metrics::{IdempotencyMetrics, OperationStep, TransactionTimer};
 use crate::{CommandError, KeyedRequest, Operation, Outcome, RecordState, Retention};
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
@@ -48,12 +49,16 @@ where
             }
         }
     };
-    match database.detach(unit.in_current_span()).await?? {
-        Started::Known(outcome) => Ok(outcome),
-        Started::Waiting(waiter) => waiter.outcome(database, wait).await,
+    let outcome = match database.detach(unit.in_current_span()).await.flatten() {
+        Ok(Started::Known(outcome)) => Ok(outcome),
+        Ok(Started::Waiting(waiter)) => waiter.outcome(database, wait).await,
         // Each attempt read a state that another process changed before the attempt could act on it.
-        Started::RecordMoved => Ok(Outcome::InProgress),
-    }
+        Ok(Started::RecordMoved) => Ok(Outcome::InProgress),
+        Err(error) => Err(error),
+    };
+    // Not counted for a client that does not wait for the outcome.
+    database.metrics::<IdempotencyMetrics>().count(&outcome);
+    outcome
 }
 
 /// The result of the first transaction.
@@ -91,6 +96,7 @@ where
 {
     async fn run(&self) -> Result<Started> {
         let Self { database, retention, request, .. } = self;
+        let _timer = TransactionTimer::start(database);
         let (mut tx, lookup) = database.begin_reading(async |tx| look_up_key(tx, request).await).await?;
         tx.set_traceparent(request.traceparent.clone());
         match self.execute(&mut tx, lookup).await {
@@ -145,6 +151,7 @@ where
             return Ok(End::Failed(operation, error));
         }
         store::insert(tx, &self.request, &operation, self.retention).await?;
+        count_after_commit(tx, OperationStep::Started);
         tx.flush().await?;
         crashpoint::reach!("execute.before_commit");
         // Created before the commit, so that the waiter misses no conclusion.
@@ -165,6 +172,7 @@ where
             return Ok(End::Rollback(Started::RecordMoved));
         }
         store::restart_operation(tx, id).await?;
+        count_after_commit(tx, OperationStep::Resumed);
         tx.flush().await?;
         Ok(End::Commit(Started::Waiting(Waiter::new(id))))
     }
@@ -178,6 +186,7 @@ where
         let response = (self.wait.accepted)(id);
         let (from, to) = (&[RecordState::Started], RecordState::Unknown);
         if store::store_response(tx, id, from, to, &response, self.retention).await? {
+            count_after_commit(tx, OperationStep::Accepted);
             Ok(End::Commit(Started::Known(Outcome::Executed(response))))
         } else {
             Ok(End::Rollback(Started::RecordMoved))

@@ -136,13 +136,14 @@ pub(super) async fn store_response(
 }
 
 /// Moves an operation that has not ended. Stores the response of its last attempt or of its end, or clears it. From its end
-/// on, an operation is kept as long as a key. An operation that has ended does not change.
+/// on, an operation is kept as long as a key. An operation that has ended does not change. Returns whether it
+/// had not ended.
 pub(super) async fn move_operation(
     tx: &mut Tx,
     id: OperationId,
     to: OperationState,
     response: Option<&StoredResponse>,
-) -> Result<()> {
+) -> Result<bool> {
     use idempotency_operation as row;
     let open = [OperationState::Running, OperationState::Unknown];
     let open = row::table.find(id.uuid()).filter(row::state.eq_any(open));
@@ -156,8 +157,7 @@ pub(super) async fn move_operation(
         row::body.eq(response.map(|response| &response.body)),
         row::updated_at.eq(clock_timestamp()),
     );
-    diesel::update(open).set(columns).execute(tx).await?;
-    Ok(())
+    Ok(diesel::update(open).set(columns).execute(tx).await? == 1)
 }
 
 /// Starts the next attempt of an operation now.

@@ -12,8 +12,9 @@ use database::{Database, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::WaitPolicy;
 use super::store::{Progress, find_progress, retention, store_response};
+use super::{WaitPolicy, count_after_commit};
+use crate::metrics::OperationStep;
 use crate::{Outcome, RecordState, StoredResponse};
 
 /// The interval between two reads doubles from the first to the longest.
@@ -108,6 +109,7 @@ async fn accept(
     if let Some(retention) = retention(&mut tx, operation).await?
         && store_response(&mut tx, operation, from, to, &response, retention).await?
     {
+        count_after_commit(&mut tx, OperationStep::Accepted);
         tx.commit().await?;
         Ok(Some(response))
     } else {

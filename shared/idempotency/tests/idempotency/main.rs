@@ -15,6 +15,7 @@ mod expiry;
 mod failures;
 mod group;
 mod lookup_cost;
+mod metrics;
 mod natural;
 mod phased;
 mod progress;

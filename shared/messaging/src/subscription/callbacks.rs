@@ -12,6 +12,7 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
 use tokio::sync::SetOnce;
 
+use super::PartitionLags;
 use super::SubscriptionSettings;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use super::membership::Membership;
@@ -47,6 +48,7 @@ pub(super) struct ConsumerCallbacks {
     consumer: OnceLock<Weak<Consumer>>,
     pub(super) joined: Arc<SetOnce<()>>,
     membership: Mutex<Membership>,
+    pub(super) lags: PartitionLags,
 }
 
 impl ConsumerCallbacks {
@@ -59,6 +61,7 @@ impl ConsumerCallbacks {
             consumer: OnceLock::new(),
             joined: Arc::default(),
             membership: Mutex::default(),
+            lags: PartitionLags::default(),
         }
     }
 
@@ -127,6 +130,7 @@ impl ClientContext for ConsumerCallbacks {
 
     fn stats(&self, statistics: Statistics) {
         self.log.statistics(&statistics);
+        self.lags.replace(&statistics);
         let Some(group) = &statistics.cgrp else { return };
         // A poisoned lock is safe to use: each update is a single assignment.
         let mut membership = self.membership.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,6 +8,7 @@ mod batch;
 mod callbacks;
 mod commands;
 mod consumer_thread;
+mod lags;
 mod membership;
 mod settings;
 
@@ -26,6 +27,7 @@ use crate::{Brokers, Error};
 
 pub(crate) use self::assigned_partition::is_about_a_record;
 pub use self::batch::{Batch, UnreadableRecord};
+pub use self::lags::PartitionLags;
 pub use self::settings::SubscriptionSettings;
 
 /// How long `shutdown` waits until the consumer has left its group.
@@ -39,6 +41,7 @@ pub struct Subscription {
     batches: mpsc::Receiver<Batch>,
     commands: CommandSender,
     joined: Arc<SetOnce<()>>,
+    lags: PartitionLags,
     left: oneshot::Receiver<()>,
 }
 
@@ -60,6 +63,7 @@ impl Subscription {
         let consumer = Arc::new(consumer);
         consumer.context().set_consumer(&consumer);
         let joined = Arc::clone(&consumer.context().joined);
+        let lags = consumer.context().lags.clone();
 
         let (batch_sender, batches) = mpsc::channel(settings.max_waiting_batches);
         let (leaving, left) = oneshot::channel();
@@ -72,12 +76,17 @@ impl Subscription {
                 drop(leaving);
             })
             .map_err(Error::Thread)?;
-        Ok(Self { group, batches, commands, joined, left })
+        Ok(Self { group, batches, commands, joined, lags, left })
     }
 
     /// Is set once the group has assigned this member its first partitions; none, if others still have all of them.
     pub fn joined(&self) -> Arc<SetOnce<()>> {
         Arc::clone(&self.joined)
+    }
+
+    /// The lag of each partition of this member.
+    pub fn lags(&self) -> PartitionLags {
+        self.lags.clone()
     }
 
     /// Waits for the next batch of any partition. A partition has at most one batch in progress.

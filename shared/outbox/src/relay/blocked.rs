@@ -72,11 +72,6 @@ struct NewRow {
     unusable_topic: Option<String>,
 }
 
-/// Counts the events in the table, for the service's metrics.
-pub async fn count_blocked(database: &Database) -> database::Result<i64> {
-    Ok(outbox_blocked::table.count().get_result(&mut database.connection().await?).await?)
-}
-
 impl BlockedEvents {
     /// Loads the table. Events for partitions without a leader are refused here, so that they do not wait in the producer.
     pub(super) async fn load(

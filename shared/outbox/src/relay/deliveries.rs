@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::blocked::{BlockedEvents, Refusal};
 use super::in_flight::InFlight;
 use super::{Relay, RelayError};
+use crate::OutboxMetrics;
 use crate::outbox_event::{StoredEvent, load_events};
 use crate::outgoing_record::OutgoingRecord;
 
@@ -152,6 +153,7 @@ impl<'r> Deliveries<'r> {
             // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
             (result, _) => {
                 result?;
+                self.relay.database.metrics::<OutboxMetrics>().published.inc();
                 self.finish(id);
             }
         }
@@ -159,6 +161,7 @@ impl<'r> Deliveries<'r> {
     }
 
     fn block(&mut self, id: i64, aggregate: Uuid, refusal: Option<Refusal>) {
+        self.relay.database.metrics::<OutboxMetrics>().blocked.inc();
         self.blocked.add(id, aggregate, refusal);
         self.finish(id);
     }

@@ -25,10 +25,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-pub use blocked::count_blocked;
 pub(crate) use blocked::outbox_blocked;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;
+
+use crate::{OutboxMetrics, TermEnd};
 
 /// The pause after a term, before it is doubled for each failed one.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
@@ -132,7 +133,15 @@ impl Relay {
             return Ok(());
         };
         tracing::info!(epoch = held.epoch, "relay is active");
+        let metrics: &OutboxMetrics = self.database.metrics();
+        metrics.holds_lease.set(1);
         let published = self.publish_while_held(&lease, &held, stop).await;
+        metrics.holds_lease.set(0);
+        metrics.terms.count(match &published {
+            Ok(()) => TermEnd::Stopped,
+            Err(RelayError::Replaced) => TermEnd::Replaced,
+            Err(_) => TermEnd::Failed,
+        });
         let released = lease.release(&held).await;
         published.and(released)
     }

@@ -11,6 +11,7 @@
 mod greeter;
 mod keys;
 mod lifecycle;
+mod metrics;
 mod operators;
 mod outbox;
 mod slow_readers;

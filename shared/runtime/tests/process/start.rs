@@ -1,6 +1,5 @@
 //! The start of the process: wrong configurations, missing servers and missing tables.
 
-use diesel_async::SimpleAsyncConnection;
 use testkit::{Proxy, given};
 
 use crate::greeter::{Running, Surroundings, ask, greeter, stderr};
@@ -190,40 +189,6 @@ async fn a_page_of_a_configured_origin_may_call_the_service() {
     serve.env("IDEM_HTTP__CORS_ORIGINS", "https://shop.example/path");
     let text = stderr(&serve.output().await.unwrap());
     assert!(text.contains("IDEM_HTTP__CORS_ORIGINS must be origins such as https://shop.example"), "{text}");
-    surroundings.clear().await;
-}
-
-#[tokio::test]
-async fn the_metrics_count_what_waits_for_an_operator() {
-    let surroundings = Surroundings::new().await;
-    surroundings
-        .database
-        .owner()
-        .await
-        .batch_execute(
-            "INSERT INTO outbox_blocked (id, aggregate_id, error) VALUES (1, gen_random_uuid(), 'no topic'); \
-             INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, partition, \
-                                       record_offset, headers, payload) \
-             SELECT 'greeter', gen_random_uuid(), 'orders', gen_random_uuid(), 1, state, 't', 0, 0, '[]', '' \
-               FROM unnest('{parked,held,held}'::text[]) AS state; \
-             INSERT INTO inbox_stopped_partition (consumer, topic, partition, cause, record_offset, error, seen_at) \
-             VALUES ('greeter', 't', 1, 'alike', 7, 'a bug', clock_timestamp()), \
-                    ('greeter', 't', 2, 'alike', 7, 'a bug', clock_timestamp() - interval '1 hour')",
-        )
-        .await
-        .unwrap();
-    let running = Running::start(&mut surroundings.serve());
-    running.ready().await;
-    let (_, metrics) = ask(running.address("admin").await, "GET", "/metrics").await.unwrap();
-    for line in [
-        "outbox_blocked_events 1",
-        "inbox_waiting_messages{state=\"parked\"} 1",
-        "inbox_waiting_messages{state=\"held\"} 2",
-        "inbox_stopped_partitions 1",
-    ] {
-        assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
-    }
-    running.end().await;
     surroundings.clear().await;
 }
 

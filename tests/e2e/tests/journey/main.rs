@@ -13,6 +13,7 @@ mod hostile;
 mod killed;
 mod late;
 mod manifests;
+mod metrics;
 mod outages;
 mod races;
 mod reconcile;

@@ -1,6 +1,7 @@
 //! Phased commands: accepted by the handler, and concluded later by a worker.
 
 mod conclusions;
+mod metrics;
 mod races;
 mod retries;
 mod stored_responses;

@@ -1,0 +1,2 @@
+DROP INDEX refund_unknown;
+DROP INDEX payment_unknown;

@@ -1,0 +1,116 @@
+//! The metrics of money: what moves each of them.
+
+use std::time::Duration;
+
+use database::Database;
+use metrics::{Readings, Registry};
+use payments::processor::{BreakerSettings, ClientSettings};
+use payments::{Payments, PaymentsMetrics, register_circuit_breaker};
+use runtime::Service;
+use serde_json::json;
+use testkit::Metrics;
+
+use crate::processor::{Fate, client_settings};
+use crate::stage::{Stage, VISA, brisk, worker};
+
+/// The states that payments and refunds have reached, with their numbers.
+fn reached(stage: &Stage) -> (Vec<(String, f64)>, Vec<(String, f64)>) {
+    let counted = Metrics::counted::<PaymentsMetrics>(&stage.database);
+    (counted.by_label("payments_reached_total"), counted.by_label("payments_refunds_reached_total"))
+}
+
+fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
+    expected.iter().map(|(state, number)| ((*state).to_owned(), *number)).collect()
+}
+
+/// The gauges that a scrape reads.
+async fn read(stage: &Stage) -> Metrics {
+    let (connection, mut readings) = (stage.database.connection().await.unwrap(), Readings::default());
+    Payments::read_metrics(&connection, &mut readings).await.unwrap();
+    Metrics::read(&readings)
+}
+
+#[tokio::test]
+async fn captures_declines_cancellations_and_refunds_are_counted_once_each() {
+    let stage = Stage::new().await;
+    let cancelled = stage.request(VISA).await;
+    stage.cancel(cancelled).await;
+    stage.cancel(cancelled).await;
+    assert_eq!(reached(&stage), (are(&[("cancelled", 1.0)]), are(&[])));
+
+    let worker = stage.worker(brisk());
+    let captured = stage.request(VISA).await;
+    stage.becomes(captured, "captured").await;
+    stage.is_at_rest().await;
+    assert_eq!(reached(&stage), (are(&[("cancelled", 1.0), ("captured", 1.0)]), are(&[])));
+    assert_eq!(read(&stage).await.value("payments_ledger_sum{currency=\"EUR\"}"), 0.0);
+
+    stage.cancel(captured).await;
+    stage.is_at_rest().await;
+    worker.stop().await;
+    let refunded = are(&[("pending", 1.0), ("succeeded", 1.0)]);
+    assert_eq!(reached(&stage), (are(&[("cancelled", 1.0), ("captured", 1.0)]), refunded));
+}
+
+#[tokio::test]
+async fn a_decline_is_counted_and_no_capture() {
+    let stage = Stage::new().await;
+    let declined = stage.request("pm_card_chargeDeclined").await;
+    let worker = stage.worker(brisk());
+    stage.becomes(declined, "declined").await;
+    worker.stop().await;
+    assert_eq!(reached(&stage), (are(&[("declined", 1.0)]), are(&[])));
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_counted_and_shown_until_it_is_known_and_opens_the_circuit_breaker() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::Refused(503, json!({}))]);
+    let breaker = BreakerSettings { failures: 1, pause: Duration::from_hours(1) };
+    let client = stage.processor.client_with(&ClientSettings { breaker, ..client_settings() });
+    let mut registry = Registry::default();
+    register_circuit_breaker(&client, &mut registry);
+    let state = || Metrics::of_registry(&registry).by_label("payments_circuit_breaker");
+    assert_eq!(state(), are(&[("closed", 1.0)]));
+    let known = read(&stage).await;
+    assert_eq!(known.by_label("payments_unknown"), []);
+
+    let broken = worker(Database::clone(&stage.database), client, brisk());
+    let asked = stage.request(VISA).await;
+    stage.becomes(asked, "unknown").await;
+    broken.stop().await;
+    assert_eq!(state(), are(&[("open", 1.0)]));
+    assert_eq!(reached(&stage).0, are(&[("unknown", 1.0)]));
+    let unknown = read(&stage).await;
+    assert_eq!(unknown.by_label("payments_unknown"), are(&[("charge", 1.0)]));
+    assert!(unknown.value("payments_oldest_unknown_seconds{kind=\"charge\"}") > 0.0);
+    assert_eq!(unknown.value("payments_oldest_unknown_seconds{kind=\"refund\"}"), 0.0);
+
+    let worker = stage.worker(brisk());
+    stage.becomes(asked, "captured").await;
+    worker.stop().await;
+    assert_eq!(read(&stage).await.by_label("payments_unknown"), []);
+}
+
+#[tokio::test]
+async fn open_reviews_are_counted_by_reason_and_resolved_ones_are_not() {
+    let stage = Stage::new().await;
+    let review = |reason: &str, resolution: &str| {
+        format!(
+            "INSERT INTO review (id, subject, subject_id, reason, resolution, resolved_by, note, resolved_at) \
+             VALUES (gen_random_uuid(), 'orphan', gen_random_uuid()::text, '{reason}', {resolution})"
+        )
+    };
+    stage.meddle(&review("orphan", "NULL, NULL, NULL, NULL")).await;
+    stage.meddle(&review("orphan", "'captured', 'ada', 'known', clock_timestamp()")).await;
+    let reviews = read(&stage).await;
+    assert_eq!(reviews.by_label("payments_open_reviews"), are(&[("orphan", 1.0)]));
+    assert!(reviews.value("payments_oldest_review_seconds") > 0.0);
+}
+
+#[tokio::test]
+async fn a_ledger_that_does_not_balance_shows() {
+    let stage = Stage::new().await;
+    stage.meddle("INSERT INTO ledger_balance VALUES ('acme', 'clearing', 'EUR', 7, 0)").await;
+    assert_eq!(read(&stage).await.value("payments_ledger_sum{currency=\"EUR\"}"), 7.0);
+}

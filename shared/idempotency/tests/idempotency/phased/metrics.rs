@@ -1,0 +1,46 @@
+//! Each step of a phased operation is counted once it is committed.
+
+use database::Database;
+use idempotency::{Conclusion, IdempotencyMetrics};
+use testkit::Metrics;
+
+use super::{concluded, created, not_executed, promised};
+use crate::shop::{self, KEY, request};
+
+fn steps(database: &Database) -> Vec<(String, f64)> {
+    Metrics::counted::<IdempotencyMetrics>(database).by_label("idempotency_operations_total")
+}
+
+fn are(expected: &[&str]) -> Vec<(String, f64)> {
+    expected.iter().map(|step| ((*step).to_owned(), 1.0)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_steps_of_an_operation_are_counted_and_a_second_conclusion_is_not() {
+    let database = shop::open().await;
+    let id = promised(&database, request(KEY, "a")).await;
+    assert_eq!(steps(&database), are(&["accepted", "started"]));
+    super::conclude(&database, id, Conclusion::Unknown).await;
+    assert_eq!(steps(&database), are(&["accepted", "started", "unknown"]));
+    super::conclude(&database, id, Conclusion::Succeeded(created())).await;
+    super::conclude(&database, id, Conclusion::Succeeded(created())).await;
+    super::conclude(&database, id, Conclusion::Unknown).await;
+    assert_eq!(steps(&database), are(&["accepted", "started", "succeeded", "unknown"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conclusion_that_is_rolled_back_is_not_counted() {
+    let database = shop::open().await;
+    let id = promised(&database, request(KEY, "a")).await;
+    let mut tx = database.begin().await.unwrap();
+    assert!(idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap());
+    tx.rollback().await.unwrap();
+    assert_eq!(steps(&database), are(&["accepted", "started"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_without_effect_is_counted_as_retryable() {
+    let database = shop::open().await;
+    concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    assert_eq!(steps(&database), are(&["retryable", "started"]));
+}

@@ -1,0 +1,74 @@
+//! The metrics of the inbox that this process counts: what became of each message, the size of batches, errors, and the lag.
+//!
+//! An effect counts once it is committed. `readings` reads the waiting messages from the database.
+
+use std::sync::OnceLock;
+
+use ::metrics::{
+    Counter, Counters, Families, Histogram, Number, Registry, Sample, count_buckets, register_gauges,
+};
+use messaging::PartitionLags;
+use std::sync::Arc;
+use strum::{IntoStaticStr, VariantArray};
+
+/// What became of a received message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Reception {
+    /// It took effect, or its type is ignored. A held message counts when it is released.
+    Applied,
+    /// It was known, and had no effect.
+    Duplicate,
+    /// It came before an earlier message of its aggregate, and waits for it.
+    Held,
+    /// It cannot be applied, and waits for an operator.
+    Parked,
+}
+
+/// The families of this crate.
+#[derive(Debug)]
+pub struct InboxMetrics {
+    pub(crate) messages: Counters<Reception>,
+    pub(crate) skipped_gaps: Counter,
+    pub(crate) failed_attempts: Counter,
+    pub(crate) batch_size: Histogram,
+    pub(crate) lags: Arc<OnceLock<PartitionLags>>,
+}
+
+impl Default for InboxMetrics {
+    fn default() -> Self {
+        let [skipped_gaps, failed_attempts] = [const { () }; 2].map(|()| Counter::default());
+        let batch_size = Histogram::new(count_buckets());
+        Self {
+            messages: Counters::by("outcome"),
+            skipped_gaps,
+            failed_attempts,
+            batch_size,
+            lags: Arc::default(),
+        }
+    }
+}
+
+impl Families for InboxMetrics {
+    fn register(&self, registry: &mut Registry) {
+        self.messages.register(registry, "inbox_messages", "Messages, by what became of them");
+        let help = "Gaps in the history of an aggregate that a projection skipped";
+        registry.register("inbox_skipped_gaps", help, self.skipped_gaps.clone());
+        let help = "Batches and single messages that were rolled back after an error, to be tried again";
+        registry.register("inbox_failed_attempts", help, self.failed_attempts.clone());
+        let help = "Messages in one batch of a partition";
+        registry.register("inbox_batch_messages", help, self.batch_size.clone());
+        let lags = Arc::clone(&self.lags);
+        let help = "Messages of a partition of this consumer that are in Kafka and not processed";
+        register_gauges(registry, "inbox_lag_messages", help, move || samples(&lags));
+    }
+}
+
+fn samples(lags: &OnceLock<PartitionLags>) -> Vec<Sample> {
+    let lags = lags.get().map(PartitionLags::current).unwrap_or_default();
+    let sample = |(topic, partition, lag): (String, i32, i64)| Sample {
+        labels: vec![("topic", topic), ("partition", partition.to_string())],
+        value: Number::Whole(lag),
+    };
+    lags.into_iter().map(sample).collect()
+}

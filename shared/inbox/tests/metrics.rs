@@ -1,0 +1,124 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The metrics of the inbox: what moves each of them.
+
+mod common;
+
+use common::{
+    Fix, changed, confirmed, database, parked, publish, record, recording, rewind, run, wait_for_effects,
+    wait_until_done,
+};
+use contracts::{ItemId, OrderId, Stream};
+use database::Database;
+use inbox::InboxMetrics;
+use metrics::Readings;
+use testkit::{Metrics, TestTopics, eventually};
+
+fn counted(database: &Database) -> Metrics {
+    Metrics::counted::<InboxMetrics>(database)
+}
+
+/// What became of the messages, with their numbers.
+fn messages(database: &Database) -> Vec<(String, f64)> {
+    counted(database).by_label("inbox_messages_total")
+}
+
+fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
+    expected.iter().map(|(outcome, number)| ((*outcome).to_owned(), *number)).collect()
+}
+
+/// Parked messages, held messages and stopped partitions, as a scrape reads them.
+async fn waiting(database: &Database) -> [f64; 3] {
+    let (connection, mut readings) = (database.connection().await.unwrap(), Readings::default());
+    inbox::read_metrics(&connection, &mut readings).await.unwrap();
+    let read = Metrics::read(&readings);
+    ["waiting_messages{state=\"parked\"}", "waiting_messages{state=\"held\"}", "stopped_partitions"]
+        .map(|series| read.value(&format!("inbox_{series}")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_applied_once_and_each_further_delivery_is_a_duplicate() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let [first, second] = [1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)));
+    publish(&topics, &[first.clone(), first, second]).await;
+    let runner = run(&database, &topics, recording("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(messages(&database), are(&[("applied", 2.0), ("duplicate", 1.0)]));
+    rewind(&topics).await;
+    let again = database.second_instance();
+    let runner = run(&again, &topics, recording("another"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(messages(&again), are(&[("duplicate", 3.0)]), "nothing was applied");
+    assert_eq!(counted(&again).value("inbox_batch_messages_sum"), 3.0);
+    assert_eq!(counted(&again).value("inbox_failed_attempts_total"), 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_comes_too_early_is_held_and_then_applied() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &[record(&topics, 2, &confirmed(order))]).await;
+    eventually("a held message", async || (parked(&database).await.len() == 1).then_some(())).await;
+    eventually("it is counted", async || (messages(&database) == are(&[("held", 1.0)])).then_some(())).await;
+    assert_eq!(waiting(&database).await, [0.0, 1.0, 0.0]);
+    publish(&topics, &[record(&topics, 1, &confirmed(order))]).await;
+    wait_for_effects(&database, 2).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(messages(&database), are(&[("applied", 2.0), ("held", 1.0)]));
+    assert_eq!(counted(&database).value("inbox_skipped_gaps_total"), 0.0, "only a projection skips");
+    assert_eq!(waiting(&database).await, [0.0, 0.0, 0.0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projection_counts_the_gaps_that_it_skips() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let item = ItemId::of(&"acme".parse().unwrap(), &"SKU-1".parse().unwrap());
+    publish(&topics, &[1, 2, 5].map(|sequence| record(&topics, sequence, &changed(item)))).await;
+    let runner = run(&database, &topics, recording("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(counted(&database).value("inbox_skipped_gaps_total"), 1.0);
+    assert_eq!(messages(&database), are(&[("applied", 3.0)]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_fails_is_counted_with_its_attempts_and_parked_once() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let fix = Fix::default();
+    publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
+    let runner = run(&database, &topics, fix.consumer());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(messages(&database), are(&[("parked", 1.0)]));
+    assert_eq!(waiting(&database).await, [1.0, 0.0, 0.0]);
+    let failed = counted(&database).value("inbox_failed_attempts_total");
+    assert!(failed >= 2.0, "the batch and each attempt: {failed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lag_of_a_partition_falls_to_zero_when_its_messages_are_processed() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
+    wait_until_done(&topics).await;
+    let orders = topics.events(Stream::Orders);
+    let lags = || counted(&database).by_label("inbox_lag_messages");
+    eventually("every partition is known, and none lags", async || {
+        let metrics = counted(&database);
+        let known = metrics.series_of("inbox_lag_messages");
+        let partitions = known.iter().filter(|series| series.contains(&orders)).count();
+        (partitions > 0 && lags().is_empty()).then_some(())
+    })
+    .await;
+    runner.stop().await;
+}

@@ -1,0 +1,102 @@
+//! The gauges of the outbox that are read from the database: lease, depth, and blocked events. Each instance reads the same.
+//!
+//! A reading costs at most a fixed number of rows, however long the backlog is: it counts in a range of ids, and beyond the range it
+//! subtracts ids.
+
+use database::Connection;
+use diesel::prelude::*;
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Double};
+use diesel_async::RunQueryDsl;
+use metrics::Readings;
+
+/// The position is the last published id of the present window, or else the floor. Rows above it that snapshot A sees are
+/// published; the relay keeps them below the size of its page. Below the floor are rows of transactions that were open at A.
+///
+/// Ranges of ids, because a LIMIT bounds the result only: on a table without statistics, PostgreSQL reads all rows and sorts them.
+const DEPTH: &str = "\
+    WITH relay AS (SELECT cursor, greatest(floor_a, last_id) AS position, \
+                          coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0) AS drawn_id \
+                     FROM outbox_cursor AS cursor), \
+    unpublished AS ( \
+        SELECT event.created_at FROM relay JOIN outbox_event AS event \
+            ON event.id > relay.position AND event.id <= relay.position + 2000 \
+         WHERE NOT outbox_is_published(relay.cursor, event.xid, event.id) \
+        UNION ALL \
+        (SELECT event.created_at FROM relay \
+          CROSS JOIN LATERAL (SELECT pg_snapshot_xip((relay.cursor).snapshot_a::pg_snapshot) UNION ALL \
+                              SELECT n::text::xid8 \
+                                FROM generate_series(pg_snapshot_xmax((relay.cursor).snapshot_a::pg_snapshot)::text::bigint, \
+                                                     (relay.cursor).next_xid_a - 1) AS n) AS open (xid) \
+          CROSS JOIN LATERAL ( \
+             SELECT created_at, xid, id FROM outbox_event \
+              WHERE (xid, id) > (open.xid, 0) AND (xid, id) <= (open.xid, (relay.cursor).floor_a) \
+              ORDER BY xid, id LIMIT 1000) AS event \
+          WHERE NOT outbox_is_published(relay.cursor, event.xid, event.id) LIMIT 1000) \
+    ) \
+    SELECT CASE WHEN relay.drawn_id <= relay.position + 2000 THEN counted.events \
+                ELSE relay.drawn_id - relay.position END AS events, oldest_seconds \
+      FROM relay CROSS JOIN ( \
+           SELECT count(*) AS events, \
+                  coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_seconds \
+             FROM unpublished) AS counted";
+
+#[derive(QueryableByName)]
+struct Depth {
+    #[diesel(sql_type = BigInt)]
+    events: i64,
+    #[diesel(sql_type = Double)]
+    oldest_seconds: f64,
+}
+
+const LEASE: &str = "\
+    SELECT epoch, CASE WHEN isfinite(lease_until) \
+                       THEN greatest(extract(epoch FROM lease_until - clock_timestamp()), 0)::float8 \
+                       ELSE 0 END AS remaining_seconds \
+      FROM outbox_lease";
+
+#[derive(QueryableByName)]
+struct Lease {
+    #[diesel(sql_type = BigInt)]
+    epoch: i64,
+    #[diesel(sql_type = Double)]
+    remaining_seconds: f64,
+}
+
+const BLOCKED: &str = "SELECT count(*) AS events FROM (SELECT FROM outbox_blocked LIMIT 10000) AS blocked";
+
+#[derive(QueryableByName)]
+struct Blocked {
+    #[diesel(sql_type = BigInt)]
+    events: i64,
+}
+
+/// Reads the gauges of the outbox.
+pub async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
+    let mut connection = connection;
+    let Depth { events, oldest_seconds } = sql_query(DEPTH).get_result(&mut connection).await?;
+    readings.add(
+        "outbox_unpublished_events",
+        "Committed events that are not published; above 2000, an estimate by ids",
+        events,
+    );
+    readings.add(
+        "outbox_oldest_unpublished_seconds",
+        "Age of the oldest committed event that is not published; 0 if there is none",
+        oldest_seconds,
+    );
+    let Lease { epoch, remaining_seconds } = sql_query(LEASE).get_result(&mut connection).await?;
+    readings.add("outbox_lease_epoch", "Number of the relay's present term", epoch);
+    readings.add(
+        "outbox_lease_remaining_seconds",
+        "Time until the relay's lease ends; 0 if no relay is active",
+        remaining_seconds,
+    );
+    let Blocked { events } = sql_query(BLOCKED).get_result(&mut connection).await?;
+    readings.add(
+        "outbox_blocked_events",
+        "Events that Kafka cannot take, and later events of their aggregates; counted up to 10000",
+        events,
+    );
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! The metrics of the pool, and the gauges of the database as a whole: its size and its oldest transaction.
+
+use database::{Connection, Database};
+use diesel::prelude::*;
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Double};
+use diesel_async::RunQueryDsl;
+use metrics::{Number, Readings, Registry, Sample, register_gauges};
+
+/// Registers the gauges of the pool.
+pub(super) fn register(database: &Database, registry: &mut Registry) {
+    let pool = database.clone();
+    let help = "Open connections of the pool";
+    register_gauges(registry, "database_connections", help, move || {
+        let status = pool.pool_status();
+        let sample = |state, connections| Sample::labelled("state", state, number(connections));
+        vec![sample("in_use", status.in_use), sample("idle", status.idle)]
+    });
+    let pool = database.clone();
+    let help = "Largest number of connections of the pool";
+    register_gauges(registry, "database_connections_limit", help, move || {
+        vec![Sample::plain(number(pool.pool_status().most))]
+    });
+    let pool = database.clone();
+    let help = "Callers that wait for a connection of the pool";
+    register_gauges(registry, "database_waiting_callers", help, move || {
+        vec![Sample::plain(number(pool.pool_status().waiting))]
+    });
+}
+
+fn number(number: usize) -> Number {
+    Number::Whole(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Sessions of other roles are not visible to the service's role.
+const DATABASE: &str = "\
+    SELECT pg_database_size(current_database()) AS bytes, \
+           coalesce((SELECT greatest(extract(epoch FROM clock_timestamp() - min(xact_start)), 0) FROM pg_stat_activity \
+                      WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()), 0)::float8 \
+             AS oldest_seconds";
+
+#[derive(QueryableByName)]
+struct Row {
+    #[diesel(sql_type = BigInt)]
+    bytes: i64,
+    #[diesel(sql_type = Double)]
+    oldest_seconds: f64,
+}
+
+/// Reads the gauges of the database.
+pub(super) async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
+    let mut connection = connection;
+    let Row { bytes, oldest_seconds } = sql_query(DATABASE).get_result(&mut connection).await?;
+    readings.add("database_size_bytes", "Size of the service's database", bytes);
+    readings.add(
+        "database_oldest_transaction_seconds",
+        "Age of the oldest open transaction of the service's role; 0 if there is none",
+        oldest_seconds,
+    );
+    Ok(())
+}

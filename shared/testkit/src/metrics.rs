@@ -1,0 +1,73 @@
+//! `Metrics`: what `/metrics` shows, as a test reads it.
+
+use std::collections::BTreeMap;
+
+use ::metrics::{Families, Format, Readings, Registry, write};
+use database::Database;
+
+/// The values of all series at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metrics {
+    values: BTreeMap<String, f64>,
+    families: BTreeMap<String, String>,
+}
+
+impl Metrics {
+    /// What was counted with this handle of a database.
+    pub fn counted<F: Families>(database: &Database) -> Self {
+        let mut registry = Registry::default();
+        database.metrics::<F>().register(&mut registry);
+        Self::of_registry(&registry)
+    }
+
+    /// The families of a registry.
+    pub fn of_registry(registry: &Registry) -> Self {
+        Self::parse(&write(Format::Prometheus, [registry]))
+    }
+
+    /// Gauges that were read.
+    pub fn read(readings: &Readings) -> Self {
+        Self::of_registry(readings.registry())
+    }
+
+    /// Prometheus' text format.
+    pub fn parse(text: &str) -> Self {
+        let mut metrics = Self::default();
+        for line in text.lines() {
+            if let Some(family) = line.strip_prefix("# TYPE ") {
+                let family = family.split_once(' ').map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+                metrics.families.extend(family);
+            } else if let Some((series, value)) = line.rsplit_once(' ').filter(|_| !line.starts_with('#')) {
+                metrics.values.insert(series.to_owned(), value.parse().unwrap());
+            }
+        }
+        metrics
+    }
+
+    /// Name and type of each family.
+    pub fn families(&self) -> &BTreeMap<String, String> {
+        &self.families
+    }
+
+    /// The value of a series, such as `sold_total{fruit="apple"}`. Panics if it is not there.
+    #[track_caller]
+    pub fn value(&self, series: &str) -> f64 {
+        let value = self.values.get(series);
+        *value.unwrap_or_else(|| panic!("{series} is not there: {:#?}", self.values))
+    }
+
+    /// The series of a family, zero or not.
+    pub fn series_of(&self, family: &str) -> Vec<&str> {
+        self.values.keys().map(String::as_str).filter(|series| series.starts_with(family)).collect()
+    }
+
+    /// The series of a family that are not zero: the value of its first label, and the value of the series.
+    pub fn by_label(&self, family: &str) -> Vec<(String, f64)> {
+        let series = self.values.iter().filter(|(_, value)| **value != 0.0);
+        let labelled = series.filter_map(|(series, value)| {
+            let (_, label) = series.strip_prefix(family)?.strip_prefix('{')?.split_once("=\"")?;
+            Some((label.split('"').next()?.to_owned(), *value))
+        });
+        labelled.collect()
+    }
+}
