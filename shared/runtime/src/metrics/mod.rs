@@ -2,6 +2,7 @@
 
 mod database;
 mod http;
+mod jobs;
 mod process;
 mod scrape;
 

@@ -14,8 +14,7 @@ use outbox::OutboxMetrics;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::HttpMetrics;
-use super::database;
+use super::{HttpMetrics, database, jobs};
 use crate::{Context, Service};
 
 /// How long a reading is shown again.
@@ -89,6 +88,7 @@ async fn read_on<S: Service>(connection: &Connection, readings: &mut Readings) {
         }
     };
     note("database", database::read_metrics(connection, readings).await);
+    note("jobs", jobs::read_metrics(connection, readings).await);
     note("outbox", outbox::read_metrics(connection, readings).await);
     note("inbox", inbox::read_metrics(connection, readings).await);
     note(S::NAME, S::read_metrics(connection, readings).await);
