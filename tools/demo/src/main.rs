@@ -2,6 +2,7 @@
 
 mod clients;
 mod demo;
+mod metrics;
 mod platform;
 mod queries;
 mod report;

@@ -82,6 +82,20 @@ impl Local {
     }
 }
 
+impl Local {
+    fn port(&self, instance: Instance) -> u16 {
+        let offset = match instance.part {
+            Part::Orders => 1,
+            Part::Payments => 2,
+            Part::Inventory => 3,
+            Part::Provider => 4,
+            Part::Kafka => 41,
+        };
+        let second = if instance.number > 1 { 10 } else { 0 };
+        self.port_base + offset + second
+    }
+}
+
 impl Platform for Local {
     fn instances(&self) -> usize {
         self.instances
@@ -93,15 +107,11 @@ impl Platform for Local {
 
     /// Ports count from the base; those of second instances are ten higher.
     fn address(&self, instance: Instance) -> String {
-        let offset = match instance.part {
-            Part::Orders => 1,
-            Part::Payments => 2,
-            Part::Inventory => 3,
-            Part::Provider => 4,
-            Part::Kafka => 41,
-        };
-        let second = if instance.number > 1 { 10 } else { 0 };
-        format!("127.0.0.1:{}", self.port_base + offset + second)
+        format!("127.0.0.1:{}", self.port(instance))
+    }
+
+    fn admin(&self, instance: Instance) -> Option<String> {
+        Some(format!("127.0.0.1:{}", self.port(instance) + 1000))
     }
 
     fn database(&self, part: Part) -> String {

@@ -39,6 +39,11 @@ pub(crate) trait Platform {
     fn has_crash_points(&self) -> bool;
     /// `host:port` of a process.
     fn address(&self, instance: Instance) -> String;
+    /// `host:port` of the admin listener of a process; `None` where it cannot be reached from here.
+    fn admin(&self, instance: Instance) -> Option<String> {
+        let _ = instance;
+        None
+    }
     /// URL of a part's database, as its owner, who may read all of it.
     fn database(&self, part: Part) -> String;
     /// Bootstrap servers.

@@ -8,6 +8,7 @@ mod idle;
 mod instances;
 mod ledger;
 mod load;
+mod operator;
 mod processor;
 mod ready;
 mod reconciled;
@@ -46,6 +47,7 @@ pub(crate) async fn all(demo: &Demo<'_>, report: &mut Report<'_>) {
     run.step("Reconciled with the processor", async |step| reconciled::run(demo, step).await).await;
     run.step("The ledger, verified", async |step| ledger::run(demo, step).await).await;
     run.step("The audit", async |step| audit::run(demo, step).await).await;
+    run.step("What an operator saw", async |step| operator::run(demo, step).await).await;
 }
 
 struct Run<'r, 's, 'w> {

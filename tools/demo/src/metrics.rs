@@ -1,0 +1,51 @@
+//! What an operator sees: the metrics of all instances of a service, from `/metrics` alone.
+
+use std::collections::BTreeMap;
+
+use harness::{Client, Endpoint, Error, Part, Request, Result};
+
+use crate::demo::Demo;
+
+/// The series of one service, by name and labels. There is one value for each instance.
+pub(crate) struct Metrics(BTreeMap<String, Vec<f64>>);
+
+impl Metrics {
+    /// Reads all instances of a service. Returns `None` where the platform does not let the demo reach `/metrics`.
+    pub(crate) async fn read(demo: &Demo<'_>, part: Part) -> Result<Option<Self>> {
+        let client = Client::new(0, String::new())?;
+        let mut series: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for instance in demo.stack.instances(part) {
+            let Some(address) = demo.stack.platform.admin(instance) else { return Ok(None) };
+            let request = Request::get(part, "/metrics");
+            let response = client.send(&Endpoint { instance, address }, &request).await;
+            let response =
+                response.map_err(|error| Error::Refused(format!("/metrics of {instance}: {error}")))?;
+            let text = String::from_utf8_lossy(&response.body).into_owned();
+            for line in text.lines().filter(|line| !line.starts_with('#')) {
+                if let Some((name, Ok(value))) =
+                    line.rsplit_once(' ').map(|(name, value)| (name, value.parse()))
+                {
+                    series.entry(name.to_owned()).or_default().push(value);
+                }
+            }
+        }
+        Ok(Some(Self(series)))
+    }
+
+    /// The sum over instances of a counter's series that begin so. A metric that is not exported is an error.
+    pub(crate) fn sum(&self, series: &str) -> Result<f64> {
+        self.found(series).map(|values| values.into_iter().flatten().sum())
+    }
+
+    /// The value of a gauge of the database, over all series that begin so. Each instance reports the same.
+    pub(crate) fn gauge(&self, series: &str) -> Result<f64> {
+        let greatest = |values: &Vec<f64>| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.found(series).map(|values| values.into_iter().map(greatest).sum())
+    }
+
+    fn found(&self, series: &str) -> Result<Vec<&Vec<f64>>> {
+        let begins = self.0.iter().filter(|(name, _)| name.starts_with(series));
+        let values: Vec<&Vec<f64>> = begins.map(|(_, values)| values).collect();
+        if values.is_empty() { Err(Error::Refused(format!("/metrics has no {series}"))) } else { Ok(values) }
+    }
+}

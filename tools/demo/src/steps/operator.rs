@@ -1,0 +1,119 @@
+//! What an operator saw: `/metrics` alone, compared with what Kafka and the databases say.
+
+use harness::api::place_order;
+use harness::{Error, Part, Result, until};
+
+use crate::demo::{Demo, LIMIT, TEA, VISA};
+use crate::metrics::Metrics;
+use crate::report::Step;
+
+/// How often one order is sent again.
+const REPEATS: u32 = 5;
+
+const HINT: &str = "docs/metrics.md; curl -s http://127.0.0.1:9081/metrics";
+
+/// The gauges of every service that are 0 when all is well, each with the rows that it counts.
+const AT_REST: [(&str, &str); 3] = [
+    ("inbox_waiting_messages{state=\"parked\"}", "SELECT count(*) FROM inbox_parked WHERE state = 'parked'"),
+    ("inbox_waiting_messages{state=\"held\"}", "SELECT count(*) FROM inbox_parked WHERE state = 'held'"),
+    ("outbox_blocked_events", "SELECT count(*) FROM outbox_blocked"),
+];
+
+const OPEN_ORDERS: (&str, &str) = ("orders_open", "SELECT count(*) FROM orders WHERE is_open");
+const UNKNOWN_CHARGES: (&str, &str) =
+    ("payments_unknown{kind=\"charge\"}", "SELECT count(*) FROM payment WHERE state = 'unknown'");
+const OPEN_REVIEWS: (&str, &str) =
+    ("payments_open_reviews", "SELECT count(*) FROM review WHERE resolution IS NULL");
+
+pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    if demo.stack.platform.admin(Part::Orders.instance(1)).is_none() {
+        step.figure("not shown: /metrics is reachable inside of the containers only");
+        return Ok(());
+    }
+    replays(demo, step).await?;
+    demo.settled().await?;
+    messages(demo, step).await?;
+    gauges(demo, step).await
+}
+
+/// One order, sent several times: one execution, and a replay for each repetition.
+async fn replays(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    let counted = async || {
+        let orders = read(demo, Part::Orders).await?;
+        let [executed, replayed] = ["executed", "replayed"]
+            .map(|outcome| orders.sum(&format!("idempotency_requests_total{{outcome=\"{outcome}\"}}")));
+        Ok::<_, Error>((executed?, replayed?))
+    };
+    let before = counted().await?;
+    let request = place_order(&[(TEA, 1)], VISA, "seen-by-an-operator");
+    for _ in 0..=REPEATS {
+        demo.api.send(&request).await?;
+    }
+    let after = counted().await?;
+    let seen = (after.0 - before.0, after.1 - before.1);
+    step.equal("executions and replays of one order", (1.0, f64::from(REPEATS)), seen, HINT);
+    let stored = demo.orders_with_reference("seen-by-an-operator").await?.len();
+    step.equal("orders in the database", 1, stored, "./dev psql orders");
+    step.figure(format!("replays {}, one order", seen.1));
+    Ok(())
+}
+
+/// All messages were delivered again before this step, to services that had just started. So their counters must be equal to the
+/// offsets of the consumers.
+async fn messages(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    let offsets: i64 = demo.kafka.positions().await?.values().map(|(next, _)| next).sum();
+    let (mut applied, mut duplicates) = (0.0, 0.0);
+    for service in Part::SERVICES {
+        let metrics = read(demo, service).await?;
+        applied += metrics.sum("inbox_messages_total{outcome=\"applied\"}")?;
+        duplicates += metrics.sum("inbox_messages_total{outcome=\"duplicate\"}")?;
+    }
+    let total = applied + duplicates;
+    step.equal(
+        "messages applied or absorbed, and read from Kafka",
+        format!("{offsets}"),
+        format!("{total}"),
+        HINT,
+    );
+    step.figure(format!(
+        "duplicates absorbed {duplicates} of {total} messages read since they were delivered again"
+    ));
+    Ok(())
+}
+
+async fn gauges(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    for service in Part::SERVICES {
+        for gauge in AT_REST {
+            compare(demo, step, service, gauge).await?;
+        }
+    }
+    compare(demo, step, Part::Orders, OPEN_ORDERS).await?;
+    compare(demo, step, Part::Payments, UNKNOWN_CHARGES).await?;
+    compare(demo, step, Part::Payments, OPEN_REVIEWS).await?;
+    let sum = read(demo, Part::Payments).await?.gauge("payments_ledger_sum")?;
+    step.equal("the sum of the ledger", 0.0, sum, "./dev run payments ledger verify");
+    step.figure("parked, blocked, open and unknown: as the databases say; the ledger sums to 0");
+    Ok(())
+}
+
+/// Checks that a gauge is what a query counts. A gauge is up to five seconds old.
+async fn compare(
+    demo: &Demo<'_>,
+    step: &mut Step<'_>,
+    service: Part,
+    (series, query): (&str, &'static str),
+) -> Result<()> {
+    let expected = demo.books.count(service, query).await?;
+    let waited = until(format!("{series} of {} is {expected}", service.name()), LIMIT, HINT, async || {
+        let seen = read(demo, service).await?.gauge(series)?;
+        Ok(if format!("{seen}") == expected.to_string() { Ok(()) } else { Err(seen.to_string()) })
+    });
+    step.check(series, &expected.to_string(), service.name(), waited.await.is_ok(), HINT);
+    step.detail(format!("{:9} {series} {expected}", service.name()));
+    Ok(())
+}
+
+async fn read(demo: &Demo<'_>, part: Part) -> Result<Metrics> {
+    let metrics = Metrics::read(demo, part).await?;
+    metrics.ok_or_else(|| Error::Refused(format!("/metrics of {} is not reachable", part.name())))
+}
