@@ -32,6 +32,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use jobs::delete_webhook_events;
 pub use metrics::{PaymentsMetrics, register_circuit_breaker};
 pub use settings::{Backoff, ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
 pub use worker::Worker;
@@ -124,6 +125,8 @@ impl Service for Payments {
         let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
         let reconciliation = jobs::reconciliation(context.database.clone(), context.settings.clone());
         let balances = jobs::fold_balances::job(context.database.clone());
-        worker.into_iter().chain(reconciliation).chain([balances]).collect()
+        let keep = context.settings.webhooks.keep;
+        let webhook_events = delete_webhook_events::job(context.database.clone(), keep);
+        worker.into_iter().chain(reconciliation).chain([balances, webhook_events]).collect()
     }
 }

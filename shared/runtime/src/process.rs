@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
-use crate::config::Config;
+use crate::config::{Config, LogRetention};
 use crate::health::Health;
 use crate::signals::Signals;
 use crate::tasks::{TaskError, Tasks};
@@ -29,6 +29,7 @@ pub(crate) struct Process {
     pub(crate) migration_url: Option<SecretString>,
     pub(crate) brokers: Brokers,
     pub(crate) topics: Topics,
+    pub(crate) retention: LogRetention,
     /// The time limit for requests to end after a signal.
     pub(crate) drain: Duration,
     pub(crate) health: Arc<Health>,
@@ -52,6 +53,7 @@ impl Process {
             migration_url: config.migration_url.clone(),
             brokers: config.kafka.brokers.clone().ok_or(RunError::NotConfigured("kafka.brokers"))?,
             topics: config.kafka.topics.clone(),
+            retention: config.retention.clone(),
             drain: config.drain,
             work: Tasks::new(runtime.clone(), reports.clone()),
             relay: Tasks::new(runtime.clone(), reports),

@@ -43,7 +43,7 @@ impl Process {
         }
         self.health.migrated();
         tracing::info!("the database is open");
-        for job in housekeeping::schedule() {
+        for job in housekeeping::schedule(&self.retention) {
             self.work.keep(job.name, job.run(self.database.clone(), self.work.stop_token()));
         }
         Ok(())

@@ -11,7 +11,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::time::Duration;
 
 use database::Database;
@@ -43,7 +43,7 @@ struct Times {
 }
 
 type Pass = Box<
-    dyn Fn(Database, CancellationToken) -> BoxFuture<'static, database::Result<Option<String>>> + Send + Sync,
+    dyn Fn(Database, CancellationToken) -> BoxFuture<'static, Result<Option<String>, String>> + Send + Sync,
 >;
 
 /// A housekeeping job.
@@ -57,11 +57,12 @@ pub(crate) struct HousekeepingJob {
 impl HousekeepingJob {
     /// A job that runs a pass, and again `pause` after each. The pass must end soon after its token is cancelled. The log
     /// shows its counts, unless they are all zero.
-    fn every<F, Work, Counts>(name: &'static str, pause: Duration, pass: F) -> Self
+    fn every<F, Work, Counts, E>(name: &'static str, pause: Duration, pass: F) -> Self
     where
         F: Fn(Database, CancellationToken) -> Work + Send + Sync + 'static,
-        Work: Future<Output = database::Result<Counts>> + Send + 'static,
+        Work: Future<Output = Result<Counts, E>> + Send + 'static,
         Counts: Debug + Default + PartialEq,
+        E: Display,
     {
         let summary = |counts: Counts| (counts != Counts::default()).then(|| format!("{counts:?}"));
         Self {
@@ -69,7 +70,7 @@ impl HousekeepingJob {
             times: Times { pause, retry: RETRY.min(pause), look: LOOK.min(pause), lease: LEASE },
             pass: Box::new(move |database, stop| {
                 let pass = pass(database, stop);
-                async move { pass.await.map(summary) }.boxed()
+                async move { pass.await.map(summary).map_err(|error| error.to_string()) }.boxed()
             }),
         }
     }
@@ -106,8 +107,8 @@ impl HousekeepingJob {
                 }
             }
             Err(error) => {
-                tracing::warn!(job = self.name, %error, "HousekeepingFailed");
-                lease.fail(&error.to_string(), self.times.retry).await
+                tracing::warn!(job = self.name, error, "HousekeepingFailed");
+                lease.fail(&error, self.times.retry).await
             }
         }
     }
@@ -117,7 +118,7 @@ impl HousekeepingJob {
         &self,
         lease: &JobLease<'_>,
         stop: &CancellationToken,
-    ) -> database::Result<Option<String>> {
+    ) -> Result<Option<String>, String> {
         let stop = stop.child_token();
         let mut pass = (self.pass)(lease.database.clone(), stop.clone());
         loop {

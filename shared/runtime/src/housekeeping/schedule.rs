@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use super::HousekeepingJob;
+use crate::config::LogRetention;
 
 /// Partitions are created a week ahead, so a missed pass does no harm.
 const HOUR: Duration = Duration::from_hours(1);
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// The jobs of every service.
-pub(crate) fn schedule() -> Vec<HousekeepingJob> {
+pub(crate) fn schedule(retention: &LogRetention) -> Vec<HousekeepingJob> {
+    let LogRetention { outbox, inbox } = retention.clone();
     vec![
-        HousekeepingJob::every("outbox partitions", HOUR, |database, _| async move {
-            outbox::make_partitions(&database).await
+        HousekeepingJob::every("outbox partitions", HOUR, |database, stop| async move {
+            stop.run_until_cancelled(outbox::make_partitions(&database)).await.unwrap_or(Ok(0))
         }),
         HousekeepingJob::every("expired keys", MINUTE, |database, stop| async move {
             idempotency::erase_expired_keys(&database, &stop).await
@@ -22,6 +24,13 @@ pub(crate) fn schedule() -> Vec<HousekeepingJob> {
         }),
         HousekeepingJob::every("operations", HOUR, |database, stop| async move {
             idempotency::erase_operations(&database, &stop).await
+        }),
+        HousekeepingJob::every("outbox retention", HOUR, move |database, stop| {
+            let settings = outbox.clone();
+            async move { outbox::drop_days(&database, &settings, &stop).await }
+        }),
+        HousekeepingJob::every("inbox retention", HOUR, move |database, stop| async move {
+            inbox::trim(&database, inbox, &stop).await
         }),
     ]
 }
