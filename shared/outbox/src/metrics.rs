@@ -29,7 +29,7 @@ pub struct OutboxMetrics {
 
 impl Default for OutboxMetrics {
     fn default() -> Self {
-        let [appended, published, blocked] = [const { () }; 3].map(|()| Counter::default());
+        let [appended, published, blocked] = std::array::from_fn(|_| Counter::default());
         Self { appended, published, blocked, terms: Counters::by("end"), holds_lease: Gauge::default() }
     }
 }

@@ -88,7 +88,7 @@ pub async fn drop_days(
         Some(folder) => Some(Archive::open(database, folder).await?),
         None => None,
     };
-    let pass = Pass { database, archive, keep_days, stop };
+    let pass = RetentionPass { database, archive, keep_days, stop };
     for day in days::over(database, keep_days).await? {
         if stop.is_cancelled() {
             break;
@@ -103,14 +103,14 @@ pub async fn drop_days(
     Ok(counts)
 }
 
-struct Pass<'p> {
+struct RetentionPass<'p> {
     database: &'p Database,
     archive: Option<Archive>,
     keep_days: i32,
     stop: &'p CancellationToken,
 }
 
-impl Pass<'_> {
+impl RetentionPass<'_> {
     /// Archives and drops the partition of a day.
     async fn drop_partition(&self, day: &Day, counts: &mut RetentionCounts) -> Result<(), RetentionError> {
         // Asked before the archive is written, so that a day that must stay is not archived again in each pass.

@@ -44,7 +44,12 @@ impl Load<'_> {
         let (orders, captures) = (count(|sum| sum.orders), count(|sum| sum.captures));
         let (confirmed, cancelled) = (count(|sum| sum.confirmed), count(|sum| sum.cancelled));
         let (kept, owed) = (amount(|sum| sum.taken - sum.refunded), amount(|sum| sum.owed));
-        step.equal("orders, as many as clients were told of", self.accepted, orders, "./dev psql orders");
+        step.equal(
+            "orders, as many as clients have responses for",
+            self.accepted,
+            orders,
+            "./dev psql orders",
+        );
         step.equal("confirmed + cancelled", orders, confirmed + cancelled, "./dev psql orders");
         step.equal("captures of confirmed orders", confirmed, captures, "./dev psql provider");
         step.equal("taken less refunded", owed, kept, "./dev psql provider");
