@@ -5,7 +5,7 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use super::{Damage, sees};
 
 /// One item: five delivered, two shipped for order 2, one held for order 3.
-const SOUND: &str = "
+pub(super) const SOUND: &str = "
     INSERT INTO item (id, tenant_id, sku, name, unit_price, currency, version, on_hand, reserved, position)
     VALUES (id(1), 't', 'tea', 'Tea', 450, 'EUR', 1, 3, 1, id(1));
     INSERT INTO reservation (order_id, tenant_id, state, sequence)

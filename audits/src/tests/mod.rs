@@ -6,6 +6,7 @@ mod orders;
 mod payments;
 mod provider;
 mod reliability;
+mod trimmed;
 
 use std::collections::BTreeSet;
 use std::path::Path;
