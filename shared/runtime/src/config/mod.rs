@@ -17,7 +17,7 @@ use crate::Service;
 
 pub use errors::ConfigErrors;
 pub use reader::SettingsReader;
-pub(crate) use sections::{Auth, Http, Kafka, Log, LogFormat, Relay};
+pub(crate) use sections::{Auth, Http, Kafka, Log, LogFormat, LogRetention, Relay};
 
 /// The settings that every service has; a service's own file may override them.
 const DEFAULTS: &str = include_str!("defaults.toml");
@@ -57,6 +57,8 @@ pub(crate) struct Config<S: Service> {
     pub(crate) migration_url: Option<SecretString>,
     pub(crate) kafka: Kafka,
     pub(crate) inbox: RunnerSettings,
+    #[cfg_attr(not(test), expect(dead_code, reason = "housekeeping does not schedule retention yet"))]
+    pub(crate) retention: LogRetention,
     pub(crate) relay: Relay,
     pub(crate) log: Log,
     pub(crate) drain: Duration,
@@ -79,6 +81,7 @@ impl<S: Service> Config<S> {
             migration_url: sections::migration_url(&mut reader),
             kafka: sections::kafka(&mut reader),
             inbox: sections::inbox(&mut reader),
+            retention: sections::retention(&mut reader),
             relay: sections::relay(&mut reader),
             log: sections::log(&mut reader),
             drain: sections::drain(&mut reader),

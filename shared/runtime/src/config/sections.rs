@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -11,7 +12,7 @@ use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLim
 use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
-use outbox::RelaySettings;
+use outbox::{RelaySettings, RetentionSettings};
 use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
@@ -226,6 +227,26 @@ pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
         parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),
         parking_window: reader.seconds("inbox.parking_window_seconds", 1..=DAY),
         ..RunnerSettings::default()
+    }
+}
+
+/// How long the rows of outbox and inbox are kept.
+#[cfg_attr(not(test), expect(dead_code, reason = "housekeeping does not schedule retention yet"))]
+#[derive(Debug)]
+pub(crate) struct LogRetention {
+    pub(crate) outbox: RetentionSettings,
+    /// The age at which entries of the inbox are deleted.
+    pub(crate) inbox: TimeDelta,
+}
+
+pub(super) fn retention(reader: &mut SettingsReader) -> LogRetention {
+    let folder = reader.text("outbox.archive", "the folder of the archive; may be empty");
+    LogRetention {
+        outbox: RetentionSettings {
+            keep_days: reader.number("outbox.keep_days", 1..=3_650),
+            archive: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
+        },
+        inbox: TimeDelta::days(reader.number("inbox.keep_days", 1..=3_650)),
     }
 }
 
