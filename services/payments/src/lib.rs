@@ -29,6 +29,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use jobs::delete_webhook_events;
 pub use settings::{Backoff, ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
 pub use worker::Worker;
 

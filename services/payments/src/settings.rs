@@ -7,6 +7,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use reqwest::Url;
 use runtime::SettingsReader;
 use secrecy::{ExposeSecret, SecretString};
@@ -79,13 +80,21 @@ pub struct Backoff {
     pub longest: Duration,
 }
 
-/// The settings for verifying webhook events.
-#[derive(Clone, Default)]
+/// The settings for verifying and keeping webhook events.
+#[derive(Clone)]
 pub struct WebhookSettings {
     /// The signing secrets: several while a secret is being replaced. Without a secret, every event is refused.
     pub secrets: Vec<SecretString>,
     /// The greatest difference between the time of signing and the clock of this machine, in both directions.
     pub tolerance: Duration,
+    /// How long an event is kept after nothing is left to be done with it.
+    pub keep: TimeDelta,
+}
+
+impl Default for WebhookSettings {
+    fn default() -> Self {
+        Self { secrets: Vec::new(), tolerance: Duration::ZERO, keep: TimeDelta::days(90) }
+    }
 }
 
 /// The settings for comparing our records with the processor's.
@@ -257,7 +266,8 @@ fn webhooks(fields: &mut SettingsReader) -> WebhookSettings {
         fields.refuse_in_production("processor.webhook_secrets", "secrets of your own, not that of the demo");
     }
     let tolerance = fields.seconds("processor.webhook_tolerance_seconds", 1..=3_600);
-    WebhookSettings { secrets, tolerance }
+    let keep = TimeDelta::days(fields.number("processor.webhook_keep_days", 7..=3_650));
+    WebhookSettings { secrets, tolerance, keep }
 }
 
 fn reconcile(fields: &mut SettingsReader) -> ReconcileSettings {

@@ -1,9 +1,12 @@
 //! The jobs that start by time, beside the worker: the scheduled reconciliation, which one instance at a time runs, and the
-//! balances of the ledger.
+//! balances of the ledger. Also the deletion of old webhook events, which housekeeping schedules.
 
+mod delete_webhook_events;
 pub(crate) mod fold_balances;
 
 use std::time::Duration;
+
+pub use delete_webhook_events::delete_webhook_events;
 
 use database::Database;
 use runtime::Job;

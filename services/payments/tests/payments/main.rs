@@ -39,5 +39,6 @@ mod reviews;
 mod stage;
 mod stuck;
 mod thousand;
+mod webhook_retention;
 mod webhooks;
 mod workers;

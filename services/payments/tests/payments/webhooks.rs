@@ -23,7 +23,7 @@ use crate::stage::{AMOUNT, Order, Stage, VISA, bodies, brisk};
 const SECRET: &str = "whsec_canary";
 
 /// The processor's side: what it sends, and how it signs.
-struct Sender {
+pub(crate) struct Sender {
     body: Vec<u8>,
     secret: &'static str,
     /// Seconds between now and the time of the signature.
@@ -31,7 +31,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn of(event: &Value) -> Self {
+    pub(crate) fn of(event: &Value) -> Self {
         Self { body: event.to_string().into_bytes(), secret: SECRET, signed_at: 0 }
     }
 
@@ -48,7 +48,7 @@ impl Sender {
         header
     }
 
-    async fn send(&self, stage: &Stage) -> (u16, Value) {
+    pub(crate) async fn send(&self, stage: &Stage) -> (u16, Value) {
         send(stage, self.body.clone(), Some(self.header())).await
     }
 }
@@ -59,7 +59,8 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
     let database = Database::clone(&stage.database);
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let secrets = vec![SECRET.into(), "whsec_older".into()];
-    let webhooks = WebhookSettings { secrets, tolerance: Duration::from_mins(5) };
+    let webhooks =
+        WebhookSettings { secrets, tolerance: Duration::from_mins(5), ..WebhookSettings::default() };
     let settings = Settings::new(stage.processor.client(), bodies(), brisk()).with_webhooks(webhooks);
     let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
@@ -74,7 +75,7 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
 }
 
 /// An event about the `PaymentIntent` of the payment.
-fn event(id: &str, kind: &str, order: Order) -> Value {
+pub(crate) fn event(id: &str, kind: &str, order: Order) -> Value {
     json!({
         "id": id, "object": "event", "type": kind, "created": 1_700_000_000,
         "data": { "object": {
@@ -86,7 +87,7 @@ fn event(id: &str, kind: &str, order: Order) -> Value {
 }
 
 impl Stage {
-    async fn events(&self) -> i64 {
+    pub(crate) async fn events(&self) -> i64 {
         self.count("SELECT count(*) FROM webhook_event").await
     }
 }
