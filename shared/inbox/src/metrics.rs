@@ -37,7 +37,7 @@ pub struct InboxMetrics {
 
 impl Default for InboxMetrics {
     fn default() -> Self {
-        let [skipped_gaps, failed_attempts] = [const { () }; 2].map(|()| Counter::default());
+        let [skipped_gaps, failed_attempts] = std::array::from_fn(|_| Counter::default());
         let batch_size = Histogram::new(count_buckets());
         Self {
             messages: Counters::by("outcome"),

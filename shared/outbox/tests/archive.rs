@@ -110,7 +110,7 @@ async fn an_archive_has_every_row_of_the_day_as_it_was() {
     assert!(files[0].contains("-outbox-2026-01-01-"), "{files:?}");
     let manifest = manifest(&folder.path(&manifests[0]));
     let hash = Sha256::digest(fs::read(folder.path(&files[0])).unwrap());
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash: String = hash.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     assert_eq!((&manifest["sha256"], &manifest["file"]), (&json!(hash), &json!(files[0])));
     assert_eq!(
         (&manifest["rows"], &manifest["first_id"], &manifest["last_id"]),

@@ -130,7 +130,7 @@ pub(super) fn read_back(path: &Path) -> io::Result<ReadBack> {
 }
 
 fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Hashes the bytes that pass.
