@@ -11,8 +11,8 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// The jobs of every service.
 pub(crate) fn schedule() -> Vec<HousekeepingJob> {
     vec![
-        HousekeepingJob::every("outbox partitions", HOUR, |database, _| async move {
-            outbox::make_partitions(&database).await
+        HousekeepingJob::every("outbox partitions", HOUR, |database, stop| async move {
+            stop.run_until_cancelled(outbox::make_partitions(&database)).await.unwrap_or(Ok(0))
         }),
         HousekeepingJob::every("expired keys", MINUTE, |database, stop| async move {
             idempotency::erase_expired_keys(&database, &stop).await
