@@ -42,7 +42,7 @@ struct Times {
     lease: Duration,
 }
 
-type Pass = Box<
+type RunPass = Box<
     dyn Fn(Database, CancellationToken) -> BoxFuture<'static, database::Result<Option<String>>> + Send + Sync,
 >;
 
@@ -51,7 +51,7 @@ pub(crate) struct HousekeepingJob {
     pub(crate) name: &'static str,
     times: Times,
     /// Returns what the pass did, for the log; `None` if there was nothing to do.
-    pass: Pass,
+    pass: RunPass,
 }
 
 impl HousekeepingJob {
