@@ -65,7 +65,7 @@ pub(crate) async fn apply(
 }
 
 /// The numbers of one committed batch.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Counts {
     applied: usize,
     duplicates: usize,
