@@ -37,13 +37,11 @@ pub struct InboxMetrics {
 
 impl Default for InboxMetrics {
     fn default() -> Self {
-        let [skipped_gaps, failed_attempts] = std::array::from_fn(|_| Counter::default());
-        let batch_size = Histogram::new(count_buckets());
         Self {
             messages: Counters::by("outcome"),
-            skipped_gaps,
-            failed_attempts,
-            batch_size,
+            skipped_gaps: Counter::default(),
+            failed_attempts: Counter::default(),
+            batch_size: Histogram::new(count_buckets()),
             lags: Arc::default(),
         }
     }

@@ -1,4 +1,5 @@
 #![allow(
+    clippy::float_cmp,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -29,8 +29,13 @@ pub struct OutboxMetrics {
 
 impl Default for OutboxMetrics {
     fn default() -> Self {
-        let [appended, published, blocked] = std::array::from_fn(|_| Counter::default());
-        Self { appended, published, blocked, terms: Counters::by("end"), holds_lease: Gauge::default() }
+        Self {
+            appended: Counter::default(),
+            published: Counter::default(),
+            blocked: Counter::default(),
+            terms: Counters::by("end"),
+            holds_lease: Gauge::default(),
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer};
 use contracts::Topics;
 use database::Database;
@@ -132,10 +131,7 @@ impl Instance {
         let edge = Edge::new(database.clone(), authenticator, settings);
         let context = context(database);
         let server = HttpServer::new(move || {
-            App::new()
-                .configure(runtime::routes(edge.clone(), context.clone()))
-                .wrap(from_fn(edge::response_headers))
-                .wrap(edge::request_span())
+            App::new().configure(runtime::routes(edge.clone(), context.clone())).wrap(edge::request_span())
         })
         .workers(1)
         .bind("127.0.0.1:0")

@@ -1,9 +1,6 @@
-//! The metrics of orders and of their keys: what moves each of them.
+//! The metrics of orders: what moves each of them.
+#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
-use std::num::NonZeroU32;
-
-use edge::{EdgeSettings, Limits};
-use idempotency::IdempotencyMetrics;
 use metrics::Readings;
 use orders::{Orders, OrdersMetrics};
 use runtime::Service;
@@ -47,27 +44,4 @@ async fn an_order_is_counted_at_each_state_and_is_open_until_it_ends() {
     }
     assert_eq!(reached(), are(&[("cancelled", 1.0), ("pending", 1.0)]), "the second request changed nothing");
     assert_eq!(read(&bench).await.by_label("orders_open"), []);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with_a_key() {
-    let limits = Limits { keys: NonZeroU32::new(1), ..Limits::default() };
-    let bench = Bench::with(EdgeSettings { limits, ..EdgeSettings::default() }).await;
-    bench.item("acme", "TEA", 450, "EUR").await;
-    let counted = |family: &str| Metrics::counted::<IdempotencyMetrics>(&bench.database).by_label(family);
-    let refused = || counted("idempotency_refused_keys_total");
-    let without = bench.post("acme", "/v1/orders", &key(), &order("TEA")).build().unwrap();
-    let mut without = without;
-    without.headers_mut().remove("Idempotency-Key");
-    assert_eq!(reqwest::Client::new().execute(without).await.unwrap().status(), 400);
-    assert_eq!(refused(), are(&[("missing", 1.0)]));
-    assert_eq!(bench.place("acme", "short", &order("TEA")).await.status(), 400);
-    assert_eq!(refused(), are(&[("invalid", 1.0), ("missing", 1.0)]));
-    assert_eq!(counted("idempotency_requests_total"), []);
-
-    assert_eq!(bench.place("acme", &key(), &order("TEA")).await.status(), 201);
-    assert_eq!(refused(), are(&[("invalid", 1.0), ("missing", 1.0)]));
-    assert_eq!(bench.place("acme", &key(), &order("TEA")).await.status(), 429);
-    assert_eq!(refused(), are(&[("invalid", 1.0), ("missing", 1.0), ("too_many", 1.0)]));
-    assert_eq!(counted("idempotency_requests_total"), are(&[("executed", 1.0)]));
 }

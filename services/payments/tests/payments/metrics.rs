@@ -1,4 +1,5 @@
 //! The metrics of money: what moves each of them.
+#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use std::time::Duration;
 
@@ -13,8 +14,11 @@ use testkit::Metrics;
 use crate::processor::{Fate, client_settings};
 use crate::stage::{Stage, VISA, brisk, worker};
 
+/// The values of a family by label.
+type Series = Vec<(String, f64)>;
+
 /// The states that payments and refunds have reached, with their numbers.
-fn reached(stage: &Stage) -> (Vec<(String, f64)>, Vec<(String, f64)>) {
+fn reached(stage: &Stage) -> (Series, Series) {
     let counted = Metrics::counted::<PaymentsMetrics>(&stage.database);
     (counted.by_label("payments_reached_total"), counted.by_label("payments_refunds_reached_total"))
 }

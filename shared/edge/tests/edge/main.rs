@@ -18,6 +18,7 @@ mod keys;
 mod limits;
 mod lists;
 mod logs;
+mod metrics;
 mod optional_keys;
 mod outages;
 mod phased;

@@ -1,4 +1,5 @@
 //! `/metrics`: the requests, the gauges that are read from the database, and both formats.
+#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use diesel_async::SimpleAsyncConnection;
 use testkit::{Metrics, Proxy, eventually, given};

@@ -20,7 +20,7 @@ fn container(file: &str, words: [&str; 2]) -> Value {
     containers.find(|it| it["args"] == serde_json::json!(words)).unwrap()
 }
 
-/// The environment of a container: the ConfigMaps, then its own variables.
+/// The environment of a container: the `ConfigMap`s, then its own variables.
 fn environment(container: &Value) -> Vec<(String, String)> {
     let maps = container["envFrom"].as_array().into_iter().flatten();
     let names = maps.map(|map| map["configMapRef"]["name"].as_str().unwrap().to_owned());

@@ -1,4 +1,5 @@
 //! Each step of a phased operation is counted once it is committed.
+#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use database::Database;
 use idempotency::{Conclusion, IdempotencyMetrics};

@@ -1,0 +1,47 @@
+//! The keys that the edge refuses are counted by reason. No executor sees them.
+#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
+
+use std::num::NonZeroU32;
+
+use chrono::TimeDelta;
+use database::Database;
+use idempotency::IdempotencyMetrics;
+use reqwest::Method;
+use testkit::Metrics;
+
+use crate::bench::{Bench, json_body, key, order, send};
+
+/// The counted refusals of keys, and the counted requests with a key.
+fn counted(database: &Database) -> [Vec<(String, f64)>; 2] {
+    let metrics = Metrics::counted::<IdempotencyMetrics>(database);
+    ["idempotency_refused_keys_total", "idempotency_requests_total"].map(|family| metrics.by_label(family))
+}
+
+fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
+    expected.iter().map(|(label, number)| ((*label).to_owned(), *number)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with_a_key() {
+    let bench = Bench::with(|settings| {
+        settings.retention.reply = TimeDelta::hours(1);
+        settings.limits.keys = NonZeroU32::new(1);
+    })
+    .await;
+    bench.place(&key(), "{").await.refuses(400, "request-invalid");
+    assert_eq!(counted(&bench.database), [are(&[]), are(&[])], "its body is refused, not its key");
+    let without = json_body(bench.request(Method::POST, "/v1/orders"), order(1));
+    send(without).await.refuses(400, "idempotency-key-missing");
+    assert_eq!(counted(&bench.database), [are(&[("missing", 1.0)]), are(&[])]);
+    bench.place("short", order(1)).await.refuses(400, "idempotency-key-invalid");
+    assert_eq!(counted(&bench.database), [are(&[("invalid", 1.0), ("missing", 1.0)]), are(&[])]);
+
+    let first = key();
+    bench.place(&first, order(1)).await.assert_placed();
+    assert!(bench.place(&first, order(1)).await.is_replay());
+    let executed = [("executed", 1.0), ("replayed", 1.0)];
+    assert_eq!(counted(&bench.database), [are(&[("invalid", 1.0), ("missing", 1.0)]), are(&executed)]);
+    bench.place(&key(), order(1)).await.refuses(429, "rate-limited");
+    let refused = [("invalid", 1.0), ("missing", 1.0), ("too_many", 1.0)];
+    assert_eq!(counted(&bench.database), [are(&refused), are(&executed)]);
+}
