@@ -3,13 +3,14 @@
 
 use database::Database;
 
+use crate::batch_plan::{BatchPlan, plan};
 use crate::consumer::Consumer;
+use crate::deduplication;
 use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage};
 use crate::metrics::{InboxMetrics, Reception};
 use crate::parking::held::HeldMessages;
-use crate::sequence::{SequencePosition, Sequences};
-use crate::{HandlerError, deduplication};
+use crate::sequence::Sequences;
 
 /// Applies a batch.
 pub(crate) async fn apply(
@@ -42,7 +43,7 @@ pub(crate) async fn apply(
     let aggregates = fresh.iter().map(|message| message.entry().aggregate);
     let mut sequences = Sequences::lock(&mut tx, name, aggregates).await?;
     let mut held = HeldMessages::following(&mut tx, name, &fresh).await?;
-    let Plan { ready, repeated, held: newly_held, skipped_gaps } =
+    let BatchPlan { ready, repeated, held: newly_held, skipped_gaps } =
         plan(consumer, fresh, &mut sequences, &mut held);
     deduplication::ignore_repeated(&mut tx, name, &repeated).await?;
     let mut prepared = Vec::with_capacity(ready.len());
@@ -80,69 +81,4 @@ fn count(database: &Database, counts: Counts) {
     metrics.messages.add(Reception::Duplicate, number(counts.duplicates));
     metrics.messages.add(Reception::Held, number(counts.held));
     metrics.skipped_gaps.inc_by(number(counts.skipped_gaps));
-}
-
-/// A message to apply now.
-struct ReadyMessage {
-    message: IncomingMessage,
-    /// True if the message had been held until now.
-    was_held: bool,
-}
-
-impl ReadyMessage {
-    fn batch_error(&self, error: HandlerError) -> BatchError {
-        BatchError { error, held: self.was_held.then(|| self.message.entry()), in_handler: true }
-    }
-}
-
-/// What becomes of the messages of a batch.
-struct Plan {
-    /// The messages to apply, in order.
-    ready: Vec<ReadyMessage>,
-    /// Messages whose number was applied before.
-    repeated: Vec<InboxEntry>,
-    /// The number of messages that wait for an earlier one.
-    held: usize,
-    /// The number of gaps that a projection skips.
-    skipped_gaps: usize,
-}
-
-/// Decides which messages are applied, in which order, and which are held. Advances the sequences past the messages to
-/// apply, because a handler that fails rolls the whole transaction back.
-fn plan(
-    consumer: &Consumer,
-    fresh: Vec<IncomingMessage>,
-    sequences: &mut Sequences,
-    held: &mut HeldMessages,
-) -> Plan {
-    let name = consumer.name();
-    let mut plan =
-        Plan { ready: Vec::with_capacity(fresh.len()), repeated: Vec::new(), held: 0, skipped_gaps: 0 };
-    for message in fresh {
-        let InboxEntry { aggregate, sequence, .. } = message.entry();
-        let last = sequences.last(&aggregate);
-        match sequences.position(&aggregate, sequence) {
-            SequencePosition::Duplicate => plan.repeated.push(message.entry()),
-            SequencePosition::Later if consumer.takes_newest(&message.envelope.kind) => {
-                tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "a projection skips a gap and takes the newest message");
-                plan.skipped_gaps += 1;
-                sequences.advance(&aggregate, sequence);
-                plan.ready.push(ReadyMessage { message, was_held: false });
-            }
-            SequencePosition::Later => {
-                tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "MessageHeld");
-                plan.held += 1;
-                held.add(message);
-            }
-            SequencePosition::Next => {
-                sequences.advance(&aggregate, sequence);
-                plan.ready.push(ReadyMessage { message, was_held: false });
-                while let Some(message) = held.release(&aggregate, sequences.last(&aggregate) + 1) {
-                    sequences.advance(&aggregate, message.envelope.sequence);
-                    plan.ready.push(ReadyMessage { message, was_held: true });
-                }
-            }
-        }
-    }
-    plan
 }

@@ -4,6 +4,7 @@
 compile_error!("the features mutant-… are for tests; a release build must not have them");
 
 mod apply;
+mod batch_plan;
 mod consumer;
 mod deduplication;
 mod error;
@@ -15,6 +16,7 @@ mod parking;
 mod readings;
 mod retries;
 mod runner;
+mod runner_settings;
 mod sequence;
 mod statement;
 mod stopped;
@@ -25,5 +27,6 @@ pub use error::HandlerError;
 pub use locks::{LockKeys, Locks, no_locks};
 pub use metrics::{InboxMetrics, Reception};
 pub use readings::read_metrics;
-pub use runner::{Runner, RunnerSettings};
+pub use runner::Runner;
+pub use runner_settings::RunnerSettings;
 pub use trim::{TrimCounts, trim};

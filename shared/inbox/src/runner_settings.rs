@@ -1,0 +1,41 @@
+//! `RunnerSettings`: attempts, backoff, and the limits of parking.
+
+use std::time::Duration;
+
+/// Attempts and backoff.
+#[derive(Debug, Clone)]
+pub struct RunnerSettings {
+    /// The name of this instance as a static member of the consumer group; `None` for a dynamic member.
+    pub instance: Option<String>,
+    /// How often a message is tried whose errors are its own, before it is parked.
+    pub attempts: u32,
+    /// The pause after the first error. It doubles with each further one.
+    pub first_pause: Duration,
+    /// The longest pause between two attempts.
+    pub longest_pause: Duration,
+    /// A message whose handler fails for this long without a success is parked, even if all errors are transient. Otherwise a handler that
+    /// always times out would hold its partition for ever. The time starts again when the database fails outside the handler.
+    pub handler_limit: Duration,
+    /// So many aggregates are parked for the same reason within [`parking_window`](Self::parking_window). The next message
+    /// that fails for this reason waits with its partition.
+    pub parking_limit: i64,
+    /// The time in which parked aggregates count.
+    pub parking_window: Duration,
+    /// The pause between two looks at a partition that waits for an operator.
+    pub stopped_pause: Duration,
+}
+
+impl Default for RunnerSettings {
+    fn default() -> Self {
+        Self {
+            instance: None,
+            attempts: 8,
+            first_pause: Duration::from_millis(20),
+            longest_pause: Duration::from_secs(2),
+            handler_limit: Duration::from_mins(10),
+            parking_limit: 10,
+            parking_window: Duration::from_mins(10),
+            stopped_pause: Duration::from_secs(10),
+        }
+    }
+}
