@@ -8,7 +8,7 @@ use crate::consumer::Consumer;
 use crate::deduplication;
 use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage};
-use crate::metrics::{InboxMetrics, Reception};
+use crate::metrics::{BatchCounts, InboxMetrics};
 use crate::parking::held::HeldMessages;
 use crate::sequence::Sequences;
 
@@ -36,7 +36,8 @@ pub(crate) async fn apply(
     if fresh.is_empty() {
         // Nothing to write: the transaction that inserted these ids has committed.
         tx.rollback().await?;
-        count(database, Counts { duplicates: batch.len(), ..Counts::default() });
+        let counts = BatchCounts { duplicates: batch.len(), ..BatchCounts::default() };
+        database.metrics::<InboxMetrics>().count_batch(counts);
         return Ok(());
     }
     let known = batch.len() - fresh.len();
@@ -61,24 +62,7 @@ pub(crate) async fn apply(
     crashpoint::reach!("consume.before_commit");
     tx.commit().await?;
     let duplicates = known + repeated.len();
-    count(database, Counts { applied: ready.len(), duplicates, held: newly_held, skipped_gaps });
+    let counts = BatchCounts { applied: ready.len(), duplicates, held: newly_held, skipped_gaps };
+    database.metrics::<InboxMetrics>().count_batch(counts);
     Ok(())
-}
-
-/// The numbers of one committed batch.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    applied: usize,
-    duplicates: usize,
-    held: usize,
-    skipped_gaps: usize,
-}
-
-fn count(database: &Database, counts: Counts) {
-    let metrics: &InboxMetrics = database.metrics();
-    let number = |messages: usize| messages.try_into().unwrap_or(u64::MAX);
-    metrics.messages.add(Reception::Applied, number(counts.applied));
-    metrics.messages.add(Reception::Duplicate, number(counts.duplicates));
-    metrics.messages.add(Reception::Held, number(counts.held));
-    metrics.skipped_gaps.inc_by(number(counts.skipped_gaps));
 }

@@ -25,6 +25,15 @@ pub enum Reception {
     Parked,
 }
 
+/// The numbers of one committed batch.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct BatchCounts {
+    pub(crate) applied: usize,
+    pub(crate) duplicates: usize,
+    pub(crate) held: usize,
+    pub(crate) skipped_gaps: usize,
+}
+
 /// The families of this crate.
 #[derive(Debug)]
 pub struct InboxMetrics {
@@ -44,6 +53,17 @@ impl Default for InboxMetrics {
             batch_size: Histogram::new(count_buckets()),
             lags: Arc::default(),
         }
+    }
+}
+
+impl InboxMetrics {
+    /// Counts the messages of a batch whose transaction has committed.
+    pub(crate) fn count_batch(&self, counts: BatchCounts) {
+        let number = |messages: usize| messages.try_into().unwrap_or(u64::MAX);
+        self.messages.add(Reception::Applied, number(counts.applied));
+        self.messages.add(Reception::Duplicate, number(counts.duplicates));
+        self.messages.add(Reception::Held, number(counts.held));
+        self.skipped_gaps.inc_by(number(counts.skipped_gaps));
     }
 }
 
