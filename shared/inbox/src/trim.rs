@@ -68,13 +68,13 @@ async fn next_batch(tx: &mut Tx, position: DateTime<Utc>, keep: TimeDelta) -> Re
                  WHERE processed_at > $1 AND processed_at < (SELECT clock_timestamp()) - $2 \
                  ORDER BY processed_at LIMIT $3) AS oldest";
     #[derive(QueryableByName)]
-    struct Found {
+    struct OldestRows {
         #[diesel(sql_type = Nullable<Timestamptz>)]
         until: Option<DateTime<Utc>>,
         #[diesel(sql_type = BigInt)]
         rows: i64,
     }
-    let found: Found = sql_query(OLDEST)
+    let found: OldestRows = sql_query(OLDEST)
         .bind::<Timestamptz, _>(position)
         .bind::<Interval, _>(keep)
         .bind::<BigInt, _>(BATCH)
