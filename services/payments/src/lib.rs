@@ -27,7 +27,7 @@ use database::Connection;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
-use runtime::{Context, Job, Service, SettingsReader};
+use runtime::{Context, HousekeepingJob, Job, Service, SettingsReader};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -118,6 +118,10 @@ impl Service for Payments {
         store::readings::read_metrics(connection, readings).await
     }
 
+    fn housekeeping(context: &Context<Self>) -> Vec<HousekeepingJob> {
+        vec![delete_webhook_events::job(context.settings.webhooks.keep)]
+    }
+
     fn jobs(context: &Context<Self>) -> Vec<Job> {
         let Settings { processor, bodies, worker, .. } = context.settings.clone();
         let database = context.database.clone();
@@ -125,8 +129,6 @@ impl Service for Payments {
         let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
         let reconciliation = jobs::reconciliation(context.database.clone(), context.settings.clone());
         let balances = jobs::fold_balances::job(context.database.clone());
-        let keep = context.settings.webhooks.keep;
-        let webhook_events = delete_webhook_events::job(context.database.clone(), keep);
-        worker.into_iter().chain(reconciliation).chain([balances, webhook_events]).collect()
+        worker.into_iter().chain(reconciliation).chain([balances]).collect()
     }
 }

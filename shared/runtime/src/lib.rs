@@ -25,7 +25,7 @@ mod wait;
 
 pub use command::main;
 pub use config::{ConfigErrors, SettingsReader};
-pub use housekeeping::{JobStatus, job_status};
+pub use housekeeping::HousekeepingJob;
 pub use http::{document, routes};
 pub use inbox::operator::{CommandOutput, table};
 pub use job::Job;

@@ -77,6 +77,7 @@ async fn start_service<S: Service>(
     process.open_edge(&edge).await?;
     // Before Kafka answers, because the events of jobs wait in the outbox.
     process.start_jobs(S::jobs(&context));
+    process.start_housekeeping(S::housekeeping(&context));
     let consumer = S::consumer(&context);
     process.open_topics::<S>(consumer.as_ref()).await?;
     if config.relay.in_process {

@@ -9,7 +9,7 @@ use metrics::{Readings, Registry};
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{Job, ServiceCommand, SettingsReader};
+use crate::{HousekeepingJob, Job, ServiceCommand, SettingsReader};
 
 /// A service, as [`main`](crate::main) turns it into a process.
 pub trait Service: Sized + Send + Sync + 'static {
@@ -62,6 +62,12 @@ pub trait Service: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = database::Result<()>> + Send {
         let _ = (connection, readings);
         std::future::ready(Ok(()))
+    }
+
+    /// The housekeeping of its own tables, beside the jobs that every service has.
+    fn housekeeping(context: &Context<Self>) -> Vec<HousekeepingJob> {
+        let _ = context;
+        Vec::new()
     }
 
     /// Its background jobs.

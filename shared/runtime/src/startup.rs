@@ -17,7 +17,7 @@ use crate::broker_watch::watch_broker;
 use crate::process::Process;
 use crate::schema::{migrations, pending, versions};
 use crate::wait::{WaitError, wait_for};
-use crate::{Job, Service, housekeeping};
+use crate::{HousekeepingJob, Job, Service, housekeeping};
 
 /// The time limit for the first question to a broker.
 const BROKER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -43,10 +43,14 @@ impl Process {
         }
         self.health.migrated();
         tracing::info!("the database is open");
-        for job in housekeeping::schedule(&self.retention) {
+        self.start_housekeeping(housekeeping::schedule(&self.retention));
+        Ok(())
+    }
+
+    pub(crate) fn start_housekeeping(&self, jobs: Vec<HousekeepingJob>) {
+        for job in jobs {
             self.work.keep(job.name, job.run(self.database.clone(), self.work.stop_token()));
         }
-        Ok(())
     }
 
     /// Checks that sessions have their timeouts, and that errors of the server can be classified.

@@ -1,5 +1,5 @@
 //! The jobs that start by time, beside the worker: the scheduled reconciliation, which one instance at a time runs, and the
-//! balances of the ledger, and the deletion of old webhook events.
+//! balances of the ledger. Also the housekeeping of webhook events.
 
 pub(crate) mod delete_webhook_events;
 pub(crate) mod fold_balances;

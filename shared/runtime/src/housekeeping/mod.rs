@@ -23,7 +23,7 @@ use uuid::Uuid;
 use job_lease::JobLease;
 
 pub(crate) use schedule::schedule;
-pub use status::{JobStatus, job_status};
+pub(crate) use status::{JobStatus, job_status};
 
 /// The longest pause between two looks whether a job is due.
 const LOOK: Duration = Duration::from_mins(1);
@@ -46,8 +46,8 @@ type RunPass = Box<
     dyn Fn(Database, CancellationToken) -> BoxFuture<'static, Result<Option<String>, String>> + Send + Sync,
 >;
 
-/// A housekeeping job.
-pub(crate) struct HousekeepingJob {
+/// A housekeeping job: a pass that one instance at a time runs, again and again.
+pub struct HousekeepingJob {
     pub(crate) name: &'static str,
     times: Times,
     /// Returns what the pass did, for the log; `None` if there was nothing to do.
@@ -57,7 +57,7 @@ pub(crate) struct HousekeepingJob {
 impl HousekeepingJob {
     /// A job that runs a pass, and again `pause` after each. The pass must end soon after its token is cancelled. The log
     /// shows its counts, unless they are all zero.
-    fn every<F, Work, Counts, E>(name: &'static str, pause: Duration, pass: F) -> Self
+    pub fn every<F, Work, Counts, E>(name: &'static str, pause: Duration, pass: F) -> Self
     where
         F: Fn(Database, CancellationToken) -> Work + Send + Sync + 'static,
         Work: Future<Output = Result<Counts, E>> + Send + 'static,

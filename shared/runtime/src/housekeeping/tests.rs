@@ -35,7 +35,7 @@ where
 }
 
 async fn status(database: &Database) -> Option<JobStatus> {
-    job_status(database).await.unwrap().pop()
+    job_status(&database.connection().await.unwrap()).await.unwrap().pop()
 }
 
 async fn change(database: &TestDatabase, statement: &str) {
