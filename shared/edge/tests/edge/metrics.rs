@@ -27,8 +27,8 @@ async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with
     // The handle of the edge, because metrics belong to the handle.
     let instance = Database::clone(&database);
     let bench = Bench::on(database, instance.clone(), |settings| {
-        settings.retention.reply = TimeDelta::hours(1);
-        settings.limits.keys = NonZeroU32::new(1);
+        settings.retention.reply = TimeDelta::minutes(1);
+        settings.limits.keys = NonZeroU32::new(2);
     });
     bench.place(&key(), "{").await.refuses(400, "request-invalid");
     assert_eq!(counted(&instance), [are(&[]), are(&[])], "its body is refused, not its key");
@@ -38,8 +38,10 @@ async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with
     bench.place("short", order(1)).await.refuses(400, "idempotency-key-invalid");
     assert_eq!(counted(&instance), [are(&[("invalid", 1.0), ("missing", 1.0)]), are(&[])]);
 
-    bench.place(&key(), order(1)).await.assert_placed();
-    let executed = [("executed", 1.0)];
+    for _ in 0..2 {
+        bench.place(&key(), order(1)).await.assert_placed();
+    }
+    let executed = [("executed", 2.0)];
     assert_eq!(counted(&instance), [are(&[("invalid", 1.0), ("missing", 1.0)]), are(&executed)]);
     bench.place(&key(), order(1)).await.refuses(429, "rate-limited");
     let refused = [("invalid", 1.0), ("missing", 1.0), ("too_many", 1.0)];
