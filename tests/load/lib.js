@@ -1,4 +1,4 @@
-// What the load scripts share: the settings of a run, its tenants, the retry policy, the comparison of responses, the summary.
+// Shared by the load scripts: the settings of a run, its tenants, the retry policy, the comparison of responses, the summary.
 //
 // A script is a customer who follows docs/clients.md. The thresholds state promises; no threshold states a time.
 

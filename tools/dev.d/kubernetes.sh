@@ -3,7 +3,7 @@
 #
 #   .dev/cache/kustomize-VERSION/            built by Go
 #   .dev/cache/kubernetes-validate-CHECKSUM/ the checker, whose package contains the schemas
-#   .dev/kubernetes/NAME.yaml                what kustomize has built
+#   .dev/kubernetes/NAME.yaml                the output of kustomize
 
 KUBERNETES=$ROOT/deploy/kubernetes
 KUBERNETES_VERSION=1.34 # of the schemas; preStop.sleep needs 1.30 at least

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Load from outside with k6: open-loop arrivals of customers who follow Retry-After. Afterwards, the audits are asked.
 #
-#   tests/load/NAME.js            what the customers do, and the promises as thresholds
+#   tests/load/NAME.js            the actions of the customers, and the promises as thresholds
 #   .dev/cache/k6-VERSION/k6      built once by Go
 #   .dev/load/NAME.json           the figures of the last run
 
@@ -49,7 +49,7 @@ prepare_k6() {
 }
 
 # Runs all of them, so that one run reports every failure. Then asks every audit, once nothing is in progress, and compares the
-# orders with those that clients were told of.
+# orders with those that clients have responses for.
 run_loads() { # seconds rate names...
   local seconds=$1 rate=$2 name tenants=() orders=0 failed=''
   shift 2

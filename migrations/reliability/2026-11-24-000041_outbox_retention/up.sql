@@ -85,7 +85,7 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('outbox_rows', 0)) THEN
         RETURN 'read';
     END IF;
-    -- Waits for open writers of this day, and for nobody else. From here on, no row can be added. The relay can read.
+    -- Waits for open writers of this day only. From here on, no row can be added. The relay can read.
     EXECUTE format('LOCK TABLE %I IN SHARE MODE', part);
     reason := outbox_reason_to_keep(of_day, keep_days);
     IF reason IS NOT NULL THEN

@@ -34,7 +34,7 @@ CREATE FUNCTION idempotency_tombstone_partitions() RETURNS TABLE (name text, fre
 $$;
 
 -- Makes the partitions up to this time, and returns their number. Each is as long as the time from now, so that a lookup
--- reads two partitions, whatever the retention is. The first one begins at -infinity, and every other where the last one
+-- reads two partitions for any retention. The first one begins at -infinity, and every other where the last one
 -- ends: a later setting finds no gap. Runs as the owner, so that the service needs no right to create tables.
 CREATE FUNCTION idempotency_make_tombstone_partitions(until timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$

@@ -54,7 +54,7 @@ pub struct PoolStatus {
     pub most: usize,
     /// The open connections that are in use.
     pub in_use: usize,
-    /// The open connections that nobody uses.
+    /// The open connections that are free.
     pub idle: usize,
     /// The callers that wait for a connection.
     pub waiting: usize,

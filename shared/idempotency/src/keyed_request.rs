@@ -64,7 +64,7 @@ impl KeyedRequest {
     }
 }
 
-/// The digest that stands for a key in its tombstones. The function `idempotency_key_digest` of the database computes the
+/// The digest of a key, which its tombstones have instead of the key. The function `idempotency_key_digest` of the database computes the
 /// same. It leaves method and route out, so that one step through the index finds a key on all its routes.
 pub(crate) fn key_digest(caller: &Caller, key: &Key) -> Uuid {
     let digest = framed_digest([caller.tenant.as_str(), caller.client.as_str(), key.as_str()]);

@@ -1,4 +1,4 @@
-//! The metrics of keys: how each request with a key ended, how phased operations move, and what a transaction costs.
+//! The metrics of keys: the outcomes of requests with a key, the steps of phased operations, and the time of a transaction.
 //!
 //! `execute`, the group and `start` count where the outcome becomes known, in the task that a client cannot cancel. The HTTP edge
 //! counts the keys that it refuses, because no executor sees them.

@@ -1,4 +1,4 @@
-//! `BatchPlan`: what becomes of each message of a batch. It reads and writes no table.
+//! `BatchPlan`: decides for each message of a batch whether it is applied, held or a duplicate. Reads and writes no table.
 
 use crate::HandlerError;
 use crate::consumer::Consumer;
@@ -20,7 +20,7 @@ impl ReadyMessage {
     }
 }
 
-/// What becomes of the messages of a batch.
+/// The decisions about the messages of a batch.
 pub(crate) struct BatchPlan {
     /// The messages to apply, in order.
     pub(crate) ready: Vec<ReadyMessage>,

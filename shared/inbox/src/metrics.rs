@@ -1,4 +1,4 @@
-//! The metrics of the inbox that this process counts: what became of each message, the size of batches, errors, and the lag.
+//! The metrics of the inbox that this process counts: the outcomes of messages, the size of batches, errors, and the lag.
 //!
 //! An effect counts once it is committed. `readings` reads the waiting messages from the database.
 
@@ -11,7 +11,7 @@ use messaging::PartitionLags;
 use std::sync::Arc;
 use strum::{IntoStaticStr, VariantArray};
 
-/// What became of a received message.
+/// The outcome of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Reception {
@@ -69,7 +69,7 @@ impl InboxMetrics {
 
 impl Families for InboxMetrics {
     fn register(&self, registry: &mut Registry) {
-        self.messages.register(registry, "inbox_messages", "Messages, by what became of them");
+        self.messages.register(registry, "inbox_messages", "Messages, by outcome");
         let help = "Gaps in the history of an aggregate that a projection skipped";
         registry.register("inbox_skipped_gaps", help, self.skipped_gaps.clone());
         let help = "Batches and single messages that were rolled back after an error, to be tried again";

@@ -23,7 +23,7 @@ const BATCH: i64 = 1_000;
 /// The number of the lock that lets one instance at a time delete. It is arbitrary.
 const LOCK: i64 = 0x696e_626f_7874_7269;
 
-/// What one pass did.
+/// The counts of one pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrimCounts {
     /// Entries that were deleted.

@@ -6,7 +6,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The metrics of the inbox: what moves each of them.
+//! The metrics of the inbox: each is moved by a message that must move it, and by no other.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn counted(database: &Database) -> Metrics {
     Metrics::counted::<InboxMetrics>(database)
 }
 
-/// What became of the messages, with their numbers.
+/// The outcomes of the messages, with their numbers.
 fn messages(database: &Database) -> Vec<(String, f64)> {
     counted(database).by_label("inbox_messages_total")
 }

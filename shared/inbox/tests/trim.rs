@@ -68,7 +68,7 @@ async fn a_trimmed_message_that_is_delivered_again_is_a_duplicate_and_no_other_h
     change(&database, OLD).await;
     assert_eq!(pass(&database).await, deleted(2, 0), "they were entered again");
 
-    // An unknown message with an old number cannot be told from a trimmed one.
+    // An unknown message with an old number looks like a trimmed one.
     let unknown = record(&topics, 1, &confirmed(order));
     consume(&database, &topics, recording("another"), &[unknown]).await;
     assert_eq!(effects(&database).await, once);

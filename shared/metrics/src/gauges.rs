@@ -1,4 +1,4 @@
-//! Gauges that nobody counts: values that are computed when they are shown, and `Readings`, values that were read together.
+//! Gauges that are not counted: values that are computed when they are shown, and `Readings`, values that were read together.
 
 use std::fmt;
 

@@ -22,7 +22,7 @@ define_sql_function! {
     fn pg_try_advisory_lock(number: BigInt) -> Bool;
 }
 
-/// The lock of all who read rows of the outbox for longer than a statement. Retention then drops no row.
+/// Commands that read rows of the outbox for longer than a statement share this lock. Retention drops no row meanwhile.
 const ROWS: &str = "outbox_rows";
 
 /// The lock of the one instance whose retention is running.

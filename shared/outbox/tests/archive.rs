@@ -133,7 +133,7 @@ async fn an_archive_has_every_row_of_the_day_as_it_was() {
     }
 }
 
-/// The archive is written, and the drop is prevented by an operator who reads.
+/// Writes the archive while an operator's read prevents the drop.
 async fn archived(database: &TestDatabase, topics: &TestTopics, folder: &Folder) {
     fill(database, 3, NOON).await;
     publish_all(database, topics).await.stop().await;

@@ -6,7 +6,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The metrics of the outbox: what moves each of them, and that a reading costs the same on a long backlog.
+//! The metrics of the outbox: each is moved by an event that must move it, and a reading costs the same on a long backlog.
 
 mod common;
 

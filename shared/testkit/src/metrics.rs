@@ -1,4 +1,4 @@
-//! `Metrics`: what `/metrics` shows, as a test reads it.
+//! `Metrics`: the series of `/metrics`, parsed for tests.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// What was counted with this handle of a database.
+    /// The series that were counted with this handle of a database.
     pub fn counted<F: Families>(database: &Database) -> Self {
         let mut registry = Registry::default();
         database.metrics::<F>().register(&mut registry);

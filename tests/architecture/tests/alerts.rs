@@ -17,7 +17,7 @@ use serde_json::Value;
 const FAMILIES: [&str; 9] =
     ["idempotency_", "outbox_", "inbox_", "payments_", "orders_", "http_", "database_", "idem_", "job_"];
 
-/// What Prometheus adds to the name of a counter or histogram.
+/// The suffixes that Prometheus adds to the name of a counter or histogram.
 const SUFFIXES: [&str; 4] = ["_total", "_bucket", "_sum", "_count"];
 
 fn text(path: &str) -> String {

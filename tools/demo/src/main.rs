@@ -42,7 +42,7 @@ struct Arguments {
     /// Check the books after a load of these tenants, and do nothing else (`./dev load` does)
     #[arg(long, value_name = "TENANTS", value_delimiter = ',', requires = "orders")]
     audit: Vec<String>,
-    /// How many orders the clients of the load were told of
+    /// The number of orders that the clients of the load have responses for
     #[arg(long, requires = "audit")]
     orders: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! What an operator sees: the metrics of all instances of a service, from `/metrics` alone.
+//! The metrics of all instances of a service, from `/metrics` alone, as an operator sees them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The metrics of orders: what moves each of them.
+//! The metrics of orders: each is moved by a request that must move it, and by no other.
 #![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use metrics::Readings;

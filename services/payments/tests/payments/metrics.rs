@@ -1,4 +1,4 @@
-//! The metrics of money: what moves each of them.
+//! The metrics of money: each is moved by a change that must move it, and by no other.
 #![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use std::time::Duration;

@@ -48,7 +48,7 @@ async fn an_event_stays_while_its_call_or_a_review_is_open() {
     let mut foreign = event("evt_2", "payment_intent.succeeded", order);
     foreign["data"]["object"]["metadata"]["deployment"] = "another".into();
     assert_eq!(Sender::of(&foreign).send(&stage).await.0, 200);
-    assert_eq!(delete(&stage).await, 1, "the event of nobody's call has nothing left to do");
+    assert_eq!(delete(&stage).await, 1, "an event without a call has nothing left to do");
     assert_eq!(delete(&stage).await, 0, "its call is due");
     stage.meddle("UPDATE processor_call SET due_at = NULL").await;
     let review = "INSERT INTO review (id, tenant_id, subject, subject_id, payment_id, reason) \

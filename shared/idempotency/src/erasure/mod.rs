@@ -1,4 +1,4 @@
-//! Erasure: three jobs that remove what has expired. Each runs one pass in small batches, each batch in a transaction of its
+//! Erasure: three jobs that remove expired records, tombstones and operations. Each runs one pass in small batches, each batch in a transaction of its
 //! own, so a pass may end at any point. Passes of several instances may overlap.
 //!
 //! | job | removes | when |

@@ -62,7 +62,7 @@ async fn try_to_drop(database: Database) -> Result<i32> {
     Ok(diesel::select(idempotency_drop_tombstone_partitions()).get_result(&mut connection).await?)
 }
 
-/// Tries until no lock keeps the function waiting. Returns the number of its partitions; 0 if it is told to stop.
+/// Calls the function again until no lock delays it. Returns the number of its partitions; 0 if `stop` is cancelled.
 async fn insist<Attempt>(
     database: &Database,
     stop: &CancellationToken,

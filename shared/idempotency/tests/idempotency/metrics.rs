@@ -1,4 +1,4 @@
-//! Each request with a key is counted once, as what it was.
+//! Each request with a key is counted once, by its outcome.
 #![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The days of the outbox, and the days that retention has dropped. Only reads.
+//! Reads the days of the outbox, and the days that retention has dropped. Changes nothing.
 
 use std::fmt;
 

@@ -57,7 +57,7 @@ impl Day {
     }
 }
 
-/// What was decided about a day.
+/// The decision about a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is dropped.

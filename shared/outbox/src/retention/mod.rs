@@ -37,7 +37,7 @@ impl Default for RetentionSettings {
     }
 }
 
-/// What one pass did.
+/// The counts of one pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetentionCounts {
     /// Days whose partition was dropped.

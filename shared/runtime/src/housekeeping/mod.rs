@@ -1,4 +1,4 @@
-//! Housekeeping: jobs of every service that create partitions and erase what has expired.
+//! Housekeeping: jobs of every service that create partitions and erase expired rows.
 //!
 //! One instance at a time runs a job, by a lease in the database (`job_lease`). The lease saves work; it protects nothing,
 //! because every job may run twice at the same time. A job runs one pass, and again its pause after that, on any instance.
@@ -50,7 +50,7 @@ type RunPass = Box<
 pub struct HousekeepingJob {
     pub(crate) name: &'static str,
     times: Times,
-    /// Returns what the pass did, for the log; `None` if there was nothing to do.
+    /// Returns the counts of the pass for the log; `None` if all are zero.
     pass: RunPass,
 }
 

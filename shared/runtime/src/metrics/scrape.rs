@@ -43,7 +43,7 @@ impl<S: Service> Scrape<S> {
         Self { context, counted, started: Instant::now(), kept: Mutex::default() }
     }
 
-    /// What the process has counted.
+    /// The families that the process counts.
     pub(crate) fn counted(&self) -> &Registry {
         &self.counted
     }

@@ -31,7 +31,7 @@ pub(crate) fn hostile_clients(address: &str) -> JoinSet<()> {
             let address = address.to_owned();
             clients.spawn(async move {
                 loop {
-                    // The server ends the connection sooner or later: that is what the measurement is about.
+                    // The server ends the connection sooner or later; the client then holds another one.
                     let _ = hold(kind, &address).await;
                     sleep(DRIP).await;
                 }

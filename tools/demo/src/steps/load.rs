@@ -1,6 +1,6 @@
 //! The books after a load that another program has sent, such as k6.
 //!
-//! The clients of the load count the orders that they were told of. Each had a key of its own, so that as many orders must exist:
+//! The clients of the load count the orders that they have responses for. Each order had a key of its own, so as many orders must exist:
 //! more would be a second execution, and fewer a lost order or one order under two keys.
 
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::audit;
 use crate::demo::Demo;
 use crate::report::{Step, euros};
 
-/// How long the services may need for what a load has left to do.
+/// The longest time that the services may need to end the orders of a load.
 const LIMIT: Duration = Duration::from_mins(10);
 
-/// What the clients of a load say about it.
+/// The counts of the clients of a load.
 pub(crate) struct Load<'l> {
     /// The tenants. Only the load has sent orders for them.
     pub(crate) tenants: &'l [String],

@@ -1,4 +1,4 @@
-//! What an operator saw: `/metrics` alone, compared with what Kafka and the databases say.
+//! The view of an operator: `/metrics` alone, compared with Kafka and the databases.
 
 use harness::api::place_order;
 use harness::{Error, Part, Result, until};
@@ -96,7 +96,7 @@ async fn gauges(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a gauge is what a query counts. A gauge is up to five seconds old.
+/// Checks that a gauge equals the count of a query. A gauge is up to five seconds old.
 async fn compare(
     demo: &Demo<'_>,
     step: &mut Step<'_>,

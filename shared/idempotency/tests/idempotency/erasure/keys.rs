@@ -1,4 +1,4 @@
-//! What a key answers after its record has moved to the tombstones.
+//! The outcome of a key whose record has moved to the tombstones.
 
 use idempotency::{Key, KeyPolicy, Outcome, RecordState, records_of};
 

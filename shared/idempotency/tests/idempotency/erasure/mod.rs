@@ -1,4 +1,4 @@
-//! Erasure: what is removed, what is kept, and what a key still answers. Times are set back in the rows.
+//! Erasure removes expired rows and keeps all others, and an erased key is still refused. Times are set back in the rows.
 
 mod keys;
 mod operations;

@@ -1,4 +1,4 @@
-//! `Manifest`: what an archive contains. Its file is written last, so an archive with a manifest is complete.
+//! `Manifest`: the contents of an archive. Its file is written last, so an archive with a manifest is complete.
 
 use serde::{Deserialize, Serialize};
 

@@ -43,7 +43,7 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Opens the folder, which must exist. Removes what a process that died has left.
+    /// Opens the folder, which must exist. Removes the unfinished files of processes that died.
     pub(super) async fn open(database: &Database, folder: &Path) -> Result<Self, RetentionError> {
         let names = diesel::select((current_database(), outbox_server()));
         let mut connection = database.connection().await?;

@@ -1,4 +1,4 @@
-//! What ended orders leave behind in orders and in inventory: the time of each audit.
+//! Audits of orders and of inventory among the rows of a million ended orders: the time of each.
 
 use super::audits;
 use super::ground::Ground;
