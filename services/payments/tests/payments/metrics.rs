@@ -9,7 +9,7 @@ use payments::processor::{BreakerSettings, ClientSettings};
 use payments::{Payments, PaymentsMetrics, register_circuit_breaker};
 use runtime::Service;
 use serde_json::json;
-use testkit::Metrics;
+use testkit::{Metrics, eventually};
 
 use crate::processor::{Fate, client_settings};
 use crate::stage::{Stage, VISA, brisk, worker};
@@ -29,7 +29,11 @@ fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
 
 /// The gauges that a scrape reads.
 async fn read(stage: &Stage) -> Metrics {
-    let (connection, mut readings) = (stage.database.connection().await.unwrap(), Readings::default());
+    read_on(&stage.database).await
+}
+
+async fn read_on(database: &Database) -> Metrics {
+    let (connection, mut readings) = (database.connection().await.unwrap(), Readings::default());
     Payments::read_metrics(&connection, &mut readings).await.unwrap();
     Metrics::read(&readings)
 }
@@ -117,4 +121,26 @@ async fn a_ledger_that_does_not_balance_shows() {
     let stage = Stage::new().await;
     stage.meddle("INSERT INTO ledger_balance VALUES ('acme', 'clearing', 'EUR', 7, 0)").await;
     assert_eq!(read(&stage).await.value("payments_ledger_sum{currency=\"EUR\"}"), 7.0);
+}
+
+#[tokio::test]
+async fn a_reading_costs_a_fixed_number_of_rows_among_many_payments() {
+    let stage = Stage::new().await;
+    let many = "INSERT INTO payment (id, tenant_id, amount, currency, payment_method, expires_at, state) \
+                SELECT gen_random_uuid(), 'acme', 1, 'EUR', 'pm_x', now(), CASE WHEN n > 3 THEN 'requested' ELSE 'unknown' END \
+                  FROM generate_series(1, 20000) AS n";
+    stage.meddle(many).await;
+    let reader = stage.database.second_instance();
+    assert_eq!(read_on(&reader).await.value("payments_unknown{kind=\"charge\"}"), 3.0);
+    drop(reader); // the end of a session reports its counters
+    let unknown =
+        "SELECT idx_tup_read AS count FROM pg_stat_user_indexes WHERE indexrelname = 'payment_unknown'";
+    eventually("the counters of the reader's session", async || {
+        (stage.count(unknown).await >= 3).then_some(())
+    })
+    .await;
+    let all = "SELECT ((SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'payment') \
+                      + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'payment'))::bigint AS count";
+    let read = stage.count(all).await;
+    assert!(read < 100, "{read} entries were read");
 }
