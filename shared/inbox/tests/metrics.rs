@@ -1,5 +1,4 @@
 #![allow(
-    clippy::float_cmp,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
@@ -18,28 +17,24 @@ use contracts::{ItemId, OrderId, Stream};
 use database::Database;
 use inbox::InboxMetrics;
 use metrics::Readings;
-use testkit::{Metrics, TestTopics, eventually};
+use testkit::{Metrics, TestTopics, eventually, labelled};
 
 fn counted(database: &Database) -> Metrics {
     Metrics::counted::<InboxMetrics>(database)
 }
 
 /// The outcomes of the messages, with their numbers.
-fn messages(database: &Database) -> Vec<(String, f64)> {
+fn messages(database: &Database) -> Vec<(String, i64)> {
     counted(database).by_label("inbox_messages_total")
 }
 
-fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
-    expected.iter().map(|(outcome, number)| ((*outcome).to_owned(), *number)).collect()
-}
-
 /// Parked messages, held messages and stopped partitions, as a scrape reads them.
-async fn waiting(database: &Database) -> [f64; 3] {
+async fn waiting(database: &Database) -> [i64; 3] {
     let (connection, mut readings) = (database.connection().await.unwrap(), Readings::default());
     inbox::read_metrics(&connection, &mut readings).await.unwrap();
     let read = Metrics::read(&readings);
     ["waiting_messages{state=\"parked\"}", "waiting_messages{state=\"held\"}", "stopped_partitions"]
-        .map(|series| read.value(&format!("inbox_{series}")))
+        .map(|series| read.count(&format!("inbox_{series}")))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,15 +46,15 @@ async fn a_message_is_applied_once_and_each_further_delivery_is_a_duplicate() {
     let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
-    assert_eq!(messages(&database), are(&[("applied", 2.0), ("duplicate", 1.0)]));
+    assert_eq!(messages(&database), labelled(&[("applied", 2), ("duplicate", 1)]));
     rewind(&topics).await;
     let again = database.second_instance();
     let runner = run(&again, &topics, recording("another"));
     wait_until_done(&topics).await;
     runner.stop().await;
-    assert_eq!(messages(&again), are(&[("duplicate", 3.0)]), "nothing was applied");
-    assert_eq!(counted(&again).value("inbox_batch_messages_sum"), 3.0);
-    assert_eq!(counted(&again).value("inbox_failed_attempts_total"), 0.0);
+    assert_eq!(messages(&again), labelled(&[("duplicate", 3)]), "nothing was applied");
+    assert_eq!(counted(&again).count("inbox_batch_messages_sum"), 3);
+    assert_eq!(counted(&again).count("inbox_failed_attempts_total"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,15 +64,16 @@ async fn a_message_that_comes_too_early_is_held_and_then_applied() {
     let runner = run(&database, &topics, recording("one"));
     publish(&topics, &[record(&topics, 2, &confirmed(order))]).await;
     eventually("a held message", async || (parked(&database).await.len() == 1).then_some(())).await;
-    eventually("it is counted", async || (messages(&database) == are(&[("held", 1.0)])).then_some(())).await;
-    assert_eq!(waiting(&database).await, [0.0, 1.0, 0.0]);
+    eventually("it is counted", async || (messages(&database) == labelled(&[("held", 1)])).then_some(()))
+        .await;
+    assert_eq!(waiting(&database).await, [0, 1, 0]);
     publish(&topics, &[record(&topics, 1, &confirmed(order))]).await;
     wait_for_effects(&database, 2).await;
     wait_until_done(&topics).await;
     runner.stop().await;
-    assert_eq!(messages(&database), are(&[("applied", 2.0), ("held", 1.0)]));
-    assert_eq!(counted(&database).value("inbox_skipped_gaps_total"), 0.0, "only a projection skips");
-    assert_eq!(waiting(&database).await, [0.0, 0.0, 0.0]);
+    assert_eq!(messages(&database), labelled(&[("applied", 2), ("held", 1)]));
+    assert_eq!(counted(&database).count("inbox_skipped_gaps_total"), 0, "only a projection skips");
+    assert_eq!(waiting(&database).await, [0, 0, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,8 +84,8 @@ async fn a_projection_counts_the_gaps_that_it_skips() {
     let runner = run(&database, &topics, recording("one"));
     wait_until_done(&topics).await;
     runner.stop().await;
-    assert_eq!(counted(&database).value("inbox_skipped_gaps_total"), 1.0);
-    assert_eq!(messages(&database), are(&[("applied", 3.0)]));
+    assert_eq!(counted(&database).count("inbox_skipped_gaps_total"), 1);
+    assert_eq!(messages(&database), labelled(&[("applied", 3)]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,10 +96,10 @@ async fn a_message_that_fails_is_counted_with_its_attempts_and_parked_once() {
     let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
-    assert_eq!(messages(&database), are(&[("parked", 1.0)]));
-    assert_eq!(waiting(&database).await, [1.0, 0.0, 0.0]);
-    let failed = counted(&database).value("inbox_failed_attempts_total");
-    assert!(failed >= 2.0, "the batch and each attempt: {failed}");
+    assert_eq!(messages(&database), labelled(&[("parked", 1)]));
+    assert_eq!(waiting(&database).await, [1, 0, 0]);
+    let failed = counted(&database).count("inbox_failed_attempts_total");
+    assert!(failed >= 2, "the batch and each attempt: {failed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

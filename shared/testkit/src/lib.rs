@@ -25,7 +25,7 @@ pub use background::Background;
 pub use broker::Broker;
 pub use database::TestDatabase;
 pub use document::{assert_document_is_fresh, assert_keyed_commands};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, labelled};
 pub use port::free_port;
 pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;

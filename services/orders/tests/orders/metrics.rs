@@ -1,17 +1,12 @@
 //! The metrics of orders: each is moved by a request that must move it, and by no other.
-#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use metrics::Readings;
 use orders::{Orders, OrdersMetrics};
 use runtime::Service;
 use serde_json::json;
-use testkit::Metrics;
+use testkit::{Metrics, labelled};
 
 use crate::bench::{Bench, key, order};
-
-fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
-    expected.iter().map(|(label, number)| ((*label).to_owned(), *number)).collect()
-}
 
 /// The gauges that a scrape reads.
 async fn read(bench: &Bench) -> Metrics {
@@ -28,13 +23,13 @@ async fn an_order_is_counted_at_each_state_and_is_open_until_it_ends() {
     let unknown_item = bench.place("acme", &key(), &order("SAND")).await;
     assert_eq!(unknown_item.status(), 422);
     assert_eq!(reached(), [], "no order was placed");
-    assert_eq!(read(&bench).await.value("orders_oldest_open_seconds"), 0.0);
+    assert_eq!(read(&bench).await.count("orders_oldest_open_seconds"), 0);
 
     let placed = bench.placed("acme").await;
-    assert_eq!(reached(), are(&[("pending", 1.0)]));
+    assert_eq!(reached(), labelled(&[("pending", 1)]));
     let open = read(&bench).await;
-    assert_eq!(open.by_label("orders_open"), are(&[("pending", 1.0)]));
-    assert!(open.value("orders_oldest_open_seconds") > 0.0);
+    assert_eq!(open.by_label("orders_open"), labelled(&[("pending", 1)]));
+    assert!(open.measure("orders_oldest_open_seconds") > 0.0);
 
     let path = format!("/v1/orders/{}/cancel", placed["id"].as_str().unwrap());
     for _ in 0..2 {
@@ -42,6 +37,10 @@ async fn an_order_is_counted_at_each_state_and_is_open_until_it_ends() {
             bench.post("acme", &path, &key(), &json!({ "reason": "changed my mind" })).send().await;
         assert_eq!(cancelled.unwrap().status(), 200);
     }
-    assert_eq!(reached(), are(&[("cancelled", 1.0), ("pending", 1.0)]), "the second request changed nothing");
+    assert_eq!(
+        reached(),
+        labelled(&[("cancelled", 1), ("pending", 1)]),
+        "the second request changed nothing"
+    );
     assert_eq!(read(&bench).await.by_label("orders_open"), []);
 }

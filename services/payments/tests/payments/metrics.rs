@@ -1,5 +1,4 @@
 //! The metrics of money: each is moved by a change that must move it, and by no other.
-#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use std::time::Duration;
 
@@ -9,22 +8,15 @@ use payments::processor::{BreakerSettings, ClientSettings};
 use payments::{Payments, PaymentsMetrics, register_circuit_breaker};
 use runtime::Service;
 use serde_json::json;
-use testkit::{Metrics, eventually};
+use testkit::{Metrics, eventually, labelled};
 
 use crate::processor::{Fate, client_settings};
 use crate::stage::{Stage, VISA, brisk, worker};
 
-/// The values of a family by label.
-type Series = Vec<(String, f64)>;
-
 /// The states that payments and refunds have reached, with their numbers.
-fn reached(stage: &Stage) -> (Series, Series) {
+fn reached(stage: &Stage) -> [Vec<(String, i64)>; 2] {
     let counted = Metrics::counted::<PaymentsMetrics>(&stage.database);
-    (counted.by_label("payments_reached_total"), counted.by_label("payments_refunds_reached_total"))
-}
-
-fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
-    expected.iter().map(|(state, number)| ((*state).to_owned(), *number)).collect()
+    ["payments_reached_total", "payments_refunds_reached_total"].map(|family| counted.by_label(family))
 }
 
 /// The gauges that a scrape reads.
@@ -44,20 +36,20 @@ async fn captures_declines_cancellations_and_refunds_are_counted_once_each() {
     let cancelled = stage.request(VISA).await;
     stage.cancel(cancelled).await;
     stage.cancel(cancelled).await;
-    assert_eq!(reached(&stage), (are(&[("cancelled", 1.0)]), are(&[])));
+    assert_eq!(reached(&stage), [labelled(&[("cancelled", 1)]), labelled(&[])]);
 
     let worker = stage.worker(brisk());
     let captured = stage.request(VISA).await;
     stage.becomes(captured, "captured").await;
     stage.is_at_rest().await;
-    assert_eq!(reached(&stage), (are(&[("cancelled", 1.0), ("captured", 1.0)]), are(&[])));
-    assert_eq!(read(&stage).await.value("payments_ledger_sum{currency=\"EUR\"}"), 0.0);
+    assert_eq!(reached(&stage), [labelled(&[("cancelled", 1), ("captured", 1)]), labelled(&[])]);
+    assert_eq!(read(&stage).await.count("payments_ledger_sum{currency=\"EUR\"}"), 0);
 
     stage.cancel(captured).await;
     stage.is_at_rest().await;
     worker.stop().await;
-    let refunded = are(&[("pending", 1.0), ("succeeded", 1.0)]);
-    assert_eq!(reached(&stage), (are(&[("cancelled", 1.0), ("captured", 1.0)]), refunded));
+    let refunded = labelled(&[("pending", 1), ("succeeded", 1)]);
+    assert_eq!(reached(&stage), [labelled(&[("cancelled", 1), ("captured", 1)]), refunded]);
 }
 
 #[tokio::test]
@@ -67,7 +59,7 @@ async fn a_decline_is_counted_and_no_capture() {
     let worker = stage.worker(brisk());
     stage.becomes(declined, "declined").await;
     worker.stop().await;
-    assert_eq!(reached(&stage), (are(&[("declined", 1.0)]), are(&[])));
+    assert_eq!(reached(&stage), [labelled(&[("declined", 1)]), labelled(&[])]);
 }
 
 #[tokio::test]
@@ -79,7 +71,7 @@ async fn an_unknown_outcome_is_counted_and_shown_until_it_is_known_and_opens_the
     let mut registry = Registry::default();
     register_circuit_breaker(&client, &mut registry);
     let state = || Metrics::of_registry(&registry).by_label("payments_circuit_breaker");
-    assert_eq!(state(), are(&[("closed", 1.0)]));
+    assert_eq!(state(), labelled(&[("closed", 1)]));
     let known = read(&stage).await;
     assert_eq!(known.by_label("payments_unknown"), []);
 
@@ -87,12 +79,12 @@ async fn an_unknown_outcome_is_counted_and_shown_until_it_is_known_and_opens_the
     let asked = stage.request(VISA).await;
     stage.becomes(asked, "unknown").await;
     broken.stop().await;
-    assert_eq!(state(), are(&[("open", 1.0)]));
-    assert_eq!(reached(&stage).0, are(&[("unknown", 1.0)]));
+    assert_eq!(state(), labelled(&[("open", 1)]));
+    assert_eq!(reached(&stage)[0], labelled(&[("unknown", 1)]));
     let unknown = read(&stage).await;
-    assert_eq!(unknown.by_label("payments_unknown"), are(&[("charge", 1.0)]));
-    assert!(unknown.value("payments_oldest_unknown_seconds{kind=\"charge\"}") > 0.0);
-    assert_eq!(unknown.value("payments_oldest_unknown_seconds{kind=\"refund\"}"), 0.0);
+    assert_eq!(unknown.by_label("payments_unknown"), labelled(&[("charge", 1)]));
+    assert!(unknown.measure("payments_oldest_unknown_seconds{kind=\"charge\"}") > 0.0);
+    assert_eq!(unknown.count("payments_oldest_unknown_seconds{kind=\"refund\"}"), 0);
 
     let worker = stage.worker(brisk());
     stage.becomes(asked, "captured").await;
@@ -112,15 +104,15 @@ async fn open_reviews_are_counted_by_reason_and_resolved_ones_are_not() {
     stage.meddle(&review("orphan", "NULL, NULL, NULL, NULL")).await;
     stage.meddle(&review("orphan", "'captured', 'ada', 'known', clock_timestamp()")).await;
     let reviews = read(&stage).await;
-    assert_eq!(reviews.by_label("payments_open_reviews"), are(&[("orphan", 1.0)]));
-    assert!(reviews.value("payments_oldest_review_seconds") > 0.0);
+    assert_eq!(reviews.by_label("payments_open_reviews"), labelled(&[("orphan", 1)]));
+    assert!(reviews.measure("payments_oldest_review_seconds") > 0.0);
 }
 
 #[tokio::test]
 async fn a_ledger_that_does_not_balance_shows() {
     let stage = Stage::new().await;
     stage.meddle("INSERT INTO ledger_balance VALUES ('acme', 'clearing', 'EUR', 7, 0)").await;
-    assert_eq!(read(&stage).await.value("payments_ledger_sum{currency=\"EUR\"}"), 7.0);
+    assert_eq!(read(&stage).await.count("payments_ledger_sum{currency=\"EUR\"}"), 7);
 }
 
 #[tokio::test]
@@ -131,7 +123,7 @@ async fn a_reading_costs_a_fixed_number_of_rows_among_many_payments() {
                   FROM generate_series(1, 20000) AS n";
     stage.meddle(many).await;
     let reader = stage.database.second_instance();
-    assert_eq!(read_on(&reader).await.value("payments_unknown{kind=\"charge\"}"), 3.0);
+    assert_eq!(read_on(&reader).await.count("payments_unknown{kind=\"charge\"}"), 3);
     drop(reader); // the end of a session reports its counters
     let unknown =
         "SELECT idx_tup_read AS count FROM pg_stat_user_indexes WHERE indexrelname = 'payment_unknown'";

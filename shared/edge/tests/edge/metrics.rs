@@ -1,5 +1,4 @@
 //! The keys that the edge refuses are counted by reason. No executor sees them.
-#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use std::num::NonZeroU32;
 
@@ -7,18 +6,14 @@ use chrono::TimeDelta;
 use database::Database;
 use idempotency::IdempotencyMetrics;
 use reqwest::Method;
-use testkit::Metrics;
+use testkit::{Metrics, labelled};
 
 use crate::bench::{Bench, json_body, key, order, send, shop_database};
 
 /// The counted refusals of keys, and the counted requests with a key.
-fn counted(database: &Database) -> [Vec<(String, f64)>; 2] {
+fn counted(database: &Database) -> [Vec<(String, i64)>; 2] {
     let metrics = Metrics::counted::<IdempotencyMetrics>(database);
     ["idempotency_refused_keys_total", "idempotency_requests_total"].map(|family| metrics.by_label(family))
-}
-
-fn are(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
-    expected.iter().map(|(label, number)| ((*label).to_owned(), *number)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,19 +26,19 @@ async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with
         settings.limits.keys = NonZeroU32::new(2);
     });
     bench.place(&key(), "{").await.refuses(400, "request-invalid");
-    assert_eq!(counted(&instance), [are(&[]), are(&[])], "its body is refused, not its key");
+    assert_eq!(counted(&instance), [labelled(&[]), labelled(&[])], "its body is refused, not its key");
     let without = json_body(bench.request(Method::POST, "/v1/orders"), order(1));
     send(without).await.refuses(400, "idempotency-key-missing");
-    assert_eq!(counted(&instance), [are(&[("missing", 1.0)]), are(&[])]);
+    assert_eq!(counted(&instance), [labelled(&[("missing", 1)]), labelled(&[])]);
     bench.place("short", order(1)).await.refuses(400, "idempotency-key-invalid");
-    assert_eq!(counted(&instance), [are(&[("invalid", 1.0), ("missing", 1.0)]), are(&[])]);
+    assert_eq!(counted(&instance), [labelled(&[("invalid", 1), ("missing", 1)]), labelled(&[])]);
 
     for _ in 0..2 {
         bench.place(&key(), order(1)).await.assert_placed();
     }
-    let executed = [("executed", 2.0)];
-    assert_eq!(counted(&instance), [are(&[("invalid", 1.0), ("missing", 1.0)]), are(&executed)]);
+    let executed = [("executed", 2)];
+    assert_eq!(counted(&instance), [labelled(&[("invalid", 1), ("missing", 1)]), labelled(&executed)]);
     bench.place(&key(), order(1)).await.refuses(429, "rate-limited");
-    let refused = [("invalid", 1.0), ("missing", 1.0), ("too_many", 1.0)];
-    assert_eq!(counted(&instance), [are(&refused), are(&executed)]);
+    let refused = [("invalid", 1), ("missing", 1), ("too_many", 1)];
+    assert_eq!(counted(&instance), [labelled(&refused), labelled(&executed)]);
 }

@@ -1,5 +1,4 @@
 //! `/metrics` of three running services, after orders of every kind.
-#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use std::collections::BTreeMap;
 
@@ -28,10 +27,6 @@ fn documented() -> BTreeMap<String, String> {
     rows.filter_map(family).collect()
 }
 
-fn number(rows: i64) -> f64 {
-    f64::from(i32::try_from(rows).unwrap())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn every_family_of_the_services_is_in_the_page_and_every_name_in_the_page_is_exported() {
     let mut stack = Stack::start().await;
@@ -56,28 +51,28 @@ async fn the_services_count_an_order_once_however_often_its_request_and_messages
     }
     stack.settled().await;
     let orders = metrics(&mut stack, Part::Orders).await;
-    assert_eq!(orders.value("idempotency_requests_total{outcome=\"replayed\"}"), 2.0);
-    let placed = number(stack.count(Part::Orders, "SELECT count(*) FROM orders").await);
-    let events = number(stack.events().await);
+    assert_eq!(orders.count("idempotency_requests_total{outcome=\"replayed\"}"), 2);
+    let placed = stack.count(Part::Orders, "SELECT count(*) FROM orders").await;
+    let events = stack.events().await;
     // A count follows its COMMIT, and a gauge is some seconds old.
     eventually("metrics that agree with the rows", async || {
-        let mut published = 0.0;
+        let mut published = 0;
         for service in Part::SERVICES {
             // A message that Kafka delivers again is a duplicate, and entered once.
-            let entered = number(stack.count(service, "SELECT count(*) FROM inbox_message").await);
+            let entered = stack.count(service, "SELECT count(*) FROM inbox_message").await;
             let seen = metrics(&mut stack, service).await;
-            assert_eq!(seen.value("inbox_messages_total{outcome=\"parked\"}"), 0.0);
-            if seen.value("inbox_messages_total{outcome=\"applied\"}") != entered {
+            assert_eq!(seen.count("inbox_messages_total{outcome=\"parked\"}"), 0);
+            if seen.count("inbox_messages_total{outcome=\"applied\"}") != entered {
                 return None;
             }
-            published += seen.value("outbox_published_events_total");
+            published += seen.count("outbox_published_events_total");
         }
         let orders = metrics(&mut stack, Part::Orders).await;
         let payments = metrics(&mut stack, Part::Payments).await;
-        let confirmed = orders.value("orders_reached_total{state=\"confirmed\"}");
-        let captured = payments.value("payments_reached_total{state=\"captured\"}");
+        let confirmed = orders.count("orders_reached_total{state=\"confirmed\"}");
+        let captured = payments.count("payments_reached_total{state=\"captured\"}");
         let is_empty =
-            orders.value("outbox_unpublished_events") == 0.0 && orders.by_label("orders_open").is_empty();
+            orders.count("outbox_unpublished_events") == 0 && orders.by_label("orders_open").is_empty();
         (published >= events && (confirmed, captured) == (placed, placed) && is_empty).then_some(())
     })
     .await;

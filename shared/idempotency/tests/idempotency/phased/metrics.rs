@@ -1,5 +1,4 @@
 //! Each step of a phased operation is counted once it is committed.
-#![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
 use database::Database;
 use idempotency::{Conclusion, IdempotencyMetrics};
@@ -8,25 +7,26 @@ use testkit::Metrics;
 use super::{concluded, created, not_executed, promised};
 use crate::shop::{self, KEY, request};
 
-fn steps(database: &Database) -> Vec<(String, f64)> {
+fn steps(database: &Database) -> Vec<(String, i64)> {
     Metrics::counted::<IdempotencyMetrics>(database).by_label("idempotency_operations_total")
 }
 
-fn are(expected: &[&str]) -> Vec<(String, f64)> {
-    expected.iter().map(|step| ((*step).to_owned(), 1.0)).collect()
+/// Steps that were counted once each.
+fn once(expected: &[&str]) -> Vec<(String, i64)> {
+    expected.iter().map(|step| ((*step).to_owned(), 1)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_steps_of_an_operation_are_counted_and_a_second_conclusion_is_not() {
     let database = shop::open().await;
     let id = promised(&database, request(KEY, "a")).await;
-    assert_eq!(steps(&database), are(&["accepted", "started"]));
+    assert_eq!(steps(&database), once(&["accepted", "started"]));
     super::conclude(&database, id, Conclusion::Unknown).await;
-    assert_eq!(steps(&database), are(&["accepted", "started", "unknown"]));
+    assert_eq!(steps(&database), once(&["accepted", "started", "unknown"]));
     super::conclude(&database, id, Conclusion::Succeeded(created())).await;
     super::conclude(&database, id, Conclusion::Succeeded(created())).await;
     super::conclude(&database, id, Conclusion::Unknown).await;
-    assert_eq!(steps(&database), are(&["accepted", "started", "succeeded", "unknown"]));
+    assert_eq!(steps(&database), once(&["accepted", "started", "succeeded", "unknown"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,12 +36,12 @@ async fn a_conclusion_that_is_rolled_back_is_not_counted() {
     let mut tx = database.begin().await.unwrap();
     assert!(idempotency::conclude(&mut tx, id, Conclusion::Succeeded(created())).await.unwrap());
     tx.rollback().await.unwrap();
-    assert_eq!(steps(&database), are(&["accepted", "started"]));
+    assert_eq!(steps(&database), once(&["accepted", "started"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_without_effect_is_counted_as_retryable() {
     let database = shop::open().await;
     concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
-    assert_eq!(steps(&database), are(&["retryable", "started"]));
+    assert_eq!(steps(&database), once(&["retryable", "started"]));
 }
