@@ -211,7 +211,12 @@ impl Program {
 
     /// Waits for the end of the process.
     pub async fn ended(&mut self) -> Result<ExitStatus> {
-        let waited = until(format!("{} has ended", self.instance), LIMIT, "its log", async || {
+        self.ended_within(LIMIT).await
+    }
+
+    /// The same, with another deadline.
+    pub async fn ended_within(&mut self, limit: Duration) -> Result<ExitStatus> {
+        let waited = until(format!("{} has ended", self.instance), limit, "its log", async || {
             Ok(self.has_ended()?.ok_or_else(|| "it still runs".to_owned()))
         });
         waited.await

@@ -39,7 +39,19 @@ pub(crate) async fn pass_with(
     database: &TestDatabase,
     settings: &RetentionSettings,
 ) -> Result<RetentionCounts, RetentionError> {
+    until_no_pass_runs(database).await;
     drop_days(database, settings, &CancellationToken::new()).await
+}
+
+/// Waits until the server has ended the session of the last pass. The lock of retention lasts until then, and a second pass
+/// would leave the work to the first.
+async fn until_no_pass_runs(database: &TestDatabase) {
+    eventually("the end of the last pass", async || {
+        let lock = "SELECT count(*) AS count FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' \
+                       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        (count(database, lock).await == 0).then_some(())
+    })
+    .await;
 }
 
 /// Starts a relay, and waits until its cursor has passed all rows.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use harness::api::Api;
 use harness::{Books, Client, CommandOutput, Endpoint, Instance, Kafka, Launch, Part, Program};
@@ -165,9 +166,11 @@ impl Stack {
         self.program(name).has_ended().unwrap()
     }
 
-    /// Waits until a program has killed itself at a crash point.
+    /// Waits until a program has killed itself at a crash point. That can take several journeys of orders through all services,
+    /// so the deadline is longer than for one step.
     pub async fn killed_itself(&mut self, name: &str, point: &str) {
-        let status = self.program(name).ended().await.unwrap();
+        let ended = self.program(name).ended_within(Duration::from_mins(5)).await;
+        let status = ended.unwrap_or_else(|error| panic!("{name} does not reach {point}: {error}"));
         assert!(self.program(name).was_killed().unwrap(), "{name} at {point} ended otherwise: {status}");
     }
 
