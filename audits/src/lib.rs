@@ -11,7 +11,7 @@ pub use books::BooksAgree;
 pub use contents::{Contents, contents};
 pub use delivery::{Delivery, READERS, TopicMessage};
 pub use facts::{AmountOwed, Charge, Entered, Order, Payment, Reservation, Row};
-pub use questions::{ALL, Database, Question, as_commands};
+pub use questions::{ALL, Database, Question, as_commands, of_service};
 pub use settlement::{Settlement, Sum};
 
 #[cfg(test)]

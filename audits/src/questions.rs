@@ -1,8 +1,9 @@
 //! The questions to one database at a time.
 
 use diesel::QueryableByName;
+use diesel::pg::Pg;
 use diesel::sql_types::Text;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::{AsyncConnectionCore, RunQueryDsl};
 
 /// A database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,12 +95,25 @@ pub const ALL: &[Question] = questions! {
     ],
 };
 
+/// The folder of the questions about the tables that every service has.
+const OF_EVERY_SERVICE: &str = "reliability/";
+
+/// The questions about the database of a service: those about the tables that every service has, and its own.
+pub fn of_service(name: &str) -> impl Iterator<Item = &'static Question> {
+    ALL.iter().filter(move |question| {
+        question.file.starts_with(OF_EVERY_SERVICE) || question.of.iter().any(|of| of.name() == name)
+    })
+}
+
 impl Question {
     /// The violations, in sentences; empty if the promise holds.
     ///
     /// # Errors
     /// The query fails.
-    pub async fn ask(&self, connection: &mut AsyncPgConnection) -> diesel::QueryResult<Vec<String>> {
+    pub async fn ask<C>(&self, connection: &mut C) -> diesel::QueryResult<Vec<String>>
+    where
+        C: AsyncConnectionCore<Backend = Pg>,
+    {
         #[derive(QueryableByName)]
         struct Violation {
             // Not nullable: format() with a NULL would otherwise hide a violation.
@@ -108,6 +122,12 @@ impl Question {
         }
         let found: Vec<Violation> = diesel::sql_query(self.query).load(connection).await?;
         Ok(found.into_iter().map(|row| row.violation).collect())
+    }
+
+    /// The name of the file without folder and suffix, such as `an_order_ends_in_time`.
+    pub fn invariant(&self) -> &'static str {
+        let name = self.file.rsplit('/').next().unwrap_or(self.file);
+        name.strip_suffix(".sql").unwrap_or(name)
     }
 
     /// The SQL text.

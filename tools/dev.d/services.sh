@@ -114,6 +114,7 @@ serving_settings() { # name service; adds to the caller's settings
       "IDEM_KAFKA__BROKERS=$KAFKA_BROKERS"
       "IDEM_AUTH__JWKS=$KEYS_DIR/jwks.json"
       "IDEM_HTTP__DOCS=true"
+      "IDEM_AUDIT__PAUSE_SECONDS=${IDEM_AUDIT__PAUSE_SECONDS:-15}" # the databases are small, and a defect shows at once
     )
     [[ $IDEM_INSTANCES == 1 ]] || settings+=("IDEM_RELAY__IN_PROCESS=false")
   fi

@@ -19,6 +19,12 @@ const ERASED: &str = "
     VALUES (id(92), 't', 'c', 'order.place', 'order', id(2)::text, id(91), '{}', clock_timestamp() - interval '1 day'),
            (id(93), 't', 'c', 'order.place', 'order', id(3)::text, id(94), '{}', clock_timestamp() - interval '31 days');";
 
+/// A message that came too early a moment ago.
+const HELD: &str = "
+    INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, partition,
+                              record_offset, headers, payload)
+    VALUES ('orders', id(46), 'inventory', id(2), 4, 'held', 'inventory.events', 0, 8, '[]', '');";
+
 /// Three phased commands: one ended before its response, one ended after its response of 202, and the end of one is
 /// unknown. The expiry of an order has a fact, and no record.
 const PHASED: &str = "
@@ -115,12 +121,16 @@ const DAMAGES: &[Damage] = &[
         "nothing_waits_in_the_inbox",
         "INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, partition,
                                    record_offset, headers, payload)
-         VALUES ('orders', id(45), 'inventory', id(1), 4, 'held', 'inventory.events', 0, 7, '[]', '')",
+         VALUES ('orders', id(45), 'inventory', id(1), 4, 'parked', 'inventory.events', 0, 7, '[]', '')",
+    ),
+    (
+        "nothing_waits_in_the_inbox",
+        "UPDATE inbox_parked SET parked_at = parked_at - interval '61 seconds'",
     ),
 ];
 
 #[tokio::test]
 async fn every_audit_of_the_reliability_tables_finds_its_damage() {
     let [base, published] = orders::SOUND;
-    sees("reliability", MIGRATIONS, &[base, PHASED, ERASED, published], DAMAGES).await;
+    sees("reliability", MIGRATIONS, &[base, PHASED, ERASED, HELD, published], DAMAGES).await;
 }

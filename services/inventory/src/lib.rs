@@ -14,11 +14,9 @@ use contracts::Stream;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
-use runtime::{Context, NoCommand, Service, SettingsReader};
+use runtime::{Context, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
-
-use operator::discard_warnings::discard_warnings;
 
 /// The tables of this service; `runtime` adds the tables that every service has.
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/inventory");
@@ -50,7 +48,7 @@ impl Service for Inventory {
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     const EXAMPLES: &'static str = include_str!("../examples.json");
     type Settings = ();
-    type Command = NoCommand;
+    type Command = operator::Command;
 
     fn settings(_: &mut SettingsReader) {}
 
@@ -67,6 +65,6 @@ impl Service for Inventory {
     }
 
     fn consumer(_: &Context<Self>) -> Option<Consumer> {
-        Some(consumers::consumer().warning(discard_warnings))
+        Some(consumers::consumer().warning(operator::discard_warnings))
     }
 }

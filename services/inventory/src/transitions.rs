@@ -96,7 +96,7 @@ pub(crate) async fn apply(
     // key refuses a second reservation.
     if reservation.is_none()
         && input == Input::OrderCancelled
-        && reservations::find_state_of_any_tenant(tx, order).await?.is_some()
+        && reservations::find_of_any_tenant(tx, order).await?.is_some()
     {
         return Err(HandlerError::Refused(format!("order {order} is not an order of {tenant}")));
     }

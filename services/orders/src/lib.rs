@@ -19,7 +19,7 @@ use database::Connection;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
-use runtime::{Context, Job, NoCommand, Service, SettingsReader};
+use runtime::{Context, Job, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -27,7 +27,6 @@ pub use metrics::OrdersMetrics;
 pub use settings::Settings;
 
 use jobs::expire_orders;
-use operator::discard_warnings::discard_warnings;
 
 /// The tables of this service; `runtime` adds the tables that every service has.
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/orders");
@@ -59,7 +58,7 @@ impl Service for Orders {
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     const EXAMPLES: &'static str = include_str!("../examples.json");
     type Settings = Settings;
-    type Command = NoCommand;
+    type Command = operator::Command;
 
     fn settings(fields: &mut SettingsReader) -> Settings {
         Settings::read(fields)
@@ -78,7 +77,7 @@ impl Service for Orders {
     }
 
     fn consumer(_: &Context<Self>) -> Option<Consumer> {
-        Some(consumers::consumer().warning(discard_warnings))
+        Some(consumers::consumer().warning(operator::discard_warnings))
     }
 
     fn register_metrics(context: &Context<Self>, registry: &mut Registry) {

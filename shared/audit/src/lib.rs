@@ -71,6 +71,11 @@ impl Fact {
         }
     }
 
+    /// The operation that did it.
+    pub fn operation(&self) -> OperationId {
+        self.operation
+    }
+
     /// Adds the members of this object to the details. No secrets, no card data.
     pub fn with(mut self, details: Value) -> Self {
         if let Value::Object(members) = details {

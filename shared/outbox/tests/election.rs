@@ -11,14 +11,17 @@ mod common;
 
 use std::time::Duration;
 
+use clap::Parser;
 use common::{
-    append_one, confirmed, first_occurrences, is_at_the_start, progress, relay, reserved, rows, settings,
-    short_lived, wait_for,
+    append_one, confirmed, context, first_occurrences, is_at_the_start, progress, relay, reserved, rows,
+    settings, short_lived, wait_for,
 };
 use contracts::{OrderId, Stream};
 use database::{Database, Settings};
 use diesel_async::SimpleAsyncConnection;
 use outbox::RelaySettings;
+use outbox::operator::{OperatorContext, RelayCommand};
+use serde_json::Value;
 use testkit::{Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 
@@ -128,4 +131,52 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
     assert_eq!(progress(&database).await.epoch, before + 1, "the one that came back took the lease");
     first.stop().await;
     second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_steps_down_can_publish_nothing_more_in_its_term_and_the_next_term_loses_nothing() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    topics.make(&[Stream::Orders]).await;
+    let context = context(&database, &topics);
+    let none = step_down(&context, &[]).await;
+    assert_eq!(none["relay"], Value::Null, "no relay is active");
+
+    // The relay waits for a topic, and its lease lasts for minutes.
+    let relay = relay(&database, &topics, settings());
+    append_one(&database, 1, &reserved(OrderId::generate())).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    let before = progress(&database).await;
+    let planned = step_down(&context, &["--dry-run"]).await;
+    assert_eq!(progress(&database).await, before);
+    let done = step_down(&context, &[]).await;
+    assert_eq!(done["relay"], planned["relay"]);
+    assert_eq!(progress(&database).await.epoch, before.epoch + 1);
+
+    topics.make(&[Stream::Inventory]).await;
+    eventually("the next term", async || (progress(&database).await.epoch == before.epoch + 2).then_some(()))
+        .await;
+    wait_for(&topics, Stream::Inventory, 1).await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    eventually("all three events", async || {
+        let orders = first_occurrences(&topics.messages(Stream::Orders).await);
+        (orders.len() == 2).then_some(())
+    })
+    .await;
+    relay.stop().await;
+    let facts =
+        "SELECT count(*) FROM audit_fact WHERE action = 'relay.step_down' AND actor = '@operator:kim'";
+    assert_eq!(common::count(&database, facts).await, 1, "one fact, and none for a dry run");
+}
+
+/// Runs `relay step-down` as kim.
+async fn step_down(context: &OperatorContext, words: &[&str]) -> Value {
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(subcommand)]
+        command: RelayCommand,
+    }
+    let always = ["relay", "step-down", "--by", "kim", "--reason", "it hangs", "--json"];
+    let line = CommandLine::try_parse_from(always.iter().chain(words)).unwrap();
+    serde_json::from_str(&line.command.run(context).await.unwrap().text).unwrap()
 }

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use outbox::operator::RelayCommand;
 use tokio::runtime::Builder;
 
+use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
 use crate::operator::{self, print};
 use crate::{RunError, Service, document, health_client, schema, serve, telemetry};
@@ -23,8 +25,11 @@ struct CommandLine<Own: Subcommand> {
 enum Command<Own: Subcommand> {
     /// Serve HTTP, consume messages, and publish events
     Serve,
-    /// Publish events only, for instances that serve without a relay
-    Relay,
+    /// Publish events only, for instances that serve without a relay; or end the lease of the active relay
+    Relay {
+        #[command(subcommand)]
+        command: Option<RelayCommand>,
+    },
     /// Apply pending migrations as the owner of the database
     Migrate,
     /// List waiting messages, redrive or discard them, or rewind the consumer
@@ -33,6 +38,8 @@ enum Command<Own: Subcommand> {
     /// Report the state of the relay, or publish events again
     #[command(subcommand)]
     Outbox(outbox::operator::Command),
+    /// Ask whether every invariant of the database holds: exit code 0 or 1
+    Audit(Audit),
     #[command(flatten)]
     Own(Own),
     /// Ask the running instance whether it is ready: exit code 0 or 1
@@ -58,10 +65,12 @@ pub fn main<S: Service>() -> ExitCode {
     }
     let done = match command {
         Command::Serve => with_log::<S>(Needs::Serve, serve::serve),
-        Command::Relay => with_log::<S>(Needs::Relay, serve::relay),
+        Command::Relay { command: Some(command) } => operator::relay::<S>(command),
+        Command::Relay { command: None } => with_log::<S>(Needs::Relay, serve::relay),
         Command::Migrate => with_log::<S>(Needs::Migrate, migrate),
         Command::Inbox(command) => operator::inbox::<S>(command),
         Command::Outbox(command) => operator::outbox::<S>(command),
+        Command::Audit(audit) => operator::audit::<S>(audit),
         Command::Own(command) => operator::service::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),

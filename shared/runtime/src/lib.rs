@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod auditor;
 mod broker_watch;
 mod command;
 mod config;

@@ -1,4 +1,4 @@
-//! Runs the operators' commands of inbox, outbox and service: reads the configuration, opens the database, prints the
+//! Runs the operators' commands of inbox, outbox, relay, auditor and service: reads the configuration, opens the database, prints the
 //! output, and sets the exit code.
 
 use std::io::Write;
@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use database::Database;
 use inbox::operator::OperatorContext;
+use outbox::operator::RelayCommand;
 use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
+use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, environment};
 use crate::{CommandOutput, Context, Service, ServiceCommand, telemetry};
 
@@ -36,6 +38,18 @@ pub(crate) fn outbox<S: Service>(command: outbox::operator::Command) -> Result<E
         let progress = &mut |line: &str| eprintln!("{}: {line}", S::NAME);
         Ok(outbox::operator::run(command, &context, progress).await?)
     })
+}
+
+pub(crate) fn relay<S: Service>(command: RelayCommand) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(&[], async move |config, database| {
+        let Config { kafka, .. } = config;
+        let context = outbox::operator::OperatorContext { database, topics: kafka.topics, brokers: None };
+        Ok(command.run(&context).await?)
+    })
+}
+
+pub(crate) fn audit<S: Service>(audit: Audit) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(&[], async move |_, database| Ok(audit.run::<S>(&database).await?))
 }
 
 pub(crate) fn service<S: Service>(command: S::Command) -> Result<ExitCode, ConfigErrors> {

@@ -12,7 +12,7 @@ use crate::http::{self, Listener};
 use crate::metrics::{HttpMetrics, Scrape};
 use crate::process::Process;
 use crate::signals::Signals;
-use crate::{Context, RunError, Service};
+use crate::{Context, RunError, Service, auditor};
 
 /// Serves HTTP and runs the background tasks.
 pub(crate) fn serve<S: Service>(config: Config<S>) -> Result<(), RunError> {
@@ -78,6 +78,7 @@ async fn start_service<S: Service>(
     // Before Kafka answers, because the events of jobs wait in the outbox.
     process.start_jobs(S::jobs(&context));
     process.start_housekeeping(S::housekeeping(&context));
+    process.start_housekeeping(config.audit_pause.map(auditor::job::<S>).into_iter().collect());
     let consumer = S::consumer(&context);
     process.open_topics::<S>(consumer.as_ref()).await?;
     if config.relay.in_process {

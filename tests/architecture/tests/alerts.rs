@@ -14,8 +14,18 @@ use std::path::Path;
 use serde_json::Value;
 
 /// How the names of our metrics begin.
-const FAMILIES: [&str; 9] =
-    ["idempotency_", "outbox_", "inbox_", "payments_", "orders_", "http_", "database_", "idem_", "job_"];
+const FAMILIES: [&str; 10] = [
+    "idempotency_",
+    "outbox_",
+    "inbox_",
+    "payments_",
+    "orders_",
+    "http_",
+    "database_",
+    "idem_",
+    "job_",
+    "invariant_",
+];
 
 /// The suffixes that Prometheus adds to the name of a counter or histogram.
 const SUFFIXES: [&str; 4] = ["_total", "_bucket", "_sum", "_count"];

@@ -43,6 +43,11 @@ impl Metrics {
         self.found(series).map(|values| values.into_iter().map(greatest).sum())
     }
 
+    /// The number of series that begin so.
+    pub(crate) fn number_of(&self, series: &str) -> usize {
+        self.0.keys().filter(|name| name.starts_with(series)).count()
+    }
+
     fn found(&self, series: &str) -> Result<Vec<&Vec<f64>>> {
         let begins = self.0.iter().filter(|(name, _)| name.starts_with(series));
         let values: Vec<&Vec<f64>> = begins.map(|(_, values)| values).collect();

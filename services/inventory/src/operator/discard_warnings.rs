@@ -1,7 +1,7 @@
 //! Warns an operator who discards a message: which stock stays held, and which order gets no event.
 
 use contracts::OrderId;
-use contracts::events::OrderPlaced;
+use contracts::events::{OrderCancelled, OrderPlaced};
 use database::Tx;
 use inbox::{DiscardedMessage, HandlerError};
 
@@ -14,7 +14,11 @@ pub(crate) async fn discard_warnings(
     discarded: &DiscardedMessage,
 ) -> Result<Vec<String>, HandlerError> {
     let order = OrderId::from(discarded.aggregate);
-    Ok(match reservations::find_state_of_any_tenant(tx, order).await? {
+    Ok(match reservations::find_of_any_tenant(tx, order).await?.map(|(_, state)| state) {
+        Some(State::Held) if discarded.is::<OrderCancelled>() => vec![format!(
+            "the reservation of order {order} stays held although its cancellation is discarded: if the cancellation is \
+             genuine, release the stock with inventory release {order}"
+        )],
         Some(State::Held) => vec![format!(
             "the reservation of order {order} stays held: its stock is neither shipped nor released until a later \
              message of the order ends the reservation"

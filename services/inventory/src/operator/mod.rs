@@ -1,3 +1,28 @@
-//! The operators' part that only this service has: its discard warnings.
+//! The command of operators that only `inventory` has, and the warnings before a parked message is discarded.
 
-pub(crate) mod discard_warnings;
+mod discard_warnings;
+mod release;
+
+use std::error::Error;
+
+use clap::Subcommand;
+use runtime::{CommandOutput, Context, ServiceCommand};
+
+use crate::Inventory;
+
+pub(crate) use discard_warnings::discard_warnings;
+
+/// The command below `inventory` that no other service has.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Release the stock that is held for a cancelled order whose cancellation was discarded
+    Release(release::Release),
+}
+
+impl ServiceCommand<Inventory> for Command {
+    async fn run(self, context: &Context<Inventory>) -> Result<CommandOutput, Box<dyn Error>> {
+        match self {
+            Self::Release(release) => Ok(release.run(&context.database).await?),
+        }
+    }
+}

@@ -53,11 +53,13 @@ fn read(rows: Vec<Row>) -> Result<Option<(Reservation, i64)>> {
     Ok(Some((Reservation { state, lines }, version)))
 }
 
-/// Returns the state of the order's reservation, of any tenant. Distinguishes "no reservation" from "a reservation of
-/// another tenant".
-pub(crate) async fn find_state_of_any_tenant(tx: &mut Tx, order: OrderId) -> Result<Option<State>> {
-    let state = reservation::table.find(order.uuid()).select(reservation::state);
-    Ok(state.first(tx).await.optional()?)
+/// Returns tenant and state of the order's reservation, of any tenant. Distinguishes "no reservation" from "a reservation
+/// of another tenant".
+pub(crate) async fn find_of_any_tenant(tx: &mut Tx, order: OrderId) -> Result<Option<(TenantId, State)>> {
+    let row = reservation::table.find(order.uuid()).select((reservation::tenant_id, reservation::state));
+    let row: Option<(String, State)> = row.first(tx).await.optional()?;
+    let Some((tenant, state)) = row else { return Ok(None) };
+    Ok(Some((tenant.parse().map_err(|_| unreadable("reservation.tenant_id"))?, state)))
 }
 
 /// Locks the reservations of these orders in the order of their ids. Returns the items of their lines.

@@ -1,3 +1,32 @@
-//! The operators' part that only this service has: its discard warnings.
+//! The commands of operators that only `orders` has, and the warnings before a parked message is discarded.
 
-pub(crate) mod discard_warnings;
+mod discard_warnings;
+mod expire;
+mod show;
+
+use std::error::Error;
+
+use clap::Subcommand;
+use runtime::{CommandOutput, Context, ServiceCommand};
+
+use crate::Orders;
+
+pub(crate) use discard_warnings::discard_warnings;
+
+/// The commands below `orders` that no other service has.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show an order and its timeline
+    Show(show::Show),
+    /// Cancel an open order now, as the job does once the order's time is over
+    Expire(expire::Expire),
+}
+
+impl ServiceCommand<Orders> for Command {
+    async fn run(self, context: &Context<Orders>) -> Result<CommandOutput, Box<dyn Error>> {
+        match self {
+            Self::Show(show) => Ok(show.run(&context.database).await?),
+            Self::Expire(expire) => Ok(expire.run(&context.database).await?),
+        }
+    }
+}

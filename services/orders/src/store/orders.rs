@@ -7,8 +7,9 @@ use contracts::events::CancelReason;
 use contracts::{Caller, Money, OrderId, PaymentId, Sku, TenantId};
 use database::functions::{clock_timestamp, present_time};
 use database::{Buffered, Connection, Insert, InsertRows, Result, Tx, UnitOfWork};
+use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncConnectionCore, RunQueryDsl};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -233,14 +234,17 @@ pub(crate) async fn lock_due(tx: &mut Tx, after: Option<DuePosition>, limit: i64
 }
 
 /// The order with this id or with this payment, of any tenant.
-pub(crate) async fn find_by_order_or_payment(
-    tx: &mut Tx,
+pub(crate) async fn find_by_order_or_payment<C>(
+    connection: &mut C,
     order_or_payment: Uuid,
-) -> Result<Option<OrderRow>> {
+) -> Result<Option<OrderRow>>
+where
+    C: AsyncConnectionCore<Backend = Pg>,
+{
     let row = orders::table
         .filter(orders::id.eq(order_or_payment).or(orders::payment_id.eq(order_or_payment)))
         .select(OrderRow::as_select())
-        .first(tx)
+        .first(connection)
         .await
         .optional()?;
     Ok(row)

@@ -14,6 +14,7 @@ mod connections;
 mod document;
 mod listing;
 mod metrics;
+mod operators;
 mod parked;
 mod payments_alone;
 mod peers;

@@ -3,6 +3,7 @@
 //! Each command that changes data takes a name and a reason, and leaves one fact in the audit.
 
 mod discard;
+mod discarded;
 mod history;
 mod parked;
 mod redrive;
@@ -19,6 +20,8 @@ use database::Database;
 use messaging::Brokers;
 pub use outbox::operator::CommandOutput;
 use thiserror::Error;
+
+pub use discarded::has_discarded;
 
 use crate::{Consumer, HandlerError};
 use report::MessageError;

@@ -1,7 +1,8 @@
-//! The operators' commands `SERVICE outbox status`, `release` and `republish`.
+//! The operators' commands `SERVICE outbox status`, `release` and `republish`, and `SERVICE relay step-down`.
 //!
 //! `runtime` parses the command line and calls [`run`]. `status` only reads; `release` marks rows for the relay; `republish` publishes
-//! to Kafka. Both write one audit fact. None changes the outbox or the cursor.
+//! to Kafka; `step-down` ends the relay's lease. Each but `status` writes one audit fact. None changes the outbox or the position of the
+//! cursor.
 
 mod days;
 mod format;
@@ -10,6 +11,7 @@ mod release;
 mod republish;
 mod resend;
 mod status;
+mod step_down;
 
 use clap::Subcommand;
 use contracts::Topics;
@@ -17,6 +19,8 @@ use database::Database;
 use messaging::Brokers;
 use serde::Serialize;
 use thiserror::Error;
+
+pub use step_down::RelayCommand;
 
 /// The commands below `SERVICE outbox`.
 #[derive(Debug, Subcommand)]

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::Database;
 use database::functions::{clock_timestamp, from_now};
+use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use tokio::time::Instant;
@@ -108,4 +108,26 @@ impl<'r> Lease<'r> {
             .await?;
         Ok(())
     }
+}
+
+/// Ends the lease of the active relay for this actor, and raises the cursor's epoch. Returns the former holder; `None` if no
+/// relay is active. Any relay may acquire the lease after that, the former holder too.
+pub(crate) async fn end_lease(tx: &mut Tx, actor: &str) -> database::Result<Option<String>> {
+    let active = outbox_lease::table.filter(outbox_lease::lease_until.gt(clock_timestamp()));
+    let holder: Option<String> =
+        active.select(outbox_lease::owner).for_update().first(tx).await.optional()?;
+    if holder.is_some() {
+        let ended = (
+            outbox_lease::owner.eq(actor),
+            outbox_lease::epoch.eq(outbox_lease::epoch + 1),
+            outbox_lease::lease_until.eq(clock_timestamp()),
+        );
+        let epoch: i64 = diesel::update(outbox_lease::table)
+            .set(ended)
+            .returning(outbox_lease::epoch)
+            .get_result(tx)
+            .await?;
+        diesel::update(outbox_cursor::table).set(outbox_cursor::epoch.eq(epoch)).execute(tx).await?;
+    }
+    Ok(holder)
 }

@@ -59,6 +59,8 @@ pub(crate) struct Config<S: Service> {
     pub(crate) inbox: RunnerSettings,
     pub(crate) retention: LogRetention,
     pub(crate) relay: Relay,
+    /// From the end of an audit to the next one; `None`: never.
+    pub(crate) audit_pause: Option<Duration>,
     pub(crate) log: Log,
     pub(crate) drain: Duration,
     pub(crate) service: S::Settings,
@@ -82,6 +84,7 @@ impl<S: Service> Config<S> {
             inbox: sections::inbox(&mut reader),
             retention: sections::retention(&mut reader),
             relay: sections::relay(&mut reader),
+            audit_pause: sections::audit_pause(&mut reader),
             log: sections::log(&mut reader),
             drain: sections::drain(&mut reader),
             service: S::settings(&mut reader),

@@ -266,6 +266,10 @@ pub(super) fn relay(reader: &mut SettingsReader) -> Relay {
     Relay { in_process: reader.switch("relay.in_process"), settings }
 }
 
+pub(super) fn audit_pause(reader: &mut SettingsReader) -> Option<Duration> {
+    Some(reader.seconds("audit.pause_seconds", 0..=30 * DAY)).filter(|pause| !pause.is_zero())
+}
+
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum LogFormat {

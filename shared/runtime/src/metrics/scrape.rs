@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::{HttpMetrics, database, jobs};
+use crate::auditor::AuditMetrics;
 use crate::{Context, Service};
 
 /// How long a reading is shown again.
@@ -39,6 +40,7 @@ impl<S: Service> Scrape<S> {
         database.metrics::<IdempotencyMetrics>().register(&mut counted);
         database.metrics::<OutboxMetrics>().register(&mut counted);
         database.metrics::<InboxMetrics>().register(&mut counted);
+        database.metrics::<AuditMetrics>().register(S::NAME, &mut counted);
         S::register_metrics(&context, &mut counted);
         Self { context, counted, started: Instant::now(), kept: Mutex::default() }
     }

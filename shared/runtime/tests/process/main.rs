@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audits;
 mod greeter;
 mod keys;
 mod lifecycle;

@@ -1,5 +1,7 @@
 //! The view of an operator: `/metrics` alone, compared with Kafka and the databases.
 
+use std::time::Instant;
+
 use harness::api::place_order;
 use harness::{Error, Part, Result, until};
 
@@ -33,7 +35,8 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     replays(demo, step).await?;
     demo.settled().await?;
     messages(demo, step).await?;
-    gauges(demo, step).await
+    gauges(demo, step).await?;
+    violations(demo, step).await
 }
 
 /// One order, sent several times: one execution, and a replay for each repetition.
@@ -93,6 +96,28 @@ async fn gauges(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let sum = read(demo, Part::Payments).await?.gauge("payments_ledger_sum")?;
     step.equal("the sum of the ledger", 0.0, sum, "./dev run payments ledger verify");
     step.figure("parked, blocked, open and unknown: as the databases say; the ledger sums to 0");
+    Ok(())
+}
+
+/// Each service audits its own database again and again. Waits for an audit that began after all work had ended.
+async fn violations(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    step.progress("waiting until each service has audited itself");
+    let started = Instant::now();
+    let (mut invariants, mut violations) = (0, 0.0);
+    for service in Part::SERVICES {
+        let waited = until(format!("an audit by {}", service.name()), LIMIT, HINT, async || {
+            let since = read(demo, service).await?.gauge("job_since_success_seconds{name=\"audit\"}")?;
+            Ok(if since < started.elapsed().as_secs_f64() { Ok(()) } else { Err(format!("{since} s ago")) })
+        });
+        waited.await?;
+        let metrics = read(demo, service).await?;
+        invariants += metrics.number_of("invariant_violations_total");
+        violations += metrics.sum("invariant_violations_total")?;
+    }
+    step.equal("violations that the services found", 0.0, violations, "./dev run orders audit");
+    step.figure(format!(
+        "{invariants} invariants, audited by the services themselves: {violations} violations"
+    ));
     Ok(())
 }
 
