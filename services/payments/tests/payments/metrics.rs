@@ -109,6 +109,28 @@ async fn open_reviews_are_counted_by_reason_and_resolved_ones_are_not() {
 }
 
 #[tokio::test]
+async fn a_review_is_counted_when_it_opens_and_a_refusal_that_passes_opens_none() {
+    let stage = Stage::new().await;
+    let opened = || {
+        let counted = Metrics::counted::<PaymentsMetrics>(&stage.database);
+        counted.by_label("payments_opened_reviews_total")
+    };
+    let worker = stage.worker(brisk());
+    for (refusal, reviews) in [("balance_insufficient", &[][..]), ("invalid_state", &[("refund_failed", 1)])]
+    {
+        let error = json!({ "error": { "type": "invalid_request_error", "code": refusal } });
+        stage.processor.order([Fate::Answered, Fate::Refused(400, error)]);
+        let captured = stage.request(VISA).await;
+        stage.becomes(captured, "captured").await;
+        stage.cancel(captured).await;
+        stage.is_at_rest().await;
+        assert_eq!(opened(), labelled(reviews), "after {refusal}");
+    }
+    worker.stop().await;
+    assert_eq!(stage.reviews().await, ["refund_failed"]);
+}
+
+#[tokio::test]
 async fn a_ledger_that_does_not_balance_shows() {
     let stage = Stage::new().await;
     stage.meddle("INSERT INTO ledger_balance VALUES ('acme', 'clearing', 'EUR', 7, 0)").await;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use database::{Database, Error, ErrorClass, Settings};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use idempotency::Outcome;
-use testkit::{Proxy, TestDatabase, eventually};
+use idempotency::{IdempotencyMetrics, Outcome};
+use testkit::{Metrics, Proxy, TestDatabase, eventually, labelled};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
@@ -52,6 +52,8 @@ impl Lost {
         let error = outcome.unwrap_err();
         assert!(matches!(error, Error::CommitUnknown(_)), "{error:?}");
         assert_eq!(error.class(), ErrorClass::CommitUnknown);
+        let counted = Metrics::counted::<IdempotencyMetrics>(&instance);
+        assert_eq!(counted.by_label("idempotency_requests_total"), labelled(&[("commit_unknown", 1)]));
         proxy.mend();
         // The proxy ends with this function, so the instance connects directly from here on.
         let instance = {

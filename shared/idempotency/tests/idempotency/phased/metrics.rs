@@ -4,8 +4,8 @@ use database::Database;
 use idempotency::{Conclusion, IdempotencyMetrics};
 use testkit::Metrics;
 
-use super::{concluded, created, not_executed, promised};
-use crate::shop::{self, KEY, request};
+use super::{LONG, concluded, created, not_executed, promised, send, under_way};
+use crate::shop::{self, KEY, request, response};
 
 fn steps(database: &Database) -> Vec<(String, i64)> {
     Metrics::counted::<IdempotencyMetrics>(database).by_label("idempotency_operations_total")
@@ -44,4 +44,26 @@ async fn an_attempt_without_effect_is_counted_as_retryable() {
     let database = shop::open().await;
     concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
     assert_eq!(steps(&database), once(&["retryable", "started"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_that_starts_the_next_attempt_is_counted_as_resumed_and_one_of_a_running_attempt_is_not() {
+    let database = shop::open().await;
+    concluded(&database, request(KEY, "a"), Conclusion::Retryable(not_executed())).await;
+    let (_, ()) = tokio::join!(send(&database, LONG, request(KEY, "a")), async {
+        let id = under_way(&database).await;
+        send(&database, LONG, request(KEY, "a")).await;
+        assert_eq!(steps(&database), once(&["resumed", "retryable", "started"]));
+        super::conclude(&database, id, Conclusion::Succeeded(created())).await;
+    });
+    assert_eq!(steps(&database), once(&["resumed", "retryable", "started", "succeeded"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_defect_is_counted_as_terminal_and_not_as_failed() {
+    let database = shop::open().await;
+    let broken = Conclusion::Terminal(response(500, "broken"));
+    let (id, _) = concluded(&database, request(KEY, "a"), broken.clone()).await;
+    super::conclude(&database, id, broken).await;
+    assert_eq!(steps(&database), once(&["started", "terminal"]));
 }
