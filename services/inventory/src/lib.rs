@@ -11,10 +11,11 @@ mod transitions;
 mod views;
 
 use contracts::Stream;
+use database::Tx;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
-use runtime::{Context, Service, SettingsReader};
+use runtime::{Context, ErasedRows, Erasure, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -66,5 +67,15 @@ impl Service for Inventory {
 
     fn consumer(_: &Context<Self>) -> Option<Consumer> {
         Some(consumers::consumer().warning(operator::discard_warnings))
+    }
+
+    /// An item has no reference, so nothing here belongs to one.
+    async fn erase(tx: &mut Tx, erasure: Erasure<'_>) -> database::Result<ErasedRows> {
+        if erasure.reference.is_some() {
+            return Ok(ErasedRows::default());
+        }
+        let Erasure { tenant, after, limit, .. } = erasure;
+        let ids = store::erasure::erase_texts(tx, tenant, after, limit).await?;
+        Ok(ErasedRows { ids, operations: Vec::new() })
     }
 }

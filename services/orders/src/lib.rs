@@ -15,11 +15,11 @@ mod views;
 
 use ::metrics::{Families, Readings, Registry};
 use contracts::Stream;
-use database::Connection;
+use database::{Connection, Tx};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
-use runtime::{Context, Job, Service, SettingsReader};
+use runtime::{Context, ErasedRows, Erasure, Job, Service, SettingsReader};
 use utoipa::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -86,6 +86,12 @@ impl Service for Orders {
 
     async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
         store::readings::read_metrics(connection, readings).await
+    }
+
+    async fn erase(tx: &mut Tx, erasure: Erasure<'_>) -> database::Result<ErasedRows> {
+        let Erasure { tenant, reference, after, limit } = erasure;
+        let (ids, operations) = store::erasure::erase_texts(tx, tenant, reference, after, limit).await?;
+        Ok(ErasedRows { ids, operations })
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

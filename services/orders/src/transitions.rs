@@ -127,7 +127,7 @@ async fn apply_to_locked(
                 timeline::add_change(tx, &order, received, cause)?;
             }
             timeline::add_change(tx, &order, EntryKind::of_announcement(announcement), cause)?;
-            tracing::info!(order = %order.id(), ?state, "OrderMoved");
+            log_moved(&order, &state);
             Ok(order)
         }
     }
@@ -151,9 +151,14 @@ pub(crate) async fn expire_all(
         count_reached(tx, Status::Cancelled);
         announce(tx, order, announcement)?;
         timeline::add_change(tx, order, EntryKind::of_announcement(announcement), &cause(order)?)?;
-        tracing::info!(order = %order.id(), state = ?order.state()?, "OrderMoved");
+        log_moved(order, &order.state()?);
     }
     Ok(expired)
+}
+
+/// Logs the status alone, because a state can have the text of a client.
+fn log_moved(order: &OrderRow, state: &State) {
+    tracing::info!(order = %order.id(), status = <&str>::from(state.status()), "OrderMoved");
 }
 
 /// Publishes the event of a change that was just written to `order`.

@@ -23,11 +23,11 @@ mod worker;
 
 use ::metrics::{Families, Readings, Registry};
 use contracts::Stream;
-use database::Connection;
+use database::{Connection, Tx};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use inbox::Consumer;
-use runtime::{Context, HousekeepingJob, Job, Service, SettingsReader};
+use runtime::{Context, ErasedRows, Erasure, HousekeepingJob, Job, Service, SettingsReader};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -120,6 +120,12 @@ impl Service for Payments {
 
     fn housekeeping(context: &Context<Self>) -> Vec<HousekeepingJob> {
         vec![delete_webhook_events::job(context.settings.webhooks.keep)]
+    }
+
+    async fn erase(tx: &mut Tx, erasure: Erasure<'_>) -> database::Result<ErasedRows> {
+        let Erasure { tenant, reference, after, limit } = erasure;
+        let (ids, operations) = store::erasure::erase_texts(tx, tenant, reference, after, limit).await?;
+        Ok(ErasedRows { ids, operations })
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

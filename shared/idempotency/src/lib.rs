@@ -19,7 +19,7 @@ mod record;
 mod stored_response;
 
 pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
-pub use erasure::{drop_tombstones, erase_expired_keys, erase_operations};
+pub use erasure::{ResponsesOf, drop_tombstones, erase_expired_keys, erase_operations, expire_responses};
 pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};
 pub use group::{GroupCommit, GroupSettings};

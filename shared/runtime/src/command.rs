@@ -8,6 +8,7 @@ use tokio::runtime::Builder;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
+use crate::erase::Erase;
 use crate::operator::{self, print};
 use crate::{RunError, Service, document, health_client, schema, serve, telemetry};
 
@@ -40,6 +41,8 @@ enum Command<Own: Subcommand> {
     Outbox(outbox::operator::Command),
     /// Ask whether every invariant of the database holds: exit code 0 or 1
     Audit(Audit),
+    /// Erase the texts that clients wrote, of a tenant or of one reference
+    Erase(Erase),
     #[command(flatten)]
     Own(Own),
     /// Ask the running instance whether it is ready: exit code 0 or 1
@@ -71,6 +74,7 @@ pub fn main<S: Service>() -> ExitCode {
         Command::Inbox(command) => operator::inbox::<S>(command),
         Command::Outbox(command) => operator::outbox::<S>(command),
         Command::Audit(audit) => operator::audit::<S>(audit),
+        Command::Erase(erase) => operator::erase::<S>(erase),
         Command::Own(command) => operator::service::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),

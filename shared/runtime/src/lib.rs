@@ -4,6 +4,7 @@ mod auditor;
 mod broker_watch;
 mod command;
 mod config;
+mod erase;
 mod error;
 mod health;
 mod health_client;
@@ -26,6 +27,7 @@ mod wait;
 
 pub use command::main;
 pub use config::{ConfigErrors, SettingsReader};
+pub use erase::{ErasedRows, Erasure};
 pub use housekeeping::HousekeepingJob;
 pub use http::{document, routes};
 pub use inbox::operator::{CommandOutput, table};

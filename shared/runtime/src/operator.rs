@@ -1,4 +1,4 @@
-//! Runs the operators' commands of inbox, outbox, relay, auditor and service: reads the configuration, opens the database, prints the
+//! Runs the operators' commands of inbox, outbox, relay, auditor, erasure and service: reads the configuration, opens the database, prints the
 //! output, and sets the exit code.
 
 use std::io::Write;
@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, environment};
+use crate::erase::Erase;
 use crate::{CommandOutput, Context, Service, ServiceCommand, telemetry};
 
 /// The settings of commands that need Kafka.
@@ -50,6 +51,10 @@ pub(crate) fn relay<S: Service>(command: RelayCommand) -> Result<ExitCode, Confi
 
 pub(crate) fn audit<S: Service>(audit: Audit) -> Result<ExitCode, ConfigErrors> {
     run::<S, _>(&[], async move |_, database| Ok(audit.run::<S>(&database).await?))
+}
+
+pub(crate) fn erase<S: Service>(erase: Erase) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(&[], async move |_, database| Ok(erase.run::<S>(&database).await?))
 }
 
 pub(crate) fn service<S: Service>(command: S::Command) -> Result<ExitCode, ConfigErrors> {

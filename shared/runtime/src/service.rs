@@ -1,7 +1,7 @@
 //! The trait that a service implements. It holds only what differs between services.
 
 use contracts::{Stream, Topics};
-use database::{Connection, Database};
+use database::{Connection, Database, Tx};
 use diesel_migrations::EmbeddedMigrations;
 use edge::ProblemType;
 use inbox::Consumer;
@@ -9,7 +9,7 @@ use metrics::{Readings, Registry};
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{HousekeepingJob, Job, ServiceCommand, SettingsReader};
+use crate::{ErasedRows, Erasure, HousekeepingJob, Job, ServiceCommand, SettingsReader};
 
 /// A service, as [`main`](crate::main) turns it into a process.
 pub trait Service: Sized + Send + Sync + 'static {
@@ -68,6 +68,12 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn housekeeping(context: &Context<Self>) -> Vec<HousekeepingJob> {
         let _ = context;
         Vec::new()
+    }
+
+    /// Erases the texts that clients wrote in its own tables, in the next rows. Texts in stored responses are not its concern.
+    fn erase(tx: &mut Tx, erasure: Erasure<'_>) -> impl Future<Output = database::Result<ErasedRows>> + Send {
+        let _ = (tx, erasure);
+        std::future::ready(Ok(ErasedRows::default()))
     }
 
     /// Its background jobs.

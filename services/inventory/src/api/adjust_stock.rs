@@ -55,7 +55,8 @@ pub(crate) async fn adjust_stock(
         .execute(async move |tx, request| {
             let AdjustStock { delta, reason } = &**request;
             let adjusted = transitions::adjust_stock(tx, request.tenant(), &sku, *delta, reason).await?;
-            let details = json!({"adjustment": adjusted.id, "sku": sku, "delta": delta, "reason": reason});
+            // Without the reason, because a fact is never changed, and the text of a client can be erased.
+            let details = json!({"adjustment": adjusted.id, "sku": sku, "delta": delta});
             audit::record(tx, request.fact("stock.adjust", "item", adjusted.item).with(details));
             let view = AdjustmentView {
                 id: adjusted.id,

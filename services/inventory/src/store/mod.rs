@@ -1,5 +1,6 @@
 //! All SQL of this service, one table a file (a reservation with its lines). Decides nothing, and knows nothing of HTTP.
 
+pub(crate) mod erasure;
 pub(crate) mod items;
 pub(crate) mod movements;
 pub(crate) mod reservations;

@@ -4,6 +4,7 @@
 
 pub(crate) mod balances;
 pub(crate) mod calls;
+pub(crate) mod erasure;
 pub(crate) mod ledger;
 pub(crate) mod ledger_checks;
 pub(crate) mod payments;

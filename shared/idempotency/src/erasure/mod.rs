@@ -7,8 +7,11 @@
 //! | [`drop_tombstones`] | a partition of tombstones | all its keys are free again |
 //! | [`erase_operations`] | an operation | as long after its end as a key is kept |
 //!
+//! [`expire_responses`] lets responses expire before their time, because the texts in them must be erased.
+//!
 //! All times are compared with the database's clock. A record without a final outcome is never removed.
 
+mod early;
 mod keys;
 mod operations;
 mod partitions;
@@ -19,6 +22,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::BigInt;
 use tokio_util::sync::CancellationToken;
 
+pub use early::{ResponsesOf, expire_responses};
 pub use keys::erase_expired_keys;
 pub use operations::erase_operations;
 pub use partitions::drop_tombstones;

@@ -39,6 +39,7 @@ pub use conclude::{Conclusion, conclude};
 pub use operation::{OperationRecord, operation};
 pub use start::start;
 pub use store::OperationState;
+pub(crate) use store::idempotency_operation;
 
 /// How long a caller waits for the outcome of a phased command, and the response if there is no outcome by then.
 #[derive(Debug, Clone, Copy)]

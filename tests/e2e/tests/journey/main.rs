@@ -9,6 +9,7 @@
 
 mod crash_points;
 mod ends;
+mod erased;
 mod hostile;
 mod killed;
 mod late;

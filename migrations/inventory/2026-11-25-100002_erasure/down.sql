@@ -1,0 +1,1 @@
+REVOKE UPDATE (reason) ON stock_movement FROM idem_service;

@@ -1,0 +1,143 @@
+//! `SERVICE erase`: erases the texts that clients wrote, of a tenant or of one reference of a tenant.
+//!
+//! Rows are erased in batches, each in a transaction of its own, and the responses that repeat the texts expire at once. Money, stock
+//! and events stay. The fact is written first, so an interrupted run has a fact, too; a repetition continues.
+
+use std::time::Duration;
+
+use audit::{Fact, Operator};
+use clap::Args;
+use contracts::TenantId;
+use database::{Database, Result, Tx};
+use idempotency::{ResponsesOf, expire_responses};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{CommandOutput, Service};
+
+/// The number of rows in one transaction.
+const BATCH: i64 = 500;
+/// How long one statement may take: the rows of a small tenant may be far apart.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// The arguments.
+#[derive(Debug, Args)]
+pub(crate) struct Erase {
+    /// The tenant whose texts are erased
+    #[arg(long, value_name = "NAME", value_parser = tenant)]
+    tenant: TenantId,
+    /// Erase only what belongs to this reference
+    #[arg(long, value_name = "TEXT")]
+    reference: Option<String>,
+    #[command(flatten)]
+    operator: Operator,
+    /// Count what would be erased, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The rows that [`Service::erase`] erases next: of a tenant, or of one reference of a tenant.
+#[derive(Debug, Clone, Copy)]
+pub struct Erasure<'a> {
+    /// The tenant.
+    pub tenant: &'a TenantId,
+    /// The reference; `None` for all rows of the tenant.
+    pub reference: Option<&'a str>,
+    /// The last row that was erased before, or the smallest id.
+    pub after: Uuid,
+    /// The largest number of rows.
+    pub limit: i64,
+}
+
+/// The rows of one batch.
+#[derive(Debug, Clone, Default)]
+pub struct ErasedRows {
+    /// The rows, in ascending order; none at the end.
+    pub ids: Vec<Uuid>,
+    /// The operations whose stored responses repeat the texts.
+    pub operations: Vec<Uuid>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    dry_run: bool,
+    rows: usize,
+    /// Stored responses that have expired by this command.
+    responses: usize,
+}
+
+fn tenant(text: &str) -> std::result::Result<TenantId, String> {
+    text.parse().map_err(|error: contracts::InvalidName| error.to_string())
+}
+
+impl Erase {
+    pub(crate) async fn run<S: Service>(self, database: &Database) -> Result<CommandOutput> {
+        if !self.dry_run {
+            let mut tx = database.begin().await?;
+            // Without the reference, because it is what must be erased.
+            let details = serde_json::json!({ "by_reference": self.reference.is_some() });
+            let fact =
+                Fact::by_operator(&self.operator, Some(&self.tenant), "texts.erase", "tenant", &self.tenant);
+            audit::record(&mut tx, fact.with(details));
+            tx.commit().await?;
+        }
+        let mut report = Report { dry_run: self.dry_run, rows: 0, responses: 0 };
+        let mut after = Some(Uuid::nil());
+        while let Some(last) = after {
+            after = self.erase_batch::<S>(database, last, &mut report).await?;
+        }
+        if self.reference.is_none() {
+            let mut tx = self.begin(database).await?;
+            report.responses += expire_responses(&mut tx, ResponsesOf::Tenant(&self.tenant)).await?;
+            self.end(tx).await?;
+        }
+        if !self.dry_run {
+            let stop = CancellationToken::new();
+            idempotency::erase_expired_keys(database, &stop).await?;
+            idempotency::erase_operations(database, &stop).await?;
+        }
+        Ok(CommandOutput::new(self.json, true, &report, Report::text))
+    }
+
+    /// Erases the next rows. Returns the last one, or `None` at the end.
+    async fn erase_batch<S: Service>(
+        &self,
+        database: &Database,
+        after: Uuid,
+        report: &mut Report,
+    ) -> Result<Option<Uuid>> {
+        let mut tx = self.begin(database).await?;
+        let Self { tenant, reference, .. } = self;
+        let erasure = Erasure { tenant, reference: reference.as_deref(), after, limit: BATCH };
+        let ErasedRows { ids, operations } = S::erase(&mut tx, erasure).await?;
+        report.rows += ids.len();
+        report.responses += expire_responses(&mut tx, ResponsesOf::Operations(&operations)).await?;
+        self.end(tx).await?;
+        Ok(ids.last().copied())
+    }
+
+    async fn begin(&self, database: &Database) -> Result<Tx> {
+        let mut tx = database.begin().await?;
+        tx.set_statement_timeout(LIMIT).await?;
+        Ok(tx)
+    }
+
+    async fn end(&self, tx: Tx) -> Result<()> {
+        if self.dry_run { tx.rollback().await } else { tx.commit().await }
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let Self { dry_run, rows, responses } = self;
+        if *dry_run {
+            format!("the texts of {rows} rows would be erased, and {responses} stored responses with them\n")
+        } else {
+            format!("the texts of {rows} rows are erased, and {responses} stored responses with them\n")
+        }
+    }
+}
