@@ -115,7 +115,10 @@ impl Erase {
         let erasure = Erasure { tenant, reference: reference.as_deref(), after, limit: BATCH };
         let ErasedRows { ids, operations } = S::erase(&mut tx, erasure).await?;
         report.rows += ids.len();
-        report.responses += expire_responses(&mut tx, ResponsesOf::Operations(&operations)).await?;
+        // The responses of a whole tenant expire together, after its rows.
+        if reference.is_some() {
+            report.responses += expire_responses(&mut tx, ResponsesOf::Operations(&operations)).await?;
+        }
         self.end(tx).await?;
         Ok(ids.last().copied())
     }
