@@ -30,14 +30,15 @@ fuzz_bytes() { # seconds seed [target]
 }
 
 fuzz_target() { # target package module test seconds seed
-  local folder=$IDEM_DEV_DIR/fuzz-bytes/$1 program
+  local folder=$IDEM_DEV_DIR/fuzz-bytes/$1 program arguments
   mkdir -p "$folder/corpus" "$folder/crashes"
   say "== $1 for $5 s"
   program=$(build_target "$2") || die "$1 could not be built: see above"
+  # One space between two of them: bolero takes a second space for an argument without characters, a folder that does not exist.
+  arguments="$folder/corpus __fuzz__/$1/corpus -artifact_prefix=$folder/crashes/ -timeout=10"
+  arguments+=" -max_total_time=$5 -seed=$6 -print_final_stats=1"
   if ! (cd "$ROOT/$3" && BOLERO_TEST_NAME=$4 BOLERO_LIBTEST_HARNESS=1 BOLERO_FUZZER=libfuzzer \
-    BOLERO_LIBFUZZER_ARGS="$folder/corpus __fuzz__/$1/corpus -artifact_prefix=$folder/crashes/ -timeout=10 \
-      -max_total_time=$5 -seed=$6 -print_final_stats=1" \
-    "$program" "$4" --exact --nocapture --quiet --test-threads 1) >"$folder/log" 2>&1; then
+    BOLERO_LIBFUZZER_ARGS=$arguments "$program" "$4" --exact --nocapture --quiet --test-threads 1) >"$folder/log" 2>&1; then
     tail -n 40 "$folder/log" >&2
     die "$1 found a failure; its input is in $folder/crashes: mend the code, and add the input to $3/__fuzz__/$1/corpus"
   fi
