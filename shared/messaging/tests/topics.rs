@@ -125,6 +125,22 @@ async fn a_whole_topic_is_read_by_partition_and_offset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_one_partition_is_read_from_a_time_on_and_up_to_a_number_of_offsets() {
+    let scratch = Scratch::new(1).await;
+    let (brokers, topic) = (&scratch.brokers, &scratch.topic);
+    scratch.fill(10).await;
+    let all = admin::read_all(brokers, topic).await.unwrap();
+    let fifth = all[5].timestamp.unwrap();
+    let first = all.iter().position(|message| message.timestamp.unwrap() >= fifth).unwrap();
+    let read = async |since, most| admin::read_since(brokers, topic, 0, since, most).await.unwrap();
+    assert_eq!(read(fifth, 100).await, all[first..]);
+    assert_eq!(read(0, 3).await, all[..3]);
+    assert_eq!(read(i64::from(u32::MAX) * 1000, 3).await, [], "no message is that new");
+    let error = admin::read_since(brokers, topic, 7, 0, 3).await.unwrap_err();
+    assert!(error.to_string().contains("there is no such partition"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_missing_topic_is_named_and_counts_as_deleted() {
     let scratch = Scratch::without_topic();
     for error in [

@@ -22,18 +22,16 @@ impl Stack {
         self.at_rest().await;
         let books = self.books();
         let mut found = Vec::new();
-        for (question, database, violations) in books.ask_all().await.unwrap() {
-            let described = |it| format!("{} ({}): {it}", question.file, database.name());
-            found.extend(violations.into_iter().map(described));
+        for asked in books.audit().await {
+            let names: Vec<&str> = asked.databases.iter().map(|database| database.name()).collect();
+            let described = |it| format!("{} ({}): {it}", asked.question, names.join(", "));
+            found.extend(asked.found().unwrap().iter().map(described));
         }
         found.extend(responses.violations(&books.orders().await.unwrap()));
-        let settlement = books.settlement().await.unwrap();
-        found.extend(settlement.violations());
-        let sum = settlement.sum(responses.tenant());
+        let sum = books.settlement().await.unwrap().sum(responses.tenant());
         if sum.captures != sum.confirmed || sum.taken - sum.refunded != sum.owed {
             found.push(format!("the sums do not agree: {sum:?}"));
         }
-        found.extend(books.books_agree().await.unwrap().violations());
         for (what, sql) in UNSETTLED {
             let number = self.count(Part::Payments, sql).await;
             found.extend((number > 0).then(|| format!("{number} {what}")));

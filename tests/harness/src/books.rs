@@ -1,4 +1,4 @@
-//! The databases, read as their owners and never written: each session is read-only.
+//! The databases, read and never written: PostgreSQL keeps each session read-only.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,12 @@ use diesel::sql_types::{Array, BigInt, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::methods::LoadQuery;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
-use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use crate::{Error, Kafka, Part, Result};
+
+/// The longest time that the opening of a session may take.
+const CONNECT_SECONDS: u32 = 10;
 
 /// Events that the relay has not published.
 #[derive(Debug, Clone, Copy, QueryableByName)]
@@ -56,19 +58,45 @@ pub struct Books {
     urls: BTreeMap<Part, String>,
 }
 
-impl Books {
-    /// The databases of [`Part::PROGRAMS`]; `url` gives the owner's URL of each.
-    pub fn new(url: impl Fn(Part) -> String) -> Self {
-        let read_only = |url: String| {
-            let separator = if url.contains('?') { '&' } else { '?' };
-            format!("{url}{separator}options=-c%20default_transaction_read_only%3Don")
-        };
-        Self { urls: Part::PROGRAMS.into_iter().map(|part| (part, read_only(url(part)))).collect() }
+/// A read-only session with one database.
+pub struct Session {
+    part: Part,
+    connection: AsyncPgConnection,
+}
+
+impl Session {
+    /// The rows of a query.
+    pub async fn rows<T: Send, Q>(&mut self, query: Q) -> Result<Vec<T>>
+    where
+        Q: for<'q> LoadQuery<'static, AsyncPgConnection, T> + Send + 'static,
+    {
+        query.load(&mut self.connection).await.map_err(|error| unreadable(self.part, &error))
     }
 
-    async fn open(&self, part: Part) -> Result<AsyncPgConnection> {
-        let url = self.urls.get(&part).map_or("", String::as_str);
-        AsyncPgConnection::establish(url).await.map_err(|error| unreadable(part, &error))
+    /// The violations that a question finds.
+    pub async fn ask(&mut self, question: &Question) -> Result<Vec<String>> {
+        question.ask(&mut self.connection).await.map_err(|error| unreadable(self.part, &error))
+    }
+}
+
+impl Books {
+    /// The databases of [`Part::PROGRAMS`]; `url` gives the URL of each. A database without a URL cannot be read.
+    pub fn new(url: impl Fn(Part) -> Option<String>) -> Self {
+        let read_only = |url: String| {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            format!(
+                "{url}{separator}connect_timeout={CONNECT_SECONDS}&options=-c%20default_transaction_read_only%3Don"
+            )
+        };
+        let given = Part::PROGRAMS.into_iter().filter_map(|part| Some((part, read_only(url(part)?))));
+        Self { urls: given.collect() }
+    }
+
+    /// Opens a session for several queries.
+    pub async fn session(&self, part: Part) -> Result<Session> {
+        let url = self.urls.get(&part).ok_or_else(|| unreadable(part, &"no URL is given"))?;
+        let connection = AsyncPgConnection::establish(url).await.map_err(|error| unreadable(part, &error))?;
+        Ok(Session { part, connection })
     }
 
     /// The rows of a query.
@@ -76,8 +104,7 @@ impl Books {
     where
         Q: for<'q> LoadQuery<'static, AsyncPgConnection, T> + Send + 'static,
     {
-        let mut connection = self.open(part).await?;
-        query.load(&mut connection).await.map_err(|error| unreadable(part, &error))
+        self.session(part).await?.rows(query).await
     }
 
     /// The row of a query that always has one.
@@ -85,8 +112,8 @@ impl Books {
     where
         Q: for<'q> LoadQuery<'static, AsyncPgConnection, T> + Send + 'static,
     {
-        let mut connection = self.open(part).await?;
-        query.get_result(&mut connection).await.map_err(|error| unreadable(part, &error))
+        let mut session = self.session(part).await?;
+        query.get_result(&mut session.connection).await.map_err(|error| unreadable(part, &error))
     }
 
     /// The number of a query with the column `count`.
@@ -103,18 +130,7 @@ impl Books {
 
     /// The violations that a question finds.
     pub async fn ask(&self, database: Database, question: &Question) -> Result<Vec<String>> {
-        let part = Part::from(database);
-        let mut connection = self.open(part).await?;
-        question.ask(&mut connection).await.map_err(|error| unreadable(part, &error))
-    }
-
-    /// Asks every question of `audits/`: each with the database it was asked of, and its violations.
-    pub async fn ask_all(&self) -> Result<Vec<(&'static Question, Database, Vec<String>)>> {
-        let asked = audits::ALL.iter().flat_map(|question| question.of.iter().map(move |of| (question, *of)));
-        let ask = async |(question, of): (&'static Question, Database)| {
-            Ok::<_, Error>((question, of, self.ask(of, question).await?))
-        };
-        try_join_all(asked.map(ask)).await
+        self.session(database.into()).await?.ask(question).await
     }
 
     /// Every order.
@@ -165,8 +181,8 @@ impl Books {
 
     /// Rows and digest of each table.
     pub async fn contents(&self, part: Part) -> Result<Contents> {
-        let mut connection = self.open(part).await?;
-        audits::contents(&mut connection).await.map_err(|error| unreadable(part, &error))
+        let mut session = self.session(part).await?;
+        audits::contents(&mut session.connection).await.map_err(|error| unreadable(part, &error))
     }
 
     /// The events of a service that its relay has not published, by its cursor.

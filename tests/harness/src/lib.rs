@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod api;
+mod audit;
 mod books;
 mod contract;
 mod error;
@@ -11,7 +12,8 @@ pub mod process;
 mod program;
 mod wait;
 
-pub use books::{Backlog, Books, Lease};
+pub use audit::Asked;
+pub use books::{Backlog, Books, Lease, Session};
 pub use contract::DocumentedResponse;
 pub use error::{Context, Error, Result};
 pub use http::{Client, Endpoint, Request, Response};

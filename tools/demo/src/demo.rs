@@ -56,7 +56,7 @@ impl<'s> Demo<'s> {
         let api = client_of(stack, 0, platform.token(&tenant).await?)?;
         let topics = Topics::with_prefix(platform.topic_prefix());
         let kafka = Kafka { brokers: platform.brokers().parse()?, topics };
-        let books = Books::new(|part| platform.database(part));
+        let books = Books::new(|part| Some(platform.database(part)));
         Ok(Self { stack, api, kafka, books, tenant })
     }
 

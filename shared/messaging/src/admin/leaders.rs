@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use murmur2::{KAFKA_SEED, murmur2};
 use rdkafka::metadata::{Metadata, MetadataTopic};
 
 use super::client::{self, REQUEST_TIMEOUT};
 use super::metadata::read_metadata;
+use super::partition_of;
 use crate::{Brokers, Error};
 
 /// A topic with partitions that have no leader.
@@ -23,8 +23,7 @@ pub struct LeaderlessTopic {
 impl LeaderlessTopic {
     /// Returns whether a record with this key goes to a partition without a leader.
     pub fn includes(&self, key: &[u8]) -> bool {
-        let hash = murmur2(key, KAFKA_SEED) & i32::MAX.cast_unsigned();
-        self.leaderless.contains(&(hash % self.partitions))
+        self.leaderless.contains(&partition_of(key, self.partitions))
     }
 }
 
@@ -62,21 +61,4 @@ fn leaderless_partitions(topic: &MetadataTopic) -> Option<LeaderlessTopic> {
         leaderless,
         partitions,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_in_the_partition_that_java_clients_choose() {
-        // From the tests of Kafka's own murmur2: the hashes 0xd0e47bbe and 0x1c94221b.
-        for (key, partition) in [("foobar", 0), ("abc", 3)] {
-            for other in 0..6 {
-                let topic =
-                    LeaderlessTopic { name: "t".to_owned(), leaderless: [other].into(), partitions: 6 };
-                assert_eq!(topic.includes(key.as_bytes()), other == partition, "{key}");
-            }
-        }
-    }
 }

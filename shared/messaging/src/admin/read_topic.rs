@@ -1,4 +1,4 @@
-//! Reads a whole topic. For audits, the demo and tests; a service reads by a `Subscription`.
+//! Reads a whole topic, or a part of one partition. For audits, operators, the demo and tests; a service reads by a `Subscription`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, ConsumerClient};
-use super::offsets::watermarks;
+use super::offsets::{offsets_since, watermarks};
 use crate::{Brokers, Error, ReceivedMessage};
 
 /// The longest time without a new message before reading fails.
@@ -22,6 +22,29 @@ pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<ReceivedMess
         let client = client::consumer_client(&reader_config(&brokers))?;
         let watermarks = watermarks(&client, &brokers, &topic)?;
         read_until_end(&client, &topic, &watermarks)
+    })
+    .await
+}
+
+/// Returns the messages of one partition that were written at `since` or later, in milliseconds since the Unix epoch, ordered by offset.
+/// Reads `most` offsets at most, so that the time is bounded however long the topic is.
+pub async fn read_since(
+    brokers: &Brokers,
+    topic: &str,
+    partition: i32,
+    since: i64,
+    most: i64,
+) -> Result<Vec<ReceivedMessage>, Error> {
+    let first = offsets_since(brokers, topic, Some(since)).await?.get(&partition).copied();
+    let (brokers, topic) = (brokers.clone(), topic.to_owned());
+    client::blocking(move || {
+        let client = client::consumer_client(&reader_config(&brokers))?;
+        let end = watermarks(&client, &brokers, &topic)?.get(&partition).map(|(_, end)| *end);
+        let (Some(first), Some(end)) = (first, end) else {
+            return Err(Error::refused(format!("read {topic}/{partition}"), &"there is no such partition"));
+        };
+        let range = BTreeMap::from([(partition, (first, end.min(first.saturating_add(most))))]);
+        read_until_end(&client, &topic, &range)
     })
     .await
 }

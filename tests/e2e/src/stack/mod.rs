@@ -208,7 +208,7 @@ impl Stack {
 
     /// The databases, read-only.
     pub fn books(&self) -> Books {
-        Books::new(|part| self.databases[&part].owner_url())
+        Books::new(|part| Some(self.databases[&part].owner_url()))
     }
 
     /// The topics.

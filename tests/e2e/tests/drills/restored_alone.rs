@@ -46,8 +46,8 @@ async fn after_a_restore_of_payments_alone_an_operator_ends_both_histories_and_n
     stack.counts(Part::Payments, confirmed, 1 + i64::try_from(AFTER).unwrap()).await;
     assert_eq!(stack.captured_and_refunded().await, charged, "money moved again");
     let books = stack.books();
-    for (question, database, violations) in books.ask_all().await.unwrap() {
-        assert_eq!(violations, [""; 0], "{} ({})", question.file, database.name());
+    for asked in books.ask_each().await {
+        assert_eq!(asked.found().unwrap(), [""; 0], "{asked:?}");
     }
 }
 

@@ -1,0 +1,77 @@
+//! The audit: every question of `audits/` to every database that it is for, and the questions that join databases.
+
+use audits::Database;
+use futures_util::future::{join, join_all};
+
+use crate::{Books, Error, Result};
+
+/// A question, and what the databases say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The file of the question below `audits/`, or the sentence of a question that joins databases.
+    pub question: &'static str,
+    /// The databases that were read.
+    pub databases: Vec<Database>,
+    /// The command that shows more.
+    pub command: String,
+    /// The violations in sentences, or why a database could not be read.
+    pub violations: std::result::Result<Vec<String>, String>,
+}
+
+impl Asked {
+    /// The violations of a question that could be asked.
+    pub fn found(&self) -> Result<&[String]> {
+        self.violations.as_deref().map_err(|reason| Error::Refused(reason.clone()))
+    }
+}
+
+impl Books {
+    /// Asks every question.
+    pub async fn audit(&self) -> Vec<Asked> {
+        let (each, joined) = join(self.ask_each(), self.ask_joined()).await;
+        [each, joined].concat()
+    }
+
+    /// Asks the questions to one database at a time. The databases answer beside each other, and each has one session.
+    pub async fn ask_each(&self) -> Vec<Asked> {
+        let each = Database::ALL.map(|database| self.ask_database(database));
+        join_all(each).await.into_iter().flatten().collect()
+    }
+
+    async fn ask_database(&self, database: Database) -> Vec<Asked> {
+        let mut session = self.session(database.into()).await.map_err(|error| error.to_string());
+        let mut asked = Vec::new();
+        for question in audits::ALL.iter().filter(|question| question.of.contains(&database)) {
+            let violations = match &mut session {
+                Ok(session) => session.ask(question).await.map_err(|error| error.to_string()),
+                Err(reason) => Err(reason.clone()),
+            };
+            let command = question.command(database);
+            asked.push(Asked { question: question.file, databases: vec![database], command, violations });
+        }
+        asked
+    }
+
+    /// Asks the questions that join databases. Each database is read at a moment of its own, so a change that is in progress can look
+    /// like a violation. It is none if it is gone at the next look.
+    pub async fn ask_joined(&self) -> Vec<Asked> {
+        let settlement = self.settlement().await.map(|settlement| settlement.violations());
+        let agree = self.books_agree().await.map(|agree| agree.violations());
+        let joined =
+            |question, databases: &[Database], command: &str, violations: Result<Vec<String>>| Asked {
+                question,
+                databases: databases.to_vec(),
+                command: command.to_owned(),
+                violations: violations.map_err(|error| error.to_string()),
+            };
+        vec![
+            joined("orders, stock and money agree", &Database::ALL, "./dev explain ORDER", settlement),
+            joined(
+                "our ledger and the processor's balance agree",
+                &[Database::Payments, Database::Provider],
+                "./dev run payments ledger verify",
+                agree,
+            ),
+        ]
+    }
+}

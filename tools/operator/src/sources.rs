@@ -1,0 +1,58 @@
+//! Where an installation is: the URLs of its databases, and its brokers. Each may be missing.
+
+use audits::Database;
+use clap::Args;
+use contracts::Topics;
+use harness::{Books, Kafka, Part};
+use messaging::Brokers;
+
+/// The databases and brokers to read.
+#[derive(Debug, Clone, Args)]
+pub struct Sources {
+    /// URL of the database of orders
+    #[arg(long, value_name = "URL", env = "IDEM_ORDERS_URL", hide_env_values = true)]
+    orders: Option<String>,
+    /// URL of the database of inventory
+    #[arg(long, value_name = "URL", env = "IDEM_INVENTORY_URL", hide_env_values = true)]
+    inventory: Option<String>,
+    /// URL of the database of payments
+    #[arg(long, value_name = "URL", env = "IDEM_PAYMENTS_URL", hide_env_values = true)]
+    payments: Option<String>,
+    /// URL of the processor's own database, which only the stand-in has
+    #[arg(long, value_name = "URL", env = "IDEM_PROVIDER_URL", hide_env_values = true)]
+    provider: Option<String>,
+    /// Bootstrap servers, separated by commas
+    #[arg(long, env = "IDEM_KAFKA_BROKERS")]
+    brokers: Option<Brokers>,
+    /// The prefix of the installation's topics
+    #[arg(long, value_name = "PREFIX", env = "IDEM_KAFKA__TOPIC_PREFIX", default_value = "")]
+    topic_prefix: String,
+}
+
+impl Sources {
+    /// The databases, in read-only sessions.
+    pub fn books(&self) -> Books {
+        Books::new(|part| {
+            Database::ALL.into_iter().find(|it| Part::from(*it) == part).and_then(|it| self.url(it).cloned())
+        })
+    }
+
+    fn url(&self, database: Database) -> Option<&String> {
+        match database {
+            Database::Orders => self.orders.as_ref(),
+            Database::Inventory => self.inventory.as_ref(),
+            Database::Payments => self.payments.as_ref(),
+            Database::Provider => self.provider.as_ref(),
+        }
+    }
+
+    /// The brokers, if they are given.
+    pub fn kafka(&self) -> Option<Kafka> {
+        Some(Kafka { brokers: self.brokers.clone()?, topics: self.topics() })
+    }
+
+    /// The names of the topics.
+    pub fn topics(&self) -> Topics {
+        Topics::with_prefix(self.topic_prefix.as_str())
+    }
+}

@@ -1,0 +1,72 @@
+//! `operator audit` beside an unharmed installation, and beside harmed ones.
+
+use diesel_async::SimpleAsyncConnection;
+use e2e::{Customer, Part, Stack};
+use serde_json::Value;
+
+use super::{run, sources};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unharmed_installation_breaks_no_promise_and_each_planted_violation_is_named() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    customer.buys(2).await;
+    stack.at_rest().await;
+    let sources = sources(&stack);
+    let output = run(&sources, &["audit", "--topics", customer.tenant()]).await;
+    assert!(output.is_success(), "{output:?}");
+    assert!(output.stdout.ends_with("times; violations: 0; not asked: 0\n"), "{output:?}");
+    for question in audits::ALL {
+        let row = output.stdout.lines().find(|line| line.starts_with(question.file));
+        let row = row.unwrap_or_else(|| panic!("{} was not asked:\n{}", question.file, output.stdout));
+        let asked = question.of.iter().all(|database| row.contains(database.name()));
+        assert!(asked && row.ends_with("  0"), "{row}");
+    }
+
+    // A row of one database, seen by a question to this database.
+    let stock = "UPDATE item SET on_hand = on_hand + 1";
+    stack.database(Part::Inventory).owner().await.batch_execute(stock).await.unwrap();
+    let output = run(&sources, &["audit"]).await;
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let named = "\ninventory/stock_is_conserved.sql (inventory): ";
+    assert!(output.stdout.contains(named), "{output:?}");
+    assert!(
+        output.stdout.contains("\n  ./dev psql inventory <audits/inventory/stock_is_conserved.sql\n"),
+        "{output:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_violation_that_only_several_databases_together_show_is_named() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    let order = customer.buys(2).await.id;
+    stack.at_rest().await;
+    // The provider's own books stay consistent: charge, PaymentIntent and balance lose one cent together.
+    let provider = "UPDATE charge SET amount = amount - 1, amount_captured = amount_captured - 1;
+                    UPDATE payment_intent SET amount_received = amount_received - 1;
+                    UPDATE balance_transaction SET amount = amount - 1, net = net - 1;";
+    stack.database(Part::Provider).owner().await.batch_execute(provider).await.unwrap();
+    let output = run(&sources(&stack), &["audit", "--json"]).await;
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    let violations = |question: &str| {
+        let rows = report["asked"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["question"] == question).unwrap();
+        row["violations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let settled = violations("orders, stock and money agree");
+    assert!(settled.len() == 1 && settled[0].contains(&order.to_string()), "{report:#}");
+    assert_eq!(violations("our ledger and the processor's balance agree").len(), 1, "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_command_line_ends_with_two() {
+    let output = run(&[], &["audit", "--everything"]).await;
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{}", output.stderr);
+}

@@ -1,0 +1,84 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The program `operator` beside a running installation.
+
+mod audit;
+mod cures;
+mod explain;
+mod gaps;
+mod obstacles;
+
+use e2e::{Part, Stack};
+use harness::CommandOutput;
+use serde_json::Value;
+use testkit::eventually;
+use tokio::process::Command;
+use uuid::Uuid;
+
+/// The variables by which the program finds an installation, with the URLs of the service roles, which `./dev` gives it, too.
+fn sources(stack: &Stack) -> Vec<(String, String)> {
+    let url = |part: Part| (variable(part), stack.database(part).service_url(None));
+    let mut sources: Vec<(String, String)> = Part::PROGRAMS.into_iter().map(url).collect();
+    let kafka = stack.kafka();
+    sources.push(("IDEM_KAFKA_BROKERS".to_owned(), kafka.brokers.to_string()));
+    sources.push(("IDEM_KAFKA__TOPIC_PREFIX".to_owned(), kafka.topics.prefixed("")));
+    sources
+}
+
+/// The variable of a database.
+fn variable(part: Part) -> String {
+    format!("IDEM_{}_URL", part.name().to_uppercase())
+}
+
+/// Runs the program with these variables, and no others.
+async fn run(sources: &[(String, String)], arguments: &[&str]) -> CommandOutput {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_operator"));
+    command.args(arguments).env_clear().envs(sources.iter().map(|(name, value)| (name, value)));
+    command.kill_on_drop(true).output().await.unwrap().into()
+}
+
+/// The page of an order.
+async fn explain(stack: &Stack, order: Uuid) -> CommandOutput {
+    run(&sources(stack), &["explain", &order.to_string()]).await
+}
+
+/// The last line of the page of an order, once it contains this text.
+async fn says(stack: &Stack, order: Uuid, text: &str) -> String {
+    eventually(&format!("the page of {order} says {text}"), async || {
+        let output = explain(stack, order).await;
+        assert!(output.is_success(), "{output:?}");
+        Some(last_line(&output).to_owned()).filter(|line| line.contains(text))
+    })
+    .await
+}
+
+/// The words of the command in the page's member `cure`, behind `./dev run SERVICE`.
+async fn cure(stack: &Stack, order: Uuid, service: Part) -> Vec<String> {
+    let output = run(&sources(stack), &["explain", &order.to_string(), "--json"]).await;
+    let page: Value = serde_json::from_str(&output.stdout).unwrap();
+    let cure = page["cure"].as_str().unwrap();
+    let command = cure.split_once(&format!("./dev run {} ", service.name())).unwrap().1;
+    let filled = |word: &str| match word {
+        "NAME" => "dana".to_owned(),
+        "TEXT" => "the cause is gone".to_owned(),
+        word => word.to_owned(),
+    };
+    command.split(' ').map(filled).collect()
+}
+
+/// Runs the command of the page, which must succeed; returns what it prints.
+async fn cures(stack: &Stack, order: Uuid, service: Part) -> String {
+    let command = cure(stack, order, service).await;
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    stack.operate(service, &words).await.expect_success(format!("{words:?}")).unwrap()
+}
+
+/// The last line of a page.
+fn last_line(output: &CommandOutput) -> &str {
+    output.stdout.lines().last().unwrap_or_else(|| panic!("nothing was printed: {output:?}"))
+}

@@ -1,0 +1,92 @@
+//! Obstacles that only a person or the processor removes. Rows that a fault would leave are planted.
+
+use diesel_async::SimpleAsyncConnection;
+use e2e::{Customer, Part, Stack};
+use testkit::eventually;
+
+use super::{cures, last_line, run, says, sources};
+
+/// Adds a statement's rows as the owner of a database.
+async fn plant(stack: &Stack, part: Part, sql: &str) {
+    stack.database(part).owner().await.batch_execute(sql).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_whose_processor_is_away_says_how_often_it_was_asked() {
+    let mut stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    customer.buys(1).await;
+    stack.at_rest().await;
+    stack.kill("provider").await;
+    let order = customer.places(1, "pm_card_visa").await;
+    let line = says(&stack, order, "; the processor has not settled the charge: ").await;
+    assert!(line.contains("open: waits for payments, expires at "), "{line}");
+    stack.launch_ready("provider", &[]).await;
+    customer.sees(order, "confirmed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_review_is_named_with_the_command_that_shows_it() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    let order = customer.buys(1).await;
+    stack.at_rest().await;
+    let payment = order.payment_id.unwrap();
+    let review = format!(
+        "INSERT INTO review (id, tenant_id, subject, subject_id, payment_id, reason)
+         VALUES (gen_random_uuid(), '{}', 'payment', '{payment}', '{payment}', 'contradicted')",
+        customer.tenant()
+    );
+    plant(&stack, Part::Payments, &review).await;
+    let line = says(&stack, order.id, "a person has to say what happened to the payment: contradicted").await;
+    assert!(line.contains("confirmed, shipped, 4.50 EUR captured; "), "{line}");
+    let shown = cures(&stack, order.id, Part::Payments).await;
+    assert!(shown.contains(&payment.to_string()), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    let order = customer.buys(1).await.id;
+    stack.at_rest().await;
+    let blocked = "INSERT INTO outbox_blocked (id, aggregate_id, error)
+                   SELECT id, aggregate_id, 'too large' FROM outbox_event ORDER BY id DESC LIMIT 1";
+    plant(&stack, Part::Orders, blocked).await;
+    let line = says(&stack, order, "is blocked: too large").await;
+    assert!(line.contains("; its OrderConfirmed (outbox id "), "{line}");
+    cures(&stack, order, Part::Orders).await;
+    // The relay publishes the event again, and forgets that it was blocked.
+    says(&stack, order, "where it stands: confirmed, shipped, 4.50 EUR captured").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_partition_is_named_if_it_is_the_order_s() {
+    let mut stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    customer.buys(1).await;
+    stack.at_rest().await;
+    stack.stop("inventory").await;
+    let order = customer.places(1, "pm_card_visa").await;
+    says(&stack, order, "; inventory has not consumed OrderPlaced").await;
+    let own = eventually("the event has a place on its topic", async || {
+        let messages = stack.kafka().messages(customer.tenant()).await.unwrap();
+        messages.iter().find(|message| message.key == Some(order)).map(|message| message.partition)
+    })
+    .await;
+    let stop = |partition: i32| {
+        format!(
+            "INSERT INTO inbox_stopped_partition (consumer, topic, partition, cause, record_offset, error)
+             VALUES ('inventory', '{}', {partition}, 'alike', 0, 'planted {partition}')",
+            stack.kafka().topics.prefixed("orders.events")
+        )
+    };
+    plant(&stack, Part::Inventory, &stop((own + 1) % 6)).await;
+    let output = run(&sources(&stack), &["explain", &order.to_string()]).await;
+    assert!(last_line(&output).contains("; inventory has not consumed OrderPlaced"), "{output:?}");
+    plant(&stack, Part::Inventory, &stop(own)).await;
+    let line = says(&stack, order, &format!("(alike) before OrderPlaced: planted {own}")).await;
+    assert!(line.ends_with("; cure: ./dev run inventory inbox stopped"), "{line}");
+    let listed = cures(&stack, order, Part::Inventory).await;
+    assert!(listed.contains(&format!("planted {own}")), "{listed}");
+}
