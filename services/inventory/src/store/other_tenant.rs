@@ -5,7 +5,7 @@ use runtime::Service as _;
 use testkit::TestDatabase;
 use uuid::Uuid;
 
-use super::{items, reservations};
+use super::{erasure, items, movements, reservations};
 use crate::Inventory;
 use crate::domain::{ItemDetails, ReservationLine, State};
 
@@ -18,6 +18,7 @@ async fn no_query_finds_or_changes_what_another_tenant_stored() {
     let details = ItemDetails { name: "Tea".to_owned(), unit_price: Money::new(450, Currency::Eur) };
     items::insert(&mut tx, &owner, &sku, &details).await.unwrap().expect("a new item");
     let line = ReservationLine { item: ItemId::of(&owner, &sku), sku: sku.clone(), quantity: 1 };
+    movements::record_adjustment(&mut tx, &owner, line.item, 1, "delivery").await.unwrap();
     reservations::insert(&mut tx, &owner, order, &[line]).await.unwrap();
     tx.commit().await.unwrap();
 
@@ -32,6 +33,10 @@ async fn no_query_finds_or_changes_what_another_tenant_stored() {
             (
                 "reservations::find_with_version",
                 reservations::find_with_version(&mut connection, tenant, order).await.unwrap().is_some(),
+            ),
+            (
+                "erasure::erase_texts",
+                !erasure::erase_texts(&mut tx, tenant, Uuid::nil(), 9).await.unwrap().is_empty(),
             ),
             ("reservations::end", reservations::end(&mut tx, tenant, order, State::Released).await.is_ok()),
         ];

@@ -8,7 +8,7 @@ use testkit::TestDatabase;
 use uuid::Uuid;
 
 use super::orders::NewOrder;
-use super::{catalogue, orders, timeline};
+use super::{catalogue, erasure, orders, timeline};
 use crate::Orders;
 use crate::domain::{Cause, EntryKind, PricedLine, PricedOrder, Status};
 
@@ -40,6 +40,10 @@ async fn no_query_finds_or_changes_what_another_tenant_stored() {
             (
                 "timeline::of_order",
                 timeline::of_order(&mut connection, tenant, order).await.unwrap().is_some(),
+            ),
+            (
+                "erasure::erase_texts",
+                !erasure::erase_texts(&mut tx, tenant, None, Uuid::nil(), 9).await.unwrap().0.is_empty(),
             ),
         ];
         tx.commit().await.unwrap();

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::ledger::NewPosting;
 use super::payments::NewPayment;
 use super::refunds::NewRefund;
-use super::{balances, ledger, payments, refunds};
+use super::{balances, erasure, ledger, payments, refunds};
 use crate::Payments;
 use crate::domain::ledger::{Posting, Purpose};
 
@@ -46,6 +46,10 @@ async fn no_query_finds_what_another_tenant_stored() {
                 !refunds::list(&mut connection, tenant, Uuid::max(), 9).await.unwrap().is_empty(),
             ),
             ("balances::balances", !balances::balances(&mut connection, tenant).await.unwrap().is_empty()),
+            (
+                "erasure::erase_texts",
+                !erasure::erase_texts(&mut tx, tenant, None, Uuid::nil(), 9).await.unwrap().0.is_empty(),
+            ),
         ];
         tx.commit().await.unwrap();
         let wrong: Vec<_> = found.into_iter().filter(|(_, found)| *found != finds).collect();
