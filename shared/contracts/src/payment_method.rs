@@ -51,19 +51,25 @@ impl FromStr for PaymentMethod {
 /// card (ISO/IEC 7812), in one run or in groups of at most 6 digits with a space or a hyphen between them. Of other numbers
 /// of this length and with such a first digit, every tenth has a correct check digit.
 pub fn has_card_number(text: &str) -> bool {
-    text.split(|character: char| !matches!(character, '0'..='9' | ' ' | '-')).any(|part| {
+    let belongs = |character: char| character.is_ascii_alphanumeric() || matches!(character, ' ' | '-');
+    text.split(|character| !belongs(character)).any(|part| {
         let groups: Vec<&str> = part.split([' ', '-']).collect();
         let is_written_in_groups = |first| {
             let mut digits = String::new();
-            // The groups of a UUID are longer.
-            let mut groups = groups[first..].iter().take_while(|group| (1..=6).contains(&group.len()));
+            // The groups of a UUID are longer, or have letters.
+            let mut groups = groups[first..].iter().take_while(|group| is_group_of_digits(group));
             groups.any(|group| {
                 digits.push_str(group);
                 is_card_number(&digits)
             })
         };
-        (0..groups.len()).any(|first| is_card_number(groups[first]) || is_written_in_groups(first))
+        let has_run = |group: &str| group.split(|c: char| !c.is_ascii_digit()).any(is_card_number);
+        (0..groups.len()).any(|first| has_run(groups[first]) || is_written_in_groups(first))
     })
+}
+
+fn is_group_of_digits(group: &str) -> bool {
+    (1..=6).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_card_number(digits: &str) -> bool {
@@ -116,6 +122,8 @@ mod tests {
             "3782 822463 10005",
             "order 4711 4242424242424242",
             "no:6011000990139424.",
+            "visa4242424242424242",
+            "4242424242424242x",
         ] {
             assert!(has_card_number(text), "{text}");
         }
@@ -134,6 +142,7 @@ mod tests {
             "4242  4242  4242  4242",
             "42424242424242424242424242424242",
             "42424242-4242-4242-8000-000000000000",
+            "7d0e5a0e-4242-4242-8242-0001ab3f6f6f",
         ] {
             assert!(!has_card_number(text), "{text}");
         }
