@@ -1,4 +1,5 @@
--- The amount that the processor owes for each payment, and its fees, by the processor's own balance.
+-- The amount that the processor owes for each payment, and its fees, by the processor's own balance. Objects without the name of a
+-- deployment are not ours: another program made them in the same account.
 -- Database: provider (the processor's own books).
 WITH source AS (
     SELECT id, payment_intent FROM charge
@@ -10,4 +11,5 @@ SELECT intent.metadata ->> 'reference' AS payment, upper(moved.currency) AS curr
   FROM balance_transaction AS moved
   JOIN source ON source.id = moved.source
   JOIN payment_intent AS intent ON intent.id = source.payment_intent
+ WHERE intent.metadata ->> 'deployment' IS NOT NULL
  GROUP BY intent.metadata ->> 'reference', upper(moved.currency);
