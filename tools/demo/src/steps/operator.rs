@@ -61,7 +61,7 @@ async fn replays(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
-/// All messages were delivered again before this step, to services that had just started. So their counters must be equal to the
+/// All messages were delivered again before this step, to services that had just started. So their counters must reach the
 /// offsets of the consumers.
 async fn messages(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let offsets: i64 = demo.kafka.positions().await?.values().map(|(next, _)| next).sum();
@@ -72,10 +72,13 @@ async fn messages(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
         duplicates += metrics.sum("inbox_messages_total{outcome=\"duplicate\"}")?;
     }
     let total = applied + duplicates;
-    step.equal(
+    // A partition that goes to another instance meanwhile is read again from its committed offset.
+    let read: i64 = format!("{total}").parse().unwrap_or_default();
+    step.check(
         "messages applied or absorbed, and read from Kafka",
-        format!("{offsets}"),
-        format!("{total}"),
+        &format!("{offsets} at least"),
+        read,
+        read >= offsets,
         HINT,
     );
     step.figure(format!(
