@@ -37,6 +37,12 @@ impl Metrics {
         self.found(series).map(|values| values.into_iter().flatten().sum())
     }
 
+    /// The same as a whole number.
+    pub(crate) fn count(&self, series: &str) -> Result<i64> {
+        let sum = self.sum(series)?;
+        format!("{sum}").parse().map_err(|_| Error::Refused(format!("{series} is {sum}, which is no count")))
+    }
+
     /// The value of a gauge of the database, over all series that begin so. Each instance reports the same.
     pub(crate) fn gauge(&self, series: &str) -> Result<f64> {
         let greatest = |values: &Vec<f64>| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
