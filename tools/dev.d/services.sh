@@ -25,7 +25,7 @@ build_programs() {
   IDEM_SKIP_BUILD=yes # once per command; the demo exports it, so that its calls of ./dev build nothing
 }
 
-# Builds one program only if nothing runs here, or it is missing: a person who looks at a running stack must not wait for a compiler.
+# Builds one program, unless it exists and a part runs: a person who looks at a running stack must not wait for a compiler.
 prepare_program() { # name
   if [[ -x $BIN_DIR/$1 && -n "${IDEM_SKIP_BUILD:-}$(running_names)" ]]; then return; fi
   require "${TO_BUILD[@]}"

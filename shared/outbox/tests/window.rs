@@ -155,7 +155,7 @@ async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
         append_one(&database, 1, &confirmed(OrderId::generate())).await;
         wait_for(&topics, Stream::Orders, 1).await;
         if !runs_while_filled {
-            // A relay that stops within a window leaves its end to the next term, which then reads each later id once more.
+            // If the relay stops within a window, the next term ends that window first, and reads each later id once more for that.
             eventually("the end of the window", async || {
                 let progress = progress(&database).await;
                 (progress.snapshot_b.is_none() && !is_at_the_start(&progress)).then_some(())

@@ -46,8 +46,8 @@ impl Audit {
     }
 }
 
-/// Asks until nothing is found, and keeps the violations that every look has found. What is in progress is another change at each look,
-/// or gone.
+/// Asks several times, and keeps the violations that every look has found. A change in progress is gone at a later look, or is another
+/// change.
 async fn confirmed(pause: Duration, ask: impl AsyncFn() -> Vec<Asked>) -> Vec<Asked> {
     let mut seen = ask().await;
     for _ in 1..LOOKS {
@@ -83,7 +83,7 @@ async fn ask_topics(books: &Books, kafka: Option<&Kafka>, tenant: &str) -> Vec<A
     ]
 }
 
-/// What is printed.
+/// The output.
 #[derive(Debug, Serialize)]
 struct Report {
     questions: usize,

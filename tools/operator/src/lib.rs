@@ -9,7 +9,7 @@ pub use audit::Audit;
 pub use explain::Explain;
 pub use sources::Sources;
 
-/// What a command prints, and whether all is well.
+/// The output of a command, and whether all is well.
 type Output = (String, bool);
 
 /// Writes JSON with a line break at its end.

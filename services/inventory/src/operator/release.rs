@@ -37,7 +37,7 @@ pub struct Release {
 struct Report {
     dry_run: bool,
     order_id: Uuid,
-    /// Whether this command has released the stock, or would.
+    /// True if this command released the stock. In a dry run: true if the command would do so.
     released: bool,
     /// Why the command is refused, and what to do instead.
     refused: Option<&'static str>,

@@ -33,7 +33,7 @@ pub struct Expire {
 struct Report {
     dry_run: bool,
     order_id: Uuid,
-    /// Whether this command has cancelled the order, or would.
+    /// True if this command cancelled the order. In a dry run: true if the command would do so.
     expired: bool,
     /// The status after the command.
     status: &'static str,

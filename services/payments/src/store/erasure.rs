@@ -31,15 +31,13 @@ pub(crate) async fn erase_texts(
     let (ids, mut operations): (Vec<Uuid>, Vec<Option<Uuid>>) = rows.into_iter().unzip();
     let named = payment::table.filter(payment::id.eq_any(&ids)).filter(payment::reference.is_not_null());
     diesel::update(named).set(payment::reference.eq(None::<String>)).execute(tx).await?;
-    let refunds: Vec<Option<Uuid>> = refund::table
-        .filter(refund::payment_id.eq_any(&ids))
-        .filter(refund::reason.is_not_null())
-        .select(refund::operation_id)
-        .load(tx)
-        .await?;
     let explained =
         refund::table.filter(refund::payment_id.eq_any(&ids)).filter(refund::reason.is_not_null());
-    diesel::update(explained).set(refund::reason.eq(None::<String>)).execute(tx).await?;
+    let refunds: Vec<Option<Uuid>> = diesel::update(explained)
+        .set(refund::reason.eq(None::<String>))
+        .returning(refund::operation_id)
+        .get_results(tx)
+        .await?;
     operations.extend(refunds);
     Ok((ids, operations.into_iter().flatten().collect()))
 }

@@ -1,4 +1,4 @@
-//! Erasure on request: the texts of a person are gone from everything that the installation has, and what happened stays.
+//! Erasure on request: no table, topic or log has the texts of the person any more. Orders, money and stock do not change.
 
 use std::collections::BTreeSet;
 

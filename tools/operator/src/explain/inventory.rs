@@ -1,4 +1,4 @@
-//! What inventory knows: the reservation of the order, and the stock that has left.
+//! Reads the rows of inventory: the reservation of the order, and the stock that was shipped for it.
 
 use audits::Database;
 use chrono::{DateTime, Utc};

@@ -6,7 +6,7 @@ use contracts::{Currency, Money};
 
 use crate::table::printable;
 
-/// What a line reports. Lines of the same time are in this order, which is that of one transaction.
+/// The kind of a line. Lines of the same time are sorted by it, because one transaction writes its rows in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// A command of a client, with its key.

@@ -6,12 +6,12 @@ mod line;
 mod messages;
 mod obstacle;
 mod offsets;
+mod order_status;
 mod orders;
 mod page;
 mod payments;
 mod provider;
 mod requests;
-mod standing;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +22,8 @@ use uuid::Uuid;
 
 use self::facts::{Facts, ReadRows};
 use self::messages::Positions;
+use self::order_status::OrderStatus;
 use self::page::Page;
-use self::standing::OrderStanding;
 use crate::{Output, Sources, as_json};
 
 /// The arguments.
@@ -54,7 +54,7 @@ impl Explain {
             return (if self.json { as_json(&json!({ "error": sentence })) } else { sentence + "\n" }, false);
         }
         let is_well = facts.unread.is_empty() && !is_unknown;
-        let page = Page::new(self.order, &facts, lines, OrderStanding::of(&facts));
+        let page = Page::new(self.order, &facts, lines, OrderStatus::of(&facts));
         (if self.json { as_json(&page) } else { page.to_string() }, is_well)
     }
 

@@ -1,4 +1,4 @@
-//! What keeps an order from its end, and the command that removes it. The commands are those of docs/operations.md.
+//! The obstacle before the end of an order, and the command that removes it. The commands are those of docs/operations.md.
 
 use audits::{Database, READERS};
 use contracts::Stream;
@@ -71,7 +71,7 @@ fn blocked(facts: &Facts) -> Option<Obstacle> {
 fn in_review(facts: &Facts) -> Option<Obstacle> {
     let review = facts.money.rows()?.reviews.iter().find(|review| review.resolution.is_none())?;
     Some(Obstacle {
-        what: format!("a person has to say what happened to the {}: {}", review.subject, review.reason),
+        what: format!("a review of the {} is open: {}", review.subject, review.reason),
         cure: Some(format!("./dev run payments review show {}", review.id)),
     })
 }

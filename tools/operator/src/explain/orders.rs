@@ -1,4 +1,4 @@
-//! What orders knows: the order, its timeline, and the requests behind it.
+//! Reads the rows of orders: the order, its timeline, and the requests that caused it.
 
 use audits::Database;
 use chrono::{DateTime, Utc};

@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use super::facts::Facts;
 use super::line::{FactLine, money};
-use super::standing::OrderStanding;
+use super::order_status::OrderStatus;
 use crate::table::{printable, table};
 
-/// What `operator explain` prints.
+/// The output of `operator explain`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Page {
     order: Uuid,
@@ -22,8 +22,8 @@ pub(crate) struct Page {
     gaps: Vec<String>,
     /// Parts that could not be read.
     unread: Vec<String>,
-    /// Where the order is.
-    standing: String,
+    /// State, stock, money and obstacle.
+    status: String,
     /// The command that helps.
     cure: Option<String>,
 }
@@ -40,7 +40,7 @@ struct PageLine {
 }
 
 impl Page {
-    pub(crate) fn new(order: Uuid, facts: &Facts, lines: Vec<FactLine>, standing: OrderStanding) -> Self {
+    pub(crate) fn new(order: Uuid, facts: &Facts, lines: Vec<FactLine>, status: OrderStatus) -> Self {
         let row = facts.order.rows().map(|rows| &rows.order);
         let summary = row.map_or("its row is unread".to_owned(), |row| {
             let contents = row.contents.as_deref().unwrap_or("nothing");
@@ -61,8 +61,8 @@ impl Page {
             lines: lines.into_iter().map(line).collect(),
             gaps: facts.gaps(),
             unread: facts.unread.iter().map(|text| printable(text)).collect(),
-            standing: printable(&standing.text),
-            cure: standing.cure,
+            status: printable(&status.text),
+            cure: status.cure,
         }
     }
 }
@@ -85,6 +85,6 @@ impl fmt::Display for Page {
             writeln!(f, "not read: {part}")?;
         }
         let cure = self.cure.as_deref().map(|cure| format!("; cure: {cure}")).unwrap_or_default();
-        writeln!(f, "where it stands: {}{cure}", self.standing)
+        writeln!(f, "status: {}{cure}", self.status)
     }
 }

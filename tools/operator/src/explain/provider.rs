@@ -1,4 +1,4 @@
-//! What the processor's own books know. Only the stand-in's database can be read.
+//! Reads the processor's own books. Only the stand-in's database can be read.
 
 use audits::Database;
 use chrono::{DateTime, Utc};

@@ -1,8 +1,10 @@
 //! `operator audit` beside an unharmed installation, and beside harmed ones.
 
 use diesel_async::SimpleAsyncConnection;
-use e2e::{Customer, Part, Stack};
+use e2e::{Customer, Part, SECRET_KEY, Stack};
 use serde_json::Value;
+use testkit::http;
+use uuid::Uuid;
 
 use super::{run, sources};
 
@@ -63,6 +65,35 @@ async fn a_violation_that_only_several_databases_together_show_is_named() {
     let settled = violations("orders, stock and money agree");
     assert!(settled.len() == 1 && settled[0].contains(&order.to_string()), "{report:#}");
     assert_eq!(violations("our ledger and the processor's balance agree").len(), 1, "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_charge_of_another_program_is_no_difference_and_one_of_this_deployment_is() {
+    let stack = Stack::start().await;
+    Customer::stocked(&stack, 10).await.buys(1).await;
+    stack.at_rest().await;
+    take_there(&stack, "").await;
+    let output = run(&sources(&stack), &["audit"]).await;
+    assert!(output.is_success(), "{output:?}");
+
+    let reference = Uuid::now_v7().to_string();
+    take_there(&stack, &format!("&metadata[reference]={reference}&metadata[deployment]=idem-dev")).await;
+    let output = run(&sources(&stack), &["audit"]).await;
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let named = format!("payment {reference}: our ledger says 0 EUR receivable");
+    assert!(output.stdout.contains(&named), "{output:?}");
+}
+
+/// Charges a card at the processor without our services.
+async fn take_there(stack: &Stack, metadata: &str) {
+    let form = format!(
+        "amount=500&currency=eur&payment_method=pm_card_visa&payment_method_types[]=card&confirm=true{metadata}"
+    );
+    let post = http::client().post(format!("http://{}/v1/payment_intents", stack.address("provider")));
+    let post = post.header("Content-Type", "application/x-www-form-urlencoded").body(form);
+    let post = post.bearer_auth(SECRET_KEY).header("Idempotency-Key", Uuid::new_v4().to_string());
+    let intent: Value = post.send().await.unwrap().json().await.unwrap();
+    assert_eq!(intent["status"], "succeeded", "{intent}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -71,7 +71,7 @@ async fn cure(stack: &Stack, order: Uuid, service: Part) -> Vec<String> {
     command.split(' ').map(filled).collect()
 }
 
-/// Runs the command of the page, which must succeed; returns what it prints.
+/// Runs the command of the page, which must succeed; returns its output.
 async fn cures(stack: &Stack, order: Uuid, service: Part) -> String {
     let command = cure(stack, order, service).await;
     let words: Vec<&str> = command.iter().map(String::as_str).collect();

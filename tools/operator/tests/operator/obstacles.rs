@@ -38,7 +38,7 @@ async fn an_open_review_is_named_with_the_command_that_shows_it() {
         customer.tenant()
     );
     plant(&stack, Part::Payments, &review).await;
-    let line = says(&stack, order.id, "a person has to say what happened to the payment: contradicted").await;
+    let line = says(&stack, order.id, "a review of the payment is open: contradicted").await;
     assert!(line.contains("confirmed, shipped, 4.50 EUR captured; "), "{line}");
     let shown = cures(&stack, order.id, Part::Payments).await;
     assert!(shown.contains(&payment.to_string()), "{shown}");
@@ -57,7 +57,7 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
     assert!(line.contains("; its OrderConfirmed (outbox id "), "{line}");
     cures(&stack, order, Part::Orders).await;
     // The relay publishes the event again, and forgets that it was blocked.
-    says(&stack, order, "where it stands: confirmed, shipped, 4.50 EUR captured").await;
+    says(&stack, order, "status: confirmed, shipped, 4.50 EUR captured").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! What one service knows about the messages of an order: its own events, and the messages of others.
+//! Reads the messages about an order in one service: its own events in the outbox, and the entries of its inbox.
 
 mod rows;
 mod spans;

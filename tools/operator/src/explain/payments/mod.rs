@@ -1,4 +1,4 @@
-//! What payments knows: the payment of the order, its processor calls, refunds, ledger entries and reviews.
+//! Reads the rows of payments: the payment of the order, its processor calls, refunds, ledger entries and reviews.
 
 mod rows;
 
@@ -139,7 +139,7 @@ fn review_lines(review: &ReviewRow) -> impl Iterator<Item = FactLine> + use<> {
 }
 
 impl CallRow {
-    /// What the worker does with the call next.
+    /// The next step of the worker for this call.
     pub(crate) fn next(&self) -> String {
         match self.due_at {
             None => "finished".to_owned(),

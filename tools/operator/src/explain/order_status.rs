@@ -1,19 +1,19 @@
-//! The last line of the page: where the order is, what it waits for, and the command that helps.
+//! The last line of the page: the state of the order, its stock and its money, the first obstacle, and the command that helps.
 
 use super::facts::{Facts, ReadRows};
 use super::line::{money, shown};
 use super::obstacle::{Obstacle, first};
 use super::orders::{OrderFacts, OrderRow};
 
-/// Where the order is.
+/// The status of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OrderStanding {
+pub(crate) struct OrderStatus {
     pub(crate) text: String,
-    /// A command that exists, for a person who fills in name and reason.
+    /// The command that helps. The operator fills in name and reason.
     pub(crate) cure: Option<String>,
 }
 
-impl OrderStanding {
+impl OrderStatus {
     pub(crate) fn of(facts: &Facts) -> Self {
         let state = state(facts);
         let Some(Obstacle { what, cure }) = first(facts) else {
