@@ -139,7 +139,7 @@ pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Res
     .await
 }
 
-/// Deletes topics. A topic that does not exist counts as deleted.
+/// Deletes topics, and returns once the broker no longer shows them. A topic that does not exist counts as deleted.
 pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Error> {
     let (brokers, runtime) = (brokers.clone(), Handle::current());
     // The client crashes if a topic is named twice.
@@ -148,9 +148,26 @@ pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Err
         let client = client::admin_client(&brokers)?;
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();
         let results = runtime.block_on(client.delete_topics(&names, &client::admin_options()));
-        check_deletions(results, &brokers, "topic", RDKafkaErrorCode::UnknownTopicOrPartition)
+        check_deletions(results, &brokers, "topic", RDKafkaErrorCode::UnknownTopicOrPartition)?;
+        wait_until_gone(&brokers, &topics)
     })
     .await
+}
+
+/// Waits, because the controller answers a deletion before the brokers apply it: until then a message can still be written.
+fn wait_until_gone(brokers: &Brokers, topics: &BTreeSet<String>) -> Result<(), Error> {
+    let client = client::metadata_client(brokers)?;
+    let deadline = Instant::now() + REQUEST_TIMEOUT;
+    loop {
+        let metadata = read_metadata(&client, brokers, REQUEST_TIMEOUT)?;
+        let Some(shown) = topics.iter().find(|topic| find_topic(&metadata, topic).is_some()) else {
+            return Ok(());
+        };
+        if Instant::now() > deadline {
+            return Err(Error::refused(format!("delete the topic {shown}"), &"the brokers still show it"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The name of a deleted topic or group, or the name and the reason why it was not deleted.
