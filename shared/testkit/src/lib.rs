@@ -31,7 +31,7 @@ pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;
 pub use round_trips::RoundTrips;
 pub use topics::TestTopics;
-pub use wait::eventually;
+pub use wait::{eventually, eventually_done};
 
 /// An environment variable that `./dev test` sets. Panics without it.
 pub fn given(name: &str) -> String {

@@ -16,3 +16,16 @@ pub async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Optio
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
+
+/// Polls until the work is done, and panics with `what` once its progress has not changed for a minute. For work whose amount
+/// depends on the speed of the machine.
+pub async fn eventually_done<P: PartialEq>(what: &str, mut progress: impl AsyncFnMut() -> Option<P>) {
+    let (mut last, mut changed) = (None, Instant::now());
+    while let Some(now) = progress().await {
+        if last.as_ref() != Some(&now) {
+            (last, changed) = (Some(now), Instant::now());
+        }
+        assert!(changed.elapsed() < DEADLINE, "nothing has changed for {DEADLINE:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

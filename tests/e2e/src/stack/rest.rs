@@ -3,7 +3,7 @@
 use audits::READERS;
 use harness::Part;
 use serde_json::{Value, json};
-use testkit::eventually;
+use testkit::{eventually, eventually_done};
 
 use super::Stack;
 
@@ -27,23 +27,24 @@ impl Stack {
 
     /// Waits until every outbox is published and every consumer has entered all of it.
     pub async fn settled(&self) {
-        eventually("every message is consumed", async || (self.unconsumed().await == 0).then_some(())).await;
+        eventually_done("every message is consumed", async || {
+            Some(self.unconsumed().await).filter(|unconsumed| *unconsumed != 0)
+        })
+        .await;
     }
 
     /// Waits until nothing is in progress: every order has ended, every call to the processor is finished, no stock is
     /// held, and every message is consumed.
     pub async fn at_rest(&self) {
         let books = self.books();
-        eventually("every order has ended, and nothing is in progress", async || {
+        eventually_done("every order has ended, and nothing is in progress", async || {
             let open = self.count(Part::Orders, OPEN_ORDERS).await + books.calls_due().await.unwrap();
             let webhooks = books.webhooks_due(vec![self.webhook_url()]).await.unwrap();
             let held = self.count(Part::Inventory, HELD_STOCK).await;
-            if open + webhooks + held > 0 {
-                return None;
-            }
-            let events = self.events().await;
+            let (events, unconsumed) = (self.events().await, self.unconsumed().await);
             // An event between the two counts would have begun something new.
-            (self.unconsumed().await == 0 && self.events().await == events).then_some(())
+            let rests = open + webhooks + held + unconsumed == 0 && self.events().await == events;
+            (!rests).then_some((open, webhooks, held, events, unconsumed))
         })
         .await;
     }
