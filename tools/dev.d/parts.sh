@@ -49,16 +49,18 @@ program_of() { # service
   if [[ $1 == provider ]]; then echo stripe-sim; else echo "$1"; fi
 }
 
-# Relays have no port.
+# The port of a relay is its admin port.
 port_of() { # name
   local second=0
-  ! is_relay "$1" || return 1
   [[ $1 != *-2 ]] || second=10
   case ${1%-2} in
     orders) echo $((IDEM_PORT_BASE + 1 + second)) ;;
     payments) echo $((IDEM_PORT_BASE + 2 + second)) ;;
     inventory) echo $((IDEM_PORT_BASE + 3 + second)) ;;
     provider) echo $((IDEM_PORT_BASE + 4)) ;;
+    orders-relay) echo $((IDEM_PORT_BASE + 51 + second)) ;;
+    payments-relay) echo $((IDEM_PORT_BASE + 52 + second)) ;;
+    inventory-relay) echo $((IDEM_PORT_BASE + 53 + second)) ;;
     postgres) echo $((IDEM_PORT_BASE + 31)) ;;
     kafka) echo $((IDEM_PORT_BASE + 41)) ;;
     *) return 1 ;;

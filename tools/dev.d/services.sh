@@ -77,7 +77,7 @@ start_service() { # name
   own_settings "$service"
   if is_relay "$name"; then
     command=relay
-    relay_settings
+    settings+=("IDEM_ADMIN__PORT=$(port_of "$name")" "IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
   else
     serving_settings "$name" "$service"
   fi
@@ -92,6 +92,17 @@ run_operator_command() { # service arguments...
   settings+=("IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
   [[ $service != payments ]] || processor_settings
   env "${settings[@]}" "$BIN_DIR/$service" "$@"
+}
+
+# Runs the doctor of each service; fails if one of them finds a fault.
+command_doctor() { # arguments...
+  local service status=0
+  for service in orders payments inventory; do
+    prepare_program "$service"
+    [[ " $* " == *" --json "* ]] || printf '%s\n' "$service"
+    run_operator_command "$service" doctor "$@" || status=1
+  done
+  return "$status"
 }
 
 # The settings that every process of a service needs.
@@ -148,32 +159,24 @@ webhook_settings() { # adds to the caller's settings
   )
 }
 
-# Adds the settings of a relay. It opens no port, so ./dev reads its state from its log, whatever the log level is.
-relay_settings() { # adds to the caller's settings
-  settings+=("IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
-  [[ -z ${IDEM_LOG__LEVEL:-} ]] || settings+=("IDEM_LOG__LEVEL=$IDEM_LOG__LEVEL,runtime=info,outbox=info")
-}
-
-# Whether the relay is active or on standby.
-relay_is_ready() { # name
-  grep -qE '(: |"message":")ready("|$)' "$LOG_DIR/$1.log" 2>/dev/null
-}
-
-# Whether the relay holds the lease, from the last line of its log that says so.
+# Whether the relay holds the lease, by its own metrics.
 relay_state() { # name
-  local last
-  last=$(grep -oE 'relay is active|relay stopped;' "$LOG_DIR/$1.log" 2>/dev/null | tail -n 1)
-  if [[ $last == "relay is active" ]]; then echo active; else echo standby; fi
+  if ask "$1" /metrics | grep -q '^outbox_holds_lease 1'; then echo active; else echo standby; fi
 }
 
-# Whether GET /health/ready returns 200. In bash alone, because curl may be missing.
+# Whether GET /health/ready returns 200.
 service_answers() { # name
   local status
+  IFS= read -r status < <(ask "$1" /health/ready)
+  [[ $status == "HTTP/1.1 200 "* ]]
+}
+
+# Prints the response to GET. In bash alone, because curl may be missing.
+ask() { # name path
   {
     exec 3<>"/dev/tcp/127.0.0.1/$(port_of "$1")" || return 1
-    printf 'GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3
-    IFS= read -r -t 2 status <&3
+    printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$2" >&3
+    timeout 2 cat <&3
     exec 3>&-
   } 2>/dev/null
-  [[ ${status:-} == "HTTP/1.1 200 "* ]]
 }

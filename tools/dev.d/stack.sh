@@ -119,10 +119,10 @@ status() {
     if is_given "$name"; then
       printf '%-17s %8s %6s %-7s %8s\n' "$name" given - "$(readiness "$name")" -
     elif pid=$(pid_of "$name"); then
-      printf '%-17s %8s %6s %-7s %4s MiB\n' "$name" "$pid" "$(port_of "$name" || echo -)" \
+      printf '%-17s %8s %6s %-7s %4s MiB\n' "$name" "$pid" "$(port_of "$name")" \
         "$(readiness "$name")" "$(memory_of "$pid")"
     elif [[ " ${ALL[*]} " == *" $name "* ]]; then
-      printf '%-17s %8s %6s %-7s %8s\n' "$name" - "$(port_of "$name" || echo -)" no -
+      printf '%-17s %8s %6s %-7s %8s\n' "$name" - "$(port_of "$name")" no -
     fi
   done
 }
@@ -144,7 +144,6 @@ answers() { # name
   case $1 in
     postgres) postgres_answers ;;
     kafka) kafka_answers ;;
-    *-relay | *-relay-2) relay_is_ready "$1" ;;
     *) service_answers "$1" ;;
   esac
 }

@@ -153,3 +153,9 @@ impl From<Diesel> for Error {
         }
     }
 }
+
+/// The text of an error and of its causes. The driver's own texts leave the causes out.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod append_tx;
 mod attached;
 mod buffer;
@@ -18,8 +19,10 @@ mod session_check;
 mod settings;
 mod text_enum;
 pub mod time;
+mod tls;
 mod tx;
 
+pub use address::{Address, AddressError, connect};
 pub use append_tx::{AppendTx, SharedTx};
 pub use buffer::{Buffered, Insert};
 pub use connection::Connection;
@@ -33,4 +36,5 @@ pub use pool::{Database, PoolStatus, WakeUp};
 pub use rows::Rows;
 pub use session_check::UnusableSession;
 pub use settings::Settings;
+pub use tls::CertificatesError;
 pub use tx::Tx;

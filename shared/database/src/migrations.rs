@@ -2,11 +2,12 @@
 //!
 //! Migrations run as the database's owner. The service itself connects with a role that owns nothing.
 
-use diesel_async::{AsyncConnection, AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl};
+use diesel_async::{AsyncMigrationHarness, RunQueryDsl};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
+use crate::address::connect;
 use crate::functions::pg_advisory_lock;
 
 /// The tables of idempotency, outbox, inbox and audit. Every service's database has the same.
@@ -31,7 +32,7 @@ pub enum MigrateError {
 
 /// Applies the pending migrations of each set, in order, as the owner. Several instances may call it at the same time.
 pub async fn migrate(url: &SecretString, sets: Vec<EmbeddedMigrations>) -> Result<(), MigrateError> {
-    let mut owner = AsyncPgConnection::establish(url.expose_secret()).await?;
+    let mut owner = connect(url.expose_secret()).await?;
     // The session holds the lock, so PostgreSQL releases it with the connection, also if this process dies.
     diesel::select(pg_advisory_lock(LOCK)).execute(&mut owner).await?;
     let applied = tokio::task::spawn_blocking(move || {

@@ -8,9 +8,9 @@ use std::time::Duration;
 use deadpool::Runtime;
 use deadpool::managed::QueueMode;
 use diesel::ConnectionError;
+use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::deadpool::Pool;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
-use diesel_async::{AsyncConnection, AsyncPgConnection};
 use futures_util::FutureExt;
 use secrecy::ExposeSecret;
 use tokio::runtime::Handle;
@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use crate::address::connect;
 use crate::attached::Attached;
 use crate::{Connection, Error, Result, Settings, Tx};
 
@@ -73,8 +74,7 @@ impl Database {
             async move {
                 // The driver task runs on the runtime that establishes the connection: this one, not the caller's.
                 // The limit is inside the task. Otherwise attempts would pile up in front of a frozen server.
-                let establish =
-                    async move { timeout(CONNECT_TIMEOUT, AsyncPgConnection::establish(&url)).await };
+                let establish = async move { timeout(CONNECT_TIMEOUT, connect(&url)).await };
                 let bad = |why: &dyn std::fmt::Display| ConnectionError::BadConnection(why.to_string());
                 driver.spawn(establish).await.map_err(|e| bad(&e))?.map_err(|e| bad(&e))?
             }

@@ -17,7 +17,7 @@ use crate::config::{Config, LogRetention};
 use crate::health::Health;
 use crate::signals::Signals;
 use crate::tasks::{TaskError, Tasks};
-use crate::{RunError, Service};
+use crate::{Context, RunError, Service};
 
 /// The time limit for each of three stages of the shutdown: consumers and jobs, transactions, relay.
 const STAGE: Duration = Duration::from_secs(6);
@@ -59,6 +59,15 @@ impl Process {
             relay: Tasks::new(runtime.clone(), reports),
         };
         Ok((process, task_errors))
+    }
+
+    /// The state that the parts of the service share.
+    pub(crate) fn context<S: Service>(&self, config: &Config<S>) -> Context<S> {
+        Context {
+            database: self.database.clone(),
+            topics: self.topics.clone(),
+            settings: config.service.clone(),
+        }
     }
 
     /// Waits for a signal or the error of a background task, and then shuts down. A second signal ends it at once.

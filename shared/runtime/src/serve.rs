@@ -22,10 +22,10 @@ pub(crate) fn serve<S: Service>(config: Config<S>) -> Result<(), RunError> {
     served
 }
 
-/// Runs the relay only. It opens no port.
+/// Runs the relay only. It serves no clients, and operators if `admin.port` is set.
 pub(crate) fn relay<S: Service>(config: Config<S>) -> Result<(), RunError> {
     let runtime = database_runtime()?;
-    let relayed = runtime.block_on(run_relay(config, runtime.handle().clone()));
+    let relayed = actix_web::rt::System::new().block_on(run_relay(config, runtime.handle().clone()));
     runtime.shutdown_background();
     relayed
 }
@@ -39,11 +39,7 @@ fn database_runtime() -> io::Result<Runtime> {
 async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Result<(), RunError> {
     let signals = Signals::listen()?;
     let (process, task_errors) = Process::new(&config, &runtime)?;
-    let context = Context::<S> {
-        database: process.database.clone(),
-        topics: process.topics.clone(),
-        settings: config.service.clone(),
-    };
+    let context = process.context::<S>(&config);
     let authenticator = config.auth.authenticator.take().ok_or(RunError::NotConfigured("auth.jwks"))?;
     let authenticator = Arc::new(authenticator);
     let edge = Edge::new(process.database.clone(), Arc::clone(&authenticator), config.edge.clone());
@@ -98,24 +94,48 @@ async fn listen(public: Listener, admin: Listener, process: &Process) -> Result<
         public.server.await?;
         if process.health.is_stopping() { Ok(()) } else { Err(RunError::HttpEnded) }
     };
-    let operators = async {
-        admin.server.await?;
-        Err::<(), _>(RunError::HttpEnded)
-    };
-    tokio::try_join!(clients, operators).map(drop)
+    tokio::try_join!(clients, answer_operators(admin)).map(drop)
+}
+
+/// Runs the admin listener until the process ends.
+async fn answer_operators(admin: Listener) -> Result<(), RunError> {
+    admin.server.await?;
+    Err(RunError::HttpEnded)
 }
 
 async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(), RunError> {
     let signals = Signals::listen()?;
     let (process, task_errors) = Process::new(&config, &runtime)?;
+    let admin = if config.http.admin_is_set { Some(relay_admin(&config, &process)?) } else { None };
     let (parts, stop) = (process.clone(), process.work.stop_token());
     let start = async move {
         parts.open_database::<S>().await?;
+        // A relay checks no tokens, so it needs no keys.
+        parts.health.keyed();
         parts.open_topics::<S>(None).await?;
         parts.start_relay(config.relay.settings);
+        parts.health.started();
         tracing::info!("ready");
         Ok(())
     };
     process.work.finish("start-up", async move { stop.run_until_cancelled(start).await.unwrap_or(Ok(())) });
-    process.run(task_errors, signals, None).await
+    let operators = async {
+        match admin {
+            Some(admin) => answer_operators(admin).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        ended = process.run(task_errors, signals, None) => ended,
+        ended = operators => ended,
+    }
+}
+
+/// Opens the admin port of a relay.
+fn relay_admin<S: Service>(config: &Config<S>, process: &Process) -> Result<Listener, RunError> {
+    let health = web::Data::from(process.health.clone());
+    let scrape = Scrape::new(process.context::<S>(config), &HttpMetrics::default());
+    let admin = http::admin(&config.http, &health, scrape)?;
+    tracing::info!(service = S::NAME, admin = %admin.address, "listening");
+    Ok(admin)
 }

@@ -1,8 +1,8 @@
 //! A PostgreSQL server for one test that stops or kills it, alone or with a streaming standby. All other tests use the
 //! shared server.
 
-use std::fs::{self, File};
-use std::os::unix::fs::chown;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -55,6 +55,24 @@ impl Postgres {
         (primary, standby)
     }
 
+    /// Starts a server that accepts TLS, and plain text beside it. The texts are PEM: its chain, its key, and the authorities of its
+    /// clients.
+    pub async fn with_tls(chain: &str, key: &str, authorities: &str) -> Self {
+        let folder = Self::initialized().await;
+        for (name, text) in [("chain.pem", chain), ("key.pem", key), ("authorities.pem", authorities)] {
+            let path = folder.join("data").join(name);
+            fs::write(&path, text).unwrap();
+            // Another mode of the key is refused.
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            if let Some(nobody) = nobody().await {
+                chown(&path, Some(nobody), Some(nobody)).unwrap();
+            }
+        }
+        let settings =
+            ["ssl=on", "ssl_cert_file=chain.pem", "ssl_key_file=key.pem", "ssl_ca_file=authorities.pem"];
+        Self::run(folder, settings.map(str::to_owned).into()).await
+    }
+
     /// Makes a cluster that has never run. Returns its folder.
     async fn initialized() -> PathBuf {
         let folder = unused_folder();
@@ -84,6 +102,11 @@ impl Postgres {
     /// A superuser's URL, also while the server does not run.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// The port, on the loopback address.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// A superuser's URL that names this server first, and another one that takes over.

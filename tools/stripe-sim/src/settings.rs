@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use database::Address;
 use secrecy::SecretString;
 use serde::Deserialize;
 use thiserror::Error;
@@ -164,6 +165,8 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
         let url = (self.get)(name)?;
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             self.errors.push(format!("{name} must start with postgres://"));
+        } else if let Err(error) = url.parse::<Address>().and_then(|address| address.check_files()) {
+            self.errors.push(format!("{name}: {error}"));
         }
         Some(url)
     }

@@ -15,4 +15,5 @@ mod ends;
 mod poolers;
 mod rows;
 mod sessions;
+mod tls;
 mod together;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use contracts::Topics;
+use database::Address;
 use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLimit};
 use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
@@ -29,6 +30,8 @@ const DEVELOPMENT_ISSUER: &str = "idem-dev";
 pub(crate) struct Http {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
+    /// Whether `admin.port` is set. The default belongs to `serve`, so that `relay` can run beside it.
+    pub(crate) admin_is_set: bool,
     /// `None`: one thread for each processor.
     pub(crate) workers: Option<usize>,
     pub(crate) max_connections: usize,
@@ -42,9 +45,14 @@ pub(super) fn http(reader: &mut SettingsReader) -> Http {
     let mut ip = |path| reader.parsed(path, "an IP address", IpAddr::V4(Ipv4Addr::LOCALHOST));
     let (public, admin) = (ip("http.bind"), ip("admin.bind"));
     let port = reader.number("http.port", 0..=65_535);
+    let admin_port = reader.optional_number("admin.port", 0..=65_535);
+    if admin_port == Some(port) && port != 0 {
+        reader.refuse("admin.port", "another port than http.port");
+    }
     Http {
         address: SocketAddr::new(public, port),
-        admin: SocketAddr::new(admin, admin_port(reader, port)),
+        admin: SocketAddr::new(admin, admin_port.unwrap_or_else(|| default_admin_port(reader, port))),
+        admin_is_set: admin_port.is_some(),
         workers: reader.optional_number("http.workers", 1..=1024),
         max_connections: reader.number("http.max_connections", 1..=1_000_000),
         client_timeout: reader.seconds("http.client_timeout_seconds", 1..=DAY),
@@ -53,18 +61,13 @@ pub(super) fn http(reader: &mut SettingsReader) -> Http {
     }
 }
 
-fn admin_port(reader: &mut SettingsReader, port: u16) -> u16 {
-    let set = reader.optional_number("admin.port", 0..=65_535);
+fn default_admin_port(reader: &mut SettingsReader, port: u16) -> u16 {
     // If the system chooses one port, it chooses the other, too.
-    let admin = set.or(if port == 0 { Some(0) } else { port.checked_add(1000) });
-    let Some(admin) = admin else {
+    let admin = if port == 0 { Some(0) } else { port.checked_add(1000) };
+    admin.unwrap_or_else(|| {
         reader.refuse("admin.port", "set, as http.port + 1000 is above 65535");
-        return 0;
-    };
-    if admin == port && port != 0 {
-        reader.refuse("admin.port", "another port than http.port");
-    }
-    admin
+        0
+    })
 }
 
 /// The settings of the HTTP edge.
@@ -184,11 +187,19 @@ pub(super) fn migration_url(reader: &mut SettingsReader) -> Option<SecretString>
 
 const URL: &str = "postgres://role:password@host:port/database";
 
+/// Refuses a URL that no connection could use, and files of certificates that cannot be read.
 fn check_url(reader: &mut SettingsReader, path: &str, url: &SecretString) {
     let url = url.expose_secret();
     // A placeholder is empty, and its error is in the list.
-    if !url.is_empty() && !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        reader.refuse(path, &format!("a URL such as {URL}"));
+    if url.is_empty() {
+        return;
+    }
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return reader.refuse(path, &format!("a URL such as {URL}"));
+    }
+    let checked = url.parse::<Address>().and_then(|address| address.check_files());
+    if let Err(error) = checked {
+        reader.refuse(path, &format!("a URL such as {URL}: {error}"));
     }
 }
 

@@ -40,7 +40,7 @@ impl Service for Shop {
 }
 
 const COMPLETE: &[(&str, &str)] = &[
-    ("IDEM_DATABASE__URL", "postgres://a:b@c/d"),
+    ("IDEM_DATABASE__URL", "postgres://a:b@localhost/d"),
     ("IDEM_KAFKA__BROKERS", "localhost:9092"),
     ("IDEM_SHOP__TILL", "hunter2"),
     ("IDEM_MODE__DEVELOPMENT", "true"),

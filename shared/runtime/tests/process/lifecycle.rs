@@ -120,9 +120,18 @@ async fn the_relay_runs_on_its_own() {
         .env("IDEM_DATABASE__URL", surroundings.database.service_url(None))
         .env("IDEM_KAFKA__BROKERS", given("IDEM_KAFKA_BROKERS"))
         .env("IDEM_KAFKA__TOPIC_PREFIX", surroundings.prefix())
+        .env("IDEM_ADMIN__PORT", "0")
         .env("IDEM_LOG__FORMAT", "json");
     let mut relaying = Running::start(&mut relay);
     eventually("the relay's lease", async || lease(&surroundings).await.held.then_some(())).await;
+    let admin = relaying.address("admin").await;
+    eventually("the relay is ready", async || {
+        ask(admin, "GET", "/health/ready").await.filter(|(status, _)| *status == 200)
+    })
+    .await;
+    let (status, metrics) = ask(admin, "GET", "/metrics").await.unwrap();
+    assert_eq!(status, 200);
+    assert!(metrics.contains("\noutbox_holds_lease 1\n"), "{metrics}");
     relaying.terminate();
     assert_eq!(relaying.exit_code().await, Some(0));
     assert!(!lease(&surroundings).await.held);

@@ -56,7 +56,7 @@ async fn health_says_whether_the_instance_is_ready() {
     let health = async |port: u16| {
         let mut health = program("health");
         health.env("IDEM_HTTP__BIND", "0.0.0.0").env("IDEM_HTTP__PORT", port.to_string());
-        health.env("IDEM_DATABASE__URL", "postgres://unused").output().await.unwrap()
+        health.env("IDEM_DATABASE__URL", "postgres://localhost/unused").output().await.unwrap()
     };
     sim.ready(200).await;
     assert!(health(sim.address.port()).await.status.success());

@@ -1,0 +1,227 @@
+//! `Address`: where PostgreSQL is, and whether the connection to it is encrypted, from a URL as libpq reads it.
+//!
+//! tokio-postgres knows neither `sslmode=verify-full` nor the files of certificates, so these parameters are taken out of
+//! the URL here.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use diesel::{ConnectionError, ConnectionResult};
+use diesel_async::{AsyncConnection, AsyncPgConnection};
+use percent_encoding::percent_decode_str;
+use thiserror::Error;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use crate::error::with_causes;
+use crate::tls::{self, Certificates};
+
+/// A server, a database and a role.
+///
+/// `sslmode` is `verify-full` (TLS; the certificate must be valid for the host) or `disable` (plain text). Without it, only
+/// servers on this machine are reached in plain text. `sslrootcert` names a file of trusted authorities, otherwise those of the
+/// system are trusted; `sslcert` and `sslkey` name the certificate of this client and its key.
+///
+/// ```
+/// use database::Address;
+/// let remote: Address = "postgres://orders:secret@db.example/orders".parse()?;
+/// assert!(remote.is_encrypted());
+/// let local: Address = "postgres://orders:secret@localhost/orders".parse()?;
+/// assert!(!local.is_encrypted());
+/// # Ok::<(), database::AddressError>(())
+/// ```
+pub struct Address {
+    /// The URL without the parameters that tokio-postgres does not know.
+    url: String,
+    config: Config,
+    certificates: Option<Certificates>,
+}
+
+/// Why a URL is refused. The text has no part of the URL, because that has a password.
+#[derive(Debug, Error)]
+pub enum AddressError {
+    /// The URL cannot be read.
+    #[error("{0}")]
+    Url(String),
+    /// The mode does not check who the server is, or may fall back to plain text.
+    #[error(
+        "sslmode must be verify-full, or disable for plain text: every other mode accepts a server that nobody has checked"
+    )]
+    Mode,
+    /// One of the two was given without the other.
+    #[error("sslcert and sslkey belong together")]
+    ClientCertificate,
+    /// A file of certificates cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] tls::CertificatesError),
+}
+
+/// The parameters that are read here.
+#[derive(Default)]
+struct TlsParameters {
+    sslmode: Option<String>,
+    sslrootcert: Option<String>,
+    sslcert: Option<String>,
+    sslkey: Option<String>,
+}
+
+impl Address {
+    /// Reports whether the connection is encrypted, and the server's certificate checked.
+    pub fn is_encrypted(&self) -> bool {
+        self.certificates.is_some()
+    }
+
+    /// Reads the files of certificates, so that a wrong path is found before the first connection.
+    pub fn check_files(&self) -> Result<(), AddressError> {
+        if let Some(certificates) = &self.certificates {
+            certificates.client_config()?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens one connection, encrypted as [`Address`] says. It belongs to the runtime that this runs on.
+///
+/// # Errors
+/// The server cannot be reached, is not who the certificate says, or refuses the role.
+pub async fn connect(url: &str) -> ConnectionResult<AsyncPgConnection> {
+    let Address { url, config, certificates } = url
+        .parse()
+        .map_err(|error: AddressError| ConnectionError::InvalidConnectionUrl(error.to_string()))?;
+    let Some(certificates) = certificates else { return AsyncPgConnection::establish(&url).await };
+    let refused = |error: &dyn std::error::Error| {
+        ConnectionError::BadConnection(format!("sslmode=verify-full: {}", with_causes(error)))
+    };
+    let connector = certificates.connector().await.map_err(|error| refused(&error))?;
+    let (client, connection) = config.connect(connector).await.map_err(|error| refused(&error))?;
+    AsyncPgConnection::try_from_client_and_connection(client, connection).await
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let (url, parameters) = TlsParameters::take_from(text);
+        let mut config: Config = url.parse().map_err(|error| AddressError::Url(with_causes(&error)))?;
+        let certificates = match parameters.sslmode.as_deref() {
+            Some("disable") => None,
+            None if is_local(&config) => None,
+            None | Some("verify-full") => Some(parameters.certificates()?),
+            Some(_) => return Err(AddressError::Mode),
+        };
+        config.ssl_mode(if certificates.is_some() { SslMode::Require } else { SslMode::Disable });
+        Ok(Self { url, config, certificates })
+    }
+}
+
+impl TlsParameters {
+    /// Splits a URL into one without these parameters, and the parameters.
+    fn take_from(url: &str) -> (String, Self) {
+        let mut taken = Self::default();
+        let Some((server, query)) = url.split_once('?') else { return (url.to_owned(), taken) };
+        let mut others = Vec::new();
+        for parameter in query.split('&') {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let place = match name {
+                "sslmode" => &mut taken.sslmode,
+                "sslrootcert" => &mut taken.sslrootcert,
+                "sslcert" => &mut taken.sslcert,
+                "sslkey" => &mut taken.sslkey,
+                _ => {
+                    others.push(parameter);
+                    continue;
+                }
+            };
+            *place = Some(percent_decode_str(value).decode_utf8_lossy().into_owned());
+        }
+        let join = if others.is_empty() { "" } else { "?" };
+        (format!("{server}{join}{}", others.join("&")), taken)
+    }
+
+    fn certificates(self) -> Result<Certificates, AddressError> {
+        let client = match (self.sslcert, self.sslkey) {
+            (Some(chain), Some(key)) => Some((chain.into(), key.into())),
+            (None, None) => None,
+            _ => return Err(AddressError::ClientCertificate),
+        };
+        // libpq's name for the authorities of the system.
+        let authorities = self.sslrootcert.filter(|path| path != "system").map(PathBuf::from);
+        Ok(Certificates { authorities, client })
+    }
+}
+
+/// Reports whether every server is on this machine.
+fn is_local(config: &Config) -> bool {
+    let is_local = |host: &Host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    };
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(url: &str) -> String {
+        url.parse::<Address>().err().expect(url).to_string()
+    }
+
+    #[test]
+    fn only_servers_on_this_machine_are_reached_in_plain_text_unless_it_is_set() {
+        for local in ["127.0.0.1:5432", "localhost", "%2Frun%2Fpostgresql", "127.0.0.1,localhost"] {
+            let address: Address = format!("postgres://role:password@{local}/orders").parse().unwrap();
+            assert!(!address.is_encrypted(), "{local}");
+        }
+        for remote in ["postgres", "10.0.0.7:5432", "localhost,db.example", "localhost.example"] {
+            let url = format!("postgres://role:password@{remote}/orders");
+            assert!(url.parse::<Address>().unwrap().is_encrypted(), "{remote}");
+            let plain: Address = format!("{url}?sslmode=disable").parse().unwrap();
+            assert!(!plain.is_encrypted(), "{remote}");
+        }
+        let local: Address = "postgres://localhost/orders?sslmode=verify-full".parse().unwrap();
+        assert!(local.is_encrypted());
+        let elsewhere: Address = "postgres://localhost/orders?hostaddr=10.0.0.7".parse().unwrap();
+        assert!(elsewhere.is_encrypted(), "the address counts, not the name");
+    }
+
+    #[test]
+    fn a_mode_that_checks_no_certificate_is_refused() {
+        for mode in ["allow", "prefer", "require", "verify-ca", "VERIFY-FULL", ""] {
+            let refused = error(&format!("postgres://role:password@db.example/orders?sslmode={mode}"));
+            assert!(refused.contains("sslmode must be verify-full"), "{mode}: {refused}");
+        }
+    }
+
+    #[test]
+    fn the_other_parameters_stay_in_the_url() {
+        let url = "postgres://h/d?sslrootcert=%2Fca%20one.pem&connect_timeout=2&sslmode=verify-full&options=-c%20a%3Db";
+        let (left, taken) = TlsParameters::take_from(url);
+        assert_eq!(left, "postgres://h/d?connect_timeout=2&options=-c%20a%3Db");
+        assert_eq!(taken.sslrootcert.as_deref(), Some("/ca one.pem"));
+        assert_eq!(TlsParameters::take_from("postgres://h/d?sslmode=disable").0, "postgres://h/d");
+    }
+
+    #[test]
+    fn a_certificate_without_its_key_is_refused() {
+        assert_eq!(
+            error("postgres://db.example/orders?sslcert=/client.pem"),
+            "sslcert and sslkey belong together"
+        );
+    }
+
+    #[test]
+    fn an_error_never_repeats_the_password() {
+        for url in [
+            "postgres://role:hunter2@host:port/orders",
+            "postgres://role:hunter2@db.example/orders?sslmod=verify-full",
+            "postgres://role:hunter2@db.example/orders?sslmode=hunter2",
+        ] {
+            let refused = error(url);
+            assert!(!refused.contains("hunter2"), "{refused}");
+        }
+    }
+}
