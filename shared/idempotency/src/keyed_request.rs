@@ -36,11 +36,8 @@ impl KeyedRequest {
     /// retries.
     pub(crate) fn lock_number(&self) -> i64 {
         let caller = &self.scope.caller;
-        let scope = [caller.tenant.as_str(), caller.client.as_str(), &self.scope.method, &self.scope.route];
-        let digest = framed_digest(scope.into_iter().chain([self.key.as_str()]));
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        i64::from_be_bytes(first)
+        let KeyScope { method, route, .. } = &self.scope;
+        lock_number([caller.tenant.as_str(), caller.client.as_str(), method, route, self.key.as_str()])
     }
 
     /// The digest that finds the key's tombstones.
@@ -62,6 +59,14 @@ impl KeyedRequest {
     pub(crate) fn log_replayed(&self) {
         tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "CachedResponseReturned");
     }
+}
+
+/// The number of a key's advisory lock, from tenant, client, method, route and key.
+pub(crate) fn lock_number(parts: [&str; 5]) -> i64 {
+    let digest = framed_digest(parts);
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest[..8]);
+    i64::from_be_bytes(first)
 }
 
 /// The digest of a key, which its tombstones have instead of the key. The function `idempotency_key_digest` of the database computes the

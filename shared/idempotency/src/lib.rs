@@ -16,6 +16,7 @@ mod metrics;
 mod outcome;
 mod phased;
 mod record;
+mod release;
 mod stored_response;
 
 pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
@@ -30,4 +31,5 @@ pub use metrics::{IdempotencyMetrics, KeyRefusal, OperationStep, RequestEnd};
 pub use outcome::{CommandError, Outcome};
 pub use phased::{Conclusion, OperationRecord, OperationState, WaitPolicy, conclude, operation, start};
 pub use record::RecordState;
+pub use release::{HeldKey, KeyRelease, release_key};
 pub use stored_response::{Retention, StoredResponse};

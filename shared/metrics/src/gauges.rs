@@ -35,6 +35,16 @@ impl From<f64> for Number {
     }
 }
 
+impl From<Number> for f64 {
+    #[expect(clippy::cast_precision_loss, reason = "as Prometheus does, which has fractions only")]
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Whole(number) => number as Self,
+            Number::Fraction(number) => number,
+        }
+    }
+}
+
 impl EncodeGaugeValue for Number {
     fn encode(&self, encoder: &mut GaugeValueEncoder<'_>) -> fmt::Result {
         match self {
@@ -110,6 +120,7 @@ const NO_LABELS: [(&str, &str); 0] = [];
 #[derive(Debug, Default)]
 pub struct Readings {
     registry: Registry,
+    samples: Vec<(&'static str, Vec<Sample>)>,
 }
 
 impl Readings {
@@ -126,7 +137,13 @@ impl Readings {
         samples: impl IntoIterator<Item = Sample>,
     ) {
         let samples: Vec<Sample> = samples.into_iter().collect();
+        self.samples.push((name, samples.clone()));
         register_gauges(&mut self.registry, name, help, move || samples.clone());
+    }
+
+    /// The samples of a gauge; none if it was not read.
+    pub fn samples(&self, name: &str) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(move |(gauge, _)| *gauge == name).flat_map(|(_, samples)| samples)
     }
 
     /// The gauges, to show them.

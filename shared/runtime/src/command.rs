@@ -8,7 +8,9 @@ use tokio::runtime::Builder;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
+use crate::doctor::Doctor;
 use crate::erase::Erase;
+use crate::keys::KeysCommand;
 use crate::operator::{self, print};
 use crate::{RunError, Service, document, health_client, schema, serve, telemetry};
 
@@ -41,8 +43,13 @@ enum Command<Own: Subcommand> {
     Outbox(outbox::operator::Command),
     /// Ask whether every invariant of the database holds: exit code 0 or 1
     Audit(Audit),
+    /// Look at everything that the service rests on: exit code 0, or 1 if something is at fault
+    Doctor(Doctor),
     /// Erase the texts that clients wrote, of a tenant or of one reference
     Erase(Erase),
+    /// Show the operations of a key, or free the key of one without an effect
+    #[command(subcommand)]
+    Keys(KeysCommand),
     #[command(flatten)]
     Own(Own),
     /// Ask the running instance whether it is ready: exit code 0 or 1
@@ -74,7 +81,9 @@ pub fn main<S: Service>() -> ExitCode {
         Command::Inbox(command) => operator::inbox::<S>(command),
         Command::Outbox(command) => operator::outbox::<S>(command),
         Command::Audit(audit) => operator::audit::<S>(audit),
+        Command::Doctor(doctor) => operator::doctor::<S>(doctor),
         Command::Erase(erase) => operator::erase::<S>(erase),
+        Command::Keys(command) => operator::keys::<S>(command),
         Command::Own(command) => operator::service::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi => Ok(print(&openapi::<S>())),

@@ -1,4 +1,4 @@
-//! Runs the operators' commands of inbox, outbox, relay, auditor, erasure and service: reads the configuration, opens the database, prints the
+//! Runs the operators' commands of inbox, outbox, relay, auditor, doctor, erasure, keys and service: reads the configuration, opens the database, prints the
 //! output, and sets the exit code.
 
 use std::io::Write;
@@ -12,7 +12,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, environment};
+use crate::doctor::Doctor;
 use crate::erase::Erase;
+use crate::keys::KeysCommand;
 use crate::{CommandOutput, Context, Service, ServiceCommand, telemetry};
 
 /// The settings of commands that need Kafka.
@@ -53,8 +55,16 @@ pub(crate) fn audit<S: Service>(audit: Audit) -> Result<ExitCode, ConfigErrors> 
     run::<S, _>(&[], async move |_, database| Ok(audit.run::<S>(&database).await?))
 }
 
+pub(crate) fn doctor<S: Service>(doctor: Doctor) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(KAFKA, async move |config, database| Ok(doctor.run::<S>(config, database).await))
+}
+
 pub(crate) fn erase<S: Service>(erase: Erase) -> Result<ExitCode, ConfigErrors> {
     run::<S, _>(&[], async move |_, database| Ok(erase.run::<S>(&database).await?))
+}
+
+pub(crate) fn keys<S: Service>(command: KeysCommand) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(&[], async move |config, database| command.run(&database, config.edge.key_policy).await)
 }
 
 pub(crate) fn service<S: Service>(command: S::Command) -> Result<ExitCode, ConfigErrors> {

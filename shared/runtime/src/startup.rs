@@ -183,7 +183,7 @@ async fn first_keys(authenticator: &Authenticator) -> Result<(), WaitError> {
 }
 
 /// The topics of the service: its own events, the events that it reads, and its dead letters.
-fn needed_topics(topics: &Topics, own: Stream, consumer: Option<&Consumer>) -> Vec<TopicSpec> {
+pub(crate) fn needed_topics(topics: &Topics, own: Stream, consumer: Option<&Consumer>) -> Vec<TopicSpec> {
     let mut streams = vec![own];
     streams.extend(consumer.into_iter().flat_map(Consumer::streams));
     streams.sort_unstable();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rdkafka::admin::{NewPartitions, NewTopic, TopicReplication};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::metadata::Metadata;
+use rdkafka::metadata::{Metadata, MetadataPartition, MetadataTopic};
 use tokio::runtime::Handle;
 
 use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
@@ -109,6 +109,42 @@ fn find_missing(metadata: &Metadata, topics: &[TopicSpec]) -> Result<Vec<TopicSp
         }
     }
     Ok(missing)
+}
+
+/// A topic as the brokers describe it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicState {
+    /// Its name.
+    pub name: String,
+    /// The number of its partitions.
+    pub partitions: usize,
+    /// The number of its partitions without a leader.
+    pub leaderless: usize,
+    /// The number of replicas of the partition with the fewest.
+    pub replicas: usize,
+    /// The number of replicas that have every record, of the partition with the fewest.
+    pub in_sync: usize,
+}
+
+/// Describes those of the topics that exist.
+pub async fn describe(brokers: &Brokers, topics: &[String]) -> Result<Vec<TopicState>, Error> {
+    let (brokers, topics) = (brokers.clone(), topics.to_vec());
+    client::blocking(move || {
+        let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, REQUEST_TIMEOUT)?;
+        let state = |topic: &MetadataTopic| {
+            let partitions = topic.partitions();
+            let fewest = |count: fn(&MetadataPartition) -> usize| partitions.iter().map(count).min();
+            TopicState {
+                name: topic.name().to_owned(),
+                partitions: partitions.len(),
+                leaderless: partitions.iter().filter(|partition| partition.leader() < 0).count(),
+                replicas: fewest(|partition| partition.replicas().len()).unwrap_or_default(),
+                in_sync: fewest(|partition| partition.isr().len()).unwrap_or_default(),
+            }
+        };
+        Ok(topics.iter().filter_map(|topic| find_topic(&metadata, topic)).map(state).collect())
+    })
+    .await
 }
 
 /// Returns whether the topic exists and each of its partitions has a leader.

@@ -15,7 +15,7 @@ use crate::Service;
 use crate::health::Health;
 
 pub(crate) use http::{HttpMetrics, count_request};
-pub(crate) use scrape::Scrape;
+pub(crate) use scrape::{Scrape, read_gauges};
 
 /// Mounts `/metrics`; it finds [`Health`] and [`Scrape`] in `web::Data`.
 pub(crate) fn routes<S: Service>(app: &mut web::ServiceConfig) {

@@ -76,14 +76,14 @@ impl<S: Service> Scrape<S> {
 async fn read_all<S: Service>(database: &Database) -> Readings {
     let mut readings = Readings::default();
     match database.connection().await {
-        Ok(connection) => read_on::<S>(&connection, &mut readings).await,
+        Ok(connection) => read_gauges::<S>(&connection, &mut readings).await,
         Err(error) => tracing::debug!(%error, "no gauges were read"),
     }
     readings
 }
 
 /// Reads group after group. A group that fails does not hide the others.
-async fn read_on<S: Service>(connection: &Connection, readings: &mut Readings) {
+pub(crate) async fn read_gauges<S: Service>(connection: &Connection, readings: &mut Readings) {
     let note = |group: &str, read: ::database::Result<()>| {
         if let Err(error) = read {
             tracing::warn!(group, %error, "gauges were not read, and are left out of /metrics");

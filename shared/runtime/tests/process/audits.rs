@@ -17,7 +17,7 @@ async fn audit(surroundings: &Surroundings, arguments: &[&str]) -> Output {
 }
 
 /// Parks a message without a handler's error, as no program does.
-async fn plant(surroundings: &Surroundings) {
+pub(crate) async fn plant(surroundings: &Surroundings) {
     let parked = "INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, \
                                             partition, record_offset, headers, payload, error) \
                   VALUES ('greeter', gen_random_uuid(), 'orders', gen_random_uuid(), 1, 'parked', 't', 0, 0, '[]', '', 'planted')";

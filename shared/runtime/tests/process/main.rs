@@ -9,6 +9,7 @@
 )]
 
 mod audits;
+mod doctor;
 mod greeter;
 mod keys;
 mod lifecycle;

@@ -18,6 +18,7 @@ mod metrics;
 mod outages;
 mod races;
 mod reconcile;
+mod released;
 mod repeated;
 mod secrets;
 mod starting;

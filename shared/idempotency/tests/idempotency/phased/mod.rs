@@ -3,6 +3,7 @@
 mod conclusions;
 mod metrics;
 mod races;
+mod releases;
 mod retries;
 mod stored_responses;
 

@@ -1,0 +1,35 @@
+//! `SERVICE doctor`: looks at everything that the service rests on, and names the cure of each fault. It only reads.
+
+mod brokers;
+mod database;
+mod finding;
+mod gauges;
+
+use ::database::Database;
+use clap::Args;
+
+use crate::config::Config;
+use crate::{CommandOutput, Context, Service};
+
+use finding::{Finding, Grade, Report};
+
+/// The arguments.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    /// Is done if nothing is at fault. A server that is away is a finding, not an error.
+    pub(crate) async fn run<S: Service>(self, config: Config<S>, database: Database) -> CommandOutput {
+        let Config { kafka, service, .. } = config;
+        let context = Context::<S> { database, topics: kafka.topics, settings: service };
+        let mut findings = database::examine::<S>(&context.database).await;
+        findings.extend(gauges::examine::<S>(&context.database).await);
+        findings.extend(brokers::examine(&context, kafka.brokers.as_ref()).await);
+        let done = findings.iter().all(|finding| finding.grade != Grade::Fault);
+        CommandOutput::new(self.json, done, &Report { findings }, Report::to_string)
+    }
+}
