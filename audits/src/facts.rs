@@ -58,6 +58,12 @@ pub struct Payment {
     pub currency: String,
     #[diesel(sql_type = Text)]
     pub state: String,
+    /// What clients have had refunded.
+    #[diesel(sql_type = BigInt)]
+    pub refunded: i64,
+    /// The same, with refunds whose end is not known yet.
+    #[diesel(sql_type = BigInt)]
+    pub refundable: i64,
 }
 
 impl Payment {

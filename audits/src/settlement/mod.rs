@@ -1,5 +1,6 @@
 //! Promises 4 and 5 across four databases: a confirmed order was paid once, in full, and has shipped; a cancelled order keeps
-//! neither money nor stock. The processor's own books show the money taken.
+//! neither money nor stock. The processor's own books show the money taken. Of a confirmed order, only what its client asked for
+//! may have gone back.
 
 use std::collections::BTreeMap;
 
@@ -107,8 +108,12 @@ impl Settlement {
         let money = payment.map_or("none", |row| row.state.as_str());
         let settled = match order.state.as_str() {
             "confirmed" => {
-                let paid = own.len() == 1 && kept == [(order.amount, order.currency.as_str())];
-                paid && stock == "shipped" && money == "captured"
+                let went_back = payment.map_or(0..=0, |row| row.refunded..=row.refundable);
+                let paid = |charge: &Charge| {
+                    (charge.amount, &charge.currency) == (order.amount, &order.currency)
+                        && went_back.contains(&charge.refunded)
+                };
+                own.len() == 1 && paid(own[0]) && stock == "shipped" && money == "captured"
             }
             "cancelled" => own.len() <= 1 && kept.is_empty() && matches!(stock, "none" | "released"),
             // Still open: another question checks its time.

@@ -16,7 +16,17 @@ fn settled() -> Settlement {
     };
     let reservation = Reservation { order_id: id, tenant_id: tenant_id.clone(), state: "shipped".to_owned() };
     let state = "captured".to_owned();
-    let row = Payment { id: payment, tenant_id, order_id: Some(id), amount: 450, currency, state };
+    let order_id = Some(id);
+    let row = Payment {
+        id: payment,
+        tenant_id,
+        order_id,
+        amount: 450,
+        currency,
+        state,
+        refunded: 0,
+        refundable: 0,
+    };
     Settlement {
         orders: vec![order],
         reservations: BTreeMap::from([(id, reservation)]),
@@ -63,6 +73,20 @@ fn every_wrong_end_of_a_confirmed_order_is_a_violation() {
     is_seen("another tenant's payment", settled(), |s| {
         s.payments.values_mut().for_each(|row| row.tenant_id = "other".to_owned());
     });
+}
+
+/// A confirmed order whose client had 100 refunded; of 50 more, the outcome is unknown.
+fn returned(refunded: i64) -> Settlement {
+    let mut returned = settled();
+    returned.payments.values_mut().for_each(|row| (row.refunded, row.refundable) = (100, 150));
+    returned.charges[0].refunded = refunded;
+    returned
+}
+
+#[test]
+fn a_refund_that_the_client_of_a_confirmed_order_asked_for_is_no_violation_and_any_other_is() {
+    is_seen("less than the client had refunded", returned(100), |s| s.charges[0].refunded = 99);
+    is_seen("more than the client asked for", returned(150), |s| s.charges[0].refunded = 151);
 }
 
 #[test]

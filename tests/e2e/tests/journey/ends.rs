@@ -1,6 +1,8 @@
 //! The ends of an order: confirmed, rejected, declined, expired, and cancelled by the customer in every open state.
 
+use contracts::{Currency, Money};
 use e2e::{Customer, Options, Part, Stack};
+use harness::api::refund;
 use serde_json::json;
 
 async fn stock(customer: &Customer) -> (i64, i64) {
@@ -29,6 +31,22 @@ async fn every_order_comes_to_its_end() {
     customer.sees(unanswered, "confirmed").await;
     stack.settled().await;
     assert_eq!(stack.captured_and_refunded().await, (1350, 0), "charged once, though the response was lost");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_refunds_the_payment_of_a_confirmed_order_and_the_books_agree() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    for amount in [100, 450] {
+        let payment = customer.buys(1).await.payment_id.unwrap();
+        let response = customer.send(&refund(payment, Money::new(amount, Currency::Eur))).await;
+        assert_eq!(response.status, 201, "{}", response.json());
+    }
+    stack.at_rest().await;
+    assert_eq!(stack.captured_and_refunded().await, (900, 550));
+    for asked in stack.books().audit().await {
+        assert_eq!(asked.found().unwrap(), [""; 0], "{asked:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
