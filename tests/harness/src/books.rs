@@ -9,7 +9,7 @@ use audits::{
 use diesel::sql_types::{Array, BigInt, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::methods::LoadQuery;
-use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::{Error, Kafka, Part, Result};
@@ -95,7 +95,7 @@ impl Books {
     /// Opens a session for several queries.
     pub async fn session(&self, part: Part) -> Result<Session> {
         let url = self.urls.get(&part).ok_or_else(|| unreadable(part, &"no URL is given"))?;
-        let connection = AsyncPgConnection::establish(url).await.map_err(|error| unreadable(part, &error))?;
+        let connection = database::connect(url).await.map_err(|error| unreadable(part, &error))?;
         Ok(Session { part, connection })
     }
 
