@@ -43,7 +43,7 @@ pub struct SubscriptionSettings {
     /// The interval between heartbeats.
     pub heartbeat_interval: Duration,
     /// The time without a poll after which the client leaves the group. A slow batch does not stop the polling; only a
-    /// stopped process does.
+    /// stopped process does. A rebalance waits so long for a member that does not answer, and no member reads meanwhile.
     pub max_poll_interval: Duration,
 }
 
@@ -62,7 +62,7 @@ impl SubscriptionSettings {
             commit_interval: Duration::from_secs(1),
             session_timeout: Duration::from_secs(6),
             heartbeat_interval: Duration::from_millis(500), // so soon a member learns of a rebalance
-            max_poll_interval: Duration::from_mins(1),
+            max_poll_interval: Duration::from_secs(10),
         }
     }
 
