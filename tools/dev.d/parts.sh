@@ -5,6 +5,8 @@
 # One instance of each service (the default): inventory, payments, orders, each with its relay inside.
 # Two instances (--instances 2): also inventory-2, payments-2 and orders-2 on their own ports. Relays are then processes
 # of their own, such as orders-relay and orders-relay-2, of which one is active and the other is on standby.
+#
+# `prometheus` runs only if it is named.
 
 # All names, in the order of starting: a part comes after the parts that it needs. A relay comes before its service.
 # Because parts stop in reverse order, the relay then publishes the last events of the service.
@@ -12,6 +14,7 @@ PARTS=(
   postgres kafka provider
   inventory-relay inventory-relay-2 payments-relay payments-relay-2 orders-relay orders-relay-2
   inventory inventory-2 payments payments-2 orders orders-2
+  prometheus
 )
 
 # The parts of this checkout: `up`, `status` and `logs` without names mean these.
@@ -19,7 +22,10 @@ choose_parts() { # reads IDEM_INSTANCES, sets ALL
   local name
   case $IDEM_INSTANCES in
     1) ALL=(postgres kafka provider inventory payments orders) ;;
-    2) ALL=("${PARTS[@]}") ;;
+    2)
+      ALL=("${PARTS[@]}")
+      unset 'ALL[-1]' # prometheus
+      ;;
     *) usage_error "there can be 1 or 2 instances of each service, not '$IDEM_INSTANCES'" ;;
   esac
 }
@@ -36,7 +42,7 @@ is_server() { [[ $1 == postgres || $1 == kafka ]]; }
 is_relay() { [[ $1 == *-relay || $1 == *-relay-2 ]]; }
 
 # Whether the part is a service, which has an outbox and therefore a relay.
-is_service() { ! is_server "$1" && [[ $1 != provider ]]; }
+is_service() { ! is_server "$1" && [[ $1 != provider && $1 != prometheus ]]; }
 
 # The service of a part, and with it the program and the database: orders-relay-2 belongs to orders.
 service_of() { # name
@@ -63,6 +69,7 @@ port_of() { # name
     inventory-relay) echo $((IDEM_PORT_BASE + 53 + second)) ;;
     postgres) echo $((IDEM_PORT_BASE + 31)) ;;
     kafka) echo $((IDEM_PORT_BASE + 41)) ;;
+    prometheus) echo $((IDEM_PORT_BASE + 71)) ;;
     *) return 1 ;;
   esac
 }

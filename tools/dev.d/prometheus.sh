@@ -1,19 +1,69 @@
 # shellcheck shell=bash
-# The rules of deploy/prometheus: promtool checks them, and runs their tests.
+# Prometheus: promtool checks the rules of deploy/prometheus and runs their tests, and `./dev up prometheus` scrapes the services.
 #
 #   .dev/cache/prometheus/   Debian's package, unpacked and not installed, because an installed one starts a server
 
 check_alerts() {
   local promtool
-  if ! promtool=$(command -v promtool); then
-    promtool=$CACHE_DIR/prometheus/usr/bin/promtool
-    if [[ ! -x $promtool ]]; then
-      can_use apt-get dpkg-deb || return 0
-      locked fetch_prometheus || die "Prometheus could not be fetched: see above"
-    fi
-  fi
+  promtool=$(prometheus_program promtool) || return 0
   "$promtool" check config deploy/prometheus/prometheus.yml &&
     (cd deploy/prometheus && "$promtool" test rules alerts_test.yml)
+}
+
+# Prints the path of promtool or prometheus; fails on a machine that has neither them nor Debian's packages.
+prometheus_program() { # name
+  local program=$CACHE_DIR/prometheus/usr/bin/$1
+  if command -v "$1"; then return; fi
+  if [[ ! -x $program ]]; then
+    can_use apt-get dpkg-deb || return
+    locked fetch_prometheus || die "Prometheus could not be fetched: see above"
+  fi
+  echo "$program"
+}
+
+# Scrapes every second, so that a graph of the demo has points.
+start_prometheus() {
+  local home=$IDEM_DEV_DIR/prometheus program
+  program=$(prometheus_program prometheus) || die "there is no Prometheus: install it"
+  mkdir -p "$home"
+  sed -e 's/_interval: .*/_interval: 1s/' -e "s/alerts.yml/${ROOT//\//\\/}\/deploy\/prometheus\/alerts.yml/" \
+    -e "s/127.0.0.1:9081/127.0.0.1:$(($(port_of orders) + 1000))/" \
+    -e "s/127.0.0.1:9082/127.0.0.1:$(($(port_of payments) + 1000))/" \
+    -e "s/127.0.0.1:9083/127.0.0.1:$(($(port_of inventory) + 1000))/" \
+    "$ROOT/deploy/prometheus/prometheus.yml" >"$home/prometheus.yml"
+  launch prometheus "$program" --config.file="$home/prometheus.yml" --storage.tsdb.path="$home/data" \
+    --web.listen-address="127.0.0.1:$(port_of prometheus)" --log.level=warn
+}
+
+# Plays the demo beside Prometheus, and then asks it the queries of every board: each has data.
+command_boards() {
+  require_for "${ALL[@]}"
+  build_programs
+  with_parts "${ALL[@]}" prometheus -- boards_after_the_demo
+}
+
+boards_after_the_demo() {
+  local promtool query number=0 empty=0
+  promtool=$(prometheus_program promtool)
+  run_demo || return
+  while IFS= read -r query; do
+    number=$((number + 1))
+    if [[ -z $("$promtool" query instant "http://127.0.0.1:$(port_of prometheus)" "$query") ]]; then
+      empty=$((empty + 1))
+      say "no data: $query"
+    fi
+  done < <(sed -n 's/^ *"expr": "\(.*\)",$/\1/p' "$ROOT"/deploy/grafana/boards/*.json | sed 's/\\"/"/g')
+  ((number > 0 && empty == 0)) || die "$empty of $number queries of the boards have no data: see above"
+  say "boards passed: each of $number queries has data"
+}
+
+# Brings faults about beside Prometheus: each fires its alert, and its cure ends it.
+command_alerts() { # arguments of cargo test...
+  require_for postgres kafka
+  build_programs
+  IDEM_PROMETHEUS=$(prometheus_program prometheus) || die "there is no Prometheus: install it"
+  export IDEM_PROMETHEUS
+  with_parts postgres kafka -- run_tests -p e2e --test alerts "$@" -- --ignored
 }
 
 fetch_prometheus() {

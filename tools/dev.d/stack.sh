@@ -18,7 +18,10 @@ up() { # wait|no-wait names...
   (($#)) || set -- "${ALL[@]}"
   for name in "${PARTS[@]}"; do # in this order, whatever the order of the arguments
     [[ " $* " == *" $name "* ]] || continue
-    if is_server "$name"; then servers+=("$name"); else services+=("$name"); fi
+    case $name in
+      postgres | kafka | prometheus) servers+=("$name") ;;
+      *) services+=("$name") ;;
+    esac
   done
   require_for "$@"
   if ((${#services[@]})); then build_programs; else build_devtool; fi
@@ -45,6 +48,7 @@ start_parts() { # names...
     case $name in
       postgres) start_postgres ;;
       kafka) start_kafka ;;
+      prometheus) start_prometheus ;;
       *) start_service "$name" ;;
     esac
   done
@@ -88,7 +92,7 @@ down() { # names...
 
 # Removes data, keys and logs. Downloads stay.
 wipe() {
-  rm -rf "$IDEM_DEV_DIR/kafka" "$POSTGRES_DIR/data" "$KEYS_DIR" "$LOG_DIR"
+  rm -rf "$IDEM_DEV_DIR/kafka" "$IDEM_DEV_DIR/prometheus" "$POSTGRES_DIR/data" "$KEYS_DIR" "$LOG_DIR"
   say "data removed"
 }
 
@@ -144,6 +148,7 @@ answers() { # name
   case $1 in
     postgres) postgres_answers ;;
     kafka) kafka_answers ;;
+    prometheus) ask prometheus /-/ready | grep -q '^Prometheus Server is Ready' ;;
     *) service_answers "$1" ;;
   esac
 }

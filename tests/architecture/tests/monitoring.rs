@@ -5,7 +5,8 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! deploy/prometheus/alerts.yml asks for documented metrics only, and each alert has its entry in the runbook and its tests.
+//! Alerts and boards ask for documented metrics only. Each alert has its entry in the runbook and its tests, and each family is on a
+//! board.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -49,18 +50,95 @@ fn metrics(expression: &str) -> BTreeSet<&str> {
         .collect()
 }
 
+/// The families of docs/metrics.md.
+fn documented() -> BTreeSet<String> {
+    let page = text("docs/metrics.md");
+    let names = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    names.map(|(name, _)| name.to_owned()).filter(|name| !metrics(name).is_empty()).collect()
+}
+
+/// The documented family of a name in an expression.
+fn family(metric: &str) -> String {
+    let documented = documented();
+    let names = SUFFIXES.iter().filter_map(|suffix| metric.strip_suffix(suffix)).chain([metric]);
+    let family = names.into_iter().find(|name| documented.contains(*name));
+    family.unwrap_or_else(|| panic!("docs/metrics.md has no {metric}")).to_owned()
+}
+
+/// The expressions of every board, and their titles and texts.
+fn boards() -> Vec<(Value, Vec<String>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana/boards");
+    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let board = |file| -> (Value, Vec<String>) {
+        let board: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let targets = board["panels"].as_array().unwrap().iter();
+        let targets = targets.flat_map(|panel| panel["targets"].as_array().unwrap());
+        let expressions = targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect();
+        (board, expressions)
+    };
+    files.map(board).collect()
+}
+
 #[test]
 fn an_alert_asks_for_documented_metrics_only() {
-    let (documented, mut found) = (text("docs/metrics.md"), 0);
+    let mut found = 0;
     for rule in rules() {
         for metric in metrics(rule["expr"].as_str().unwrap()) {
             found += 1;
-            let names = SUFFIXES.iter().filter_map(|suffix| metric.strip_suffix(suffix)).chain([metric]);
-            let is_documented = names.map(|name| format!("`{name}")).any(|name| documented.contains(&name));
-            assert!(is_documented, "docs/metrics.md has no {metric}");
+            // A recording rule has a name of its own.
+            if !metric.contains(':') {
+                family(metric);
+            }
         }
     }
     assert!(found > 20, "{found} metrics: were the rules read?");
+}
+
+#[test]
+fn every_documented_family_is_on_a_board_and_every_family_of_a_board_is_documented() {
+    let boards = boards();
+    let expressions = boards.iter().flat_map(|(_, expressions)| expressions);
+    let shown: BTreeSet<String> =
+        expressions.flat_map(|expression| metrics(expression)).map(family).collect();
+    assert_eq!(shown, documented());
+}
+
+#[test]
+fn every_alert_is_named_beside_a_graph() {
+    let boards = boards();
+    let panels = boards.iter().flat_map(|(board, _)| board["panels"].as_array().unwrap());
+    let texts: Vec<&str> = panels.map(|panel| panel["description"].as_str().unwrap()).collect();
+    for alert in rules().iter().filter_map(|rule| rule["alert"].as_str()) {
+        let is_named =
+            texts.iter().any(|text| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == alert));
+        assert!(is_named, "no panel names {alert}");
+    }
+}
+
+/// Prometheus beside the containers reads each service where it listens, and every mounted file is there.
+#[test]
+fn the_containers_of_monitoring_fit_those_of_the_services() {
+    let (services, monitoring) = (text("docker-compose.yml"), text("docker-compose.observability.yml"));
+    let monitoring: Value = serde_saphyr::from_str(&monitoring).unwrap();
+    let scraped: Value = serde_saphyr::from_str(&text("deploy/prometheus/compose.yml")).unwrap();
+    for job in scraped["scrape_configs"].as_array().unwrap() {
+        let name = job["job_name"].as_str().unwrap();
+        let target = job["static_configs"][0]["targets"][0].as_str().unwrap();
+        let port: u16 = target.strip_prefix(&format!("{name}:")).unwrap().parse().unwrap();
+        assert!(
+            services.contains(&format!(":{}\"]", port - 1000)),
+            "{name} does not listen on {}",
+            port - 1000
+        );
+        assert_eq!(monitoring["services"][name]["environment"]["IDEM_ADMIN__BIND"], "0.0.0.0", "{name}");
+    }
+    for name in ["prometheus", "grafana"] {
+        for volume in monitoring["services"][name]["volumes"].as_array().unwrap() {
+            let source = volume.as_str().unwrap().split(':').next().unwrap();
+            let is_there = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source).exists();
+            assert!(is_there || !source.starts_with('.'), "{name}: {source} is not there");
+        }
+    }
 }
 
 #[test]
