@@ -8,7 +8,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends g++ make \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /idem
-# `quick` is built in half the time, and runs slower.
+# `quick` is built in a third of the time, and runs slower.
 ARG PROFILE=release
 COPY . .
 # The caches keep compiled dependencies. The programs are copied out, because the image does not contain the caches. Cargo
