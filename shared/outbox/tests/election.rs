@@ -152,6 +152,9 @@ async fn a_relay_that_steps_down_can_publish_nothing_more_in_its_term_and_the_ne
     let done = step_down(&context, &[]).await;
     assert_eq!(done["relay"], planned["relay"]);
     assert_eq!(progress(&database).await.epoch, before.epoch + 1);
+    let fenced =
+        "SELECT count(*) FROM outbox_cursor JOIN outbox_lease ON outbox_cursor.epoch = outbox_lease.epoch";
+    assert_eq!(common::count(&database, fenced).await, 1, "the former holder can still move the cursor");
 
     topics.make(&[Stream::Inventory]).await;
     eventually("the next term", async || (progress(&database).await.epoch == before.epoch + 2).then_some(()))
