@@ -58,10 +58,10 @@ pub struct Payment {
     pub currency: String,
     #[diesel(sql_type = Text)]
     pub state: String,
-    /// What clients have had refunded.
+    /// The sum of the succeeded refunds that clients requested.
     #[diesel(sql_type = BigInt)]
     pub refunded: i64,
-    /// The same, with refunds whose end is not known yet.
+    /// The same, plus requested refunds that have not ended.
     #[diesel(sql_type = BigInt)]
     pub refundable: i64,
 }

@@ -22,10 +22,7 @@ choose_parts() { # reads IDEM_INSTANCES, sets ALL
   local name
   case $IDEM_INSTANCES in
     1) ALL=(postgres kafka provider inventory payments orders) ;;
-    2)
-      ALL=("${PARTS[@]}")
-      unset 'ALL[-1]' # prometheus
-      ;;
+    2) ALL=("${PARTS[@]:0:${#PARTS[@]}-1}") ;; # without prometheus
     *) usage_error "there can be 1 or 2 instances of each service, not '$IDEM_INSTANCES'" ;;
   esac
 }
@@ -64,12 +61,12 @@ port_of() { # name
     payments) echo $((IDEM_PORT_BASE + 2 + second)) ;;
     inventory) echo $((IDEM_PORT_BASE + 3 + second)) ;;
     provider) echo $((IDEM_PORT_BASE + 4)) ;;
-    orders-relay) echo $((IDEM_PORT_BASE + 51 + second)) ;;
-    payments-relay) echo $((IDEM_PORT_BASE + 52 + second)) ;;
-    inventory-relay) echo $((IDEM_PORT_BASE + 53 + second)) ;;
+    orders-relay) echo $((IDEM_PORT_BASE + 61 + second)) ;;
+    payments-relay) echo $((IDEM_PORT_BASE + 62 + second)) ;;
+    inventory-relay) echo $((IDEM_PORT_BASE + 63 + second)) ;;
     postgres) echo $((IDEM_PORT_BASE + 31)) ;;
     kafka) echo $((IDEM_PORT_BASE + 41)) ;;
-    prometheus) echo $((IDEM_PORT_BASE + 71)) ;;
+    prometheus) echo $((IDEM_PORT_BASE + 81)) ;;
     *) return 1 ;;
   esac
 }

@@ -161,7 +161,8 @@ webhook_settings() { # adds to the caller's settings
 
 # Whether the relay holds the lease, by its own metrics.
 relay_state() { # name
-  if ask "$1" /metrics | grep -q '^outbox_holds_lease 1'; then echo active; else echo standby; fi
+  # Without a pipe: a reader that ends early would fail the writer, and with it the whole pipe.
+  if [[ $(ask "$1" /metrics) == *$'\n'"outbox_holds_lease 1"* ]]; then echo active; else echo standby; fi
 }
 
 # Whether GET /health/ready returns 200.

@@ -148,7 +148,7 @@ answers() { # name
   case $1 in
     postgres) postgres_answers ;;
     kafka) kafka_answers ;;
-    prometheus) ask prometheus /-/ready | grep -q '^Prometheus Server is Ready' ;;
+    prometheus) [[ $(ask prometheus /-/ready) == *"Prometheus Server is Ready"* ]] ;;
     *) service_answers "$1" ;;
   esac
 }

@@ -20,7 +20,7 @@ use crate::tls::{self, Certificates};
 /// A server, a database and a role.
 ///
 /// `sslmode` is `verify-full` (TLS; the certificate must be valid for the host) or `disable` (plain text). Without it, only
-/// servers on this machine are reached in plain text. `sslrootcert` names a file of trusted authorities, otherwise those of the
+/// servers on this machine are reached in plain text, unless the URL names a certificate. `sslrootcert` names a file of trusted authorities, otherwise those of the
 /// system are trusted; `sslcert` and `sslkey` name the certificate of this client and its key.
 ///
 /// ```
@@ -46,7 +46,7 @@ pub enum AddressError {
     Url(String),
     /// The mode does not check who the server is, or may fall back to plain text.
     #[error(
-        "sslmode must be verify-full, or disable for plain text: every other mode accepts a server that nobody has checked"
+        "sslmode must be verify-full, or disable for plain text: no other mode verifies the host that answers"
     )]
     Mode,
     /// One of the two was given without the other.
@@ -91,7 +91,10 @@ pub async fn connect(url: &str) -> ConnectionResult<AsyncPgConnection> {
         .map_err(|error: AddressError| ConnectionError::InvalidConnectionUrl(error.to_string()))?;
     let Some(certificates) = certificates else { return AsyncPgConnection::establish(&url).await };
     let refused = |error: &dyn std::error::Error| {
-        ConnectionError::BadConnection(format!("sslmode=verify-full: {}", with_causes(error)))
+        let why = with_causes(error);
+        ConnectionError::BadConnection(format!(
+            "{why} (by TLS; sslmode=disable in the URL allows plain text)"
+        ))
     };
     let connector = certificates.connector().await.map_err(|error| refused(&error))?;
     let (client, connection) = config.connect(connector).await.map_err(|error| refused(&error))?;
@@ -106,7 +109,7 @@ impl FromStr for Address {
         let mut config: Config = url.parse().map_err(|error| AddressError::Url(with_causes(&error)))?;
         let certificates = match parameters.sslmode.as_deref() {
             Some("disable") => None,
-            None if is_local(&config) => None,
+            None if is_local(&config) && !parameters.name_files() => None,
             None | Some("verify-full") => Some(parameters.certificates()?),
             Some(_) => return Err(AddressError::Mode),
         };
@@ -137,6 +140,11 @@ impl TlsParameters {
         }
         let join = if others.is_empty() { "" } else { "?" };
         (format!("{server}{join}{}", others.join("&")), taken)
+    }
+
+    /// Whoever names a certificate expects TLS, also on this machine.
+    fn name_files(&self) -> bool {
+        self.sslrootcert.is_some() || self.sslcert.is_some() || self.sslkey.is_some()
     }
 
     fn certificates(self) -> Result<Certificates, AddressError> {
@@ -184,6 +192,8 @@ mod tests {
         }
         let local: Address = "postgres://localhost/orders?sslmode=verify-full".parse().unwrap();
         assert!(local.is_encrypted());
+        let named: Address = "postgres://localhost/orders?sslrootcert=/ca.pem".parse().unwrap();
+        assert!(named.is_encrypted());
         let elsewhere: Address = "postgres://localhost/orders?hostaddr=10.0.0.7".parse().unwrap();
         assert!(elsewhere.is_encrypted(), "the address counts, not the name");
     }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::operator::parse_name;
 use crate::{CommandOutput, Service};
 
 /// The number of rows in one transaction.
@@ -25,7 +26,7 @@ const LIMIT: Duration = Duration::from_mins(10);
 #[derive(Debug, Args)]
 pub(crate) struct Erase {
     /// The tenant whose texts are erased
-    #[arg(long, value_name = "NAME", value_parser = tenant)]
+    #[arg(long, value_name = "NAME", value_parser = parse_name::<TenantId>)]
     tenant: TenantId,
     /// Erase only what belongs to this reference
     #[arg(long, value_name = "TEXT")]
@@ -68,10 +69,6 @@ struct Report {
     rows: usize,
     /// Stored responses that have expired by this command.
     responses: usize,
-}
-
-fn tenant(text: &str) -> std::result::Result<TenantId, String> {
-    text.parse().map_err(|error: contracts::InvalidName| error.to_string())
 }
 
 impl Erase {

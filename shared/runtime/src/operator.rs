@@ -1,9 +1,10 @@
-//! Runs the operators' commands of inbox, outbox, relay, auditor, doctor, erasure, keys and service: reads the configuration, opens the database, prints the
-//! output, and sets the exit code.
+//! Runs the operators' commands: reads the configuration, opens the database, prints the output, and sets the exit code.
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::str::FromStr;
 
+use contracts::InvalidName;
 use database::Database;
 use inbox::operator::OperatorContext;
 use outbox::operator::RelayCommand;
@@ -106,4 +107,9 @@ where
 pub(crate) fn print(text: &str) -> ExitCode {
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
+}
+
+/// Reads the name of a tenant or client on the command line.
+pub(crate) fn parse_name<T: FromStr<Err = InvalidName>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: InvalidName| error.to_string())
 }

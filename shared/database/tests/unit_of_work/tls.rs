@@ -88,7 +88,7 @@ struct Session {
     client_dn: Option<String>,
 }
 
-/// What the server says about the session.
+/// The session as the server describes it.
 async fn session(database: &Database) -> Session {
     let mut connection = database.connection().await.unwrap();
     let query = diesel::sql_query("SELECT ssl, client_dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()");

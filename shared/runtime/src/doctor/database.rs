@@ -117,7 +117,9 @@ fn connections(Server { connections, used, .. }: &Server) -> Finding {
 async fn sessions(database: &Database) -> Finding {
     match database.unusable_session().await {
         Ok(None) => Finding::ok("sessions", "have their timeouts, and messages that can be classified"),
-        Ok(Some(unusable)) => Finding::fault("sessions", unusable, "see the sentence above"),
+        Ok(Some(unusable)) => {
+            Finding::fault("sessions", unusable, "change the setting that this fault names")
+        }
         Err(error) => Finding::fault("sessions", error, "run this command again"),
     }
 }

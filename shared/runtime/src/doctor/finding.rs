@@ -16,7 +16,7 @@ pub(super) enum Grade {
     Fault,
 }
 
-/// What the doctor has seen of one thing, and how to mend it.
+/// An observation about one subject, and the cure if it is a fault.
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     subject: String,

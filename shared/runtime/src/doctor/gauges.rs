@@ -13,7 +13,7 @@ struct Judgment {
     /// The samples that are judged: all, or those with this value of a label.
     of: Option<&'static str>,
     limit: Limit,
-    /// What an operator calls it.
+    /// The name in the report.
     subject: &'static str,
     cure: &'static str,
     /// The alert with the same limit.

@@ -1,12 +1,13 @@
 //! `keys show`: the operations of a client's key, as a retry would find them.
 
 use clap::Args;
-use contracts::{Caller, ClientId, InvalidName, TenantId};
+use contracts::{Caller, ClientId, TenantId};
 use database::Database;
 use database::time::to_rfc3339;
 use idempotency::{Key, KeyPolicy, KeyRecord, records_of};
 use serde::Serialize;
 
+use crate::operator::parse_name;
 use crate::{CommandOutput, table};
 
 /// The arguments.
@@ -15,10 +16,10 @@ pub(crate) struct Show {
     /// The key, as the client sends it
     key: String,
     /// The tenant of the client
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<TenantId>().map_err(|e: InvalidName| e.to_string()))]
+    #[arg(long, value_name = "NAME", value_parser = parse_name::<TenantId>)]
     tenant: TenantId,
     /// The client that sent the key
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<ClientId>().map_err(|e: InvalidName| e.to_string()))]
+    #[arg(long, value_name = "NAME", value_parser = parse_name::<ClientId>)]
     client: ClientId,
     /// Print JSON
     #[arg(long)]
