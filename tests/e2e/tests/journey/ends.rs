@@ -37,8 +37,10 @@ async fn every_order_comes_to_its_end() {
 async fn a_client_refunds_the_payment_of_a_confirmed_order_and_the_books_agree() {
     let stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
-    for amount in [100, 450] {
-        let payment = customer.buys(1).await.payment_id.unwrap();
+    let payments = [customer.buys(1).await, customer.buys(1).await].map(|order| order.payment_id.unwrap());
+    // Payments refuses a refund until it knows that the order is confirmed.
+    stack.settled().await;
+    for (payment, amount) in payments.into_iter().zip([100, 450]) {
         let response = customer.send(&refund(payment, Money::new(amount, Currency::Eur))).await;
         assert_eq!(response.status, 201, "{}", response.json());
     }
