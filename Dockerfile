@@ -2,10 +2,10 @@
 # One image with every program. The command of a container chooses the program: `orders serve`.
 
 FROM rust:1.95.0-slim-bookworm AS build
-# librdkafka is C, and its build looks for a C++ compiler too.
+# librdkafka and its OpenSSL are C. The build of the first looks for a C++ compiler too, that of the second runs perl.
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends g++ make \
+    && apt-get install -y --no-install-recommends g++ make perl \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /idem
 # `quick` is built in a third of the time, and runs slower.

@@ -87,6 +87,7 @@ load_environment() {
       case $line in
         IDEM_PORT_BASE=*) IDEM_PORT_BASE=${IDEM_PORT_BASE:-${line#*=}} ;;
         IDEM_INSTANCES=*) IDEM_INSTANCES=${IDEM_INSTANCES:-${line#*=}} ;;
+        IDEM_TLS=*) IDEM_TLS=${IDEM_TLS:-${line#*=}} ;;
         IDEM_POSTGRES_URL=*) IDEM_POSTGRES_URL=${IDEM_POSTGRES_URL:-${line#*=}} ;;
         IDEM_KAFKA_BROKERS=*) IDEM_KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-${line#*=}} ;;
       esac
@@ -98,9 +99,13 @@ load_environment() {
     die "IDEM_PORT_BASE is '$IDEM_PORT_BASE': it must be a number from 1024 to 64000"
   IDEM_INSTANCES=${IDEM_INSTANCES:-1}
   choose_parts
+  IDEM_TLS=${IDEM_TLS:-}
+  locate_servers
+}
 
-  OWN_POSTGRES_URL=postgres://postgres@127.0.0.1:$(port_of postgres)/postgres
-  OWN_KAFKA_BROKERS=127.0.0.1:$(port_of kafka)
+locate_servers() {
+  OWN_POSTGRES_URL=postgres://postgres@127.0.0.1:$(port_of postgres)/postgres$(tls_query postgres)
+  OWN_KAFKA_BROKERS=127.0.0.1:$(port_of kafka)$(tls_query kafka)
   POSTGRES_URL=${IDEM_POSTGRES_URL:-$OWN_POSTGRES_URL}
   KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-$OWN_KAFKA_BROKERS}
 }
@@ -118,6 +123,7 @@ save_environment() {
   {
     echo "IDEM_PORT_BASE=$IDEM_PORT_BASE"
     echo "IDEM_INSTANCES=$IDEM_INSTANCES"
+    echo "IDEM_TLS=$IDEM_TLS"
     ! is_given postgres || echo "IDEM_POSTGRES_URL=$POSTGRES_URL"
     ! is_given kafka || echo "IDEM_KAFKA_BROKERS=$KAFKA_BROKERS"
   } >"$RUN_DIR/environment"

@@ -6,20 +6,26 @@
 # IDEM_KAFKA_HOME is the folder of the program; kafka.sh describes its layout, and ./dev makes it. DIR holds the data of
 # this broker, and is formatted if it is new. The broker is ready when it answers a Metadata request. The script is
 # replaced by the JVM, so signals reach the JVM: TERM shuts it down cleanly.
+#
+# IDEM_KAFKA_TLS=FOLDER makes the broker accept TLS alone: `broker.pem` (its key and its chain), `ca.pem`. Clients log in by
+# SCRAM-SHA-512 or PLAIN as `idem` with the password of the file `password`; without that file they show a certificate.
 set -euo pipefail
 
 # The settings of a small single node, on the loopback address only.
 kafka_properties() { # data-folder port controller-port node
-  local roles=broker listeners=PLAINTEXT://127.0.0.1:$2
+  local roles=broker protocol listeners
+  protocol=$(client_protocol)
+  listeners=$protocol://127.0.0.1:$2
   [[ $4 != 1 ]] || roles+=,controller listeners+=,CONTROLLER://127.0.0.1:$3
   cat <<PROPERTIES
 process.roles=$roles
 node.id=$4
 controller.quorum.voters=1@127.0.0.1:$3
 listeners=$listeners
-advertised.listeners=PLAINTEXT://127.0.0.1:$2
+advertised.listeners=$protocol://127.0.0.1:$2
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,$protocol:$protocol
 controller.listener.names=CONTROLLER
-inter.broker.listener.name=PLAINTEXT
+inter.broker.listener.name=$protocol
 log.dirs=$1
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -42,6 +48,45 @@ log.index.size.max.bytes=1048576
 PROPERTIES
 }
 
+client_protocol() {
+  if [[ -z ${IDEM_KAFKA_TLS:-} ]]; then
+    echo PLAINTEXT
+  elif [[ -e $IDEM_KAFKA_TLS/password ]]; then
+    echo SASL_SSL
+  else
+    echo SSL
+  fi
+}
+
+# The certificates, and the password that a client and the broker itself log in with.
+tls_properties() {
+  local jaas=org.apache.kafka.common.security password
+  cat <<PROPERTIES
+ssl.keystore.type=PEM
+ssl.keystore.location=$IDEM_KAFKA_TLS/broker.pem
+ssl.truststore.type=PEM
+ssl.truststore.location=$IDEM_KAFKA_TLS/ca.pem
+PROPERTIES
+  if [[ $(client_protocol) == SSL ]]; then
+    echo ssl.client.auth=required
+    return
+  fi
+  password=$(<"$IDEM_KAFKA_TLS/password")
+  cat <<PROPERTIES
+sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN
+sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=$jaas.scram.ScramLoginModule required \\
+  username="idem" password="$password";
+listener.name.sasl_ssl.plain.sasl.jaas.config=$jaas.plain.PlainLoginModule required user_idem="$password";
+PROPERTIES
+}
+
+# A new folder of data that knows the user `idem`; the template knows no user.
+format_with_user() { # home properties
+  (cd "$1" && "${java:-java}" -cp 'libs/*' kafka.tools.StorageTool format -t 5L6g3nShT-eMCtK--X86sw -c "$2" \
+    --add-scram "SCRAM-SHA-512=[name=idem,password=$(<"$IDEM_KAFKA_TLS/password")]")
+}
+
 # kafka.sh sources this file for the settings alone.
 [[ ${BASH_SOURCE[0]} == "$0" ]] || return 0
 
@@ -54,7 +99,12 @@ node=${4:-1}
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 kafka_properties "$dir/data" "$2" "$3" "$node" >"$dir/server.properties"
-if [[ ! -e $dir/data/meta.properties ]]; then
+[[ -z ${IDEM_KAFKA_TLS:-} ]] || tls_properties >>"$dir/server.properties"
+java=${JAVA:-${JAVA_HOME:+$JAVA_HOME/bin/java}}
+if [[ ! -e $dir/data/meta.properties && $(client_protocol) == SASL_SSL ]]; then
+  rm -rf "$dir/data"
+  format_with_user "$IDEM_KAFKA_HOME" "$dir/server.properties"
+elif [[ ! -e $dir/data/meta.properties ]]; then
   rm -rf "$dir/data" "$dir/data.new"
   cp -R "$IDEM_KAFKA_HOME/template" "$dir/data.new"
   if [[ $node != 1 ]]; then # a folder's id is unique in the cluster; the broker chooses one
@@ -64,7 +114,6 @@ if [[ ! -e $dir/data/meta.properties ]]; then
   mv "$dir/data.new" "$dir/data"
 fi
 
-java=${JAVA:-${JAVA_HOME:+$JAVA_HOME/bin/java}}
 options=(-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData)
 options+=("-Dlog4j2.configurationFile=log4j2.properties")
 [[ -e $IDEM_KAFKA_HOME/kafka.jsa ]] && options+=(-XX:SharedArchiveFile=kafka.jsa)

@@ -60,8 +60,10 @@ make_kafka_archive() { # home
 
 start_kafka() {
   prepare_kafka
-  IDEM_KAFKA_HOME=$(kafka_home) launch kafka "$ROOT/tools/dev.d/kafka-node.sh" \
-    "$IDEM_DEV_DIR/kafka" "$(port_of kafka)" $(($(port_of kafka) + 1))
+  local folder=$IDEM_DEV_DIR/kafka tls=''
+  [[ -z $IDEM_TLS ]] || folder+=-tls tls=$TLS_DIR
+  IDEM_KAFKA_HOME=$(kafka_home) IDEM_KAFKA_TLS=$tls launch kafka "$ROOT/tools/dev.d/kafka-node.sh" \
+    "$folder" "$(port_of kafka)" $(($(port_of kafka) + 1))
 }
 
 kafka_answers() {

@@ -14,6 +14,9 @@ find_java() {
   return 1
 }
 
+# Small systems have a perl without the modules that the build of OpenSSL needs.
+has_perl() { perl -MIPC::Cmd -MFindBin -MTime::Piece -e 1 2>/dev/null; }
+
 # The package of a program, for apt-get, dnf or Homebrew.
 package_of() { # what manager
   case $1-$2 in
@@ -32,6 +35,7 @@ package_of() { # what manager
     psql-apt) echo postgresql-client ;;
     psql-dnf) echo postgresql ;;
     psql-brew) echo libpq ;;
+    perl-dnf) echo perl-core ;;
     setpriv-*) echo util-linux ;;
     node-apt | node-dnf) echo nodejs ;;
     go-apt) echo golang-go ;;
@@ -54,6 +58,8 @@ require() { # programs...
   for program in "$@"; do
     if [[ $program == java ]]; then
       find_java || missing+=(java)
+    elif [[ $program == perl ]]; then
+      has_perl || missing+=(perl)
     else
       command -v "$program" >/dev/null || missing+=("$program")
     fi
@@ -66,7 +72,8 @@ require() { # programs...
   fi
 }
 
-TO_BUILD=(cargo make cc c++) # librdkafka is C, and its build looks for a C++ compiler too
+# librdkafka and its OpenSSL are C. The build of the first looks for a C++ compiler too, that of the second runs perl.
+TO_BUILD=(cargo make cc c++ perl)
 TO_FETCH_SERVERS=(java mvn tar xz)
 
 # The programs for building, and for starting these parts.
@@ -110,6 +117,7 @@ name_missing() { # programs...
   for program in "$@"; do
     case $program in
       java) say "  java, 17 or newer" ;;
+      perl) say "  perl, with the modules of its distribution" ;;
       cargo) say "  cargo: see https://rustup.rs; rust-toolchain.toml selects the version" ;;
       *) say "  $program" ;;
     esac

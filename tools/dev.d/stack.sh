@@ -15,6 +15,7 @@ up() { # wait|no-wait names...
   check_names "$@"
   refuse_other_ports
   refuse_other_instances
+  refuse_other_tls
   (($#)) || set -- "${ALL[@]}"
   for name in "${PARTS[@]}"; do # in this order, whatever the order of the arguments
     [[ " $* " == *" $name "* ]] || continue
@@ -26,6 +27,7 @@ up() { # wait|no-wait names...
   require_for "$@"
   if ((${#services[@]})); then build_programs; else build_devtool; fi
   save_environment
+  [[ -z $IDEM_TLS ]] || prepare_certificates
   if ((${#servers[@]})); then
     start_parts "${servers[@]}"
     await_parts "${servers[@]}"
@@ -92,7 +94,7 @@ down() { # names...
 
 # Removes data, keys and logs. Downloads stay.
 wipe() {
-  rm -rf "$IDEM_DEV_DIR/kafka" "$IDEM_DEV_DIR/prometheus" "$POSTGRES_DIR/data" "$KEYS_DIR" "$LOG_DIR"
+  rm -rf "$IDEM_DEV_DIR/kafka" "$IDEM_DEV_DIR/kafka-tls" "$TLS_DIR" "$IDEM_DEV_DIR/prometheus" "$POSTGRES_DIR/data" "$KEYS_DIR" "$LOG_DIR"
   say "data removed"
 }
 

@@ -1,18 +1,20 @@
 //! `Address`: where PostgreSQL is, and whether the connection to it is encrypted, from a URL as libpq reads it.
 //!
-//! tokio-postgres knows neither `sslmode=verify-full` nor the files of certificates, so these parameters are taken out of
-//! the URL here.
+//! tokio-postgres knows neither `sslmode=verify-full` nor files of certificates and passwords, so these parameters are taken
+//! out of the URL here.
 
+use std::fs;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use diesel::{ConnectionError, ConnectionResult};
-use diesel_async::{AsyncConnection, AsyncPgConnection};
+use diesel_async::AsyncPgConnection;
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
-use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::with_causes;
 use crate::tls::{self, Certificates};
@@ -20,8 +22,9 @@ use crate::tls::{self, Certificates};
 /// A server, a database and a role.
 ///
 /// `sslmode` is `verify-full` (TLS; the certificate must be valid for the host) or `disable` (plain text). Without it, only
-/// servers on this machine are reached in plain text, unless the URL names a certificate. `sslrootcert` names a file of trusted authorities, otherwise those of the
-/// system are trusted; `sslcert` and `sslkey` name the certificate of this client and its key.
+/// servers on this machine are reached in plain text, unless the URL names a certificate. `sslrootcert` names a file of
+/// trusted authorities, otherwise those of the system are trusted; `sslcert` and `sslkey` name the certificate of this client
+/// and its key; `password_file` names a file that contains the password. Files are read for each connection.
 ///
 /// ```
 /// use database::Address;
@@ -32,10 +35,9 @@ use crate::tls::{self, Certificates};
 /// # Ok::<(), database::AddressError>(())
 /// ```
 pub struct Address {
-    /// The URL without the parameters that tokio-postgres does not know.
-    url: String,
     config: Config,
     certificates: Option<Certificates>,
+    password: Option<PathBuf>,
 }
 
 /// Why a URL is refused. The text has no part of the URL, because that has a password.
@@ -52,6 +54,17 @@ pub enum AddressError {
     /// One of the two was given without the other.
     #[error("sslcert and sslkey belong together")]
     ClientCertificate,
+    /// The URL has a password, and names a file of another one.
+    #[error("the URL has both a password and a password_file")]
+    TwoPasswords,
+    /// The file of the password cannot be read.
+    #[error("password_file {path}: {reason}", path = path.display())]
+    Password {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: std::io::Error,
+    },
     /// A file of certificates cannot be used.
     #[error(transparent)]
     Certificates(#[from] tls::CertificatesError),
@@ -59,11 +72,12 @@ pub enum AddressError {
 
 /// The parameters that are read here.
 #[derive(Default)]
-struct TlsParameters {
+struct Parameters {
     sslmode: Option<String>,
     sslrootcert: Option<String>,
     sslcert: Option<String>,
     sslkey: Option<String>,
+    password_file: Option<String>,
 }
 
 impl Address {
@@ -72,12 +86,16 @@ impl Address {
         self.certificates.is_some()
     }
 
-    /// Reads the files of certificates, so that a wrong path is found before the first connection.
+    /// Reads the files, so that a wrong path is found before the first connection.
     pub fn check_files(&self) -> Result<(), AddressError> {
-        if let Some(certificates) = &self.certificates {
-            certificates.client_config()?;
-        }
-        Ok(())
+        self.read_files().map(drop)
+    }
+
+    /// Returns the certificates if the connection is encrypted, and the password if it is in a file.
+    fn read_files(&self) -> Result<(Option<MakeRustlsConnect>, Option<String>), AddressError> {
+        let certificates = self.certificates.as_ref().map(Certificates::connector).transpose()?;
+        let password = self.password.as_deref().map(read_password).transpose()?;
+        Ok((certificates, password))
     }
 }
 
@@ -86,39 +104,63 @@ impl Address {
 /// # Errors
 /// The server cannot be reached, is not who the certificate says, or refuses the role.
 pub async fn connect(url: &str) -> ConnectionResult<AsyncPgConnection> {
-    let Address { url, config, certificates } = url
+    let address: Address = url
         .parse()
         .map_err(|error: AddressError| ConnectionError::InvalidConnectionUrl(error.to_string()))?;
-    let Some(certificates) = certificates else { return AsyncPgConnection::establish(&url).await };
-    let refused = |error: &dyn std::error::Error| {
-        let why = with_causes(error);
-        ConnectionError::BadConnection(format!(
-            "{why} (by TLS; sslmode=disable in the URL allows plain text)"
-        ))
-    };
-    let connector = certificates.connector().await.map_err(|error| refused(&error))?;
-    let (client, connection) = config.connect(connector).await.map_err(|error| refused(&error))?;
+    let mut config = address.config.clone();
+    // Away from the threads that drive connections.
+    let files = tokio::task::spawn_blocking(move || address.read_files()).await;
+    let (certificates, password) =
+        files.map_err(|error| refused(&error))?.map_err(|error| refused(&error))?;
+    if let Some(password) = password {
+        config.password(password);
+    }
+    if let Some(certificates) = certificates {
+        let connected = Box::pin(config.connect(certificates)).await; // each of these futures is large
+        let (client, connection) = connected.map_err(|error| {
+            let why = with_causes(&error);
+            refused(&format!("{why} (by TLS; sslmode=disable in the URL allows plain text)"))
+        })?;
+        return AsyncPgConnection::try_from_client_and_connection(client, connection).await;
+    }
+    let (client, connection) =
+        Box::pin(config.connect(NoTls)).await.map_err(|error| refused(&with_causes(&error)))?;
     AsyncPgConnection::try_from_client_and_connection(client, connection).await
+}
+
+fn refused(why: &dyn std::fmt::Display) -> ConnectionError {
+    ConnectionError::BadConnection(why.to_string())
+}
+
+/// Editors and `echo` end a file with a newline, which is not part of the password.
+fn read_password(path: &Path) -> Result<String, AddressError> {
+    let read = fs::read_to_string(path);
+    let text = read.map_err(|reason| AddressError::Password { path: path.to_owned(), reason })?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let (url, parameters) = TlsParameters::take_from(text);
+        let (url, mut parameters) = Parameters::take_from(text);
         let mut config: Config = url.parse().map_err(|error| AddressError::Url(with_causes(&error)))?;
+        let password = parameters.password_file.take().map(PathBuf::from);
         let certificates = match parameters.sslmode.as_deref() {
             Some("disable") => None,
             None if is_local(&config) && !parameters.name_files() => None,
             None | Some("verify-full") => Some(parameters.certificates()?),
             Some(_) => return Err(AddressError::Mode),
         };
+        if password.is_some() && config.get_password().is_some() {
+            return Err(AddressError::TwoPasswords);
+        }
         config.ssl_mode(if certificates.is_some() { SslMode::Require } else { SslMode::Disable });
-        Ok(Self { url, config, certificates })
+        Ok(Self { config, certificates, password })
     }
 }
 
-impl TlsParameters {
+impl Parameters {
     /// Splits a URL into one without these parameters, and the parameters.
     fn take_from(url: &str) -> (String, Self) {
         let mut taken = Self::default();
@@ -131,6 +173,7 @@ impl TlsParameters {
                 "sslrootcert" => &mut taken.sslrootcert,
                 "sslcert" => &mut taken.sslcert,
                 "sslkey" => &mut taken.sslkey,
+                "password_file" => &mut taken.password_file,
                 _ => {
                     others.push(parameter);
                     continue;
@@ -209,10 +252,10 @@ mod tests {
     #[test]
     fn the_other_parameters_stay_in_the_url() {
         let url = "postgres://h/d?sslrootcert=%2Fca%20one.pem&connect_timeout=2&sslmode=verify-full&options=-c%20a%3Db";
-        let (left, taken) = TlsParameters::take_from(url);
+        let (left, taken) = Parameters::take_from(url);
         assert_eq!(left, "postgres://h/d?connect_timeout=2&options=-c%20a%3Db");
         assert_eq!(taken.sslrootcert.as_deref(), Some("/ca one.pem"));
-        assert_eq!(TlsParameters::take_from("postgres://h/d?sslmode=disable").0, "postgres://h/d");
+        assert_eq!(Parameters::take_from("postgres://h/d?sslmode=disable").0, "postgres://h/d");
     }
 
     #[test]
@@ -221,6 +264,14 @@ mod tests {
             error("postgres://db.example/orders?sslcert=/client.pem"),
             "sslcert and sslkey belong together"
         );
+    }
+
+    #[test]
+    fn a_password_comes_from_one_place() {
+        let refused = error("postgres://role:hunter2@localhost/orders?password_file=/secret");
+        assert_eq!(refused, "the URL has both a password and a password_file");
+        let missing: Address = "postgres://role@localhost/orders?password_file=/nowhere".parse().unwrap();
+        assert!(missing.check_files().unwrap_err().to_string().contains("/nowhere"));
     }
 
     #[test]

@@ -37,19 +37,15 @@ pub enum CertificatesError {
     /// The certificates do not fit together.
     #[error(transparent)]
     Unusable(#[from] rustls::Error),
-    /// The task that reads the files ended early.
-    #[error("the files of certificates were not read: {0}")]
-    Unread(#[from] tokio::task::JoinError),
 }
 
 impl Certificates {
-    /// Reads the files, away from the threads that drive connections.
-    pub(crate) async fn connector(self) -> Result<MakeRustlsConnect, CertificatesError> {
-        let config = tokio::task::spawn_blocking(move || self.client_config()).await??;
-        Ok(MakeRustlsConnect::new(config))
+    /// Reads the files.
+    pub(crate) fn connector(&self) -> Result<MakeRustlsConnect, CertificatesError> {
+        self.client_config().map(MakeRustlsConnect::new)
     }
 
-    pub(crate) fn client_config(&self) -> Result<ClientConfig, CertificatesError> {
+    fn client_config(&self) -> Result<ClientConfig, CertificatesError> {
         // Named here, because a process without a default provider would panic.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)

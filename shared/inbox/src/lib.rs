@@ -21,6 +21,7 @@ mod sequence;
 mod statement;
 mod stopped;
 mod trim;
+mod worker;
 
 pub use consumer::{Consumer, DiscardedMessage};
 pub use error::HandlerError;

@@ -2,13 +2,10 @@
 //!
 //! An effect counts once it is committed. `readings` reads the waiting messages from the database.
 
-use std::sync::OnceLock;
-
 use ::metrics::{
     Counter, Counters, Families, Histogram, Number, Registry, Sample, count_buckets, register_gauges,
 };
 use messaging::PartitionLags;
-use std::sync::Arc;
 use strum::{IntoStaticStr, VariantArray};
 
 /// The outcome of a received message.
@@ -41,7 +38,7 @@ pub struct InboxMetrics {
     pub(crate) skipped_gaps: Counter,
     pub(crate) failed_attempts: Counter,
     pub(crate) batch_size: Histogram,
-    pub(crate) lags: Arc<OnceLock<PartitionLags>>,
+    pub(crate) lags: PartitionLags,
 }
 
 impl Default for InboxMetrics {
@@ -51,7 +48,7 @@ impl Default for InboxMetrics {
             skipped_gaps: Counter::default(),
             failed_attempts: Counter::default(),
             batch_size: Histogram::new(count_buckets()),
-            lags: Arc::default(),
+            lags: PartitionLags::default(),
         }
     }
 }
@@ -76,17 +73,16 @@ impl Families for InboxMetrics {
         registry.register("inbox_failed_attempts", help, self.failed_attempts.clone());
         let help = "Messages in one batch of a partition";
         registry.register("inbox_batch_messages", help, self.batch_size.clone());
-        let lags = Arc::clone(&self.lags);
+        let lags = self.lags.clone();
         let help = "Messages of a partition of this consumer that are in Kafka and not processed";
         register_gauges(registry, "inbox_lag_messages", help, move || samples(&lags));
     }
 }
 
-fn samples(lags: &OnceLock<PartitionLags>) -> Vec<Sample> {
-    let lags = lags.get().map(PartitionLags::current).unwrap_or_default();
+fn samples(lags: &PartitionLags) -> Vec<Sample> {
     let sample = |(topic, partition, lag): (String, i32, i64)| Sample {
         labels: vec![("topic", topic), ("partition", partition.to_string())],
         value: Number::Whole(lag),
     };
-    lags.into_iter().map(sample).collect()
+    lags.current().into_iter().map(sample).collect()
 }

@@ -15,9 +15,9 @@ use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of, storable};
 use crate::metrics::{InboxMetrics, Reception};
 use crate::parking::limit::may_park;
-use crate::runner::Worker;
 use crate::sequence::{SequencePosition, Sequences};
 use crate::stopped::{ALIKE, Stop};
+use crate::worker::Worker;
 use crate::{HandlerError, deduplication, parking};
 
 /// The result of an attempt to park a message.

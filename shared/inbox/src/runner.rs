@@ -1,29 +1,25 @@
-//! Runs a consumer: reads batches from Kafka, applies each as a whole, and after an error message by message.
-//!
-//! The offset of a batch is stored only after all of its messages are applied, held or parked. A database outage parks
-//! no message; the partition waits. Only errors of the message itself count as attempts.
+//! Runs a consumer: joins its group, reads batches from Kafka, and gives each to the worker in a task of its own.
 
-use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use contracts::Topics;
 use database::Database;
-use messaging::{Batch, Brokers, Subscription, SubscriptionSettings};
+use messaging::{Brokers, FileWatch, Subscription, SubscriptionSettings};
 use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::HandlerError;
-use crate::apply::apply;
 use crate::consumer::Consumer;
-use crate::error::BatchError;
-use crate::message::IncomingMessage;
 use crate::metrics::InboxMetrics;
 use crate::runner_settings::RunnerSettings;
+use crate::worker::Worker;
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
     subscription: Subscription,
+    files: FileWatch,
+    membership: SubscriptionSettings,
     worker: Arc<Worker>,
 }
 
@@ -39,12 +35,12 @@ impl Runner {
         let streams: Vec<String> = consumer.streams().iter().map(|stream| topics.events(*stream)).collect();
         let group = topics.group(consumer.name());
         let instance = settings.instance.clone();
-        let subscription = SubscriptionSettings { instance, ..SubscriptionSettings::new(group, streams) };
-        let subscription = Subscription::start(brokers, subscription)?;
-        // A second runner on the same database handle, as in tests, shows the lag of the first.
-        let _ = database.metrics::<InboxMetrics>().lags.set(subscription.lags());
+        let lags = database.metrics::<InboxMetrics>().lags.clone();
+        let membership = SubscriptionSettings { instance, lags, ..SubscriptionSettings::new(group, streams) };
+        let files = brokers.watch_files();
+        let subscription = Subscription::start(brokers, membership.clone())?;
         let worker = Worker { database, brokers: brokers.clone(), consumer, settings };
-        Ok(Self { subscription, worker: Arc::new(worker) })
+        Ok(Self { subscription, files, membership, worker: Arc::new(worker) })
     }
 
     /// Is set once the group has assigned partitions.
@@ -55,63 +51,40 @@ impl Runner {
     /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
     /// one batch at a time; a partition that waits does not stop the others.
     pub async fn run(mut self, stop: CancellationToken) {
-        let batches = TaskTracker::new();
-        while let Some(Some(batch)) = stop.run_until_cancelled(self.subscription.next()).await {
-            crashpoint::reach!("consume.batch_received");
-            let (worker, stop) = (Arc::clone(&self.worker), stop.clone());
-            let task = batches.track_future(async move { worker.process(batch, &stop).await });
-            self.worker.database.spawn(task);
+        while self.worker.read(self.subscription, &mut self.files, &stop).await {
+            match Subscription::start(&self.worker.brokers, self.membership.clone()) {
+                Ok(subscription) => self.subscription = subscription,
+                Err(error) => return tracing::error!(%error, "the consumer cannot join its group again"),
+            }
         }
-        batches.close();
-        batches.wait().await;
-        self.subscription.shutdown().await;
     }
-}
-
-pub(crate) struct Worker {
-    pub(crate) database: Database,
-    pub(crate) brokers: Brokers,
-    pub(crate) consumer: Consumer,
-    pub(crate) settings: RunnerSettings,
 }
 
 impl Worker {
-    /// Applies, holds or parks every message of the batch and then stores its offset. If `stop` is cancelled before,
-    /// the batch is dropped, and the next owner of the partition receives it again.
-    async fn process(&self, batch: Batch, stop: &CancellationToken) {
-        if let Some(record) = batch.unreadable().cloned() {
-            return self.skip_or_wait(batch, &record, stop).await;
-        }
-        if self.apply_all(&batch, stop).await.is_break() {
-            return;
-        }
-        crashpoint::reach!("consume.after_commit");
-        batch.done();
-        crashpoint::reach!("consume.batch_done");
-    }
-
-    async fn apply_all(&self, batch: &Batch, stop: &CancellationToken) -> ControlFlow<()> {
-        let metrics: &InboxMetrics = self.database.metrics();
-        metrics.batch_size.observe(u32::try_from(batch.messages().len()).map_or(f64::MAX, f64::from));
-        let decoded: Result<Vec<IncomingMessage>, HandlerError> =
-            batch.messages().iter().map(IncomingMessage::decode_headers).collect();
-        if let Ok(messages) = decoded {
-            match apply(&self.database, &self.consumer, &messages).await {
-                Ok(()) => return ControlFlow::Continue(()),
-                Err(BatchError { error, .. }) => {
-                    let consumer = self.consumer.name();
-                    metrics.failed_attempts.inc();
-                    tracing::warn!(consumer, failure = %error, "a batch was rolled back; its messages are applied one by one");
-                }
-            }
-        }
-        for received in batch.messages() {
-            // Between two messages, because a batch may be long and the process is given a limited time to end.
-            if stop.is_cancelled() {
-                return ControlFlow::Break(());
-            }
-            self.apply_one(received, stop).await?;
-        }
-        ControlFlow::Continue(())
+    /// Returns whether the consumer has to join again, because files of the brokers' address were renewed.
+    async fn read(
+        self: &Arc<Self>,
+        mut subscription: Subscription,
+        files: &mut FileWatch,
+        stop: &CancellationToken,
+    ) -> bool {
+        let batches = TaskTracker::new();
+        let mut renewed = pin!(files.renewed());
+        let join_again = loop {
+            let batch = tokio::select! {
+                batch = subscription.next() => batch,
+                () = stop.cancelled() => break false,
+                () = &mut renewed => break true,
+            };
+            let Some(batch) = batch else { break false };
+            crashpoint::reach!("consume.batch_received");
+            let (worker, stop) = (Arc::clone(self), stop.clone());
+            let task = batches.track_future(async move { worker.process(batch, &stop).await });
+            self.database.spawn(task);
+        };
+        batches.close();
+        batches.wait().await;
+        subscription.shutdown().await;
+        join_again
     }
 }

@@ -13,7 +13,7 @@ use messaging::{Batch, UnreadableRecord, admin};
 use tokio_util::sync::CancellationToken;
 
 use crate::message::storable;
-use crate::runner::Worker;
+use crate::worker::Worker;
 
 diesel::table! {
     inbox_stopped_partition (consumer, topic, partition) {

@@ -13,6 +13,7 @@ mod housekeeping;
 mod http;
 mod job;
 mod keys;
+mod log_filter;
 mod metrics;
 mod operator;
 mod process;

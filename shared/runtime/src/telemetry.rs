@@ -3,26 +3,32 @@
 use std::io::{self, IsTerminal};
 
 use database::is_without_parameters;
-use tracing_subscriber::filter::filter_fn;
+use tracing_log::AsLog;
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::prelude::*;
+use tracing_subscriber::reload;
 
 use crate::config::{Log, LogFormat};
 
+/// Lets the crates that use `log` write what the filter allows now.
+fn pass_on_log_records() {
+    tracing_log::log::set_max_level(LevelFilter::current().as_log());
+}
+
 /// Starts the log for the rest of the process. Panics are logged, too.
 pub(crate) fn start(log: Log) {
-    let lines = tracing_subscriber::fmt().with_env_filter(log.filter).with_writer(io::stderr);
+    let (filter, handle) = reload::Layer::new(log.filter);
+    let lines = tracing_subscriber::registry().with(filter).with(filter_fn(is_without_parameters));
+    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     match log.format {
-        LogFormat::Pretty => {
-            lines
-                .with_ansi(io::stderr().is_terminal())
-                .finish()
-                .with(filter_fn(is_without_parameters))
-                .init();
-        }
-        LogFormat::Json => {
-            let lines = lines.json().flatten_event(true).with_current_span(false).finish();
-            lines.with(filter_fn(is_without_parameters)).init();
-        }
+        LogFormat::Pretty => lines.with(layer.with_ansi(io::stderr().is_terminal())).init(),
+        LogFormat::Json => lines.with(layer.json().flatten_event(true).with_current_span(false)).init(),
+    }
+    if let Some(file) = log.filter_file
+        && let Err(error) =
+            file.follow(move |filter| handle.reload(filter).inspect(|()| pass_on_log_records()))
+    {
+        tracing::error!(%error, "no thread follows log.filter_file");
     }
     std::panic::set_hook(Box::new(|panic| {
         // Because the default hook prints plain lines, a JSON log would break.

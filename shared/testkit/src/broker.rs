@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use uuid::Uuid;
 
 use crate::topics::{count, make_topics, messages};
-use crate::{eventually, free_port, given};
+use crate::{BrokerTls, eventually, free_port, given};
 
 /// One broker, stopped and removed with all its data when the test ends.
 pub struct Broker {
@@ -20,33 +20,40 @@ pub struct Broker {
     port: u16,
     controller_port: u16,
     node: u8,
+    tls: Option<BrokerTls>,
     process: Child,
 }
 
 impl Broker {
     /// Starts an empty broker; returns once it answers.
     pub async fn start() -> Self {
-        Self::start_node(1, free_port()).await
+        Self::start_node(1, free_port(), None).await
+    }
+
+    /// Starts an empty broker that accepts TLS alone; returns once it answers.
+    pub async fn with_tls(tls: BrokerTls) -> Self {
+        Self::start_node(1, free_port(), Some(tls)).await
     }
 
     /// Starts a second broker of this one's cluster.
     pub async fn start_second(&self) -> Self {
-        Self::start_node(2, self.controller_port).await
+        Self::start_node(2, self.controller_port, None).await
     }
 
-    async fn start_node(node: u8, controller_port: u16) -> Self {
+    async fn start_node(node: u8, controller_port: u16, tls: Option<BrokerTls>) -> Self {
         let folder = std::env::temp_dir().join(format!("idem-broker-{}", Uuid::new_v4().simple()));
         fs::create_dir(&folder).unwrap();
         let port = free_port();
-        let process = run(&folder, port, controller_port, node);
-        let mut broker = Self { folder, port, controller_port, node, process };
+        let process = run(&folder, port, controller_port, node, tls.as_ref());
+        let mut broker = Self { folder, port, controller_port, node, tls, process };
         broker.ready().await;
         broker
     }
 
     /// The broker's address, also while it does not run.
     pub fn brokers(&self) -> Brokers {
-        format!("127.0.0.1:{}", self.port).parse().unwrap()
+        let parameters = self.tls.as_ref().map_or("", BrokerTls::parameters);
+        format!("127.0.0.1:{}{parameters}", self.port).parse().unwrap()
     }
 
     /// Makes the events topics of these services. They need no prefix, because no other test uses this broker.
@@ -113,7 +120,7 @@ impl Broker {
     /// Starts it again with its data; returns once it answers.
     pub async fn start_again(&mut self) {
         assert!(self.process.id().is_none(), "stop or kill it first");
-        self.process = run(&self.folder, self.port, self.controller_port, self.node);
+        self.process = run(&self.folder, self.port, self.controller_port, self.node, self.tls.as_ref());
         self.ready().await;
     }
 
@@ -138,12 +145,13 @@ impl Drop for Broker {
 }
 
 /// Starts a broker as `./dev` does. Its log is in the folder.
-fn run(folder: &Path, port: u16, controller_port: u16, node: u8) -> Child {
+fn run(folder: &Path, port: u16, controller_port: u16, node: u8, tls: Option<&BrokerTls>) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/dev.d/kafka-node.sh"))
         .arg(folder)
         .args([port.to_string(), controller_port.to_string(), node.to_string()])
         .env("IDEM_KAFKA_HOME", given("IDEM_KAFKA_HOME"))
+        .envs(tls.map(|tls| ("IDEM_KAFKA_TLS", tls.folder())))
         // A killed broker does not remove the libraries that it has unpacked.
         .env("IDEM_KAFKA_JVM_OPTIONS", format!("-Djava.io.tmpdir={}", folder.display()))
         .stdout(log.try_clone().unwrap())

@@ -7,8 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod authority;
 mod background;
 mod broker;
+mod broker_tls;
 mod database;
 mod document;
 pub mod http;
@@ -21,8 +23,10 @@ mod round_trips;
 mod topics;
 mod wait;
 
+pub use authority::Authority;
 pub use background::Background;
 pub use broker::Broker;
+pub use broker_tls::BrokerTls;
 pub use database::TestDatabase;
 pub use document::{assert_document_is_fresh, assert_keyed_commands};
 pub use metrics::{Metrics, labelled};

@@ -2,6 +2,7 @@
 //! they need no code for development.
 
 use crate::Result;
+use crate::files::{make_folder, write};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use jsonwebtoken::{
     Algorithm, EncodingKey,
@@ -9,8 +10,6 @@ use jsonwebtoken::{
 };
 use std::{
     fs,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -37,7 +36,7 @@ impl SigningKey {
 
 /// Makes `signing-key.pem` unless it exists, and writes `jwks.json` from it.
 pub(crate) fn make(dir: &Path) -> Result<SigningKey> {
-    fs::create_dir_all(dir).map_err(|error| format!("cannot create {}: {error}", dir.display()))?;
+    make_folder(dir)?;
     if !pem_path(dir).exists() {
         write(&pem_path(dir), 0o600, new_pem().as_bytes())?;
     }
@@ -68,20 +67,6 @@ fn new_pem() -> String {
     const HEADER: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
     let der = [&HEADER[..], &rand::random::<[u8; 32]>()].concat();
     format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der))
-}
-
-/// Writes a temporary file and renames it, so that a reader sees the complete file or none.
-fn write(path: &Path, mode: u32, content: &[u8]) -> Result<()> {
-    let aside = path.with_extension("new");
-    fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&aside)
-        .and_then(|mut file| file.write_all(content))
-        .and_then(|()| fs::rename(&aside, path))
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

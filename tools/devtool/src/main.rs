@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+mod certificates;
 mod databases;
+mod files;
 mod keys;
 mod token;
 mod topics;
 mod wait;
 
 use clap::{Parser, Subcommand};
+use messaging::Brokers;
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 /// An error is a sentence for the person at the terminal.
@@ -29,6 +32,11 @@ enum Command {
         /// Then wait for SIGTERM, as the program of a container in which tokens are made
         #[arg(long)]
         stay: bool,
+    },
+    /// Make an authority, the certificates of `PostgreSQL` and Kafka on this machine, and a password, unless they exist
+    Certificates {
+        /// Folder of `ca.pem`, `postgres.pem`, `postgres.key`, `broker.pem` and `password`
+        dir: PathBuf,
     },
     /// Print one bearer token, and nothing else
     Token {
@@ -56,16 +64,16 @@ enum Command {
     },
     /// Wait until Kafka answers a Metadata request
     WaitKafka {
-        /// Bootstrap servers, separated by commas
-        brokers: String,
+        /// The brokers, as in `IDEM_KAFKA__BROKERS`
+        brokers: Brokers,
         /// The longest wait, in seconds
         #[arg(long, default_value = "60", value_parser = seconds)]
         timeout: Duration,
     },
     /// Print topics: partitions, end offsets, and each group's committed offset and lag
     Topics {
-        /// Bootstrap servers, separated by commas
-        brokers: String,
+        /// The brokers, as in `IDEM_KAFKA__BROKERS`
+        brokers: Brokers,
         /// Only topics with this prefix
         #[arg(long, default_value = "")]
         prefix: String,
@@ -84,13 +92,14 @@ async fn main() -> ExitCode {
             Ok(_) if stay => std::future::pending().await, // SIGTERM ends it
             made => made.map(drop),
         },
+        Command::Certificates { dir } => certificates::make(&dir),
         Command::Token { keys, request } => {
             keys::read(&keys).and_then(|key| key.sign(&request)).map(|token| println!("{token}"))
         }
         Command::Databases { admin_url, names } => databases::make(&admin_url, &names).await,
         Command::WaitPostgres { url, timeout } => wait::postgres(&url, timeout).await,
-        Command::WaitKafka { brokers, timeout } => wait::kafka(&brokers, timeout),
-        Command::Topics { brokers, prefix } => topics::print(&brokers, &prefix),
+        Command::WaitKafka { brokers, timeout } => wait::kafka(&brokers, timeout).await,
+        Command::Topics { brokers, prefix } => topics::print(&brokers, &prefix).await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,51 +1,42 @@
 //! Waits until a server answers a request. A line in its log could come too early.
 
-use crate::Result;
-use diesel_async::{AsyncConnection, AsyncPgConnection};
-use rdkafka::{
-    ClientConfig,
-    consumer::{BaseConsumer, Consumer},
-};
 use std::time::{Duration, Instant};
+
+use messaging::Brokers;
+
+use crate::Result;
 
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits until a connection is accepted; after `timeout`, returns the last error.
 pub(crate) async fn postgres(url: &str, timeout: Duration) -> Result<()> {
-    let deadline = Instant::now() + timeout;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
-        let last_error = match tokio::time::timeout(left, AsyncPgConnection::establish(url)).await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "no response".to_owned(),
-        };
-        if Instant::now() + PAUSE >= deadline {
-            return Err(format!("PostgreSQL is not ready after {timeout:?}: {last_error}"));
+    until("PostgreSQL", timeout, async |left| {
+        match tokio::time::timeout(left, database::connect(url)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("no response".to_owned()),
         }
-        tokio::time::sleep(PAUSE).await;
-    }
+    })
+    .await
 }
 
 /// Waits until a Metadata request names a broker.
-pub(crate) fn kafka(brokers: &str, timeout: Duration) -> Result<()> {
-    let client: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", brokers)
-        .set("reconnect.backoff.ms", "50")
-        .set("reconnect.backoff.max.ms", "100")
-        .create()
-        .map_err(|error| format!("cannot make a Kafka client for {brokers}: {error}"))?;
+pub(crate) async fn kafka(brokers: &Brokers, timeout: Duration) -> Result<()> {
+    until("Kafka", timeout, async |left| {
+        messaging::health(brokers, left).await.map_err(|error| error.to_string())
+    })
+    .await
+}
+
+/// Asks until the server answers. `answers` gets the time that is left.
+async fn until(server: &str, timeout: Duration, answers: impl AsyncFn(Duration) -> Result<()>) -> Result<()> {
     let deadline = Instant::now() + timeout;
     loop {
         let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
-        let last_error = match client.fetch_metadata(None, left) {
-            Ok(metadata) if !metadata.brokers().is_empty() => return Ok(()),
-            Ok(_) => "no broker has registered yet".to_owned(),
-            Err(error) => error.to_string(),
-        };
+        let Err(last_error) = answers(left).await else { return Ok(()) };
         if Instant::now() + PAUSE >= deadline {
-            return Err(format!("Kafka at {brokers} is not ready after {timeout:?}: {last_error}"));
+            return Err(format!("{server} is not ready after {timeout:?}: {last_error}"));
         }
-        std::thread::sleep(PAUSE);
+        tokio::time::sleep(PAUSE).await;
     }
 }

@@ -1,61 +1,18 @@
 //! TLS to PostgreSQL, on servers of their own.
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use database::{Database, Error, Settings};
 use diesel::QueryableByName;
 use diesel::sql_types::{Bool, Nullable, Text};
-use diesel_async::RunQueryDsl;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use testkit::{Postgres, TestDatabase};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use testkit::{Authority, Postgres, TestDatabase};
 use tokio::runtime::Handle;
 
-/// An authority, and the files of one test, which are removed with it.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    certificate: String,
-    folder: PathBuf,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new([]).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.self_signed(&key).unwrap().pem();
-        let folder = std::env::temp_dir().join(format!("idem-tls-{}", uuid::Uuid::new_v4().simple()));
-        fs::create_dir(&folder).unwrap();
-        Self { issuer: Issuer::new(params, key), certificate, folder }
-    }
-
-    /// A certificate for a host and for the role of the same name, and its key.
-    fn sign(&self, name: &str) -> (String, String) {
-        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        let key = KeyPair::generate().unwrap();
-        (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
-    }
-
-    /// A server whose certificate is valid for `localhost`, and not for its address.
-    async fn server(&self) -> Postgres {
-        let (chain, key) = self.sign("localhost");
-        Postgres::with_tls(&chain, &key, &self.certificate).await
-    }
-
-    /// Writes a file; returns its path.
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.folder.join(name);
-        fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// A server whose certificate is valid for `localhost`, and not for its address.
+async fn server(authority: &Authority) -> Postgres {
+    let (chain, key) = authority.sign("localhost");
+    Postgres::with_tls(&chain, &key, authority.certificate()).await
 }
 
 /// The URL of a server under a name, with the certificate checked against the authorities in this file.
@@ -98,11 +55,11 @@ async fn session(database: &Database) -> Session {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_is_encrypted_and_the_certificate_of_the_server_is_checked() {
     let (authority, stranger) = (Authority::new(), Authority::new());
-    let server = authority.server().await;
-    let trusted = authority.file("trusted.pem", &authority.certificate);
+    let server = server(&authority).await;
+    let trusted = authority.file("trusted.pem", authority.certificate());
     assert!(session(&open(&url(&server, "localhost", &trusted))).await.ssl);
 
-    let other = stranger.file("other.pem", &stranger.certificate);
+    let other = stranger.file("other.pem", stranger.certificate());
     let refused = refusal(&url(&server, "localhost", &other)).await;
     assert!(refused.contains("invalid peer certificate"), "{refused}");
     let refused = refusal(&url(&server, "127.0.0.1", &trusted)).await;
@@ -112,7 +69,7 @@ async fn a_connection_is_encrypted_and_the_certificate_of_the_server_is_checked(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_tls_is_refused() {
     let (authority, database) = (Authority::new(), TestDatabase::plain().await);
-    let trusted = authority.file("trusted.pem", &authority.certificate);
+    let trusted = authority.file("trusted.pem", authority.certificate());
     let url = format!("{}?sslmode=verify-full&sslrootcert={trusted}", database.service_url(None));
     let refused = refusal(&url).await;
     assert!(refused.contains("server does not support TLS"), "{refused}");
@@ -121,8 +78,8 @@ async fn a_server_without_tls_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_shows_its_certificate() {
     let authority = Authority::new();
-    let server = authority.server().await;
-    let trusted = authority.file("trusted.pem", &authority.certificate);
+    let server = server(&authority).await;
+    let trusted = authority.file("trusted.pem", authority.certificate());
     let (chain, key) = authority.sign("postgres");
     let (chain, key) = (authority.file("chain.pem", &chain), authority.file("key.pem", &key));
     let url = format!("{}&sslcert={chain}&sslkey={key}", url(&server, "localhost", &trusted));
@@ -132,11 +89,11 @@ async fn a_client_shows_its_certificate() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_renewed_certificate_needs_no_restart() {
     let (authority, stranger) = (Authority::new(), Authority::new());
-    let server = authority.server().await;
-    let trusted = authority.file("trusted.pem", &stranger.certificate);
+    let server = server(&authority).await;
+    let trusted = authority.file("trusted.pem", stranger.certificate());
     let database = open(&url(&server, "localhost", &trusted));
     assert!(database.connection().await.is_err());
-    authority.file("trusted.pem", &authority.certificate);
+    authority.file("trusted.pem", authority.certificate());
     assert!(session(&database).await.ssl);
 }
 
@@ -146,4 +103,28 @@ async fn a_file_that_cannot_be_read_is_named() {
         refusal("postgres://postgres@localhost:1/postgres?sslmode=verify-full&sslrootcert=/nowhere.pem")
             .await;
     assert!(refused.contains("/nowhere.pem"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_that_was_replaced_needs_no_restart() {
+    let (server, files) = (Postgres::start().await, Authority::new());
+    let mut owner = database::connect(&server.url()).await.unwrap();
+    owner
+        .batch_execute(
+            "CREATE ROLE writer LOGIN PASSWORD 'first'; \
+             DO $$ BEGIN \
+               EXECUTE format('COPY (VALUES (''host all writer all scram-sha-256''), (''host all all all trust'')) TO %L', \
+                              current_setting('hba_file')); \
+             END $$; \
+             SELECT pg_reload_conf()",
+        )
+        .await
+        .unwrap();
+    let password = files.file("password", "wrong");
+    let url = format!("postgres://writer@127.0.0.1:{}/postgres?password_file={password}", server.port());
+    testkit::eventually("the server asks for a password", async || database::connect(&url).await.err()).await;
+    let database = open(&url);
+    assert!(database.connection().await.is_err());
+    files.file("password", "first\n");
+    database.connection().await.unwrap();
 }

@@ -2,6 +2,7 @@
 //!
 //! Creating, using and dropping a client all block the thread. Callers therefore pass their work to [`blocking`].
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rdkafka::ClientContext;
@@ -16,10 +17,20 @@ use crate::{Brokers, Error};
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client of the consumer kind. Kafka's producer kind would create a topic by asking for it.
-pub(super) type ConsumerClient = BaseConsumer<DebugLog>;
+pub(crate) type ConsumerClient = BaseConsumer<DebugLog>;
 
 /// Logs at level debug. The caller gets the error itself, so an error line would repeat it.
-pub(super) struct DebugLog;
+#[derive(Default)]
+pub(crate) struct DebugLog {
+    /// Why the last connection was refused by TLS or at the login. The error of a request says only that there is none.
+    refusal: Mutex<Option<String>>,
+}
+
+impl DebugLog {
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 impl ClientContext for DebugLog {
     fn log(&self, _: RDKafkaLogLevel, facility: &str, text: &str) {
@@ -27,6 +38,13 @@ impl ClientContext for DebugLog {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
+        if matches!(
+            error.rdkafka_error_code(),
+            Some(RDKafkaErrorCode::SSL | RDKafkaErrorCode::Authentication)
+        ) {
+            // A poisoned lock is safe to use: the update is a single assignment.
+            *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+        }
         tracing::debug!(target: "kafka", %error, "{reason}");
     }
 }
@@ -34,24 +52,25 @@ impl ClientContext for DebugLog {
 impl ConsumerContext for DebugLog {}
 
 /// Creates a client that reads metadata and offsets of topics.
-pub(super) fn metadata_client(brokers: &Brokers) -> Result<ConsumerClient, Error> {
-    consumer_client(&brokers.client_config("idem-questions"))
+pub(crate) fn metadata_client(brokers: &Brokers) -> Result<ConsumerClient, Error> {
+    consumer_client(&brokers.client_config("idem-questions")?)
 }
 
 /// Creates a client that reads or sets the offsets of a group. It does not join the group.
 pub(super) fn group_client(brokers: &Brokers, group: &str) -> Result<ConsumerClient, Error> {
-    let mut config = brokers.client_config("idem-admin");
+    let mut config = brokers.client_config("idem-admin")?;
     config.set("group.id", group).set("enable.auto.commit", "false");
     consumer_client(&config)
 }
 
 pub(super) fn consumer_client(config: &ClientConfig) -> Result<ConsumerClient, Error> {
-    BaseConsumer::from_config_and_context(config, DebugLog).map_err(|error| Error::configuration(&error))
+    BaseConsumer::from_config_and_context(config, DebugLog::default())
+        .map_err(|error| Error::configuration(&error))
 }
 
 /// Creates a client that creates and deletes topics and groups.
 pub(super) fn admin_client(brokers: &Brokers) -> Result<AdminClient<DebugLog>, Error> {
-    AdminClient::from_config_and_context(&brokers.client_config("idem-admin"), DebugLog)
+    AdminClient::from_config_and_context(&brokers.client_config("idem-admin")?, DebugLog::default())
         .map_err(|error| Error::configuration(&error))
 }
 
@@ -73,13 +92,15 @@ pub(super) fn unreachable_or_refused(
             | RDKafkaErrorCode::OperationTimedOut
             | RDKafkaErrorCode::Resolve
             | RDKafkaErrorCode::WaitingForCoordinator,
-        ) => Error::Unreachable { brokers: brokers.to_string(), timeout, reason: error.to_string() },
+        ) => {
+            Error::Unreachable { brokers: brokers.bootstrap().to_owned(), timeout, reason: error.to_string() }
+        }
         _ => Error::refused(action, error),
     }
 }
 
 /// Runs `work` on Tokio's pool for blocking work. A panic of `work` continues in the caller.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     match tokio::task::spawn_blocking(work).await {

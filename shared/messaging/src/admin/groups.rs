@@ -18,6 +18,21 @@ use crate::{Brokers, Error};
 /// For each topic and partition, the offset that the group reads next.
 pub type GroupOffsets = BTreeMap<(String, i32), i64>;
 
+/// Returns the names of all groups, in order.
+pub async fn groups(brokers: &Brokers) -> Result<Vec<String>, Error> {
+    let brokers = brokers.clone();
+    client::blocking(move || {
+        let list = client::metadata_client(&brokers)?.fetch_group_list(None, REQUEST_TIMEOUT);
+        let list = list.map_err(|error| {
+            client::unreachable_or_refused(&brokers, REQUEST_TIMEOUT, "list the groups", &error)
+        })?;
+        let mut names: Vec<String> = list.groups().iter().map(|group| group.name().to_owned()).collect();
+        names.sort_unstable();
+        Ok(names)
+    })
+    .await
+}
+
 /// Returns the present members of a group, each as its client's name and host.
 pub async fn members(brokers: &Brokers, group: &str) -> Result<Vec<String>, Error> {
     let (brokers, group) = (brokers.clone(), group.to_owned());

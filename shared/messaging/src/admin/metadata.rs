@@ -17,7 +17,7 @@ pub async fn health(brokers: &Brokers, timeout: Duration) -> Result<(), Error> {
         let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, timeout)?;
         if metadata.brokers().is_empty() {
             let reason = "its metadata names no broker yet".to_owned();
-            return Err(Error::Unreachable { brokers: brokers.to_string(), timeout, reason });
+            return Err(Error::Unreachable { brokers: brokers.bootstrap().to_owned(), timeout, reason });
         }
         Ok(())
     })
@@ -30,9 +30,14 @@ pub(super) fn read_metadata(
     brokers: &Brokers,
     timeout: Duration,
 ) -> Result<Metadata, Error> {
-    client
-        .fetch_metadata(None, timeout)
-        .map_err(|error| client::unreachable_or_refused(brokers, timeout, "read metadata", &error))
+    client.fetch_metadata(None, timeout).map_err(|error| {
+        // Serves the errors of connections, which have no other occasion in a client that only asks.
+        while client.poll(Duration::ZERO).is_some() {}
+        match client.context().refusal() {
+            Some(reason) => Error::Unreachable { brokers: brokers.bootstrap().to_owned(), timeout, reason },
+            None => client::unreachable_or_refused(brokers, timeout, "read metadata", &error),
+        }
+    })
 }
 
 /// Returns the partition numbers of a topic, in order.

@@ -13,9 +13,10 @@ mod read_topic;
 mod readable;
 pub mod topics;
 
-pub use groups::{GroupOffsets, delete_groups, members, rewind_group, set_group_offsets};
+pub(crate) use client::{blocking, metadata_client};
+pub use groups::{GroupOffsets, delete_groups, groups, members, rewind_group, set_group_offsets};
 pub use metadata::health;
-pub use offsets::{committed_offsets, end_offsets, offsets_since};
+pub use offsets::{committed_offsets, end_offsets, offset_ranges, offsets_since};
 pub use partition::partition_of;
 pub use read_topic::{read_all, read_since};
 pub use readable::{is_readable, next_readable};

@@ -9,14 +9,16 @@ use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
 use super::metadata::read_partitions;
 use crate::{Brokers, Error};
 
+/// Returns for each partition the offset of its first record, and the one that its next record will get.
+pub async fn offset_ranges(brokers: &Brokers, topic: &str) -> Result<BTreeMap<i32, (i64, i64)>, Error> {
+    let (brokers, topic) = (brokers.clone(), topic.to_owned());
+    client::blocking(move || watermarks(&client::metadata_client(&brokers)?, &brokers, &topic)).await
+}
+
 /// Returns for each partition the offset that its next record will get.
 pub async fn end_offsets(brokers: &Brokers, topic: &str) -> Result<BTreeMap<i32, i64>, Error> {
-    let (brokers, topic) = (brokers.clone(), topic.to_owned());
-    client::blocking(move || {
-        let watermarks = watermarks(&client::metadata_client(&brokers)?, &brokers, &topic)?;
-        Ok(watermarks.into_iter().map(|(partition, (_, end))| (partition, end)).collect())
-    })
-    .await
+    let ranges = offset_ranges(brokers, topic).await?;
+    Ok(ranges.into_iter().map(|(partition, (_, end))| (partition, end)).collect())
 }
 
 /// Returns for each partition the offset that the group reads next; `None` if it has committed no offset there.

@@ -126,6 +126,19 @@ pub struct TopicState {
     pub in_sync: usize,
 }
 
+/// Returns the names of all topics but Kafka's own, in order.
+pub async fn names(brokers: &Brokers) -> Result<Vec<String>, Error> {
+    let brokers = brokers.clone();
+    client::blocking(move || {
+        let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, REQUEST_TIMEOUT)?;
+        let names = metadata.topics().iter().map(MetadataTopic::name).filter(|name| !name.starts_with("__"));
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        Ok(names)
+    })
+    .await
+}
+
 /// Describes those of the topics that exist.
 pub async fn describe(brokers: &Brokers, topics: &[String]) -> Result<Vec<TopicState>, Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());

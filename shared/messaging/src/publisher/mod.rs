@@ -57,7 +57,7 @@ impl Publisher {
         let (sender, reports) = DeliveryReports::channel(Arc::clone(&outstanding));
         let callbacks = ProducerCallbacks::new(&settings.name, brokers, sender);
         let max_outstanding = settings.max_outstanding;
-        let producer = BaseProducer::from_config_and_context(&settings.client_config(brokers), callbacks)
+        let producer = BaseProducer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
             .map_err(|error| Error::configuration(&error))?;
         let producer = Arc::new(producer);
         let polled = Arc::clone(&producer);

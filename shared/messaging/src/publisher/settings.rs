@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rdkafka::ClientConfig;
 
-use crate::Brokers;
 use crate::client_log::STATISTICS_INTERVAL_MS;
+use crate::{Brokers, Error};
 
 /// Settings of a [`Publisher`](crate::Publisher). The defaults suit a relay.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ impl Default for PublisherSettings {
 }
 
 impl PublisherSettings {
-    pub(super) fn client_config(self, brokers: &Brokers) -> ClientConfig {
-        let mut config = brokers.client_config(&self.name);
+    pub(super) fn client_config(self, brokers: &Brokers) -> Result<ClientConfig, Error> {
+        let mut config = brokers.client_config(&self.name)?;
         config
             .set("enable.idempotence", "true") // within a session: in order, without gaps and duplicates
             .set("acks", "all")
@@ -44,7 +44,7 @@ impl PublisherSettings {
             .set("queue.buffering.max.messages", self.library_queue_length().to_string())
             .set("queue.buffering.max.kbytes", self.max_buffer_kbytes.to_string())
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
-        config
+        Ok(config)
     }
 
     /// The library counts a record a moment longer than this crate. Its limit is twice as high, so that

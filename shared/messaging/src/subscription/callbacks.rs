@@ -61,7 +61,7 @@ impl ConsumerCallbacks {
             consumer: OnceLock::new(),
             joined: Arc::default(),
             membership: Mutex::default(),
-            lags: PartitionLags::default(),
+            lags: settings.lags.clone(),
         }
     }
 

@@ -41,7 +41,6 @@ pub struct Subscription {
     batches: mpsc::Receiver<Batch>,
     commands: CommandSender,
     joined: Arc<SetOnce<()>>,
-    lags: PartitionLags,
     left: oneshot::Receiver<()>,
 }
 
@@ -52,8 +51,9 @@ impl Subscription {
         let (sender, received) = channel();
         let commands = CommandSender::new(sender);
         let callbacks = ConsumerCallbacks::new(brokers, &settings, commands.clone());
-        let mut consumer = BaseConsumer::from_config_and_context(&settings.client_config(brokers), callbacks)
-            .map_err(|error| Error::configuration(&error))?;
+        let mut consumer =
+            BaseConsumer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
+                .map_err(|error| Error::configuration(&error))?;
         let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
         consumer
             .subscribe(&topics)
@@ -63,7 +63,6 @@ impl Subscription {
         let consumer = Arc::new(consumer);
         consumer.context().set_consumer(&consumer);
         let joined = Arc::clone(&consumer.context().joined);
-        let lags = consumer.context().lags.clone();
 
         let (batch_sender, batches) = mpsc::channel(settings.max_waiting_batches);
         let (leaving, left) = oneshot::channel();
@@ -76,17 +75,12 @@ impl Subscription {
                 drop(leaving);
             })
             .map_err(Error::Thread)?;
-        Ok(Self { group, batches, commands, joined, lags, left })
+        Ok(Self { group, batches, commands, joined, left })
     }
 
     /// Is set once the group has assigned this member its first partitions; none, if others still have all of them.
     pub fn joined(&self) -> Arc<SetOnce<()>> {
         Arc::clone(&self.joined)
-    }
-
-    /// The lag of each partition of this member.
-    pub fn lags(&self) -> PartitionLags {
-        self.lags.clone()
     }
 
     /// Waits for the next batch of any partition. A partition has at most one batch in progress.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use rdkafka::ClientConfig;
 
-use crate::Brokers;
+use super::PartitionLags;
 use crate::client_log::STATISTICS_INTERVAL_MS;
+use crate::{Brokers, Error};
 
 /// Settings of a [`Subscription`](crate::Subscription).
 ///
@@ -45,6 +46,8 @@ pub struct SubscriptionSettings {
     /// The time without a poll after which the client leaves the group. A slow batch does not stop the polling; only a
     /// stopped process does. A rebalance waits so long for a member that does not answer, and no member reads meanwhile.
     pub max_poll_interval: Duration,
+    /// Where the lag of each partition of this member is kept.
+    pub lags: PartitionLags,
 }
 
 impl SubscriptionSettings {
@@ -63,11 +66,12 @@ impl SubscriptionSettings {
             session_timeout: Duration::from_secs(6),
             heartbeat_interval: Duration::from_millis(500), // so soon a member learns of a rebalance
             max_poll_interval: Duration::from_secs(10),
+            lags: PartitionLags::default(),
         }
     }
 
-    pub(super) fn client_config(&self, brokers: &Brokers) -> ClientConfig {
-        let mut config = brokers.client_config(&self.group);
+    pub(super) fn client_config(&self, brokers: &Brokers) -> Result<ClientConfig, Error> {
+        let mut config = brokers.client_config(&self.group)?;
         config
             .set("group.id", &self.group)
             .set("group.protocol", "classic")
@@ -90,6 +94,6 @@ impl SubscriptionSettings {
         if let Some(instance) = &self.instance {
             config.set("group.instance.id", instance);
         }
-        config
+        Ok(config)
     }
 }

@@ -153,11 +153,14 @@ impl Relay {
         held: &HeldLease,
         stop: &CancellationToken,
     ) -> Result<(), RelayError> {
+        let mut files = self.brokers.watch_files();
         let publishing = PublishLoop::start(self, held.epoch).await?;
-        // The first to end drops the other: a relay without the lease must not publish.
+        // The first to end drops the others: a relay without the lease must not publish.
         tokio::select! {
             published = publishing.run(stop) => published,
             lost = lease.renew_until_lost(held) => Err(lost),
+            // The next term begins with a producer that has read them.
+            () = files.renewed() => Ok(()),
         }
     }
 }

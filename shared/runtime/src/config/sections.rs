@@ -18,6 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use super::SettingsReader;
+use crate::log_filter::FilterFile;
 
 /// The longest timeout, in seconds.
 const DAY: u64 = 86_400;
@@ -212,11 +213,12 @@ pub(crate) struct Kafka {
 
 pub(super) fn kafka(reader: &mut SettingsReader) -> Kafka {
     let brokers = reader.text("kafka.brokers", "the brokers, host:port, several separated by commas");
-    let brokers = match brokers.parse::<Brokers>() {
+    let checked = brokers.parse::<Brokers>().and_then(|parsed| parsed.check_files().map(|()| parsed));
+    let brokers = match checked {
         Ok(brokers) => Some(brokers),
         Err(_) if brokers.is_empty() => None,
-        Err(_) => {
-            reader.refuse("kafka.brokers", "host:port, several separated by commas, as in localhost:9092");
+        Err(error) => {
+            reader.refuse("kafka.brokers", &error.to_string());
             None
         }
     };
@@ -296,14 +298,17 @@ pub(crate) enum LogFormat {
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) filter: EnvFilter,
+    pub(crate) filter_file: Option<FilterFile>,
 }
 
 pub(super) fn log(reader: &mut SettingsReader) -> Log {
     let expected = "error, warn, info, debug or trace, or directives such as info,orders=debug";
-    Log {
-        format: reader.one_of("log.format", &[("pretty", LogFormat::Pretty), ("json", LogFormat::Json)]),
-        filter: reader.parsed("log.level", expected, EnvFilter::default()),
-    }
+    let filter = reader.parsed("log.level", expected, EnvFilter::default());
+    let path = reader.text("log.filter_file", "the file of another filter; may be empty");
+    let level = filter.to_string();
+    let filter_file = (!path.is_empty()).then(|| FilterFile { path: path.into(), level });
+    let format = reader.one_of("log.format", &[("pretty", LogFormat::Pretty), ("json", LogFormat::Json)]);
+    Log { format, filter, filter_file }
 }
 
 /// The time limit for running requests after the shutdown has begun.

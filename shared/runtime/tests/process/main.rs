@@ -13,6 +13,7 @@ mod doctor;
 mod greeter;
 mod keys;
 mod lifecycle;
+mod log_filter;
 mod metrics;
 mod operators;
 mod outbox;

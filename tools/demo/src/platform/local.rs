@@ -17,7 +17,7 @@ pub(crate) struct Local {
     run: PathBuf,
     port_base: u16,
     instances: usize,
-    /// `host:port` of PostgreSQL.
+    /// A superuser's URL of PostgreSQL.
     postgres: String,
     brokers: String,
     topic_prefix: String,
@@ -36,7 +36,7 @@ impl Local {
             run: PathBuf::from(given("IDEM_DEV_DIR")?).join("run"),
             port_base: port_base.parse().map_err(|_| Error::Environment("IDEM_PORT_BASE"))?,
             instances,
-            postgres: host_of(&given("IDEM_POSTGRES_URL")?).to_owned(),
+            postgres: given("IDEM_POSTGRES_URL")?,
             brokers: given("IDEM_KAFKA_BROKERS")?,
             topic_prefix: env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default(),
             // During a rotation there are two secrets; the newest comes first.
@@ -115,7 +115,11 @@ impl Platform for Local {
     }
 
     fn database(&self, part: Part) -> String {
-        owner_url(&self.postgres, part)
+        let url = owner_url(host_of(&self.postgres), part);
+        match self.postgres.split_once('?') {
+            Some((_, parameters)) => format!("{url}?{parameters}"),
+            None => url,
+        }
     }
 
     fn brokers(&self) -> String {
@@ -146,6 +150,11 @@ impl Platform for Local {
 
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput> {
         async move { self.run(&[&["run", of.name()], command].concat(), &[]).await }.boxed_local()
+    }
+
+    /// Data of the brokers belong to one of the two ways to reach them.
+    fn translate_hint(&self, text: &str) -> String {
+        if self.brokers.contains('?') { text.replace("./dev up", "./dev up --tls") } else { text.to_owned() }
     }
 
     fn act<'a>(&'a self, action: Action<'a>, on: &'a [Instance]) -> Pending<'a, ()> {

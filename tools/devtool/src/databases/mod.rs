@@ -5,14 +5,14 @@ use diesel::{
     QueryResult, QueryableByName, sql_query,
     sql_types::{Bool, Text},
 };
-use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 
 /// The group of every service role. Migrations grant rights to it by name.
 const GROUP: &str = "idem_service";
 
 /// Makes each database with its roles `NAME_owner` and `NAME_service`. Existing roles and databases are unchanged.
 pub(crate) async fn make(admin_url: &str, names: &[String]) -> Result<()> {
-    let mut admin = AsyncPgConnection::establish(admin_url)
+    let mut admin = database::connect(admin_url)
         .await
         .map_err(|error| format!("cannot connect to PostgreSQL as superuser: {error}"))?;
     make_all(&mut admin, names).await.map_err(|error| format!("cannot make roles and databases: {error}"))

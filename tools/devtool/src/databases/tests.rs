@@ -23,7 +23,7 @@ impl Fixture {
     }
 
     async fn remove(&self) {
-        let mut admin = AsyncPgConnection::establish(&self.admin_url).await.unwrap();
+        let mut admin = database::connect(&self.admin_url).await.unwrap();
         execute(&mut admin, "DROP DATABASE %I WITH (FORCE)", &self.name, "").await.unwrap();
         for role in ["owner", "service"] {
             execute(&mut admin, "DROP ROLE %I", &self.role(role), "").await.unwrap();
@@ -38,7 +38,7 @@ impl Fixture {
         let server = self.admin_url.rsplit_once('@').unwrap().1.split(['/', '?']).next().unwrap();
         let role = self.role(role).replace(' ', "%20").replace('"', "%22");
         let database = database.replace(' ', "%20").replace('"', "%22");
-        AsyncPgConnection::establish(&format!("postgres://{role}:{role}@{server}/{database}")).await
+        database::connect(&format!("postgres://{role}:{role}@{server}/{database}")).await
     }
 
     async fn connect_home(&self, role: &str) -> AsyncPgConnection {

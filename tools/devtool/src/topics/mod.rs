@@ -1,61 +1,32 @@
 //! Prints the topics and the position of each consumer group: the first thing to look at when an order does not proceed.
 
+use std::collections::BTreeMap;
+
+use messaging::{Brokers, Error, admin, topics};
+
 use crate::Result;
-use rdkafka::{
-    ClientConfig, Offset, TopicPartitionList,
-    consumer::{BaseConsumer, Consumer},
-    error::KafkaResult,
-    metadata::MetadataPartition,
-};
-use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(10);
-
-struct Topic {
-    name: String,
-    /// The first and the next offset of each partition.
-    watermarks: Vec<(i64, i64)>,
-}
-
-impl Topic {
-    fn line(&self) -> String {
-        let messages: i64 = self.watermarks.iter().map(|(low, high)| high - low).sum();
-        let ends: Vec<_> = self.watermarks.iter().map(|(_, high)| high.to_string()).collect();
-        format!(
-            "{}: {messages} messages, {} partitions, end offsets {}",
-            self.name,
-            ends.len(),
-            ends.join(" ")
-        )
-    }
-}
+/// The first and the next offset of each partition of a topic.
+type Ranges = BTreeMap<i32, (i64, i64)>;
 
 /// Prints one line per topic, and below it one line for each group that has committed offsets.
-pub(crate) fn print(brokers: &str, prefix: &str) -> Result<()> {
-    let lines =
-        report(brokers, prefix).map_err(|error| format!("cannot read the topics at {brokers}: {error}"))?;
+pub(crate) async fn print(brokers: &Brokers, prefix: &str) -> Result<()> {
+    let lines = report(brokers, prefix).await.map_err(|error| format!("cannot read the topics: {error}"))?;
     println!("{}", lines.join("\n"));
     Ok(())
 }
 
-fn report(brokers: &str, prefix: &str) -> KafkaResult<Vec<String>> {
-    let client = connect(brokers, "devtool")?;
-    let mut names: Vec<_> = client
-        .fetch_group_list(None, TIMEOUT)?
-        .groups()
-        .iter()
-        .map(|group| group.name().to_owned())
-        .collect();
-    names.sort();
-    let groups = names
-        .into_iter()
-        .map(|name| connect(brokers, &name).map(|client| (name, client)))
-        .collect::<KafkaResult<Vec<_>>>()?;
+async fn report(brokers: &Brokers, prefix: &str) -> std::result::Result<Vec<String>, Error> {
+    let groups = admin::groups(brokers).await?;
     let mut lines = Vec::new();
-    for topic in topics(&client, prefix)? {
-        lines.push(topic.line());
-        for (name, group) in &groups {
-            lines.extend(position(group, &topic)?.map(|position| format!("    group {name}: {position}")));
+    for topic in topics::names(brokers).await?.into_iter().filter(|topic| topic.starts_with(prefix)) {
+        let ranges = admin::offset_ranges(brokers, &topic).await?;
+        lines.push(line(&topic, &ranges));
+        for group in &groups {
+            let committed = admin::committed_offsets(brokers, group, &topic).await?;
+            lines.extend(
+                position(&committed, &ranges).map(|position| format!("    group {group}: {position}")),
+            );
         }
     }
     if lines.is_empty() {
@@ -64,56 +35,21 @@ fn report(brokers: &str, prefix: &str) -> KafkaResult<Vec<String>> {
     Ok(lines)
 }
 
-fn connect(brokers: &str, group: &str) -> KafkaResult<BaseConsumer> {
-    ClientConfig::new().set("bootstrap.servers", brokers).set("group.id", group).create()
-}
-
-fn topics(client: &BaseConsumer, prefix: &str) -> KafkaResult<Vec<Topic>> {
-    let metadata = client.fetch_metadata(None, TIMEOUT)?;
-    let mut topics = Vec::new();
-    for topic in metadata.topics() {
-        let internal = topic.name().starts_with("__");
-        if internal || !topic.name().starts_with(prefix) {
-            continue;
-        }
-        let mut partitions: Vec<_> = topic.partitions().iter().map(MetadataPartition::id).collect();
-        partitions.sort_unstable();
-        let watermarks = partitions
-            .into_iter()
-            .map(|partition| client.fetch_watermarks(topic.name(), partition, TIMEOUT))
-            .collect::<KafkaResult<_>>()?;
-        topics.push(Topic { name: topic.name().to_owned(), watermarks });
-    }
-    topics.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(topics)
+fn line(topic: &str, ranges: &Ranges) -> String {
+    let messages: i64 = ranges.values().map(|(first, end)| end - first).sum();
+    let ends: Vec<_> = ranges.values().map(|(_, end)| end.to_string()).collect();
+    format!("{topic}: {messages} messages, {} partitions, end offsets {}", ends.len(), ends.join(" "))
 }
 
 /// The committed offsets and the lag of a group on a topic; `None` if the group has committed none.
-fn position(group: &BaseConsumer, topic: &Topic) -> KafkaResult<Option<String>> {
-    let mut partitions = TopicPartitionList::new();
-    for partition in (0..).take(topic.watermarks.len()) {
-        partitions.add_partition(&topic.name, partition);
+fn position(committed: &BTreeMap<i32, Option<i64>>, ranges: &Ranges) -> Option<String> {
+    if committed.values().all(Option::is_none) {
+        return None;
     }
-    let response = group.committed_offsets(partitions, TIMEOUT)?;
-    let committed: Vec<Option<i64>> = response
-        .elements()
-        .iter()
-        .map(|element| match element.offset() {
-            Offset::Offset(offset) => Some(offset),
-            _ => None,
-        })
-        .collect();
-    if committed.iter().all(Option::is_none) {
-        return Ok(None);
-    }
-    let lag: i64 = std::iter::zip(&committed, &topic.watermarks)
-        .map(|(committed, (low, high))| high - committed.unwrap_or(*low))
-        .sum();
-    let offsets: Vec<_> = committed
-        .iter()
-        .map(|offset| offset.map_or_else(|| "-".to_owned(), |offset| offset.to_string()))
-        .collect();
-    Ok(Some(format!("committed {}, lag {lag}", offsets.join(" "))))
+    let next = |partition: &i32, first: i64| committed.get(partition).copied().flatten().unwrap_or(first);
+    let lag: i64 = ranges.iter().map(|(partition, (first, end))| end - next(partition, *first)).sum();
+    let offsets = committed.values().map(|offset| offset.map_or("-".to_owned(), |offset| offset.to_string()));
+    Some(format!("committed {}, lag {lag}", offsets.collect::<Vec<_>>().join(" ")))
 }
 
 #[cfg(test)]

@@ -1,27 +1,31 @@
 //! Tests with a real broker; `./dev test` names it.
 
 use super::*;
-use rdkafka::{
-    admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
-    consumer::CommitMode,
-    producer::{BaseProducer, BaseRecord, Producer},
-};
+use messaging::admin::GroupOffsets;
+use messaging::topics::{TopicSpec, ensure};
+use messaging::{Publisher, PublisherSettings, Record};
 
 #[tokio::test]
 async fn a_topic_shows_its_messages_and_each_group_its_position() {
-    let brokers = std::env::var("IDEM_KAFKA_BROKERS").expect("IDEM_KAFKA_BROKERS is set by ./dev test");
+    let brokers: Brokers = std::env::var("IDEM_KAFKA_BROKERS").expect("./dev test sets it").parse().unwrap();
     let prefix = format!("devtool-{}.", uuid::Uuid::now_v7().simple());
     let (topic, group) = (format!("{prefix}events"), format!("{prefix}readers"));
-    let admin: AdminClient<_> = ClientConfig::new().set("bootstrap.servers", &brokers).create().unwrap();
-    let new_topic = NewTopic::new(&topic, 2, TopicReplication::Fixed(1));
-    admin.create_topics(&[new_topic], &AdminOptions::new()).await.unwrap()[0].as_ref().unwrap();
-    write(&brokers, &topic, [3, 1]);
-    commit(&brokers, &topic, &group, 2);
+    ensure(&brokers, &[TopicSpec::new(&topic, 2)]).await.unwrap();
+    // Three messages in partition 0, one in the other.
+    let in_partition = |wanted| {
+        let keys = (0_u8..).map(|key| [key]);
+        keys.into_iter().find(|key| admin::partition_of(key, 2) == wanted).unwrap()
+    };
+    for partition in [0, 0, 0, 1] {
+        write(&brokers, &topic, &in_partition(partition)).await;
+    }
+    let offsets = GroupOffsets::from([((topic.clone(), 0), 2)]);
+    admin::set_group_offsets(&brokers, &group, &offsets).await.unwrap();
 
-    let lines = report(&brokers, &prefix).unwrap();
+    let lines = report(&brokers, &prefix).await.unwrap();
 
-    admin.delete_topics(&[&topic], &AdminOptions::new()).await.unwrap();
-    admin.delete_groups(&[&group], &AdminOptions::new()).await.unwrap();
+    admin::delete_topics(&brokers, &[&topic]).await.unwrap();
+    admin::delete_groups(&brokers, &[&group]).await.unwrap();
     assert_eq!(
         lines,
         [
@@ -31,21 +35,8 @@ async fn a_topic_shows_its_messages_and_each_group_its_position() {
     );
 }
 
-/// Writes these numbers of messages to the partitions.
-fn write(brokers: &str, topic: &str, counts: [usize; 2]) {
-    let producer: BaseProducer = ClientConfig::new().set("bootstrap.servers", brokers).create().unwrap();
-    for (partition, count) in (0..).zip(counts) {
-        for _ in 0..count {
-            let record = BaseRecord::<(), str>::to(topic).partition(partition).payload("{}");
-            producer.send(record).unwrap();
-        }
-    }
-    producer.flush(TIMEOUT).unwrap();
-}
-
-/// Commits an offset of partition 0 only.
-fn commit(brokers: &str, topic: &str, group: &str, offset: i64) {
-    let mut position = TopicPartitionList::new();
-    position.add_partition_offset(topic, 0, Offset::Offset(offset)).unwrap();
-    connect(brokers, group).unwrap().commit(&position, CommitMode::Sync).unwrap();
+async fn write(brokers: &Brokers, topic: &str, key: &[u8]) {
+    let (publisher, mut reports) = Publisher::connect(brokers, PublisherSettings::default()).unwrap();
+    publisher.publish(Record { topic, key, payload: b"{}", headers: &[] }, 1).unwrap();
+    reports.next().await.unwrap().result.unwrap();
 }

@@ -1,0 +1,62 @@
+//! Notices that a file of a certificate or of the password was renewed.
+//!
+//! The client library reads files only when a client is made. The owner of a client makes another one.
+
+use std::fs;
+use std::future::pending;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Brokers;
+use crate::admin::blocking;
+
+/// The pause between two looks at the files.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The contents of the files of an address, when a client was made.
+#[derive(Debug)]
+pub struct FileWatch {
+    brokers: Brokers,
+    seen: Contents,
+}
+
+/// The bytes of each file; `None` if it cannot be read.
+type Contents = Vec<Option<Vec<u8>>>;
+
+impl Brokers {
+    /// Reads the files. Call it before the client is made that reads them, too.
+    pub fn watch_files(&self) -> FileWatch {
+        FileWatch { brokers: self.clone(), seen: contents(&self.security.files()) }
+    }
+}
+
+impl FileWatch {
+    /// Waits until a file has other contents than before, and all of them can be used. Without files it never ends.
+    pub async fn renewed(&mut self) {
+        let files = self.brokers.security.files();
+        if files.is_empty() {
+            return pending().await;
+        }
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let files = files.clone();
+            let present = blocking(move || Ok(contents(&files))).await.unwrap_or_default();
+            if present == self.seen {
+                continue;
+            }
+            self.seen = present;
+            let brokers = self.brokers.clone();
+            match blocking(move || brokers.check_files()).await {
+                Ok(()) => return,
+                // Files are often replaced one after the other: a key a moment after its certificate.
+                Err(error) => {
+                    tracing::warn!(target: "kafka", %error, "a file was replaced and cannot be used yet");
+                }
+            }
+        }
+    }
+}
+
+fn contents(files: &[PathBuf]) -> Contents {
+    files.iter().map(|path| fs::read(path).ok()).collect()
+}

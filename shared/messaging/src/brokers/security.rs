@@ -1,0 +1,200 @@
+//! Whether a client is encrypted, and as whom it logs in.
+//!
+//! The names and meanings of `ssl…` are libpq's, so that a service says the same of its brokers and of its database.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+use rdkafka::ClientConfig;
+
+use crate::Error;
+
+const MECHANISMS: [&str; 3] = ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"];
+
+/// The parameters of an address. The default is plain text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Security {
+    tls: Option<Tls>,
+    login: Option<Login>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tls {
+    /// The authorities that are trusted; `None` for those of the system.
+    authorities: Option<PathBuf>,
+    /// The chain of this client, and its key.
+    client: Option<(PathBuf, PathBuf)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Login {
+    mechanism: &'static str,
+    user: String,
+    password: PathBuf,
+}
+
+impl Security {
+    /// Reads `name=value&…`. The error is a sentence that repeats no value.
+    pub(super) fn read(parameters: &str, is_local: bool) -> Result<Self, &'static str> {
+        let mut parameters = Parameters::of(parameters);
+        let mode = parameters.take("sslmode");
+        let login = parameters.login()?;
+        let (authorities, client) = (parameters.take("sslrootcert"), parameters.client()?);
+        if !parameters.0.is_empty() {
+            return Err(
+                "a parameter is not one of sslmode, sslrootcert, sslcert, sslkey, sasl, user, password_file",
+            );
+        }
+        let names_files = authorities.is_some() || client.is_some() || login.is_some();
+        let is_encrypted = match mode.as_deref() {
+            Some("disable") => false,
+            Some("verify-full") => true,
+            None => names_files || !is_local,
+            Some(_) => return Err("sslmode must be verify-full, or disable for plain text"),
+        };
+        if login.is_some() && !is_encrypted {
+            return Err("sasl needs TLS: without it, whoever answers could be anybody");
+        }
+        // libpq's name for the authorities of the system.
+        let authorities = authorities.filter(|path| path != "system").map(PathBuf::from);
+        Ok(Self { tls: is_encrypted.then_some(Tls { authorities, client }), login })
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The files that a client reads when it is made.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let tls = self.tls.iter().flat_map(|tls| {
+            let client = tls.client.iter().flat_map(|(chain, key)| [chain, key]);
+            tls.authorities.iter().chain(client)
+        });
+        tls.chain(self.login.iter().map(|login| &login.password)).cloned().collect()
+    }
+
+    pub(super) fn apply(&self, config: &mut ClientConfig) -> Result<(), Error> {
+        let protocol = match (&self.tls, &self.login) {
+            (None, _) => "PLAINTEXT",
+            (Some(_), None) => "SSL",
+            (Some(_), Some(_)) => "SASL_SSL",
+        };
+        config.set("security.protocol", protocol);
+        if let Some(tls) = &self.tls {
+            tls.apply(config);
+        }
+        if let Some(login) = &self.login {
+            login.apply(config)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tls {
+    fn apply(&self, config: &mut ClientConfig) {
+        // "probe" looks where the distributions of Linux keep their authorities.
+        let authorities = self.authorities.as_ref().map_or("probe".into(), |path| path.to_string_lossy());
+        config
+            .set("ssl.ca.location", authorities)
+            .set("enable.ssl.certificate.verification", "true")
+            .set("ssl.endpoint.identification.algorithm", "https");
+        if let Some((chain, key)) = &self.client {
+            config
+                .set("ssl.certificate.location", chain.to_string_lossy())
+                .set("ssl.key.location", key.to_string_lossy());
+        }
+    }
+}
+
+impl Login {
+    fn apply(&self, config: &mut ClientConfig) -> Result<(), Error> {
+        let password = fs::read_to_string(&self.password).map_err(|error| Error::Configuration {
+            reason: format!("password_file {}: {error}", self.password.display()),
+        })?;
+        config
+            .set("sasl.mechanisms", self.mechanism)
+            .set("sasl.username", &self.user)
+            // Editors and `echo` end a file with a newline, which is not part of the password.
+            .set("sasl.password", password.trim_end_matches(['\r', '\n']));
+        Ok(())
+    }
+}
+
+/// The parameters that are not read yet.
+struct Parameters<'a>(BTreeMap<&'a str, String>);
+
+impl<'a> Parameters<'a> {
+    fn of(text: &'a str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (name, percent_decode_str(value).decode_utf8_lossy().into_owned())
+        });
+        Self(pairs.collect())
+    }
+
+    fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
+    fn client(&mut self) -> Result<Option<(PathBuf, PathBuf)>, &'static str> {
+        match (self.take("sslcert"), self.take("sslkey")) {
+            (Some(chain), Some(key)) => Ok(Some((chain.into(), key.into()))),
+            (None, None) => Ok(None),
+            _ => Err("sslcert and sslkey belong together"),
+        }
+    }
+
+    fn login(&mut self) -> Result<Option<Login>, &'static str> {
+        match (self.take("sasl"), self.take("user"), self.take("password_file")) {
+            (None, None, None) => Ok(None),
+            (Some(mechanism), Some(user), Some(password)) => {
+                let mechanism = MECHANISMS.into_iter().find(|known| *known == mechanism);
+                let mechanism = mechanism.ok_or("sasl must be SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN")?;
+                Ok(Some(Login { mechanism, user, password: password.into() }))
+            }
+            _ => Err("sasl, user and password_file belong together"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOGIN: &str = "sasl=PLAIN&user=orders&password_file=/secret";
+
+    #[test]
+    fn a_mistake_is_named_and_no_value_is_repeated() {
+        for (parameters, expected) in [
+            ("sslmode=require", "sslmode must be verify-full"),
+            ("sslmode=", "sslmode must be verify-full"),
+            ("sslmod=verify-full", "a parameter is not one of"),
+            ("sslcert=/hunter2", "belong together"),
+            ("sslkey=/hunter2", "belong together"),
+            ("sasl=PLAIN&user=hunter2", "sasl, user and password_file belong together"),
+            ("password_file=hunter2", "sasl, user and password_file belong together"),
+            ("sasl=GSSAPI&user=hunter2&password_file=a", "sasl must be"),
+            (&format!("sslmode=disable&{LOGIN}"), "sasl needs TLS"),
+        ] {
+            let error = Security::read(parameters, true).unwrap_err();
+            assert!(error.contains(expected) && !error.contains("hunter2"), "{parameters}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_login_or_a_certificate_is_given_by_tls_also_on_this_machine() {
+        for parameters in [LOGIN, "sslrootcert=/ca.pem", "sslcert=/a.pem&sslkey=/a.key"] {
+            assert!(Security::read(parameters, true).unwrap().is_encrypted(), "{parameters}");
+        }
+    }
+
+    #[test]
+    fn the_files_are_those_that_a_client_reads() {
+        let all = format!("sslrootcert=/c%20a.pem&sslcert=/a.pem&sslkey=/a.key&{LOGIN}");
+        let files = Security::read(&all, false).unwrap().files();
+        assert_eq!(files, ["/c a.pem", "/a.pem", "/a.key", "/secret"].map(PathBuf::from));
+        assert!(Security::read("sslrootcert=system", false).unwrap().files().is_empty());
+    }
+}

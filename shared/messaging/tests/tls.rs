@@ -1,0 +1,100 @@
+//! TLS to brokers of their own: certificates of both sides, logins, and files that are renewed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+
+use std::time::Duration;
+
+use messaging::topics::{self, TopicSpec};
+use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings, admin};
+use testkit::{Authority, Broker, BrokerTls};
+
+/// Publishes a record and reads it as a member of a group.
+async fn exchange(brokers: &Brokers) {
+    topics::ensure(brokers, &[TopicSpec::new("greetings", 1)]).await.unwrap();
+    let (publisher, mut reports) = Publisher::connect(brokers, PublisherSettings::default()).unwrap();
+    publisher.publish(Record { topic: "greetings", key: b"k", payload: b"hello", headers: &[] }, 1).unwrap();
+    common::in_time("the report", reports.next()).await.unwrap().result.unwrap();
+    let settings = SubscriptionSettings::new("readers", ["greetings"]);
+    let mut subscription = Subscription::start(brokers, settings).unwrap();
+    let batch = common::in_time("the record", subscription.next()).await.unwrap();
+    assert_eq!(batch.messages()[0].payload.as_deref(), Some(b"hello".as_slice()));
+    batch.done();
+    subscription.shutdown().await;
+    assert_eq!(admin::end_offsets(brokers, "greetings").await.unwrap()[&0], 1);
+}
+
+/// Why a broker is not reached.
+async fn refusal(text: &str) -> String {
+    let health = messaging::health(&text.parse().unwrap(), Duration::from_secs(3)).await;
+    health.err().map_or_else(String::new, |error| error.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_logs_in_and_checks_the_certificate_of_the_broker() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let broker = Broker::with_tls(BrokerTls::with_login(&authority, "SCRAM-SHA-512")).await;
+    let accepted = broker.brokers().to_string();
+    exchange(&broker.brokers()).await;
+    assert_eq!(refusal(&accepted.replace("SCRAM-SHA-512", "PLAIN")).await, "");
+
+    let other = stranger.file("ca.pem", stranger.certificate());
+    let trusted = authority.file("ca.pem", authority.certificate());
+    let wrong = stranger.file("password", "wrong");
+    let right = authority.file("password", "first");
+    for (other, expected) in [
+        (accepted.replace(&trusted, &other), "certificate verify failed"),
+        (accepted.replace("127.0.0.1", "localhost"), "certificate verify failed"),
+        (accepted.replace(&right, &wrong), "Authentication failed"),
+        (broker.brokers().bootstrap().to_owned(), "no Kafka broker"),
+    ] {
+        let refusal = refusal(&other).await;
+        assert!(refusal.contains(expected), "{other}: {refusal}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_shows_its_certificate() {
+    let authority = Authority::new();
+    let broker = Broker::with_tls(BrokerTls::with_client_certificates(&authority)).await;
+    exchange(&broker.brokers()).await;
+    let trusted = authority.file("ca.pem", authority.certificate());
+    let anonymous = format!("{}?sslrootcert={trusted}", broker.brokers().bootstrap());
+    assert!(refusal(&anonymous).await.contains("certificate required"));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_named() {
+    let authority = Authority::new();
+    let no_certificate = authority.file("ca.pem", "nothing");
+    for file in ["/nowhere.pem", &no_certificate] {
+        let brokers: Brokers = format!("kafka:9093?sslrootcert={file}").parse().unwrap();
+        let error = brokers.check_files().unwrap_err().to_string();
+        assert!(error.contains("ssl.ca.location"), "{error}");
+    }
+    let login = "kafka:9093?sasl=PLAIN&user=idem&password_file=/nowhere";
+    let error = login.parse::<Brokers>().unwrap().check_files().unwrap_err().to_string();
+    assert!(error.contains("password_file /nowhere"), "{error}");
+}
+
+#[tokio::test]
+async fn renewed_files_are_noticed_once_they_can_be_used() {
+    let authority = Authority::new();
+    let trusted = authority.file("ca.pem", authority.certificate());
+    let brokers: Brokers = format!("kafka:9093?sslrootcert={trusted}").parse().unwrap();
+    let mut watch = brokers.watch_files();
+    let mut renewed = std::pin::pin!(watch.renewed());
+    // Two looks at the files fit into this time.
+    let mut at_once = async || tokio::time::timeout(Duration::from_secs(3), &mut renewed).await.is_ok();
+    assert!(!at_once().await, "nothing changed");
+    authority.file("ca.pem", "nothing");
+    assert!(!at_once().await, "the file cannot be used");
+    authority.file("ca.pem", Authority::new().certificate());
+    common::in_time("the renewal", renewed).await;
+}
