@@ -33,6 +33,14 @@ enum Connection {
     Down,
 }
 
+/// Why a connection failed, if the line says it, without its thread and how long it took. The library's errors leave out
+/// what TLS refuses.
+pub(crate) fn failure_of<'a>(facility: &str, text: &'a str) -> Option<&'a str> {
+    let without_thread = text.split_once("]: ").map_or(text, |(_, reason)| reason);
+    let reason = without_thread.split_once(" (after ").map_or(without_thread, |(reason, _)| reason);
+    (facility == "FAIL").then_some(reason)
+}
+
 impl ClientLog {
     pub(crate) fn new(client: impl Into<String>, brokers: impl Into<String>) -> Self {
         Self { client: client.into(), brokers: brokers.into(), state: Mutex::default() }
@@ -42,7 +50,11 @@ impl ClientLog {
     pub(crate) fn line(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
         let client = self.client.as_str();
         match level {
-            _ if matches!(facility, "FAIL" | "ERROR" | "REBOOTSTRAP") => {
+            // No error follows it, and waiting does not help.
+            _ if let Some(reason) = failure_of(facility, text).filter(|reason| reason.contains("SSL ")) => {
+                self.problem(reason);
+            }
+            _ if matches!(facility, "FAIL" | "SSL" | "ERROR" | "REBOOTSTRAP") => {
                 tracing::debug!(target: "kafka", client, facility, "{text}");
             }
             _ if facility == "GETPID" => self.problem(text), // the client retries every 500 ms
@@ -108,5 +120,44 @@ impl ClientLog {
     /// A poisoned lock is safe to use: each update is a single assignment.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn what_tls_refuses_is_logged_once() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let written = Arc::clone(&lines);
+        let subscriber = tracing_subscriber::fmt().with_writer(move || Lines(Arc::clone(&written))).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let log = ClientLog::new("a-relay", "kafka:9093");
+            for time in ["1ms", "5ms"] {
+                let text =
+                    format!("[thrd:b]: b: SSL handshake failed: unknown authority (after {time} in state X)");
+                log.line(RDKafkaLogLevel::Error, "FAIL", &text);
+                log.line(RDKafkaLogLevel::Error, "SSL", "[thrd:b]: b: a detail");
+            }
+        });
+        let lines = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
+        assert_eq!(lines.matches("b: SSL handshake failed: unknown authority").count(), 1, "{lines}");
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+    }
+
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 }

@@ -11,6 +11,7 @@ use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel}
 use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
+use crate::client_log::failure_of;
 use crate::{Brokers, Error};
 
 /// The longest time that one request to the brokers may take.
@@ -22,29 +23,26 @@ pub(crate) type ConsumerClient = BaseConsumer<DebugLog>;
 /// Logs at level debug. The caller gets the error itself, so an error line would repeat it.
 #[derive(Default)]
 pub(crate) struct DebugLog {
-    /// Why the last connection was refused by TLS or at the login. The error of a request says only that there is none.
-    refusal: Mutex<Option<String>>,
+    /// Why the last connection failed. The error of a request says only that there is none.
+    failure: Mutex<Option<String>>,
 }
 
 impl DebugLog {
-    pub(super) fn refusal(&self) -> Option<String> {
-        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl ClientContext for DebugLog {
     fn log(&self, _: RDKafkaLogLevel, facility: &str, text: &str) {
+        if let Some(reason) = failure_of(facility, text) {
+            // A poisoned lock is safe to use: the update is a single assignment.
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+        }
         tracing::debug!(target: "kafka", facility, "{text}");
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        if matches!(
-            error.rdkafka_error_code(),
-            Some(RDKafkaErrorCode::SSL | RDKafkaErrorCode::Authentication)
-        ) {
-            // A poisoned lock is safe to use: the update is a single assignment.
-            *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
-        }
         tracing::debug!(target: "kafka", %error, "{reason}");
     }
 }

@@ -8,6 +8,9 @@ use rdkafka::metadata::{Metadata, MetadataPartition};
 use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
 use crate::{Brokers, Error};
 
+/// More events than a client has after one request.
+const EVENTS: usize = 64;
+
 /// Succeeds if a broker answers a metadata request within `timeout` and names at least one broker.
 ///
 /// An open port is not enough: a broker that is still starting accepts connections before it can serve them.
@@ -31,11 +34,15 @@ pub(super) fn read_metadata(
     timeout: Duration,
 ) -> Result<Metadata, Error> {
     client.fetch_metadata(None, timeout).map_err(|error| {
-        // Serves the errors of connections, which have no other occasion in a client that only asks.
-        while client.poll(Duration::ZERO).is_some() {}
-        match client.context().refusal() {
-            Some(reason) => Error::Unreachable { brokers: brokers.bootstrap().to_owned(), timeout, reason },
-            None => client::unreachable_or_refused(brokers, timeout, "read metadata", &error),
+        // Serves the errors of connections, which have no other occasion in a client that only asks. A poll that served an
+        // event returns the same as one that found none.
+        (0..EVENTS).for_each(|_| drop(client.poll(Duration::ZERO)));
+        match client::unreachable_or_refused(brokers, timeout, "read metadata", &error) {
+            Error::Unreachable { brokers, timeout, reason } => {
+                let reason = client.context().failure().unwrap_or(reason);
+                Error::Unreachable { brokers, timeout, reason }
+            }
+            error => error,
         }
     })
 }
