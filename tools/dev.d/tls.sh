@@ -30,6 +30,7 @@ copy_certificates_to_postgres() { # data; sets POSTGRES_TLS
     ((EUID != 0)) || chown nobody "$1/$file"
   done
   printf '%s\n' 'hostssl all postgres 127.0.0.1/32 trust' 'hostssl all all 127.0.0.1/32 scram-sha-256' >"$1/tls_hba.conf"
+  # shellcheck disable=SC2034 # start_postgres reads it
   POSTGRES_TLS=(-c ssl=on -c ssl_cert_file=postgres.pem -c ssl_key_file=postgres.key -c "hba_file=$1/tls_hba.conf")
 }
 
