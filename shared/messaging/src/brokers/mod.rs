@@ -7,6 +7,7 @@ mod security;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -71,8 +72,14 @@ impl Brokers {
     /// # Errors
     /// [`Error::Configuration`] names the first file that cannot be used.
     pub fn check_files(&self) -> Result<(), Error> {
-        if self.security.files().is_empty() {
+        let files = self.security.files();
+        if files.is_empty() {
             return Ok(());
+        }
+        for path in files {
+            // The client's own error would not name the file.
+            fs::read(&path)
+                .map_err(|error| Error::Configuration { reason: format!("{}: {error}", path.display()) })?;
         }
         admin::metadata_client(self).map(drop) // the client reads the files when it is made
     }
@@ -118,7 +125,7 @@ fn host(address: &str) -> Result<&str, Error> {
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port != 0);
     let host = address.rsplit_once(':').filter(|(host, port)| !host.is_empty() && is_port(port));
     host.map(|(host, _)| host).ok_or_else(|| Error::Configuration {
-        reason: "the brokers are not host:port, several separated by commas, as in localhost:9092".to_owned(),
+        reason: "an address is not host:port, such as localhost:9092".to_owned(),
     })
 }
 

@@ -13,8 +13,7 @@ use crate::admin::blocking;
 /// The pause between two looks at the files.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The contents of the files of an address, when a client was made.
-#[derive(Debug)]
+/// The contents of the files of an address, when a client was made. It cannot be printed, because one may be a password.
 pub struct FileWatch {
     brokers: Brokers,
     seen: Contents,

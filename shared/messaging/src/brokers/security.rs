@@ -13,8 +13,8 @@ use crate::Error;
 
 const MECHANISMS: [&str; 3] = ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"];
 
-/// The parameters of an address. The default is plain text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The parameters of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Security {
     tls: Option<Tls>,
     login: Option<Login>,

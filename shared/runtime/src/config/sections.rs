@@ -218,7 +218,12 @@ pub(super) fn kafka(reader: &mut SettingsReader) -> Kafka {
         Ok(brokers) => Some(brokers),
         Err(_) if brokers.is_empty() => None,
         Err(error) => {
-            reader.refuse("kafka.brokers", &error.to_string());
+            let reason = match error {
+                messaging::Error::Configuration { reason } => reason,
+                error => error.to_string(),
+            };
+            let expected = "host:port, several separated by commas, with parameters after a question mark";
+            reader.refuse("kafka.brokers", &format!("{expected}: {reason}"));
             None
         }
     };
