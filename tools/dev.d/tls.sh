@@ -22,7 +22,7 @@ prepare_certificates() {
   devtool certificates "$TLS_DIR" || die "the certificates could not be made: see above"
 }
 
-# PostgreSQL reads only a key that is its own. Rules for hosts: nobody connects without TLS.
+# PostgreSQL reads only a key file that it owns. The host rules refuse every connection without TLS.
 copy_certificates_to_postgres() { # data; sets POSTGRES_TLS
   local file
   for file in postgres.pem postgres.key; do

@@ -185,7 +185,7 @@ impl Parameters {
         (format!("{server}{join}{}", others.join("&")), taken)
     }
 
-    /// Whoever names a certificate expects TLS, also on this machine.
+    /// A URL that names a certificate asks for TLS, also on this machine.
     fn name_files(&self) -> bool {
         self.sslrootcert.is_some() || self.sslcert.is_some() || self.sslkey.is_some()
     }

@@ -33,8 +33,8 @@ enum Connection {
     Down,
 }
 
-/// Why a connection failed, if the line says it, without its thread and how long it took. The library's errors leave out
-/// what TLS refuses.
+/// Returns the reason of a failed connection from a log line, without thread and duration. The library reports an error of
+/// a TLS handshake only in its log.
 pub(crate) fn failure_of<'a>(facility: &str, text: &'a str) -> Option<&'a str> {
     let without_thread = text.split_once("]: ").map_or(text, |(_, reason)| reason);
     let reason = without_thread.split_once(" (after ").map_or(without_thread, |(reason, _)| reason);

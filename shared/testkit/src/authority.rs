@@ -14,7 +14,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority that nobody trusts yet.
+    /// Makes an authority with a new key.
     pub fn new() -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

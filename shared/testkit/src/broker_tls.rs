@@ -37,7 +37,7 @@ impl BrokerTls {
         &self.folder
     }
 
-    /// What follows the address in the text of a client that the broker accepts.
+    /// The parameters, with the question mark, for the address of a client that the broker accepts.
     pub fn parameters(&self) -> &str {
         &self.parameters
     }

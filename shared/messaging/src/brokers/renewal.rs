@@ -46,7 +46,9 @@ impl FileWatch {
             self.seen = present;
             let brokers = self.brokers.clone();
             match blocking(move || brokers.check_files()).await {
-                Ok(()) => return,
+                Ok(()) => {
+                    return tracing::info!(target: "kafka", "a file of the brokers' address was renewed");
+                }
                 // Files are often replaced one after the other: a key a moment after its certificate.
                 Err(error) => {
                     tracing::warn!(target: "kafka", %error, "a file was replaced and cannot be used yet");

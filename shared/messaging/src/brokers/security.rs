@@ -1,4 +1,4 @@
-//! Whether a client is encrypted, and as whom it logs in.
+//! `Security`: the encryption of a client's connections, and the user that the client logs in as.
 //!
 //! The names and meanings of `ssl…` are libpq's, so that a service says the same of its brokers and of its database.
 
@@ -55,7 +55,7 @@ impl Security {
             Some(_) => return Err("sslmode must be verify-full, or disable for plain text"),
         };
         if login.is_some() && !is_encrypted {
-            return Err("sasl needs TLS: without it, whoever answers could be anybody");
+            return Err("sasl needs TLS: remove sslmode=disable");
         }
         // libpq's name for the authorities of the system.
         let authorities = authorities.filter(|path| path != "system").map(PathBuf::from);
