@@ -85,6 +85,7 @@ pub(crate) async fn adjust_stock(
 }
 
 /// Applies an event of `orders` to the reservation of its order.
+#[tracing::instrument(name = "transition", skip_all, fields(%order))]
 pub(crate) async fn apply(
     tx: &mut Tx,
     tenant: &TenantId,

@@ -55,6 +55,7 @@ impl From<TransitionError> for HandlerError {
 }
 
 /// Places an order and announces it. Needs no lock, because no one else knows the new id.
+#[tracing::instrument(name = "transition", skip_all)]
 pub(crate) fn place(
     tx: &mut impl UnitOfWork,
     new: &NewOrder<'_>,
@@ -103,6 +104,7 @@ pub(crate) async fn apply_capture(
 }
 
 /// Applies the input to an order whose row this transaction has locked.
+#[tracing::instrument(name = "transition", skip_all, fields(order = %order.id()))]
 async fn apply_to_locked(
     tx: &mut Tx,
     order: OrderRow,

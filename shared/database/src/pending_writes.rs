@@ -69,9 +69,10 @@ pub trait UnitOfWork: HasPendingWrites {
         self.after_commit(move || count(database.metrics()));
     }
 
-    /// The trace context (W3C traceparent) of the request or message that this unit of work serves.
-    fn traceparent(&self) -> Option<&str> {
-        self.pending_writes().traceparent.as_deref()
+    /// The trace context (W3C traceparent) of what this unit of work causes: that of the current span if spans are exported,
+    /// otherwise that of the request or message that it serves.
+    fn traceparent(&self) -> Option<String> {
+        traces::current().or_else(|| self.pending_writes().traceparent.clone())
     }
 
     /// Sets the trace context of the request or message that is served from now on.

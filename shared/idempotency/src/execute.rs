@@ -7,9 +7,10 @@ use contracts::{Caller, OperationId};
 use database::functions::clock_timestamp;
 use database::{Database, Error, ErrorClass, Handler, Tx, UnitOfWork};
 use diesel_async::RunQueryDsl;
-use tracing::Instrument;
+use tracing::{Instrument, Span, info_span};
 
 use crate::key_lookup::{KeyLookup, look_up_key};
+use crate::keyed_request::show_operation;
 use crate::metrics::{IdempotencyMetrics, TransactionTimer};
 use crate::record::CompletedRecords;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
@@ -35,12 +36,13 @@ pub async fn execute<F>(
 where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
-    let worker = database.clone();
+    let (worker, span) = (database.clone(), Span::current());
     let unit = async move {
         request.log_received();
         let mut attempt = 1;
         let result = loop {
-            match execute_once(&worker, retention, &request, command.clone()).await {
+            let once = execute_once(&worker, retention, &request, command.clone(), &span);
+            match once.instrument(info_span!("transaction")).await {
                 Err(error) if attempt < ATTEMPTS && can_run_again(&error) => {
                     tracing::debug!(%error, attempt, "contention: the unit of work runs again");
                     attempt += 1;
@@ -95,6 +97,7 @@ async fn execute_once<F>(
     retention: Retention,
     request: &KeyedRequest,
     command: F,
+    request_span: &Span,
 ) -> Result<Outcome, Error>
 where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
@@ -105,6 +108,7 @@ where
         KeyClaim::Known(outcome) => return Ok(outcome),
     };
     crashpoint::reach!("execute.key_claimed");
+    show_operation(request_span, operation.id);
     request.log_processing();
     tx.set_traceparent(request.traceparent.clone());
     let result = command.run(&mut tx, &operation).await;
@@ -187,9 +191,11 @@ where
     let worker = database.clone();
     let unit = async move {
         let id = OperationId::generate();
+        show_operation(&Span::current(), id);
         let mut attempt = 1;
         loop {
-            match execute_natural_once(&worker, id, &caller, traceparent.clone(), command.clone()).await {
+            let once = execute_natural_once(&worker, id, &caller, traceparent.clone(), command.clone());
+            match once.instrument(info_span!("transaction")).await {
                 Err(error) if attempt < ATTEMPTS && error.class() == ErrorClass::Contention => attempt += 1,
                 result => return result,
             }

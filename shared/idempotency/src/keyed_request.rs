@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use contracts::{Caller, OperationId};
 use sha2::{Digest, Sha256};
+use tracing::Span;
+use tracing::field::display;
 use uuid::Uuid;
 
 use crate::{Fingerprint, Key};
@@ -56,8 +58,9 @@ impl KeyedRequest {
     }
 
     /// Logs that the stored response is returned.
-    pub(crate) fn log_replayed(&self) {
-        tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "CachedResponseReturned");
+    pub(crate) fn log_replayed(&self, operation: OperationId) {
+        let (key, route) = (self.key.short_hash(), &self.scope.route);
+        tracing::info!(%key, route, %operation, "CachedResponseReturned");
     }
 }
 
@@ -97,4 +100,9 @@ pub struct Operation {
     pub caller: Caller,
     /// When the transaction began, by the database's clock. All rows of the operation carry this time.
     pub at: DateTime<Utc>,
+}
+
+/// Adds the operation to the log lines of its request from now on.
+pub(crate) fn show_operation(request: &Span, operation: OperationId) {
+    request.record("operation", display(operation));
 }

@@ -124,7 +124,7 @@ impl StoredRecord {
         let Some(response) = StoredResponse::from_columns((self.status, self.headers, self.body))? else {
             return Ok(Outcome::Expired);
         };
-        request.log_replayed();
+        request.log_replayed(self.operation_id.into());
         Ok(Outcome::Replayed { response, executed_at: self.created_at })
     }
 }

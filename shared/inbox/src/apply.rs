@@ -4,7 +4,7 @@
 use database::Database;
 
 use crate::batch_plan::{BatchPlan, plan};
-use crate::consumer::Consumer;
+use crate::consumer::{Consumer, message_span};
 use crate::deduplication;
 use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage};
@@ -12,7 +12,8 @@ use crate::metrics::{BatchCounts, InboxMetrics};
 use crate::parking::held::HeldMessages;
 use crate::sequence::Sequences;
 
-/// Applies a batch.
+/// Applies a batch. Its span is in a trace of its own, because it serves the traces of all its messages.
+#[tracing::instrument(name = "batch", parent = None, skip_all, fields(consumer = consumer.name(), messages = batch.len()))]
 pub(crate) async fn apply(
     database: &Database,
     consumer: &Consumer,
@@ -25,12 +26,11 @@ pub(crate) async fn apply(
     crashpoint::reach!("consume.ids_entered");
     let mut fresh: Vec<IncomingMessage> = Vec::with_capacity(new.len());
     for message in batch {
-        let id = message.envelope.id;
         // Removed, because the same id may be twice in one batch and counts once.
-        if new.remove(&id.uuid()) {
+        if new.remove(&message.envelope.id.uuid()) {
             fresh.push(message.clone());
         } else {
-            tracing::info!(consumer = name, message_id = %id, kind = %message.envelope.kind, "DuplicateIgnored");
+            message_span(&message.envelope, name).in_scope(|| tracing::info!("DuplicateIgnored"));
         }
     }
     if fresh.is_empty() {

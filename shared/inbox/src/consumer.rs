@@ -8,6 +8,7 @@ use contracts::{Envelope, Event, Message, Stream};
 use database::{Handler, Tx, UnitOfWork, Work};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tracing::{Instrument, Span, info_span};
 use uuid::Uuid;
 
 use crate::HandlerError;
@@ -53,14 +54,26 @@ impl Prepared {
 
     /// Runs the handler. A panic in it is an error of this message.
     pub(crate) async fn run(self, tx: &mut Tx, consumer: &str) -> Result<(), HandlerError> {
-        let Envelope { id, kind, traceparent, .. } = self.envelope;
-        tx.set_traceparent(traceparent);
-        if let Some(run) = self.run {
+        let Some(run) = self.run else { return Ok(()) };
+        let span = message_span(&self.envelope, consumer);
+        traces::link(&Span::current(), &span);
+        tx.set_traceparent(self.envelope.traceparent);
+        let handled = async {
             catch_panic(run(tx)).await?;
-            tracing::info!(consumer, message_id = %id, %kind, "MessageConsumed");
-        }
-        Ok(())
+            tracing::info!("MessageConsumed");
+            Ok(())
+        };
+        handled.instrument(span).await
     }
+}
+
+/// The span of a message's handling. It continues the trace in which the message was published.
+pub(crate) fn message_span(envelope: &Envelope, consumer: &str) -> Span {
+    let Envelope { id, kind, tenant, traceparent, .. } = envelope;
+    let trace = traceparent.as_deref().and_then(traces::trace_id);
+    let span = info_span!(parent: None, "message", consumer, message_id = %id, kind, %tenant, trace);
+    traces::follow(&span, traceparent.as_deref());
+    span
 }
 
 /// One named reader of events, with a handler for each type. A handler gets the transaction only after the message was

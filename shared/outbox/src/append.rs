@@ -103,7 +103,7 @@ pub fn append_to(
         source,
         tenant_id: tenant.to_string(),
         payload,
-        traceparent: unit.traceparent().map(str::to_owned),
+        traceparent: unit.traceparent(),
     };
     unit.buffer(row);
     unit.wake_after_commit(EVENTS_COMMITTED);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use outbox::operator::RelayCommand;
 use tokio::runtime::Builder;
+use traces::Exporter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
@@ -101,17 +102,24 @@ fn with_log<S: Service>(
     run: impl FnOnce(Config<S>) -> Result<(), RunError>,
 ) -> Result<ExitCode, ConfigErrors> {
     let mut config = Config::<S>::read(needs, environment())?;
-    telemetry::start(std::mem::take(&mut config.log));
-    match run(config) {
-        Ok(()) => {
-            tracing::info!("{} has stopped", S::NAME);
-            Ok(ExitCode::SUCCESS)
-        }
+    let traces = config.traces.take();
+    let exporter = match traces.map(|settings| Exporter::new(S::NAME, &settings)).transpose() {
+        Ok(exporter) => exporter,
         Err(error) => {
-            tracing::error!("{} failed: {error}", S::NAME);
-            Ok(ExitCode::FAILURE)
+            eprintln!("{}: {error}", S::NAME);
+            return Ok(ExitCode::FAILURE);
         }
+    };
+    telemetry::start(std::mem::take(&mut config.log), exporter.as_ref());
+    let done = run(config);
+    match &done {
+        Ok(()) => tracing::info!("{} has stopped", S::NAME),
+        Err(error) => tracing::error!("{} failed: {error}", S::NAME),
     }
+    if let Some(exporter) = exporter {
+        exporter.shut_down();
+    }
+    Ok(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn migrate<S: Service>(config: Config<S>) -> Result<(), RunError> {

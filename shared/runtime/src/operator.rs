@@ -83,7 +83,7 @@ where
     let mut config = Config::<S>::read(Needs::Database { and }, environment())?;
     // The log is for warnings only, because the output of the command is on stdout.
     config.log.filter = EnvFilter::new("warn");
-    telemetry::start(std::mem::take(&mut config.log));
+    telemetry::start(std::mem::take(&mut config.log), None);
     let result =
         Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(Into::into).and_then(
             |runtime| {

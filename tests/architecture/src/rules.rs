@@ -6,7 +6,8 @@ use crate::graph::Graph;
 
 /// The floors from the ground up. A crate may use crates of lower floors only.
 const FLOORS: &[&[&str]] = &[
-    &["contracts", "crashpoint", "database", "metrics"],
+    &["contracts", "crashpoint", "metrics", "traces"],
+    &["database"],
     &["messaging", "audit", "idempotency"],
     &["outbox"],
     &["inbox"],
@@ -16,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
 ];
 
 /// Our crates that the stand-in for the card processor may use. It must not share the code that it is there to test.
-const STRIPE_SIM_MAY_USE: &[&str] = &["database"];
+const STRIPE_SIM_MAY_USE: &[&str] = &["database", "traces"];
 
 /// The dependencies that `contracts` may have.
 const CONTRACTS_MAY_USE: &[&str] = &["serde", "uuid", "utoipa"];
@@ -91,6 +92,10 @@ fn third_parties(graph: &Graph, found: &mut Vec<String>) {
         if direct("prometheus-client") && name != "metrics" {
             found.push(format!("{name} uses prometheus-client, which only metrics may use"));
         }
+        let telemetry = ["opentelemetry", "opentelemetry_sdk", "tracing-opentelemetry"];
+        if name != "traces" && telemetry.into_iter().any(direct) {
+            found.push(format!("{name} uses OpenTelemetry, which only traces may use"));
+        }
         let below_edge = floor(name).is_some_and(|at| Some(at) < floor("edge"));
         if below_edge && graph.reaches(name).contains("actix-web") {
             found.push(format!("{name} reaches actix-web, but is below edge"));
@@ -163,6 +168,7 @@ mod tests {
             ("contracts", "database"),
             ("orders", "rdkafka"),
             ("outbox", "rdkafka"),
+            ("inbox", "tracing-opentelemetry"),
             ("stripe-sim", "edge"),
             ("stripe-sim", "contracts"),
             ("runtime", "testkit"),

@@ -130,7 +130,11 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
             "{name} does not listen on {}",
             port - 1000
         );
-        assert_eq!(monitoring["services"][name]["environment"]["IDEM_ADMIN__BIND"], "0.0.0.0", "{name}");
+        let environment = &monitoring["services"][name]["environment"];
+        assert_eq!(environment["IDEM_ADMIN__BIND"], "0.0.0.0", "{name}");
+        let collector = environment["IDEM_TRACES__ENDPOINT"].as_str().unwrap();
+        let host = collector.strip_prefix("http://").and_then(|url| url.split(':').next()).unwrap();
+        assert!(monitoring["services"][host].is_object(), "{name}: there is no container {host}");
     }
     for name in ["prometheus", "grafana"] {
         for volume in monitoring["services"][name]["volumes"].as_array().unwrap() {

@@ -9,18 +9,18 @@
 
 mod audit;
 mod customer;
+mod leftovers;
 mod load;
 mod stack;
-mod traces;
 
 use std::collections::BTreeSet;
 
 pub use customer::{Customer, TEA};
 pub use harness::api::Order;
 pub use harness::{Part, Program, Request, Response};
+pub use leftovers::Leftover;
 pub use load::{Load, Responses};
 pub use stack::{Options, SECRET_KEY, Stack, WEBHOOK_SECRET};
-pub use traces::Trace;
 
 /// The crash points in the table of `shared/crashpoint/README.md`.
 ///

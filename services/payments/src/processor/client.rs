@@ -179,6 +179,7 @@ impl Processor {
     }
 
     /// Exchanges a request for a response, if the circuit breaker permits the request.
+    #[tracing::instrument(name = "processor_call", skip_all)]
     async fn exchange(&self, request: RequestBuilder, until: Instant) -> ProcessorResponse {
         let Some(permit) = self.breaker.acquire(until).await else { return ProcessorResponse::NotSent };
         let left = until.saturating_duration_since(Instant::now()).min(self.request);
@@ -186,6 +187,7 @@ impl Processor {
             // The URL is left out of the log, because it contains the ids of objects.
             let error = error.without_url();
             tracing::warn!(%error, sent = !error.is_connect(), "the processor did not respond");
+            traces::fail(&tracing::Span::current());
             if error.is_connect() { ProcessorResponse::NotSent } else { ProcessorResponse::Lost }
         });
         if response.shows_health() {

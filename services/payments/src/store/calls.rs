@@ -110,7 +110,7 @@ pub(crate) struct NewCall<'a> {
 
 /// Inserts a call and wakes the workers after the commit. Key and request body never change afterwards.
 pub(crate) async fn insert(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
-    let traceparent = tx.traceparent().map(str::to_owned);
+    let traceparent = tx.traceparent();
     diesel::insert_into(call::table)
         .values((
             call::id.eq(new.id),

@@ -21,6 +21,7 @@ use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
 
 /// Changes a payment by one input, and returns what the worker does with its call. The row is locked.
+#[tracing::instrument(name = "transition", skip_all, fields(payment = %row.id()))]
 pub(crate) async fn move_payment(
     tx: &mut Tx,
     bodies: &RequestBodies,

@@ -21,6 +21,7 @@ use crate::store::payments::{self, Change, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
 
 /// Changes a refund by one input, and returns its state and what the worker does with its call. The payment is locked.
+#[tracing::instrument(name = "transition", skip_all, fields(refund = %row.id()))]
 pub(crate) async fn move_refund(
     tx: &mut Tx,
     bodies: &RequestBodies,

@@ -17,6 +17,7 @@ use database::Database;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::domain::refund_retry::RefundRetries;
 use crate::processor::{Processor, RequestBodies};
@@ -109,26 +110,26 @@ impl Worker {
         let taken = take(&self.database, &self.bodies, &self.settings, lane, free.len()).await?;
         for (call, slot) in taken.leased.into_iter().zip(free) {
             let worker = self.clone();
+            let span = call.span.clone();
             let work = async move {
                 worker.carry_out(call).await;
                 drop(slot);
             };
-            drop(self.database.spawn(calls.track_future(work)));
+            drop(self.database.spawn(calls.track_future(work.instrument(span))));
         }
         Ok(taken.due)
     }
 
     async fn carry_out(&self, call: LeasedCall) {
         crashpoint::reach!("charge.attempt_committed");
-        let LeasedCall { attempt, action } = call;
-        let (payment, call, number) = (attempt.payment, attempt.call, attempt.number);
-        tracing::info!(%payment, %call, attempt = number, "AttemptStarted");
+        let LeasedCall { attempt, action, .. } = call;
+        tracing::info!("AttemptStarted");
         let result = match action {
             CallAction::Send(request) => AttemptResult::Responded(self.processor.send(&request).await),
             CallAction::LookUp(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
         };
-        tracing::info!(%payment, %call, attempt = number, outcome = %result, "AttemptEnded");
-        let is_refund = call != payment.uuid();
+        tracing::info!(outcome = %result, "AttemptEnded");
+        let is_refund = attempt.call != attempt.payment.uuid();
         if is_refund {
             crashpoint::reach!("refund.request_sent");
         }
@@ -144,12 +145,11 @@ impl Worker {
     async fn record(&self, attempt: &Attempt, result: &AttemptResult) {
         let start = Instant::now();
         while let Err(error) = settle(&self.database, &self.bodies, &self.settings, attempt, result).await {
-            let call = attempt.call;
             if start.elapsed() > self.settings.lease {
-                tracing::error!(%call, %error, "a result was not recorded; the call will be made again");
+                tracing::error!(%error, "a result was not recorded; the call will be made again");
                 return;
             }
-            tracing::warn!(%call, %error, "a result was not recorded; retrying");
+            tracing::warn!(%error, "a result was not recorded; retrying");
             tokio::time::sleep(self.settings.backoff.first).await;
         }
     }

@@ -1,6 +1,8 @@
 //! Takes due calls: one short transaction that leases each call. It never waits for a lock, and sends nothing.
 
 use database::{Database, Tx, UnitOfWork};
+use tracing::field::Empty;
+use tracing::{Instrument, Span, info_span};
 
 use super::failures;
 use super::settle::Attempt;
@@ -16,6 +18,8 @@ use crate::transitions::{TransitionError, move_payment, move_refund};
 pub(super) struct LeasedCall {
     pub(super) attempt: Attempt,
     pub(super) action: CallAction,
+    /// The span of the attempt, in the trace of the request or message that the call serves.
+    pub(super) span: Span,
 }
 
 /// The next step of the worker for a leased call.
@@ -51,15 +55,25 @@ pub(super) async fn take(
     }
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in due {
-        match tx.savepoint(async |tx| begin(tx, bodies, settings, &due).await).await {
+        let span = attempt_span(&due);
+        let begun = tx.savepoint(async |tx| begin(tx, bodies, settings, &due).await);
+        match begun.instrument(span.clone()).await {
             Ok(call) => taken.leased.extend(call),
             Err(error) if error.is_transient() => return Err(error),
             // A call with an error of its own must not prevent the others from being taken.
-            Err(error) => failures::count(&mut tx, bodies, settings, &due, &error).await?,
+            Err(error) => failures::count(&mut tx, bodies, settings, &due, &error).instrument(span).await?,
         }
     }
     tx.commit().await?;
     Ok(taken)
+}
+
+fn attempt_span(due: &DueCall) -> Span {
+    let (payment, call, tenant) = (due.payment.id(), due.call.id, due.payment.tenant().ok());
+    let trace = due.call.traceparent.as_deref().and_then(traces::trace_id);
+    let span = info_span!(parent: None, "attempt", %payment, %call, tenant = tenant.map(display), attempt = Empty, trace);
+    traces::follow(&span, due.call.traceparent.as_deref());
+    span
 }
 
 /// Begins the next attempt or lookup, if the decision table asks for one.
@@ -93,6 +107,7 @@ async fn begin(
         }
         NextStep::Unchanged | NextStep::RetryLater { .. } | NextStep::LookUpLater { .. } => return Ok(None),
     };
+    Span::current().record("attempt", number);
     let attempt = Attempt { payment: payment.id(), call: call.id, number };
     let action = if next == NextStep::LookUp {
         CallAction::LookUp(look_up(bodies, settings, movement, call, payment)?)
@@ -102,7 +117,7 @@ async fn begin(
         let key = format!("{key}-{number}");
         CallAction::Send(Request { movement, key, body: call.request.clone() })
     };
-    Ok(Some(LeasedCall { attempt, action }))
+    Ok(Some(LeasedCall { attempt, action, span: Span::current() }))
 }
 
 /// Decides where to look: at the object with a known id, or among all objects of the time of the attempts.

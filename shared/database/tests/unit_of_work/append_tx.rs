@@ -44,7 +44,7 @@ async fn parts_commit_together_and_a_dropped_part_leaves_nothing() {
     let mut parts: Vec<AppendTx> =
         (1..=3).map(|number| shared.append_tx(Some(format!("trace {number}")))).collect();
     for (part, id) in parts.iter_mut().zip(1..) {
-        assert_eq!(part.traceparent(), Some(format!("trace {id}").as_str()));
+        assert_eq!(part.traceparent(), Some(format!("trace {id}")));
         part.buffer(Note(id));
         let hook = Arc::clone(&rung);
         part.after_commit(move || {

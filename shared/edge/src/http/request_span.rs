@@ -41,17 +41,27 @@ impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> Span {
         // A header that is not text is no valid trace context.
         let header = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
-        let (traceparent, trace) = header.and_then(accept_traceparent).unwrap_or_else(new_traceparent);
-        request.extensions_mut().insert(TraceParent(traceparent));
+        let received = header.filter(|text| is_traceparent(text));
         request.extensions_mut().insert(Arrival(Instant::now()));
         let id = request.extensions().get::<RequestId>().map(ToString::to_string);
         let route = request.match_pattern().unwrap_or_else(|| "unmatched".to_owned());
-        let tenant = Empty; // once the token is known
-        tracing::info_span!("request", id, method = %request.method(), route, trace, tenant)
+        // Known later: the tenant from the token, the operation from the key.
+        let (trace, tenant, operation) = (Empty, Empty, Empty);
+        let span =
+            tracing::info_span!("request", id, method = %request.method(), route, trace, tenant, operation);
+        traces::follow(&span, received);
+        let exported = traces::traceparent(&span);
+        let traceparent = exported.or_else(|| received.map(str::to_owned)).unwrap_or_else(new_traceparent);
+        span.record("trace", traces::trace_id(&traceparent));
+        request.extensions_mut().insert(TraceParent(traceparent));
+        span
     }
 
     fn on_request_end<B: MessageBody>(span: Span, outcome: &Result<ServiceResponse<B>, Error>) {
         if let Ok(response) = outcome {
+            if response.status().is_server_error() {
+                traces::fail(&span);
+            }
             span.in_scope(|| log_end(response));
         }
         DefaultRootSpanBuilder::on_request_end(span, outcome);
@@ -88,28 +98,26 @@ fn admit_line<B>(response: &ServiceResponse<B>) -> Option<u64> {
     }
 }
 
-/// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Returns the text and its trace id. Source: W3C Trace
-/// Context.
-fn accept_traceparent(text: &str) -> Option<(String, String)> {
+/// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Source: W3C Trace Context.
+fn is_traceparent(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let hex = |part: &str, length| {
         part.len() == length && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
     };
-    let [version, trace, parent, flags] = parts[..] else { return None };
-    let is_valid = version == "00"
+    let [version, trace, parent, flags] = parts[..] else { return false };
+    version == "00"
         && hex(trace, 32)
         && hex(parent, 16)
         && hex(flags, 2)
         && trace.bytes().any(|b| b != b'0')
-        && parent.bytes().any(|b| b != b'0');
-    is_valid.then(|| (text.to_owned(), trace.to_owned()))
+        && parent.bytes().any(|b| b != b'0')
 }
 
-/// A new trace context with its trace id. The version bits of a UUID keep both ids from being zero.
-fn new_traceparent() -> (String, String) {
+/// A new trace context. The version bits of a UUID keep both ids from being zero.
+fn new_traceparent() -> String {
     let trace = Uuid::new_v4().simple().to_string();
     let (parent, _) = Uuid::new_v4().as_u64_pair();
-    (format!("00-{trace}-{parent:016x}-01"), trace)
+    format!("00-{trace}-{parent:016x}-01")
 }
 
 #[cfg(test)]
@@ -118,9 +126,9 @@ mod tests {
 
     #[test]
     fn only_a_valid_traceparent_is_taken_over() {
-        assert!(accept_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").is_some());
-        let (traceparent, trace) = new_traceparent();
-        assert_eq!(accept_traceparent(&traceparent), Some((traceparent, trace)));
+        assert!(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+        let new = new_traceparent();
+        assert!(is_traceparent(&new), "{new}");
         for bad in [
             "",
             "x",
@@ -129,7 +137,7 @@ mod tests {
             "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
         ] {
-            assert_eq!(accept_traceparent(bad), None, "{bad}");
+            assert!(!is_traceparent(bad), "{bad}");
         }
     }
 }

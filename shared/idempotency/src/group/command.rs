@@ -7,8 +7,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use tracing::{Instrument, Span};
+use tracing::{Instrument, Span, info_span};
 
+use crate::keyed_request::show_operation;
 use crate::metrics::IdempotencyMetrics;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, StoredResponse};
 
@@ -49,13 +50,16 @@ impl QueuedCommand {
 
     /// Runs the command on its own part of the transaction. Returns `None` if the command panicked.
     pub(super) async fn run(&self, shared: &SharedTx, operation: Operation) -> Option<CommandRun> {
+        show_operation(&self.span, operation.id);
+        let span = info_span!(parent: &self.span, "command");
+        traces::link(&Span::current(), &span);
         let run = async {
             self.request.log_processing();
             let tx = shared.append_tx(self.request.traceparent.clone());
             self.run.run(tx, operation).await
         };
         // A panic fails this command only; the group continues.
-        AssertUnwindSafe(run).catch_unwind().instrument(self.span.clone()).await.ok()
+        AssertUnwindSafe(run).catch_unwind().instrument(span).await.ok()
     }
 
     /// Counts and delivers the outcome. An error of the channel means that the client has disconnected, and is ignored: the

@@ -8,6 +8,7 @@ use database::{Database, Error, Tx, UnitOfWork};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join, join_all};
 use tokio::time::Instant;
+use tracing::{Instrument, info_span};
 
 use super::command::{CommandRun, QueuedCommand};
 use crate::execute::{ATTEMPTS, can_run_again, roll_back};
@@ -67,7 +68,9 @@ impl<'a> GroupTransaction<'a> {
         let attempts = if commands.len() > 1 { 1 } else { ATTEMPTS };
         let mut attempt = 1;
         loop {
-            match self.run_once(commands).await {
+            // A trace of its own, because it serves the traces of all its commands.
+            let span = info_span!(parent: None, "transaction", commands = commands.len());
+            match self.run_once(commands).instrument(span).await {
                 Err(rolled_back) if attempt < attempts && can_run_again(&rolled_back.error) => {
                     commands = rolled_back.commands;
                 }

@@ -5,13 +5,14 @@
 
 use contracts::OperationId;
 use database::{Database, Handler, Tx, UnitOfWork};
-use tracing::Instrument;
+use tracing::{Instrument, Span, info_span};
 
 use super::store;
 use super::wait::Waiter;
 use super::{WaitPolicy, count_after_commit};
 use crate::execute::{ATTEMPTS, can_run_again, conclude_failure, roll_back};
 use crate::key_lookup::{KeyLookup, look_up_key};
+use crate::keyed_request::show_operation;
 use crate::metrics::{IdempotencyMetrics, OperationStep, TransactionTimer};
 use crate::{CommandError, KeyedRequest, Operation, Outcome, RecordState, Retention};
 
@@ -37,12 +38,13 @@ where
     B: Handler<Tx, Operation, Result<(), CommandError>>,
     R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
-    let first = First { database: database.clone(), retention, wait, request, begin, resume };
+    let span = Span::current();
+    let first = First { database: database.clone(), retention, wait, request, span, begin, resume };
     let unit = async move {
         first.request.log_received();
         let mut attempt = 1;
         loop {
-            match first.run().await {
+            match first.run().instrument(info_span!("transaction")).await {
                 Ok(Started::RecordMoved) if attempt < ATTEMPTS => attempt += 1,
                 Err(error) if attempt < ATTEMPTS && can_run_again(&error) => attempt += 1,
                 result => return result,
@@ -85,6 +87,8 @@ struct First<B, R> {
     retention: Retention,
     wait: WaitPolicy,
     request: KeyedRequest,
+    /// The request's span.
+    span: Span,
     begin: B,
     resume: R,
 }
@@ -144,6 +148,7 @@ where
     /// The key is new: writes the command's own rows and the record.
     async fn begin_operation(&self, tx: &mut Tx, operation: Operation) -> Result<End> {
         crashpoint::reach!("execute.key_claimed");
+        show_operation(&self.span, operation.id);
         self.request.log_processing();
         let result = self.begin.clone().run(tx, &operation).await;
         crashpoint::reach!("execute.command_done");
@@ -161,6 +166,7 @@ where
     /// The last attempt had no effect: starts the next one, under the same operation.
     async fn resume_operation(&self, tx: &mut Tx, operation: Operation) -> Result<End> {
         let id = operation.id;
+        show_operation(&self.span, operation.id);
         match self.resume.clone().run(tx, &operation).await {
             Ok(()) => {}
             Err(CommandError::Rejected(response) | CommandError::Refused(response)) => {

@@ -15,7 +15,7 @@ async fn a_natural_command_runs_each_time_and_leaves_no_record() {
     for expected in 1..=3 {
         let command = async |tx: &mut Tx, operation: &Operation| {
             assert_eq!(operation.caller, caller("acme", "web-shop"));
-            assert_eq!(tx.traceparent(), Some("trace"));
+            assert_eq!(tx.traceparent().as_deref(), Some("trace"));
             shop::order(tx, operation).await
         };
         let done =

@@ -173,7 +173,7 @@ async fn record_and_effects_name_the_same_operation() {
     let database = shop::open().await;
     let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let command = async move |tx: &mut Tx, operation: &Operation| {
-        assert_eq!(tx.traceparent(), Some(traceparent));
+        assert_eq!(tx.traceparent().as_deref(), Some(traceparent));
         assert_eq!(operation.caller, caller("acme", "web-shop"));
         tx.buffer(shop::Later(operation.clone()));
         shop::order(tx, operation).await

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use contracts::Stream;
+use contracts::{Envelope, Stream};
 use database::Database;
 use messaging::topics::{self, LeaderlessTopic};
 use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
+use tracing::{Span, info_span};
 use uuid::Uuid;
 
 use super::blocked::{BlockedEvents, Refusal};
@@ -26,6 +27,8 @@ pub(super) struct Deliveries<'r> {
     in_flight: InFlight,
     /// Released events that are under way, with their aggregates. The cursor has passed them before.
     released: BTreeMap<i64, Uuid>,
+    /// The spans of the messages that are under way. Each ends with its delivery report.
+    spans: BTreeMap<i64, Span>,
     pub(super) blocked: BlockedEvents,
     passed: Option<i64>,
 }
@@ -38,8 +41,16 @@ impl<'r> Deliveries<'r> {
     ) -> Result<Self, RelayError> {
         let blocked = BlockedEvents::load(&relay.database, leaderless).await?;
         let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
-        let (in_flight, released) = (InFlight::default(), BTreeMap::new());
-        Ok(Self { relay, publisher, reports, in_flight, released, blocked, passed: None })
+        Ok(Self {
+            relay,
+            publisher,
+            reports,
+            in_flight: InFlight::default(),
+            released: BTreeMap::new(),
+            spans: BTreeMap::new(),
+            blocked,
+            passed: None,
+        })
     }
 
     /// Returns whether every message is acknowledged or blocked.
@@ -99,6 +110,7 @@ impl<'r> Deliveries<'r> {
             self.block(row.id, row.aggregate_id, Some(refusal));
             return Ok(());
         }
+        let span = publish_span(&outgoing);
         loop {
             match self.publisher.publish(record, row.id.cast_unsigned()) {
                 Ok(()) => break,
@@ -113,8 +125,8 @@ impl<'r> Deliveries<'r> {
             }
         }
         crashpoint::reach!("relay.message_sent");
-        let OutgoingRecord { envelope, topic, .. } = &outgoing;
-        tracing::info!(event_id = %envelope.id, kind = %envelope.kind, topic, "MessageRelayed");
+        span.in_scope(|| tracing::info!("MessageRelayed"));
+        self.spans.insert(row.id, span);
         Ok(())
     }
 
@@ -163,14 +175,25 @@ impl<'r> Deliveries<'r> {
     fn block(&mut self, id: i64, aggregate: Uuid, refusal: Option<Refusal>) {
         self.relay.database.metrics::<OutboxMetrics>().blocked.inc();
         self.blocked.add(id, aggregate, refusal);
+        self.spans.get(&id).into_iter().for_each(traces::fail);
         self.finish(id);
     }
 
     fn finish(&mut self, id: i64) {
+        self.spans.remove(&id);
         if self.released.remove(&id).is_none() {
             self.passed = self.in_flight.finish(id).or(self.passed);
         }
     }
+}
+
+/// The span from the message's sending to its delivery report, in the trace in which the message was appended.
+fn publish_span(outgoing: &OutgoingRecord<'_>) -> Span {
+    let OutgoingRecord { envelope: Envelope { id, kind, tenant, traceparent, .. }, topic, .. } = outgoing;
+    let trace = traceparent.as_deref().and_then(traces::trace_id);
+    let span = info_span!(parent: None, "publish", event_id = %id, kind, topic, %tenant, trace);
+    traces::follow(&span, traceparent.as_deref());
+    span
 }
 
 impl Drop for Deliveries<'_> {

@@ -5,6 +5,7 @@ mod reader;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ pub(crate) struct Config<S: Service> {
     /// From the end of an audit to the next one; `None`: never.
     pub(crate) audit_pause: Option<Duration>,
     pub(crate) log: Log,
+    /// `None`: spans are not exported.
+    pub(crate) traces: Option<::traces::Settings>,
     pub(crate) drain: Duration,
     pub(crate) service: S::Settings,
 }
@@ -86,6 +89,7 @@ impl<S: Service> Config<S> {
             relay: sections::relay(&mut reader),
             audit_pause: sections::audit_pause(&mut reader),
             log: sections::log(&mut reader),
+            traces: traces::read(&mut reader),
             drain: sections::drain(&mut reader),
             service: S::settings(&mut reader),
         };

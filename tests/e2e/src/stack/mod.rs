@@ -39,6 +39,8 @@ pub struct Options {
     pub lease_seconds: Option<u32>,
     /// The log level of the programs.
     pub log_level: Option<&'static str>,
+    /// The collector to which the services send their spans.
+    pub collector: Option<String>,
 }
 
 /// A running installation.

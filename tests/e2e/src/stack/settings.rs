@@ -46,6 +46,7 @@ impl Stack {
                 // Tests poll without a limit.
                 ("IDEM_LIMITS__REQUESTS_PER_SECOND", "0".to_owned()),
             ]);
+            settings.extend(options.collector.clone().map(|url| ("IDEM_TRACES__ENDPOINT", url)));
             settings.extend(options.lease_seconds.map(|it| ("IDEM_RELAY__LEASE_SECONDS", it.to_string())));
         }
         if part == Part::Payments {

@@ -82,8 +82,8 @@ fn euros(amount: i64) -> Money {
 
 /// The places that hold a name.
 async fn places(stack: &mut Stack, name: &str) -> BTreeSet<String> {
-    let traces = stack.traces().await;
-    traces.into_iter().filter(|trace| trace.contains(name)).map(|trace| trace.place).collect()
+    let leftovers = stack.leftovers().await;
+    leftovers.into_iter().filter(|leftover| leftover.contains(name)).map(|leftover| leftover.place).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

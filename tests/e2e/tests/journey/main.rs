@@ -21,4 +21,5 @@ mod reconcile;
 mod released;
 mod repeated;
 mod secrets;
+mod spans;
 mod starting;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use contracts::{Currency, Money};
 use diesel::sql_query;
-use e2e::{Customer, Options, Part, Request, SECRET_KEY, Stack, TEA, Trace, WEBHOOK_SECRET};
+use e2e::{Customer, Leftover, Options, Part, Request, SECRET_KEY, Stack, TEA, WEBHOOK_SECRET};
 use harness::api::{charge, refund, webhook};
 use serde_json::{Value, json};
 use testkit::{eventually, http};
@@ -14,7 +14,7 @@ use testkit::{eventually, http};
 #[derive(Default)]
 struct Exchange {
     keys: Vec<String>,
-    responses: Vec<Trace>,
+    responses: Vec<Leftover>,
 }
 
 impl Exchange {
@@ -24,7 +24,7 @@ impl Exchange {
         let body = eventually("a final response", async || {
             let response = customer.send(&request).await;
             let text = format!("{:?}{}", response.headers, String::from_utf8_lossy(&response.body));
-            all.push(Trace::new(format!("response {}", response.status), text));
+            all.push(Leftover::new(format!("response {}", response.status), text));
             Some(response.json()).filter(|body| body["retryable"] != true)
         })
         .await;
@@ -51,9 +51,9 @@ async fn secrets_and_keys_are_stored_only_where_they_must_be() {
     assert!(stack.count(Part::Payments, "SELECT count(*) FROM webhook_event").await > 0);
 
     plant(&stack).await;
-    let mut traces = stack.traces().await;
-    traces.append(&mut exchange.responses);
-    search(&stack, &customer, &traces, &exchange.keys).await;
+    let mut leftovers = stack.leftovers().await;
+    leftovers.append(&mut exchange.responses);
+    search(&stack, &customer, &leftovers, &exchange.keys).await;
 }
 
 /// Orders that are paid, that are declined, and whose charge is answered late or with a stored failure.
@@ -105,13 +105,13 @@ async fn errors(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
     let order = http::client().post(format!("http://{}/v1/orders", stack.address("orders")));
     let unknown = order.header("Idempotency-Key", &used).bearer_auth("e30.e30.e30").send().await.unwrap();
     assert_eq!(unknown.status(), 401);
-    exchange.responses.push(Trace::new("response 401", unknown.text().await.unwrap()));
+    exchange.responses.push(Leftover::new("response 401", unknown.text().await.unwrap()));
     for response in refused {
         let text = String::from_utf8_lossy(&response.body).into_owned();
         // Only a request for the key itself may show it.
         if response.status != 200 {
             assert!((400..500).contains(&response.status), "{}: {text}", response.status);
-            exchange.responses.push(Trace::new(format!("response {}", response.status), text));
+            exchange.responses.push(Leftover::new(format!("response {}", response.status), text));
         }
     }
 }
@@ -133,9 +133,9 @@ async fn operators(stack: &Stack, exchange: &mut Exchange) {
     ] {
         let output = stack.operate(Part::Payments, words).await;
         assert!(output.is_success(), "{words:?}: {output:?}");
-        exchange.responses.push(Trace::new(format!("payments {}", words.join(" ")), output.text()));
+        exchange.responses.push(Leftover::new(format!("payments {}", words.join(" ")), output.text()));
     }
-    exchange.responses.push(Trace::new("payments review list", listed.text()));
+    exchange.responses.push(Leftover::new("payments review list", listed.text()));
 }
 
 /// A secret is planted here, as bytes, so that the search is seen to find one.
@@ -147,9 +147,13 @@ async fn plant(stack: &Stack) {
     diesel_async::RunQueryDsl::execute(sql_query(planted), &mut owner).await.unwrap();
 }
 
-async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[String]) {
+async fn search(stack: &Stack, customer: &Customer, leftovers: &[Leftover], keys: &[String]) {
     let places = |needle: &str| -> BTreeSet<&str> {
-        traces.iter().filter(|trace| trace.contains(needle)).map(|trace| trace.place.as_str()).collect()
+        leftovers
+            .iter()
+            .filter(|leftover| leftover.contains(needle))
+            .map(|leftover| leftover.place.as_str())
+            .collect()
     };
     // These places contain known texts. Because the search finds those, it would find a secret there, too.
     let found: BTreeSet<&str> = [customer.tenant(), TEA, "listening"].into_iter().flat_map(places).collect();
@@ -179,14 +183,14 @@ async fn search(stack: &Stack, customer: &Customer, traces: &[Trace], keys: &[St
             places(&key).into_iter().filter(|place| !place.starts_with("provider.")).collect();
         assert_eq!(elsewhere, ["payments.processor_call.provider_key"], "the processor's key");
     }
-    for trace in traces {
-        let signed = trace.has_run(
+    for leftover in leftovers {
+        let signed = leftover.has_run(
             |c| c.is_ascii_alphanumeric() || c == '=',
             |run| run.strip_prefix("v1=").is_some_and(|digits| digits.len() == 64),
         );
-        assert!(!signed, "a signature in {}", trace.place);
-        assert!(!trace.has_run(|c| c.is_ascii_alphanumeric(), is_card), "a card in {}", trace.place);
-        assert!(!trace.contains("eyJ"), "a bearer token in {}", trace.place);
+        assert!(!signed, "a signature in {}", leftover.place);
+        assert!(!leftover.has_run(|c| c.is_ascii_alphanumeric(), is_card), "a card in {}", leftover.place);
+        assert!(!leftover.contains("eyJ"), "a bearer token in {}", leftover.place);
     }
 }
 

@@ -26,13 +26,13 @@ struct Row {
 
 /// A text, and its place: `payments.payment.id`, `topic orders.events, key`, `log of payments`.
 #[derive(Debug)]
-pub struct Trace {
+pub struct Leftover {
     /// The place.
     pub place: String,
     text: String,
 }
 
-impl Trace {
+impl Leftover {
     /// A text and its place.
     pub fn new(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self { place: place.into(), text: text.into() }
@@ -51,14 +51,14 @@ impl Trace {
 }
 
 impl Stack {
-    /// All traces. Nothing may be in progress.
-    pub async fn traces(&mut self) -> Vec<Trace> {
-        let mut traces = self.logs();
+    /// All leftovers. Nothing may be in progress.
+    pub async fn leftovers(&mut self) -> Vec<Leftover> {
+        let mut leftovers = self.logs();
         for part in Part::PROGRAMS {
             let books = self.books();
             for Row { text: query, .. } in books.load(part, diesel::sql_query(QUERIES)).await.unwrap() {
                 for Row { place, text } in books.load(part, diesel::sql_query(query)).await.unwrap() {
-                    traces.extend(columns(&format!("{}.{place}", part.name()), &text));
+                    leftovers.extend(columns(&format!("{}.{place}", part.name()), &text));
                 }
             }
         }
@@ -70,30 +70,31 @@ impl Stack {
             for message in kafka.read(&topic).await.unwrap() {
                 let mut parts = vec![("key", message.key), ("payload", message.payload)];
                 parts.extend(message.headers.into_iter().map(|(_, value)| ("header", Some(value))));
-                traces.extend(parts.into_iter().map(|(part, bytes)| {
+                leftovers.extend(parts.into_iter().map(|(part, bytes)| {
                     let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-                    Trace::new(format!("{place}, {part}"), text)
+                    Leftover::new(format!("{place}, {part}"), text)
                 }));
             }
         }
-        traces
+        leftovers
     }
 
     /// The logs since the programs were last started.
-    pub fn logs(&mut self) -> Vec<Trace> {
-        let log = |part: Part| Trace::new(format!("log of {}", part.name()), self.program(part.name()).log());
+    pub fn logs(&mut self) -> Vec<Leftover> {
+        let log =
+            |part: Part| Leftover::new(format!("log of {}", part.name()), self.program(part.name()).log());
         Part::PROGRAMS.map(log).into()
     }
 }
 
 /// The columns of a row, one by one.
-fn columns(table: &str, row: &str) -> Vec<Trace> {
+fn columns(table: &str, row: &str) -> Vec<Leftover> {
     let row: Value = serde_json::from_str(row).unwrap();
     let columns = row.as_object().unwrap().iter();
     columns
         .map(|(column, value)| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            Trace::new(format!("{table}.{column}"), text)
+            Leftover::new(format!("{table}.{column}"), text)
         })
         .collect()
 }
@@ -118,8 +119,8 @@ mod tests {
         let bytes = format!("[Some({:?})]", secret.as_bytes());
         let column = format!("\\x7b{}7d", hex(secret));
         for text in [secret.to_owned(), column, format!("{{\"key\":\"Bearer {secret}\"}}"), bytes] {
-            assert!(Trace::new("here", text).contains(secret));
+            assert!(Leftover::new("here", text).contains(secret));
         }
-        assert!(!Trace::new("here", "sk_test_other").contains(secret));
+        assert!(!Leftover::new("here", "sk_test_other").contains(secret));
     }
 }
