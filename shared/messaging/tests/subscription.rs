@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use common::{A_WHILE, Scratch, in_time, next, no_broker, range};
 use messaging::{Brokers, Subscription, SubscriptionSettings};
 use rdkafka::mocking::MockCluster;
-use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_holds_the_messages_of_one_partition_in_order() {
@@ -177,8 +178,8 @@ async fn a_topic_that_is_created_later_is_found() {
     assert_eq!(range(&next(&mut subscription).await), (0, 0));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_batch_comes_again_while_the_brokers_are_away() {
+/// A cluster in this process, with one record in its topic `t`.
+fn cluster_with_a_record() -> (MockCluster<'static, DefaultProducerContext>, Brokers) {
     let cluster = MockCluster::new(1).unwrap();
     cluster.create_topic("t", 1, 1).unwrap();
     let brokers: Brokers = cluster.bootstrap_servers().parse().unwrap();
@@ -187,6 +188,12 @@ async fn a_batch_comes_again_while_the_brokers_are_away() {
     let producer: BaseProducer = config.create().unwrap();
     producer.send(BaseRecord::to("t").key("k").payload("v")).unwrap();
     producer.flush(common::TIMEOUT).unwrap();
+    (cluster, brokers)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_comes_again_while_the_brokers_are_away() {
+    let (cluster, brokers) = cluster_with_a_record();
     let settings = SubscriptionSettings {
         redelivery_delay: Duration::from_millis(50),
         ..SubscriptionSettings::new("g", ["t"])
@@ -199,6 +206,15 @@ async fn a_batch_comes_again_while_the_brokers_are_away() {
     let begun = Instant::now();
     subscription.shutdown().await;
     assert!(begun.elapsed() < Duration::from_secs(12), "leaving does not wait for the brokers for ever");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_is_read_after_its_committed_offset_could_not_be_fetched() {
+    let (cluster, brokers) = cluster_with_a_record();
+    let moved = RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_COORDINATOR;
+    cluster.request_errors(RDKafkaApiKey::OffsetFetch, &[moved]);
+    let mut subscription = Subscription::start(&brokers, SubscriptionSettings::new("g", ["t"])).unwrap();
+    assert_eq!(range(&next(&mut subscription).await), (0, 0));
 }
 
 #[tokio::test]

@@ -124,8 +124,13 @@ impl ClientContext for ConsumerCallbacks {
         self.log.line(level, facility, text);
     }
 
+    /// librdkafka asks once where a group starts. After an error, such as that the coordinator has moved, it reports the error,
+    /// and the partition is not read until it is assigned again. Only the text distinguishes this error.
     fn error(&self, error: KafkaError, reason: &str) {
         self.log.error(&error, reason);
+        if reason.contains("Failed to fetch committed offset") {
+            self.commands.send(ThreadCommand::OffsetsUnknown);
+        }
     }
 
     fn stats(&self, statistics: Statistics) {

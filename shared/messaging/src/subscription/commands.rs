@@ -33,6 +33,8 @@ pub(super) enum ThreadCommand {
     BatchDone { partition: TopicPartition, generation: Generation, next: i64 },
     /// The batch was dropped before it was done. Without messages, it was about a record that cannot be read.
     BatchReturned { partition: TopicPartition, generation: Generation, messages: Vec<ReceivedMessage> },
+    /// The client knows no committed offsets for some of its partitions, and does not ask again.
+    OffsetsUnknown,
     /// The client hangs outside its group.
     Lost,
     /// Commit the offsets and leave the group.

@@ -117,12 +117,25 @@ impl ConsumerThread {
                     }
                 }
             }
+            ThreadCommand::OffsetsUnknown => return self.join_again(),
             ThreadCommand::Lost => {
                 tracing::error!(target: "kafka", "the client hangs outside its group although a broker answers; the consumer ends");
                 return ControlFlow::Break(());
             }
             ThreadCommand::Leave => return ControlFlow::Break(()),
         }
+        ControlFlow::Continue(())
+    }
+
+    /// Leaves the group and joins it again, so that its partitions are assigned again.
+    fn join_again(&self) -> ControlFlow<()> {
+        let topics: Vec<&str> = self.settings.topics.iter().map(String::as_str).collect();
+        self.consumer.unsubscribe();
+        if let Err(error) = self.consumer.subscribe(&topics) {
+            tracing::error!(target: "kafka", %error, "the consumer cannot join its group again, and ends");
+            return ControlFlow::Break(());
+        }
+        tracing::info!(target: "kafka", "the consumer joins its group again, because committed offsets are unknown");
         ControlFlow::Continue(())
     }
 
