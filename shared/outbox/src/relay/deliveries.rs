@@ -180,7 +180,9 @@ impl<'r> Deliveries<'r> {
     }
 
     fn finish(&mut self, id: i64) {
-        self.spans.remove(&id);
+        if let Some(span) = self.spans.remove(&id) {
+            span.in_scope(|| ()); // a span lasts until it was last entered
+        }
         if self.released.remove(&id).is_none() {
             self.passed = self.in_flight.finish(id).or(self.passed);
         }
