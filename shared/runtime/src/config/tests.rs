@@ -103,6 +103,24 @@ fn all_errors_are_in_one_list() {
 }
 
 #[test]
+fn spans_leave_the_machine_in_plain_text_only_in_development() {
+    let errors = |url, mode| {
+        let variables = [("IDEM_TRACES__ENDPOINT", url), ("IDEM_MODE__DEVELOPMENT", mode)];
+        read(Needs::Nothing, &[&variables]).err().map(|errors| errors.to_string())
+    };
+    let refused = errors("http://collector:4318/v1/traces", "false").unwrap();
+    assert!(refused.contains("IDEM_TRACES__ENDPOINT must be an https URL"), "{refused}");
+    for (url, mode) in [
+        ("http://collector:4318/v1/traces", "true"),
+        ("http://127.0.0.1:4318/v1/traces", "false"),
+        ("https://collector/v1/traces", "false"),
+    ] {
+        assert_eq!(errors(url, mode), None, "{url}");
+    }
+    assert!(errors("collector:4318", "true").is_some(), "this is no http or https URL");
+}
+
+#[test]
 fn a_variable_that_nothing_reads_is_an_error() {
     for typo in ["IDEM_HTTP__PROT", "IDEM_HTPP__PORT", "IDEM_HTTP__PORT__X", "IDEM_HTTP__", "IDEM___PORT"] {
         let errors =
