@@ -68,8 +68,8 @@ impl Facts {
 
     async fn read_processor(&self, books: &Books) -> Result<Vec<FactLine>> {
         match self.money.rows().and_then(MoneyFacts::intent) {
-            Some((intent, asked)) => {
-                provider::read(&mut books.session(Part::Provider).await?, intent, asked).await
+            Some((intent, attempts)) => {
+                provider::read(&mut books.session(Part::Provider).await?, intent, attempts).await
             }
             None => Ok(Vec::new()),
         }

@@ -1,7 +1,7 @@
 //! Reads the processor's own books. Only the stand-in's database can be read.
 
 use audits::Database;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz};
 use diesel::{QueryableByName, sql_query};
 use harness::{Result, Session};
@@ -50,13 +50,29 @@ impl ProviderRefundRow {
     pub(crate) const QUERY: &str = include_str!("../../sql/provider/refunds.sql");
 }
 
-/// The processor's lines about a `PaymentIntent`. Its times are whole seconds, so no line is earlier than `asked`: our first attempt.
-pub(crate) async fn read(session: &mut Session, intent: &str, asked: DateTime<Utc>) -> Result<Vec<FactLine>> {
+/// When the first and the last attempt of a charge began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempts {
+    pub(crate) first: DateTime<Utc>,
+    pub(crate) last: DateTime<Utc>,
+}
+
+impl Attempts {
+    /// The time of a line about an object that the processor created in the second that starts at `created`: not before the last
+    /// attempt of that second, and never before the first attempt.
+    fn line_time(self, created: DateTime<Utc>) -> DateTime<Utc> {
+        let is_in_time = self.last < created + TimeDelta::seconds(1);
+        created.max(if is_in_time { self.last } else { self.first })
+    }
+}
+
+/// The processor's lines about a `PaymentIntent` that these attempts created.
+pub(crate) async fn read(session: &mut Session, intent: &str, attempts: Attempts) -> Result<Vec<FactLine>> {
     let query = |text| sql_query(text).bind::<Text, _>(intent.to_owned());
     let charges: Vec<ChargeRow> = session.rows(query(ChargeRow::QUERY)).await?;
     let refunds: Vec<ProviderRefundRow> = session.rows(query(ProviderRefundRow::QUERY)).await?;
     let line = |created: DateTime<Utc>, text: String| {
-        FactLine::new(created.max(asked), Database::Provider, Step::Processor, text)
+        FactLine::new(attempts.line_time(created), Database::Provider, Step::Processor, text)
     };
     let charge = |row: ChargeRow| {
         let captured = money(row.amount_captured.unwrap_or_default(), &row.currency);
@@ -71,4 +87,25 @@ pub(crate) async fn read(session: &mut Session, intent: &str, asked: DateTime<Ut
         line(row.created, format!("refund {} of {amount} is {}{reason}", row.id, row.status))
     };
     Ok(charges.into_iter().map(charge).chain(refunds.into_iter().map(refund)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_processor_is_not_before_the_attempt_that_can_have_created_its_object() {
+        let at = |milliseconds: i64| DateTime::UNIX_EPOCH + TimeDelta::milliseconds(milliseconds);
+        let line_time = |first, last, created| {
+            Attempts { first: at(first), last: at(last) }.line_time(at(created)).timestamp_millis()
+        };
+        assert_eq!(
+            line_time(1_400, 1_401, 1_000),
+            1_401,
+            "the only attempt, its two times read one after the other"
+        );
+        assert_eq!(line_time(1_400, 9_000, 1_000), 1_400, "the second attempt came too late");
+        assert_eq!(line_time(1_400, 9_000, 9_000), 9_000, "the second attempt created it");
+        assert_eq!(line_time(1_400, 1_401, 2_000), 2_000, "the processor was slow");
+    }
 }

@@ -3,7 +3,6 @@
 mod rows;
 
 use audits::Database;
-use chrono::{DateTime, Utc};
 use diesel::sql_query;
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use harness::{Result, Session};
@@ -12,6 +11,7 @@ use uuid::Uuid;
 pub(crate) use rows::{CallRow, EntryRow, PaymentRow, RefundRow, ReviewRow};
 
 use super::line::{FactLine, Step, money, shown};
+use super::provider::Attempts;
 use super::requests::RequestRow;
 
 /// The payment with its history.
@@ -49,11 +49,12 @@ impl MoneyFacts {
         Ok(Some(Self { payment, calls, refunds, entries, reviews, requests }))
     }
 
-    /// The processor's id of the `PaymentIntent`, and when it was first asked for.
-    pub(crate) fn intent(&self) -> Option<(&str, DateTime<Utc>)> {
+    /// The processor's id of the `PaymentIntent`, with the attempts that can have created it.
+    pub(crate) fn intent(&self) -> Option<(&str, Attempts)> {
         let charge = self.calls.iter().find(|call| call.id == self.payment.id)?;
         let named = self.payment.processor_intent.as_deref().or(charge.processor_object.as_deref())?;
-        Some((named, charge.sent_since.unwrap_or(charge.created_at)))
+        let first = charge.sent_since.unwrap_or(charge.created_at);
+        Some((named, Attempts { first, last: charge.last_sent_at.unwrap_or(first) }))
     }
 
     /// Whether the outcome of this payment or refund is open.
