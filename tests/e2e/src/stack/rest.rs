@@ -9,6 +9,8 @@ use super::Stack;
 
 const OPEN_ORDERS: &str = "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')";
 const HELD_STOCK: &str = "SELECT count(*) FROM reservation WHERE state = 'held'";
+const UNPUBLISHED: &str = "SELECT count(*) FROM outbox_event AS event, outbox_cursor AS relay
+                            WHERE NOT outbox_is_published(relay, event.xid, event.id)";
 const EVENTS: &str = "SELECT count(*) FROM outbox_event";
 
 impl Stack {
@@ -34,7 +36,7 @@ impl Stack {
     }
 
     /// Waits until nothing is in progress: every order has ended, every call to the processor is finished, no stock is
-    /// held, and every message is consumed.
+    /// held, and every message is published and consumed.
     pub async fn at_rest(&self) {
         let books = self.books();
         eventually_done("every order has ended, and nothing is in progress", async || {
@@ -58,9 +60,13 @@ impl Stack {
         events
     }
 
-    /// Returns how many messages consumers have not entered, counted for each consumer.
+    /// Returns how many events the relays have not passed, and how many messages consumers have not entered, counted for each
+    /// consumer.
     async fn unconsumed(&self) -> i64 {
         let mut unconsumed = 0;
+        for service in Part::SERVICES {
+            unconsumed += self.count(service, UNPUBLISHED).await;
+        }
         for (reader, stream) in READERS {
             let source = Part::SERVICES.into_iter().find(|part| part.name() == stream.name()).unwrap();
             let entered = format!("SELECT count(*) FROM inbox_message WHERE source = '{}'", stream.name());

@@ -1,6 +1,6 @@
 //! Everything that was read about one order, and what could not be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use audits::Database;
 use contracts::{OrderId, PaymentId, Topics};
@@ -58,6 +58,7 @@ impl Facts {
         let order = note(order, &mut messages, &mut unread);
         let stock = note(stock, &mut messages, &mut unread);
         let money = note(money, &mut messages, &mut unread);
+        note_published(&mut messages);
         let mut facts = Self { order, stock, money, processor: Vec::new(), messages, unread };
         match facts.read_processor(books).await {
             Ok(lines) => facts.processor = lines,
@@ -153,5 +154,15 @@ fn note<T>(
             unread.push(error.to_string());
             ReadRows::Unread
         }
+    }
+}
+
+/// An event that a consumer has entered is published. The relay moves its cursor after the brokers' acknowledgement, so a consumer can
+/// be ahead of it.
+fn note_published(messages: &mut [Messages]) {
+    let entered = messages.iter().flat_map(|it| &it.entered).map(|row| row.message_id);
+    let entered: BTreeSet<Uuid> = entered.collect();
+    for event in messages.iter_mut().flat_map(|it| &mut it.events) {
+        event.has_been_passed |= entered.contains(&event.event_id);
     }
 }

@@ -61,6 +61,19 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of_the_relay_is_behind_it() {
+    let mut stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    let order = customer.buys(1).await.id;
+    stack.at_rest().await;
+    stack.stop_services().await;
+    let behind = "UPDATE outbox_cursor SET snapshot_a = '1:1:', snapshot_b = NULL, last_id = 0";
+    plant(&stack, Part::Payments, behind).await;
+    let line = says(&stack, order, "").await;
+    assert_eq!(line, "status: confirmed, shipped, 4.50 EUR captured");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_partition_is_named_if_it_is_the_order_s() {
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;

@@ -23,7 +23,7 @@ pub(crate) struct EventRow {
     pub(crate) kind: String,
     #[diesel(sql_type = Timestamptz)]
     pub(crate) created_at: DateTime<Utc>,
-    /// Whether the relay's cursor is behind it. A blocked event has been passed, and is not published.
+    /// Whether the relay's cursor is behind it, or a consumer has entered it. A blocked event has been passed, and is not published.
     #[diesel(sql_type = Bool)]
     pub(crate) has_been_passed: bool,
     #[diesel(sql_type = Bool)]
