@@ -1,4 +1,4 @@
-//! `Database`: the connection pool, the runtime that drives all connections, and the wake-ups between tasks.
+//! `Database`: a connection pool, the runtime that drives all connections, and the wake-ups between tasks.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -35,12 +35,13 @@ pub struct WakeUp(pub &'static str);
 /// A service's database. Cloning is cheap; all clones share the pool.
 #[derive(Clone)]
 pub struct Database {
-    inner: Arc<Inner>,
+    pool: Pool<AsyncPgConnection>,
+    shared: Arc<Shared>,
 }
 
-struct Inner {
-    pool: Pool<AsyncPgConnection>,
-    statement_timeout: Duration,
+/// What the pools of one database share.
+struct Shared {
+    settings: Settings,
     session_options: [(&'static str, String); 6],
     runtime: Handle,
     tasks: TaskTracker,
@@ -65,51 +66,27 @@ impl Database {
     /// Creates the pool; it connects at the first request. `runtime` drives the connections: it must outlive all work
     /// and must run no blocking code.
     pub fn new(settings: &Settings, runtime: Handle) -> Result<Self> {
-        let mut config = ManagerConfig::<AsyncPgConnection>::default();
-        // Verified would cost a round trip for each checkout; BEGIN finds a broken connection anyway.
-        config.recycling_method = RecyclingMethod::Fast;
-        let driver = runtime.clone();
-        config.custom_setup = Box::new(move |url| {
-            let (driver, url) = (driver.clone(), url.to_owned());
-            async move {
-                // The driver task runs on the runtime that establishes the connection: this one, not the caller's.
-                // The limit is inside the task. Otherwise attempts would pile up in front of a frozen server.
-                let establish = async move { timeout(CONNECT_TIMEOUT, connect(&url)).await };
-                let bad = |why: &dyn std::fmt::Display| ConnectionError::BadConnection(why.to_string());
-                driver.spawn(establish).await.map_err(|e| bad(&e))?.map_err(|e| bad(&e))?
-            }
-            .boxed()
-        });
-        let manager =
-            AsyncDieselConnectionManager::new_with_config(settings.guarded_url().expose_secret(), config);
-        let pool = Pool::builder(manager)
-            .max_size(settings.pool_size)
-            // The connection that was used last has its statements prepared and its pages cached. A connection that
-            // broke while idle stays unused until the others are busy.
-            .queue_mode(QueueMode::Lifo)
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(settings.pool_wait))
-            .recycle_timeout(Some(Duration::from_secs(1)))
-            .build()
-            .map_err(|e| Error::Unavailable(e.to_string()))?;
-        let (statement_timeout, tasks) = (settings.statement_timeout, TaskTracker::new());
-        let session_options = settings.session_options();
-        let inner = Inner {
-            pool,
-            statement_timeout,
-            session_options,
+        let shared = Shared {
+            settings: settings.clone(),
+            session_options: settings.session_options(),
             runtime,
-            tasks,
+            tasks: TaskTracker::new(),
             wake_ups: Mutex::default(),
             attached: Attached::default(),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { pool: shared.pool(settings.pool_size)?, shared: Arc::new(shared) })
+    }
+
+    /// The same database with a pool of its own. Who uses it does not wait for the connections of the other pools. Tasks, wake-ups
+    /// and metrics are shared.
+    pub fn with_own_pool(&self, size: usize) -> Result<Self> {
+        Ok(Self { pool: self.shared.pool(size)?, shared: Arc::clone(&self.shared) })
     }
 
     /// Takes a connection for a read of one statement. [`Error::Unavailable`] if none is free in time.
     pub async fn connection(&self) -> Result<Connection> {
-        let pooled = self.inner.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))?;
-        Ok(Connection::new(pooled, self.inner.statement_timeout))
+        let pooled = self.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))?;
+        Ok(Connection::new(pooled, self.shared.settings.statement_timeout))
     }
 
     /// Opens a unit of work (READ COMMITTED).
@@ -136,37 +113,37 @@ impl Database {
 
     /// Starts a task. [`Database::drained`] waits for it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.inner.tasks.spawn_on(work, &self.inner.runtime)
+        self.shared.tasks.spawn_on(work, &self.shared.runtime)
     }
 
     /// Waits until all tasks have ended. New tasks may still start.
     pub async fn drained(&self) {
-        self.inner.tasks.close();
-        self.inner.tasks.wait().await;
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
     }
 
     /// The notification behind this wake-up; all clones of the database share it.
     pub fn signal(&self, signal: WakeUp) -> Arc<Notify> {
         // A poisoned lock is safe to use: each change is a single insert.
-        let mut wake_ups = self.inner.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wake_ups = self.shared.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(wake_ups.entry(signal).or_default())
     }
 
     /// The metrics of another crate about this database. The first call makes them; all clones of the database share them.
     pub fn metrics<M: Default + Send + Sync + 'static>(&self) -> &M {
-        self.inner.attached.get()
+        self.shared.attached.get()
     }
 
     /// Counts the connections of the pool.
     pub fn pool_status(&self) -> PoolStatus {
-        let status = self.inner.pool.status();
+        let status = self.pool.status();
         let in_use = status.size.saturating_sub(status.available);
         PoolStatus { most: status.max_size, in_use, idle: status.available, waiting: status.waiting }
     }
 
     /// The options that every session asks for, as [`Settings`] names them.
     pub(crate) fn session_options(&self) -> &[(&'static str, String)] {
-        &self.inner.session_options
+        &self.shared.session_options
     }
 
     /// Checks that PostgreSQL answers a query.
@@ -176,5 +153,37 @@ impl Database {
         let clock = diesel::select(crate::functions::clock_timestamp());
         clock.execute(&mut connection).await?;
         Ok(())
+    }
+}
+
+impl Shared {
+    /// A pool that connects when a caller asks for a connection.
+    fn pool(&self, size: usize) -> Result<Pool<AsyncPgConnection>> {
+        let mut config = ManagerConfig::<AsyncPgConnection>::default();
+        // Verified would cost a round trip for each checkout; BEGIN finds a broken connection anyway.
+        config.recycling_method = RecyclingMethod::Fast;
+        let driver = self.runtime.clone();
+        config.custom_setup = Box::new(move |url| {
+            let (driver, url) = (driver.clone(), url.to_owned());
+            async move {
+                // The driver task runs on the runtime that establishes the connection: this one, not the caller's.
+                // The limit is inside the task. Otherwise attempts would pile up in front of a frozen server.
+                let establish = async move { timeout(CONNECT_TIMEOUT, connect(&url)).await };
+                let bad = |why: &dyn std::fmt::Display| ConnectionError::BadConnection(why.to_string());
+                driver.spawn(establish).await.map_err(|e| bad(&e))?.map_err(|e| bad(&e))?
+            }
+            .boxed()
+        });
+        let url = self.settings.guarded_url();
+        Pool::builder(AsyncDieselConnectionManager::new_with_config(url.expose_secret(), config))
+            .max_size(size)
+            // The connection that was used last has its statements prepared and its pages cached. A connection that
+            // broke while idle stays unused until the others are busy.
+            .queue_mode(QueueMode::Lifo)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(self.settings.pool_wait))
+            .recycle_timeout(Some(Duration::from_secs(1)))
+            .build()
+            .map_err(|e| Error::Unavailable(e.to_string()))
     }
 }

@@ -1,16 +1,20 @@
 //! The health of this instance, for load balancers, containers and scripts: `/health/live` and `/health/ready`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use actix_web::http::Method;
 use actix_web::{HttpResponse, Resource, Route, web};
 use database::Database;
 use edge::{Problem, problem_types};
 use serde::Serialize;
+use tokio::sync::Mutex;
 
 /// The state of this instance and of the servers that it needs.
 pub(crate) struct Health {
     database: Database,
+    /// When the database was last checked, and whether it answered.
+    checked: Mutex<Option<(Instant, bool)>>,
     /// All migrations are applied.
     migrated: AtomicBool,
     /// The keys that check tokens have been read.
@@ -39,10 +43,13 @@ impl Report {
 
 const READY: &str = "ready";
 
+/// How long the result of a check counts.
+const KEPT: Duration = Duration::from_secs(1);
+
 impl Health {
     pub(crate) fn new(database: Database) -> Self {
         let [migrated, keyed, started, broker, stopping] = [const { AtomicBool::new(false) }; 5];
-        Self { database, migrated, keyed, started, broker, stopping }
+        Self { database, checked: Mutex::default(), migrated, keyed, started, broker, stopping }
     }
 
     /// Records that all migrations are applied.
@@ -79,9 +86,25 @@ impl Health {
         self.migrated.load(Ordering::Relaxed) && self.keyed.load(Ordering::Relaxed)
     }
 
+    /// Checks the database, unless it was checked a moment ago. Callers at the same time share one check.
+    async fn is_database_reachable(&self) -> bool {
+        let mut checked = self.checked.lock().await;
+        if let Some((at, is_reachable)) = *checked
+            && at.elapsed() < KEPT
+        {
+            return is_reachable;
+        }
+        // Detached, because a statement that is cancelled would close its connection.
+        let database = self.database.clone();
+        let ping = self.database.detach(async move { database.ping().await });
+        let is_reachable = matches!(ping.await, Ok(Ok(())));
+        *checked = Some((Instant::now(), is_reachable));
+        is_reachable
+    }
+
     /// Checks the database and reports the recorded state of broker and keys.
     pub(crate) async fn report(&self) -> Report {
-        let is_reachable = self.database.ping().await.is_ok();
+        let is_reachable = self.is_database_reachable().await;
         let database = match (is_reachable, self.migrated.load(Ordering::Relaxed)) {
             (false, _) => "away",
             (true, false) => "not migrated",
@@ -130,5 +153,28 @@ async fn ready(health: web::Data<Health>) -> HttpResponse {
         HttpResponse::Ok().json(report)
     } else {
         HttpResponse::ServiceUnavailable().json(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use database::Settings;
+    use futures_util::future::join_all;
+    use testkit::{RoundTrips, TestDatabase};
+    use tokio::runtime::Handle;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn health_checks_at_the_same_time_share_one_question_to_the_database() {
+        let (postgres, counter) = (TestDatabase::plain().await, RoundTrips::to_postgres().await);
+        let settings =
+            Settings { pool_size: 1, ..Settings::new(postgres.service_url(Some(counter.address()))) };
+        let database = Database::new(&settings, Handle::current()).unwrap();
+        database.ping().await.unwrap();
+        let health = Health::new(database);
+        let (reports, round_trips) = counter.of(join_all((0..100).map(|_| health.report()))).await;
+        assert!(reports.iter().all(|report| report.database == "not migrated"), "{reports:?}");
+        assert_eq!(round_trips, 1);
     }
 }

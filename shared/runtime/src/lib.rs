@@ -16,6 +16,7 @@ mod keys;
 mod log_filter;
 mod metrics;
 mod operator;
+mod pools;
 mod process;
 mod schema;
 mod serve;

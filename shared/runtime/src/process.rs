@@ -15,6 +15,8 @@ use tokio::time::Instant;
 
 use crate::config::{Config, LogRetention};
 use crate::health::Health;
+use crate::metrics::{HttpMetrics, Scrape};
+use crate::pools::Pools;
 use crate::signals::Signals;
 use crate::tasks::{TaskError, Tasks};
 use crate::{Context, RunError, Service};
@@ -25,7 +27,7 @@ const STAGE: Duration = Duration::from_secs(6);
 /// The parts that the start-up uses. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Process {
-    pub(crate) database: Database,
+    pub(crate) pools: Pools,
     pub(crate) migration_url: Option<SecretString>,
     pub(crate) brokers: Brokers,
     pub(crate) topics: Topics,
@@ -45,11 +47,11 @@ impl Process {
         config: &Config<S>,
         runtime: &Handle,
     ) -> Result<(Self, UnboundedReceiver<TaskError>), RunError> {
-        let database = Database::new(&config.database, runtime.clone())?;
+        let pools = Pools::new(&config.database, config.pool_sizes, runtime.clone())?;
         let (reports, task_errors) = unbounded_channel();
         let process = Self {
-            health: Arc::new(Health::new(database.clone())),
-            database,
+            health: Arc::new(Health::new(pools.operators.clone())),
+            pools,
             migration_url: config.migration_url.clone(),
             brokers: config.kafka.brokers.clone().ok_or(RunError::NotConfigured("kafka.brokers"))?,
             topics: config.kafka.topics.clone(),
@@ -61,13 +63,14 @@ impl Process {
         Ok((process, task_errors))
     }
 
-    /// The state that the parts of the service share.
-    pub(crate) fn context<S: Service>(&self, config: &Config<S>) -> Context<S> {
-        Context {
-            database: self.database.clone(),
-            topics: self.topics.clone(),
-            settings: config.service.clone(),
-        }
+    /// The state that the parts of the service share, for one that uses this pool.
+    pub(crate) fn context<S: Service>(&self, config: &Config<S>, pool: &Database) -> Context<S> {
+        Context { database: pool.clone(), topics: self.topics.clone(), settings: config.service.clone() }
+    }
+
+    /// The metrics of this process.
+    pub(crate) fn scrape<S: Service>(&self, config: &Config<S>, http: &HttpMetrics) -> Scrape<S> {
+        Scrape::new(self.context(config, &self.pools.operators), &self.pools, http)
     }
 
     /// Waits for a signal or the error of a background task, and then shuts down. A second signal ends it at once.
@@ -112,7 +115,7 @@ impl Process {
         }
         unfinished.extend(self.work.stop(STAGE).await);
         // Transactions of clients that disconnected, and batches of the inbox.
-        if tokio::time::timeout(STAGE, self.database.drained()).await.is_err() {
+        if tokio::time::timeout(STAGE, self.pools.requests.drained()).await.is_err() {
             unfinished.push("transactions");
         }
         tracing::info!("consumers, jobs and transactions have ended");

@@ -9,10 +9,10 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::config::Config;
 use crate::http::{self, Listener};
-use crate::metrics::{HttpMetrics, Scrape};
+use crate::metrics::HttpMetrics;
 use crate::process::Process;
 use crate::signals::Signals;
-use crate::{Context, RunError, Service, auditor};
+use crate::{RunError, Service, auditor};
 
 /// Serves HTTP and runs the background tasks.
 pub(crate) fn serve<S: Service>(config: Config<S>) -> Result<(), RunError> {
@@ -39,22 +39,22 @@ fn database_runtime() -> io::Result<Runtime> {
 async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Result<(), RunError> {
     let signals = Signals::listen()?;
     let (process, task_errors) = Process::new(&config, &runtime)?;
-    let context = process.context::<S>(&config);
+    let context = process.context::<S>(&config, &process.pools.requests);
     let authenticator = config.auth.authenticator.take().ok_or(RunError::NotConfigured("auth.jwks"))?;
     let authenticator = Arc::new(authenticator);
-    let edge = Edge::new(process.database.clone(), Arc::clone(&authenticator), config.edge.clone());
+    let edge = Edge::new(process.pools.requests.clone(), Arc::clone(&authenticator), config.edge.clone());
 
     let health = web::Data::from(process.health.clone());
     let requests = HttpMetrics::default();
     let public = http::public(&config.http, config.drain, &edge, &context, &health, &requests)?;
-    let admin = http::admin(&config.http, &health, Scrape::new(context.clone(), &requests))?;
+    let admin = http::admin(&config.http, &health, process.scrape(&config, &requests))?;
     tracing::info!(service = S::NAME, address = %public.address, admin = %admin.address, "listening");
 
     // Beside the start-up, because background tasks need no tokens.
     process.start_keys(authenticator, config.auth.refresh);
     let (parts, stop) = (process.clone(), process.work.stop_token());
     process.work.finish("start-up", async move {
-        stop.run_until_cancelled(start_service(parts, edge, context, config)).await.unwrap_or(Ok(()))
+        stop.run_until_cancelled(start_service(parts, edge, config)).await.unwrap_or(Ok(()))
     });
     let clients = public.server.handle();
     tokio::select! {
@@ -63,19 +63,14 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
     }
 }
 
-async fn start_service<S: Service>(
-    process: Process,
-    edge: Edge,
-    context: Context<S>,
-    config: Config<S>,
-) -> Result<(), String> {
+async fn start_service<S: Service>(process: Process, edge: Edge, config: Config<S>) -> Result<(), String> {
     process.open_database::<S>().await?;
     process.open_edge(&edge).await?;
     // Before Kafka answers, because the events of jobs wait in the outbox.
-    process.start_jobs(S::jobs(&context));
-    process.start_housekeeping(S::housekeeping(&context));
+    process.start_jobs(S::jobs(&process.context(&config, &process.pools.jobs)));
+    process.start_housekeeping(S::housekeeping(&process.context(&config, &process.pools.housekeeping)));
     process.start_housekeeping(config.audit_pause.map(auditor::job::<S>).into_iter().collect());
-    let consumer = S::consumer(&context);
+    let consumer = S::consumer(&process.context(&config, &process.pools.inbox));
     process.open_topics::<S>(consumer.as_ref()).await?;
     if config.relay.in_process {
         process.start_relay(config.relay.settings);
@@ -134,8 +129,7 @@ async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(),
 /// Opens the admin port of a relay.
 fn relay_admin<S: Service>(config: &Config<S>, process: &Process) -> Result<Listener, RunError> {
     let health = web::Data::from(process.health.clone());
-    let scrape = Scrape::new(process.context::<S>(config), &HttpMetrics::default());
-    let admin = http::admin(&config.http, &health, scrape)?;
+    let admin = http::admin(&config.http, &health, process.scrape(config, &HttpMetrics::default()))?;
     tracing::info!(service = S::NAME, admin = %admin.address, "listening");
     Ok(admin)
 }

@@ -29,7 +29,7 @@ impl Process {
     /// Waits until the database answers and all migrations are applied. Applies them if `migration_url` is set.
     pub(crate) async fn open_database<S: Service>(&self) -> Result<(), String> {
         wait_for("PostgreSQL", || async {
-            self.database.ping().await.map_err(|error| {
+            self.pools.operators.ping().await.map_err(|error| {
                 WaitError::Transient(format!(
                     "{error}; is it running, and does IDEM_DATABASE__URL lead to it?"
                 ))
@@ -49,13 +49,13 @@ impl Process {
 
     pub(crate) fn start_housekeeping(&self, jobs: Vec<HousekeepingJob>) {
         for job in jobs {
-            self.work.keep(job.name, job.run(self.database.clone(), self.work.stop_token()));
+            self.work.keep(job.name, job.run(self.pools.housekeeping.clone(), self.work.stop_token()));
         }
     }
 
     /// Checks that sessions have their timeouts, and that errors of the server can be classified.
     async fn has_usable_sessions(&self) -> Result<(), WaitError> {
-        match self.database.unusable_session().await {
+        match self.pools.operators.unusable_session().await {
             Ok(None) => Ok(()),
             Ok(Some(fault)) => Err(WaitError::Permanent(fault.to_string())),
             Err(error) => Err(WaitError::Transient(error.to_string())),
@@ -65,7 +65,7 @@ impl Process {
     /// Checks whether another process has applied the migrations.
     async fn migrated<S: Service>(&self) -> Result<(), WaitError> {
         let expected = versions(migrations::<S>()).map_err(WaitError::Permanent)?;
-        match pending(&self.database, expected).await {
+        match pending(&self.pools.operators, expected).await {
             Ok(0) => Ok(()),
             Ok(number) => Err(WaitError::Transient(format!(
                 "{number} pending; run `{} migrate`, or set IDEM_DATABASE__MIGRATION_URL",
@@ -137,7 +137,7 @@ impl Process {
         consumer: Consumer,
         settings: RunnerSettings,
     ) -> Result<(), String> {
-        let runner = Runner::join(self.database.clone(), &self.brokers, &self.topics, consumer, settings)
+        let runner = Runner::join(self.pools.inbox.clone(), &self.brokers, &self.topics, consumer, settings)
             .map_err(|error| error.to_string())?;
         let (joined, stop) = (runner.joined(), self.work.stop_token());
         self.work.keep("inbox", async move {
@@ -152,7 +152,7 @@ impl Process {
     }
 
     pub(crate) fn start_relay(&self, settings: RelaySettings) {
-        let (database, brokers) = (self.database.clone(), self.brokers.clone());
+        let (database, brokers) = (self.pools.relay.clone(), self.brokers.clone());
         let relay = Relay::new(database, brokers, self.topics.clone(), settings);
         let stop = self.relay.stop_token();
         self.relay.keep("relay", async move {

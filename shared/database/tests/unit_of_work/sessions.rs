@@ -1,11 +1,13 @@
 //! The rights and time limits of a session, and the classes of its errors.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use database::{Database, Error, Settings, Tx};
+use database::{Database, Error, Settings, Tx, UnitOfWork, WakeUp};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use futures_util::FutureExt;
 use testkit::{TestDatabase, eventually};
 use tokio::runtime::Handle;
 
@@ -70,6 +72,40 @@ async fn waiting_for_a_connection_has_a_limit() {
     assert!(matches!(narrow.begin().await, Err(Error::Unavailable(_))));
     drop(held);
     narrow.begin().await.unwrap().rollback().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_of_its_own_does_not_wait_for_the_first_one_and_shares_everything_else() {
+    #[derive(Default)]
+    struct Calls(AtomicU32);
+    const WRITTEN: WakeUp = WakeUp("written");
+    let database = notebook().await;
+    let settings = Settings {
+        pool_size: 1,
+        pool_wait: Duration::from_millis(50),
+        ..Settings::new(database.service_url(None))
+    };
+    let first = Database::new(&settings, Handle::current()).unwrap();
+    let own = first.with_own_pool(2).unwrap();
+    let _held = first.connection().await.unwrap();
+    assert!(matches!(first.begin().await, Err(Error::Unavailable(_))));
+
+    let signal = first.signal(WRITTEN);
+    let mut tx = own.begin().await.unwrap();
+    write(&mut tx, 1).await.unwrap();
+    tx.wake_after_commit(WRITTEN);
+    tx.commit().await.unwrap();
+    assert_eq!(signal.notified().now_or_never(), Some(()));
+    assert_eq!(own.unusable_session().await.unwrap(), None, "its sessions have the same timeouts");
+    assert_eq!((first.pool_status().most, own.pool_status().most), (1, 2));
+
+    own.metrics::<Calls>().0.store(7, Ordering::Relaxed);
+    assert_eq!(first.metrics::<Calls>().0.fetch_add(1, Ordering::Relaxed), 7);
+    let (start, started) = tokio::sync::oneshot::channel();
+    drop(own.spawn(async move { started.await }));
+    assert_eq!(first.drained().now_or_never(), None, "a task of the other pool is waited for");
+    start.send(()).unwrap();
+    first.drained().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,6 +15,7 @@ use inbox::RunnerSettings;
 use secrecy::SecretString;
 
 use crate::Service;
+use crate::pools::PoolSizes;
 
 pub use errors::ConfigErrors;
 pub use reader::SettingsReader;
@@ -55,6 +56,7 @@ pub(crate) struct Config<S: Service> {
     pub(crate) edge: EdgeSettings,
     pub(crate) auth: Auth,
     pub(crate) database: DatabaseSettings,
+    pub(crate) pool_sizes: PoolSizes,
     pub(crate) migration_url: Option<SecretString>,
     pub(crate) kafka: Kafka,
     pub(crate) inbox: RunnerSettings,
@@ -82,6 +84,7 @@ impl<S: Service> Config<S> {
             edge: sections::edge(&mut reader),
             auth: sections::auth(&mut reader, needs == Needs::Serve),
             database: sections::database(&mut reader),
+            pool_sizes: sections::pool_sizes(&mut reader),
             migration_url: sections::migration_url(&mut reader),
             kafka: sections::kafka(&mut reader),
             inbox: sections::inbox(&mut reader),

@@ -19,6 +19,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::SettingsReader;
 use crate::log_filter::FilterFile;
+use crate::pools::PoolSizes;
 
 /// The longest timeout, in seconds.
 const DAY: u64 = 86_400;
@@ -173,6 +174,14 @@ pub(super) fn database(reader: &mut SettingsReader) -> database::Settings {
         statement_timeout: reader.seconds("database.statement_timeout_seconds", 1..=DAY),
         lock_timeout: reader.seconds("database.lock_timeout_seconds", 1..=DAY),
         idle_in_transaction_timeout: reader.seconds("database.idle_in_transaction_timeout_seconds", 1..=DAY),
+    }
+}
+
+/// The sizes of the pools of consumer and jobs.
+pub(super) fn pool_sizes(reader: &mut SettingsReader) -> PoolSizes {
+    PoolSizes {
+        inbox: reader.number("database.inbox_pool_size", 1..=1_000),
+        jobs: reader.number("database.jobs_pool_size", 1..=1_000),
     }
 }
 

@@ -110,7 +110,7 @@ fn connections(Server { connections, used, .. }: &Server) -> Finding {
     Finding::warning(
         "connections",
         seen,
-        "raise max_connections, or lower database.pool_size of each instance",
+        "raise max_connections, or lower the sizes of the pools: SERVICE defaults, [database]",
     )
 }
 

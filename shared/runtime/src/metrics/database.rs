@@ -1,31 +1,36 @@
-//! The metrics of the pool, and the gauges of the database as a whole: its size and its oldest transaction.
+//! The metrics of the pools, and the gauges of the database as a whole: its size and its oldest transaction.
 
-use database::{Connection, Database};
+use database::{Connection, PoolStatus};
 use diesel::prelude::*;
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Double};
 use diesel_async::RunQueryDsl;
 use metrics::{Number, Readings, Registry, Sample, register_gauges};
 
-/// Registers the gauges of the pool.
-pub(super) fn register(database: &Database, registry: &mut Registry) {
-    let pool = database.clone();
+use crate::pools::Pools;
+
+/// Registers the gauges of the pools.
+pub(super) fn register(pools: &Pools, registry: &mut Registry) {
+    let each = |of: fn(&'static str, PoolStatus) -> Vec<Sample>| {
+        let pools = pools.clone();
+        move || pools.named().into_iter().flat_map(|(name, pool)| of(name, pool.pool_status())).collect()
+    };
     let help = "Open connections of the pool";
-    register_gauges(registry, "database_connections", help, move || {
-        let status = pool.pool_status();
-        let sample = |state, connections| Sample::labelled("state", state, number(connections));
-        vec![sample("in_use", status.in_use), sample("idle", status.idle)]
+    let by_state = each(|pool, status| {
+        let in_state = |state, connections| {
+            let mut sample = Sample::labelled("pool", pool, number(connections));
+            sample.labels.push(("state", String::from(state)));
+            sample
+        };
+        vec![in_state("in_use", status.in_use), in_state("idle", status.idle)]
     });
-    let pool = database.clone();
+    register_gauges(registry, "database_connections", help, by_state);
     let help = "Largest number of connections of the pool";
-    register_gauges(registry, "database_connections_limit", help, move || {
-        vec![Sample::plain(number(pool.pool_status().most))]
-    });
-    let pool = database.clone();
+    let limit = each(|pool, status| vec![Sample::labelled("pool", pool, number(status.most))]);
+    register_gauges(registry, "database_connections_limit", help, limit);
     let help = "Callers that wait for a connection of the pool";
-    register_gauges(registry, "database_waiting_callers", help, move || {
-        vec![Sample::plain(number(pool.pool_status().waiting))]
-    });
+    let waiting = each(|pool, status| vec![Sample::labelled("pool", pool, number(status.waiting))]);
+    register_gauges(registry, "database_waiting_callers", help, waiting);
 }
 
 fn number(number: usize) -> Number {

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::{HttpMetrics, database, jobs};
 use crate::auditor::AuditMetrics;
+use crate::pools::Pools;
 use crate::{Context, Service};
 
 /// How long a reading is shown again.
@@ -33,10 +34,10 @@ pub(crate) struct Scrape<S: Service> {
 
 impl<S: Service> Scrape<S> {
     /// Registers all families. From here on every counter is shown, if only as zero.
-    pub(crate) fn new(context: Context<S>, http: &HttpMetrics) -> Self {
+    pub(crate) fn new(context: Context<S>, pools: &Pools, http: &HttpMetrics) -> Self {
         let (database, mut counted) = (&context.database, Registry::default());
         http.register(&mut counted);
-        database::register(database, &mut counted);
+        database::register(pools, &mut counted);
         database.metrics::<IdempotencyMetrics>().register(&mut counted);
         database.metrics::<OutboxMetrics>().register(&mut counted);
         database.metrics::<InboxMetrics>().register(&mut counted);

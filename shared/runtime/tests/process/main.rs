@@ -17,5 +17,6 @@ mod log_filter;
 mod metrics;
 mod operators;
 mod outbox;
+mod pools;
 mod slow_readers;
 mod start;

@@ -80,7 +80,8 @@ async fn the_gauges_of_the_database_are_left_out_while_it_is_away() {
     running.ready().await;
     let there = metrics(&running).await;
     assert!(there.count("database_size_bytes") > 0);
-    assert!(there.count("database_connections_limit") >= there.count("database_connections{state=\"idle\"}"));
+    assert_eq!(there.count("database_connections_limit{pool=\"requests\"}"), 16);
+    assert!(there.count("database_connections{pool=\"operators\",state=\"idle\"}") >= 1);
     postgres.cut().await;
     eventually("metrics without gauges of the database", async || {
         let away = metrics(&running).await;
