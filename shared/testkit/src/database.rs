@@ -59,6 +59,13 @@ impl TestDatabase {
         Self::with(Vec::new()).await
     }
 
+    /// The same on another server, by a superuser's URL. The server must outlive the database.
+    pub async fn plain_on(server: &str) -> Self {
+        let database = Self::empty_on(server).await;
+        database::migrate(&database.owner_url().into(), vec![database::RELIABILITY]).await.unwrap();
+        database
+    }
+
     /// The URL of the service's role, through another address (a proxy's) if one is given.
     pub fn service_url(&self, through: Option<std::net::SocketAddr>) -> String {
         let host = through.map_or_else(|| address_of(&self.server), |address| address.to_string());

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-use crate::{eventually, free_port, given};
+use crate::{Clock, eventually, free_port, given};
 
 /// One server with durable commits, stopped and removed with all its data when the test ends.
 pub struct Postgres {
@@ -19,6 +19,8 @@ pub struct Postgres {
     port: u16,
     /// Settings on top of those of development.
     settings: Vec<String>,
+    /// Variables of its environment, as `NAME=value`.
+    variables: Vec<String>,
     process: Child,
 }
 
@@ -34,7 +36,17 @@ pub enum Replication {
 impl Postgres {
     /// Unpacks PostgreSQL, makes a cluster, and starts it; returns once it answers.
     pub async fn start() -> Self {
-        Self::run(Self::initialized().await, Vec::new()).await
+        Self::run(Self::initialized().await, Vec::new(), Vec::new()).await
+    }
+
+    /// Starts a server whose clock the test moves. `None`, with a note on stderr, if libfaketime is not installed.
+    pub async fn with_clock() -> Option<(Self, Clock)> {
+        let folder = Self::initialized().await;
+        let Some((clock, variables)) = Clock::find(&folder) else {
+            fs::remove_dir_all(&folder).unwrap();
+            return None;
+        };
+        Some((Self::run(folder, Vec::new(), variables).await, clock))
     }
 
     /// Starts a primary and a streaming standby. Returns once the standby answers.
@@ -49,9 +61,9 @@ impl Postgres {
             Replication::Synchronous => vec!["synchronous_standby_names=*".to_owned()],
             Replication::Asynchronous => Vec::new(),
         };
-        let primary = Self::run(folder, settings).await;
+        let primary = Self::run(folder, settings, Vec::new()).await;
         let source = format!("primary_conninfo=host=127.0.0.1 port={} user=postgres", primary.port);
-        let standby = Self::run(copy, vec![source]).await;
+        let standby = Self::run(copy, vec![source], Vec::new()).await;
         (primary, standby)
     }
 
@@ -70,7 +82,7 @@ impl Postgres {
         }
         let settings =
             ["ssl=on", "ssl_cert_file=chain.pem", "ssl_key_file=key.pem", "ssl_ca_file=authorities.pem"];
-        Self::run(folder, settings.map(str::to_owned).into()).await
+        Self::run(folder, settings.map(str::to_owned).into(), Vec::new()).await
     }
 
     /// Makes a cluster that has never run. Returns its folder.
@@ -84,17 +96,17 @@ impl Postgres {
         if let Some(nobody) = nobody().await {
             chown(folder.join("data"), Some(nobody), Some(nobody)).unwrap();
         }
-        let mut initdb = unprivileged(&folder, "initdb").await;
+        let mut initdb = unprivileged(&folder, "initdb", &[]).await;
         let initdb = initdb.args(["-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8", "-D"]);
         let made = initdb.arg(folder.join("data")).output().await.unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         folder
     }
 
-    async fn run(folder: PathBuf, settings: Vec<String>) -> Self {
+    async fn run(folder: PathBuf, settings: Vec<String>, variables: Vec<String>) -> Self {
         let port = free_port();
-        let process = run(&folder, port, &settings).await;
-        let mut server = Self { folder, port, settings, process };
+        let process = run(&folder, port, &settings, &variables).await;
+        let mut server = Self { folder, port, settings, variables, process };
         server.ready().await;
         server
     }
@@ -157,7 +169,7 @@ impl Postgres {
     /// Starts it again with its data; returns once it answers.
     pub async fn start_again(&mut self) {
         assert!(self.process.id().is_none(), "stop or kill it first");
-        self.process = run(&self.folder, self.port, &self.settings).await;
+        self.process = run(&self.folder, self.port, &self.settings, &self.variables).await;
         self.ready().await;
     }
 
@@ -170,7 +182,7 @@ impl Postgres {
         eventually("PostgreSQL answers", async || {
             if self.process.try_wait().unwrap().is_some() {
                 // The children of a killed server may run for a moment longer and keep its shared memory.
-                self.process = run(&self.folder, self.port, &self.settings).await;
+                self.process = run(&self.folder, self.port, &self.settings, &self.variables).await;
             }
             AsyncPgConnection::establish(&url).await.ok().map(drop)
         })
@@ -208,20 +220,26 @@ async fn nobody() -> Option<u32> {
     Some(String::from_utf8(asked.stdout).unwrap().trim().parse().expect("a user called nobody"))
 }
 
-/// A program of PostgreSQL, run as a user other than root.
-async fn unprivileged(folder: &Path, program: &str) -> Command {
+/// A program of PostgreSQL, run as a user other than root, with these variables beside those of the test.
+async fn unprivileged(folder: &Path, program: &str, variables: &[String]) -> Command {
     let program = folder.join("program/bin").join(program);
-    let Some(nobody) = nobody().await else { return Command::new(program) };
-    let mut command = Command::new("setpriv");
-    command.args([format!("--reuid={nobody}"), format!("--regid={nobody}"), "--clear-groups".to_owned()]);
-    command.arg("--").arg(program);
+    let mut command = match nobody().await {
+        None => Command::new("env"),
+        Some(nobody) => {
+            let mut command = Command::new("setpriv");
+            let ids = [format!("--reuid={nobody}"), format!("--regid={nobody}"), "--clear-groups".to_owned()];
+            command.args(ids).args(["--", "env"]);
+            command
+        }
+    };
+    command.args(variables).arg(program);
     command
 }
 
 /// Starts the server with the settings of development. Its log is next to its data.
-async fn run(folder: &Path, port: u16, settings: &[String]) -> Child {
+async fn run(folder: &Path, port: u16, settings: &[String], variables: &[String]) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
-    let mut command = unprivileged(folder, "postgres").await;
+    let mut command = unprivileged(folder, "postgres", variables).await;
     command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
     let usual =
         ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "timezone=UTC"];

@@ -10,6 +10,8 @@ mod status;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod time_lapse;
 
 use std::fmt::{Debug, Display};
 use std::time::Duration;
