@@ -8,16 +8,35 @@ MEASURING=(-p bench -p devtool)
 command_bench() {
   local arguments=() argument document=performance
   [[ " $* " != *" growth "* ]] || document=scaling
+  [[ " $* " != *" days "* ]] || document=time-lapse
   for argument in "$@"; do
     if [[ $argument == --write ]]; then arguments+=(--write "$ROOT/docs/$document.md"); else arguments+=("$argument"); fi
   done
   require_for postgres kafka
+  [[ " $* " != *" days "* ]] || prepare_clock
   BIN_DIR=${BIN_DIR%/debug}/release
   build_release_programs
   case " $* " in
     *" --help "* | *" -h "*) "$BIN_DIR/bench" --help ;;
     *) with_parts postgres kafka -- run_bench ${arguments[@]+"${arguments[@]}"} ;;
   esac
+}
+
+# PostgreSQL will run under libfaketime, with a clock that the benchmark moves.
+prepare_clock() {
+  local library
+  ! is_given postgres || die "IDEM_POSTGRES_URL is set: the clock of that server cannot be moved"
+  ! is_running postgres || die "PostgreSQL runs: ./dev down first, because its clock is set at the start"
+  offer_libfaketime
+  library=$(libfaketime)
+  [[ -n $library ]] || die "the clock cannot be moved"
+  mkdir -p "$IDEM_DEV_DIR" && place_postgres
+  export IDEM_BENCH_CLOCK=$POSTGRES_DIR/clock
+  echo +0d >"$IDEM_BENCH_CLOCK"
+  # A look at the file for each look at the clock would be measured.
+  # shellcheck disable=SC2034 # postgres.sh reads it
+  CLOCK_VARIABLES=("LD_PRELOAD=$library" "FAKETIME_TIMESTAMP_FILE=$IDEM_BENCH_CLOCK" FAKETIME_CACHE_DURATION=1
+    FAKETIME_DISABLE_SHM=1 DONT_FAKE_MONOTONIC=1)
 }
 
 build_release_programs() {

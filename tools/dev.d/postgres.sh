@@ -9,6 +9,7 @@
 #   .dev/postgres/data/       the cluster
 
 POSTGRES_DIR=$IDEM_DEV_DIR/postgres
+CLOCK_VARIABLES=() # `./dev bench --only days` moves the clock
 
 # The prefix of commands that run as the owner of the cluster.
 if ((EUID == 0)); then
@@ -81,7 +82,7 @@ start_postgres() {
   local POSTGRES_TLS=()
   [[ -z $IDEM_TLS ]] || copy_certificates_to_postgres "$POSTGRES_DIR/data"
   # No socket, because its path may be too long for the system. 300 connections serve two of each service, and tests.
-  launch postgres "${AS_POSTGRES[@]}" "$(postgres_program)/bin/postgres" -D "$POSTGRES_DIR/data" \
+  launch postgres "${AS_POSTGRES[@]}" env ${CLOCK_VARIABLES[@]+"${CLOCK_VARIABLES[@]}"} "$(postgres_program)/bin/postgres" -D "$POSTGRES_DIR/data" \
     -p "$(port_of postgres)" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
     -c max_connections=300 -c timezone=UTC ${POSTGRES_TLS[@]+"${POSTGRES_TLS[@]}"} \
     -c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track=none # `./dev bench --only growth` counts

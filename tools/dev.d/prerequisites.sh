@@ -76,6 +76,26 @@ require() { # programs...
 TO_BUILD=(cargo make cc c++ perl)
 TO_FETCH_SERVERS=(java mvn tar xz)
 
+# For tests that move the clock of a server. They say that they did not run if it is missing, so a failure to install it ends nothing.
+offer_libfaketime() {
+  local found
+  found=$(libfaketime)
+  [[ -z $found ]] || return 0
+  if ((EUID == 0)) && command -v apt-get >/dev/null; then
+    step "reading the package lists" apt-get update -q &&
+      step "installing faketime" apt-get install -y -q --no-install-recommends faketime && return
+  fi
+  say "libfaketime is not installed: the tests that move a clock will not run"
+}
+
+# Where Debian and Fedora install it; empty if it is not there.
+libfaketime() {
+  local file
+  for file in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib64/faketime/libfaketimeMT.so.1; do
+    [[ ! -e $file ]] || { echo "$file" && return; }
+  done
+}
+
 # The programs for building, and for starting these parts.
 require_for() { # names...
   local name needed=("${TO_BUILD[@]}")

@@ -106,7 +106,9 @@ const UNAVAILABLE: &[&str] = &[
     "pgbouncer",
 ];
 /// 40P01 and 55P03.
-const CONTENTION: &[&str] = &["deadlock detected", "canceling statement due to lock timeout"];
+const CONTENTION: &[&str] = &["deadlock detected", LOCK_TIMEOUT];
+/// The words of 55P03, of a statement that has waited too long for a lock.
+pub(crate) const LOCK_TIMEOUT: &str = "canceling statement due to lock timeout";
 /// 22: a value cannot be read or computed.
 const DATA: &[&str] = &[
     "out of range",

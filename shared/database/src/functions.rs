@@ -32,8 +32,8 @@ define_sql_function! {
 }
 
 define_sql_function! {
-    /// Waits for the lock and keeps it until the session ends.
-    fn pg_advisory_lock(number: BigInt) -> Nullable<Text>;
+    /// Takes the lock until the session ends; returns false at once if another session holds it.
+    fn pg_try_advisory_lock(number: BigInt) -> Bool;
 }
 
 /// The database's present time, as a bound of an index. PostgreSQL computes `clock_timestamp()` itself for each row, and would

@@ -35,12 +35,16 @@ pub struct WakeUp(pub &'static str);
 /// A service's database. Cloning is cheap; all clones share the pool.
 #[derive(Clone)]
 pub struct Database {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     pool: Pool<AsyncPgConnection>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 /// What the pools of one database share.
-struct Shared {
+struct SharedState {
     settings: Settings,
     session_options: [(&'static str, String); 6],
     runtime: Handle,
@@ -66,7 +70,7 @@ impl Database {
     /// Creates the pool; it connects at the first request. `runtime` drives the connections: it must outlive all work
     /// and must run no blocking code.
     pub fn new(settings: &Settings, runtime: Handle) -> Result<Self> {
-        let shared = Shared {
+        let shared = SharedState {
             settings: settings.clone(),
             session_options: settings.session_options(),
             runtime,
@@ -74,19 +78,23 @@ impl Database {
             wake_ups: Mutex::default(),
             attached: Attached::default(),
         };
-        Ok(Self { pool: shared.pool(settings.pool_size)?, shared: Arc::new(shared) })
+        Self::with_pool(settings.pool_size, Arc::new(shared))
     }
 
     /// The same database with a pool of its own. Who uses it does not wait for the connections of the other pools. Tasks, wake-ups
     /// and metrics are shared.
     pub fn with_own_pool(&self, size: usize) -> Result<Self> {
-        Ok(Self { pool: self.shared.pool(size)?, shared: Arc::clone(&self.shared) })
+        Self::with_pool(size, Arc::clone(&self.inner.shared))
+    }
+
+    fn with_pool(size: usize, shared: Arc<SharedState>) -> Result<Self> {
+        Ok(Self { inner: Arc::new(Inner { pool: shared.pool(size)?, shared }) })
     }
 
     /// Takes a connection for a read of one statement. [`Error::Unavailable`] if none is free in time.
     pub async fn connection(&self) -> Result<Connection> {
-        let pooled = self.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))?;
-        Ok(Connection::new(pooled, self.shared.settings.statement_timeout))
+        let pooled = self.inner.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))?;
+        Ok(Connection::new(pooled, self.inner.shared.settings.statement_timeout))
     }
 
     /// Opens a unit of work (READ COMMITTED).
@@ -113,37 +121,37 @@ impl Database {
 
     /// Starts a task. [`Database::drained`] waits for it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.shared.tasks.spawn_on(work, &self.shared.runtime)
+        self.inner.shared.tasks.spawn_on(work, &self.inner.shared.runtime)
     }
 
     /// Waits until all tasks have ended. New tasks may still start.
     pub async fn drained(&self) {
-        self.shared.tasks.close();
-        self.shared.tasks.wait().await;
+        self.inner.shared.tasks.close();
+        self.inner.shared.tasks.wait().await;
     }
 
     /// The notification behind this wake-up; all clones of the database share it.
     pub fn signal(&self, signal: WakeUp) -> Arc<Notify> {
         // A poisoned lock is safe to use: each change is a single insert.
-        let mut wake_ups = self.shared.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wake_ups = self.inner.shared.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(wake_ups.entry(signal).or_default())
     }
 
     /// The metrics of another crate about this database. The first call makes them; all clones of the database share them.
     pub fn metrics<M: Default + Send + Sync + 'static>(&self) -> &M {
-        self.shared.attached.get()
+        self.inner.shared.attached.get()
     }
 
     /// Counts the connections of the pool.
     pub fn pool_status(&self) -> PoolStatus {
-        let status = self.pool.status();
+        let status = self.inner.pool.status();
         let in_use = status.size.saturating_sub(status.available);
         PoolStatus { most: status.max_size, in_use, idle: status.available, waiting: status.waiting }
     }
 
     /// The options that every session asks for, as [`Settings`] names them.
     pub(crate) fn session_options(&self) -> &[(&'static str, String)] {
-        &self.shared.session_options
+        &self.inner.shared.session_options
     }
 
     /// Checks that PostgreSQL answers a query.
@@ -156,7 +164,7 @@ impl Database {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// A pool that connects when a caller asks for a connection.
     fn pool(&self, size: usize) -> Result<Pool<AsyncPgConnection>> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();

@@ -167,7 +167,7 @@ async fn migrate<S: Service>(url: &SecretString) -> Result<(), WaitError> {
         MigrateError::Connect(_) => {
             WaitError::Transient(format!("{error}; does IDEM_DATABASE__MIGRATION_URL lead to it?"))
         }
-        MigrateError::Lock(_) => WaitError::Transient(error.to_string()),
+        MigrateError::Lock(_) | MigrateError::Busy(_) => WaitError::Transient(error.to_string()),
         MigrateError::Migration(_) => WaitError::Permanent(error.to_string()),
     })
 }

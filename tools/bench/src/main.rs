@@ -57,6 +57,8 @@ enum Subject {
     Hostile,
     /// The cost of a unit on tables of up to 10 million rows; half an hour, and therefore only if it is named
     Growth,
+    /// Ninety days with a million keys and messages: the sizes of tables, and the hot paths; half an hour, and only if it is named
+    Days,
 }
 
 impl Subject {
@@ -68,6 +70,7 @@ impl Subject {
             Self::Journey => subjects::journey::measure(environment, workload).await,
             Self::Hostile => subjects::hostile::measure(environment, workload).await,
             Self::Growth => subjects::growth::measure(environment, workload).await,
+            Self::Days => subjects::growth::days(environment, workload).await,
         }
     }
 }
@@ -111,7 +114,7 @@ async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Rep
     let mut report = Report::new(environment.facts(), command_line(arguments));
     for subject in Subject::value_variants() {
         let is_wanted = if arguments.only.is_empty() {
-            *subject != Subject::Growth
+            ![Subject::Growth, Subject::Days].contains(subject)
         } else {
             arguments.only.contains(subject)
         };

@@ -24,6 +24,8 @@ pub(crate) struct Workload {
     pub(crate) crowd: usize,
     /// Rows of the tables that grow.
     pub(crate) growth: Growth,
+    /// Rows that each table gets on each of ninety days.
+    pub(crate) rows_per_day: usize,
 }
 
 /// The numbers of rows among which a unit is measured.
@@ -54,6 +56,7 @@ impl Workload {
                 rows: [0, 1_000_000, 10_000_000],
                 payments: [0, 100_000, 1_000_000],
             },
+            rows_per_day: 11_112,
         }
     }
 
@@ -72,6 +75,7 @@ impl Workload {
                 rows: [0, 10_000, 100_000],
                 payments: [0, 1_000, 10_000],
             },
+            rows_per_day: 500,
             ..Self::full()
         }
     }

@@ -12,6 +12,7 @@ mod bench;
 mod buffering;
 mod deadlines;
 mod ends;
+mod migrations;
 mod poolers;
 mod rows;
 mod sessions;

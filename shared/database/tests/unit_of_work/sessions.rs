@@ -102,7 +102,7 @@ async fn a_pool_of_its_own_does_not_wait_for_the_first_one_and_shares_everything
     own.metrics::<Calls>().0.store(7, Ordering::Relaxed);
     assert_eq!(first.metrics::<Calls>().0.fetch_add(1, Ordering::Relaxed), 7);
     let (start, started) = tokio::sync::oneshot::channel();
-    drop(own.spawn(async move { started.await }));
+    drop(own.spawn(started));
     assert_eq!(first.drained().now_or_never(), None, "a task of the other pool is waited for");
     start.send(()).unwrap();
     first.drained().await;

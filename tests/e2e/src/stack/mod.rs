@@ -6,7 +6,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -109,18 +109,25 @@ impl Stack {
     fn launch_instance(&mut self, instance: Instance, more: &[(&str, &str)]) {
         let mut settings = self.settings(instance.part, self.ports[&instance]);
         settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        self.start_instance(instance, &settings);
+        self.start_instance(instance, &programs(), &settings);
+    }
+
+    /// Starts a program of this folder, such as that of an older commit; returns when it is ready.
+    pub async fn launch_from(&mut self, folder: &Path, name: &str) {
+        let instance = named(name);
+        let settings = self.settings(instance.part, self.ports[&instance]);
+        self.start_instance(instance, folder, &settings);
+        self.ready(name).await;
     }
 
     /// Starts a program with these settings, and no others.
     pub fn launch_exactly(&mut self, name: &str, settings: &[(String, String)]) {
-        self.start_instance(named(name), settings);
+        self.start_instance(named(name), &programs(), settings);
     }
 
-    fn start_instance(&mut self, instance: Instance, settings: &[(String, String)]) {
-        let folder = programs();
+    fn start_instance(&mut self, instance: Instance, folder: &Path, settings: &[(String, String)]) {
         let command = &[instance.role.command()];
-        let launch = Launch { instance, command, folder: &folder, settings, log_limit: usize::MAX };
+        let launch = Launch { instance, command, folder, settings, log_limit: usize::MAX };
         self.programs.insert(instance, Program::start(&launch).unwrap());
     }
 
@@ -245,7 +252,7 @@ impl Stack {
 }
 
 /// The folder of the programs under test.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     given("IDEM_BIN_DIR").into()
 }
 

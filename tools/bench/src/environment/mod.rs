@@ -1,5 +1,6 @@
 //! The environment of a run: durable servers, and databases, roles and topics of the run's own.
 
+mod clock;
 mod machine;
 mod postgres;
 
@@ -13,6 +14,7 @@ use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, admin};
 use uuid::Uuid;
 
+pub(crate) use clock::Clock;
 pub(crate) use machine::MachineInfo;
 pub(crate) use postgres::{Postgres, Session, TestBed};
 
@@ -32,6 +34,9 @@ pub(crate) struct Servers {
     /// A token for the tenant `bench`, valid for as long as the run takes
     #[arg(long, env = "IDEM_BENCH_TOKEN", hide = true, hide_env_values = true)]
     token: String,
+    /// The file by which libfaketime moves the clock of PostgreSQL; for `days` alone
+    #[arg(long, env = "IDEM_BENCH_CLOCK", hide = true)]
+    clock: Option<PathBuf>,
     /// What was checked out
     #[arg(long, env = "IDEM_BENCH_COMMIT", hide = true, default_value = "unknown")]
     commit: String,
@@ -64,6 +69,8 @@ pub(crate) struct Environment {
     /// Settings of orders that the command line changes.
     pub(crate) experiment: Vec<(String, String)>,
     facts: MachineInfo,
+    clock: Option<PathBuf>,
+    postgres_url: String,
     prefix: String,
     topics: Mutex<Vec<Topics>>,
 }
@@ -85,6 +92,8 @@ impl Environment {
             token: places.token.clone(),
             experiment: places.set.clone(),
             facts,
+            clock: places.clock.clone(),
+            postgres_url: places.postgres_url.clone(),
             prefix: format!("bench-{run}."),
             topics: Mutex::new(Vec::new()),
         })
@@ -93,6 +102,15 @@ impl Environment {
     /// Machine and servers, for the head of the report.
     pub(crate) fn facts(&self) -> MachineInfo {
         self.facts.clone()
+    }
+
+    /// The clock of PostgreSQL, if it can be moved.
+    pub(crate) fn clock(&self) -> Result<Clock> {
+        let refused = || {
+            let text = "the clock of this PostgreSQL cannot be moved: use ./dev bench --only days";
+            Error::Refused(text.to_owned())
+        };
+        self.clock.clone().map(|file| Clock::new(file, self.postgres_url.clone())).ok_or_else(refused)
     }
 
     /// Topics of one installation; removed at the end.

@@ -63,6 +63,11 @@ impl<'e> Ground<'e> {
         Ok(())
     }
 
+    /// Adds so many rows.
+    pub(super) async fn add(&mut self, script: &str, rows: usize) -> Result<()> {
+        self.fill(script, self.rows + rows).await
+    }
+
     /// Does what autovacuum does after so many rows.
     pub(super) async fn analyse(&self) -> Result<()> {
         self.filler.run("VACUUM ANALYZE").await?;

@@ -1,6 +1,6 @@
 //! Inbox rows: the cost of a message.
 
-use contracts::Stream;
+use contracts::{Stream, Topics};
 use database::{Database, Settings};
 use inbox::{Runner, RunnerSettings};
 use tokio::runtime::Handle;
@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
 use super::lines::Lines;
+use super::meter::Cost;
 use crate::environment::Environment;
 use crate::subjects::bare_producer;
 use crate::subjects::inbox::{TABLE, consumer, records};
@@ -30,26 +31,36 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
         ground.fill(include_str!("sql/inbox.sql"), rows).await?;
         ground.analyse().await?;
         let topics = environment.topics(&format!("growth-inbox-{rows}"));
-        let topic = environment.make_topic(&topics).await?;
-        debug_assert_eq!(topic, topics.events(Stream::Orders));
-        let records = records(MESSAGES)?;
-        tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
-        ground.meter.reset().await?;
-        let pool = Database::new(&Settings::new(ground.database.service_url.clone()), Handle::current())
-            .context("make a pool")?;
-        let runner = Runner::join(pool, &environment.brokers, &topics, consumer(), RunnerSettings::default())
-            .context("join the group")?;
-        let stop = CancellationToken::new();
-        let mut running = JoinSet::new();
-        running.spawn(runner.run(stop.clone()));
-        let messages = f64::from(u32::try_from(MESSAGES).context("count the messages")?);
-        ground.until(&EFFECT, |cost| cost.rows >= messages).await?;
-        stop.cancel();
-        while let Some(ended) = running.join_next().await {
-            ended.context("run the inbox")?;
-        }
-        let cost = ground.meter.cost(&INBOX).await?;
-        lines.add("inbox rows", "apply, without the handler: message", rows, cost, messages);
+        let cost = apply(&ground, &topics).await?;
+        lines.add("inbox rows", "apply, without the handler: message", rows, cost, messages()?);
     }
     ground.remove().await
+}
+
+/// The number of messages of a measurement.
+pub(super) fn messages() -> Result<f64> {
+    Ok(f64::from(u32::try_from(MESSAGES).context("count the messages")?))
+}
+
+/// Publishes the messages on these topics, and applies them. Returns the cost of the inbox.
+pub(super) async fn apply(ground: &Ground<'_>, topics: &Topics) -> Result<Cost> {
+    let (environment, messages) = (ground.environment, messages()?);
+    let topic = environment.make_topic(topics).await?;
+    debug_assert_eq!(topic, topics.events(Stream::Orders));
+    let records = records(MESSAGES)?;
+    tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
+    ground.meter.reset().await?;
+    let pool = Database::new(&Settings::new(ground.database.service_url.clone()), Handle::current())
+        .context("make a pool")?;
+    let runner = Runner::join(pool, &environment.brokers, topics, consumer(), RunnerSettings::default())
+        .context("join the group")?;
+    let stop = CancellationToken::new();
+    let mut running = JoinSet::new();
+    running.spawn(runner.run(stop.clone()));
+    ground.until(&EFFECT, |cost| cost.rows >= messages).await?;
+    stop.cancel();
+    while let Some(ended) = running.join_next().await {
+        ended.context("run the inbox")?;
+    }
+    ground.meter.cost(&INBOX).await
 }

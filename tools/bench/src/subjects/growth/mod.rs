@@ -2,6 +2,7 @@
 //! the programs do the same work as before.
 
 mod audits;
+mod days;
 mod ended;
 mod events;
 mod ground;
@@ -18,6 +19,8 @@ use crate::workload::Workload;
 use harness::Result;
 
 use lines::Lines;
+
+pub(crate) use days::measure as days;
 
 /// Fills one table after the other.
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY page_words ON page (words);

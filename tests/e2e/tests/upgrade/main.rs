@@ -1,0 +1,64 @@
+//! The programs of an older commit and those of this one, in one installation. `./dev upgrade` builds the older ones.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+use std::path::{Path, PathBuf};
+
+use e2e::{Customer, Load, Options, Part, Stack, programs};
+use testkit::{eventually, given};
+
+/// Orders that are confirmed, one after the other, while the programs of two commits run.
+const MORE: i64 = 10;
+
+/// Replaces one instance of each service, one after the other, under load. The first new program of a service migrates its database.
+async fn replace(stack: &mut Stack, instance: usize, folder: &Path) {
+    for service in Part::SERVICES {
+        let name = service.instance(instance).to_string();
+        stack.stop(&name).await;
+        stack.launch_from(folder, &name).await;
+    }
+    more_orders_are_confirmed(stack).await;
+}
+
+async fn more_orders_are_confirmed(stack: &Stack) {
+    let confirmed = "SELECT count(*) FROM orders WHERE state = 'confirmed'";
+    let before = stack.count(Part::Orders, confirmed).await;
+    eventually("more orders are confirmed", async || {
+        (stack.count(Part::Orders, confirmed).await >= before + MORE).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the programs of an older commit: ./dev upgrade"]
+async fn old_and_new_programs_run_side_by_side_while_each_replaces_the_other_under_load() {
+    let (old, new) = (PathBuf::from(given("IDEM_BASE_BIN_DIR")), programs());
+    let mut stack = Stack::prepared(Options { two_of_each: true, ..Options::default() }).await;
+    stack.launch_ready(Part::Provider.name(), &[]).await;
+    for service in Part::SERVICES {
+        for instance in [1, 2] {
+            stack.launch_from(&old, &service.instance(instance).to_string()).await;
+        }
+    }
+    let customer = Customer::stocked(&stack, 1_000_000).await;
+    let orders = stack.endpoints(&["orders", "orders-2"]);
+    let payments = stack.endpoints(&["payments", "payments-2"]);
+    let load = Load::with_buyers(&customer, &orders, 3, &payments, 2);
+    more_orders_are_confirmed(&stack).await;
+
+    for folder in [&new, &old, &new] {
+        for instance in [1, 2] {
+            replace(&mut stack, instance, folder).await;
+        }
+    }
+    // Replays every request, also those that the old programs have answered.
+    let responses = load.stop().await;
+    assert_eq!(responses.unanswered(), 0, "{:?}", responses.refusals());
+    stack.audited(&responses).await;
+}

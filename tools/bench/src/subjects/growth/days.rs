@@ -1,0 +1,214 @@
+//! Ninety days: each day has its rows, the relay publishes them, and the housekeeping of the program runs once. Then the hot paths are
+//! measured beside those of an empty database.
+//!
+//! PostgreSQL runs under libfaketime, and its clock moves by a day at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ground::{Ground, without_relay};
+use super::messages;
+use super::meter::Cost;
+use crate::environment::{Clock, Environment};
+use crate::load::{Load, closed_loop, median};
+use crate::report::{Ratio, Section, Table, number};
+use crate::subjects::inbox::TABLE;
+use crate::subjects::orders::{Client, Placer, Replayer, stock_catalogue};
+use crate::workload::Workload;
+use harness::{Context, Part, Result, until};
+
+const DAYS: usize = 90;
+/// Connections at the same time.
+const CONNECTIONS: usize = 8;
+/// Events that the relay publishes for a measurement.
+const EVENTS: usize = 20_000;
+/// The longest that the work of one day may take.
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// No hot path may cost more than this, compared with an empty database.
+const HOT_PATH_LIMIT: f64 = 1.2;
+/// The greatest size in the last thirty days, compared with that in the thirty days before.
+const SIZE_LIMIT: f64 = 1.05;
+
+/// The tables whose rows are deleted, as PostgreSQL names their partitions.
+const TABLES: [&str; 6] = [
+    "idempotency_record",
+    "idempotency_snapshot",
+    "idempotency_tombstone",
+    "idempotency_operation",
+    "outbox_event",
+    "inbox_message",
+];
+
+/// The bytes of each table with its partitions and indexes.
+const SIZES: &str = "\
+    SELECT (SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::float8 FROM pg_partition_tree(name::regclass)) \
+      FROM unnest($1::text[]) WITH ORDINALITY AS named (name, position) ORDER BY position";
+
+/// Whether every job has succeeded since a time, and every event is published.
+const IS_DONE: &str = "\
+    SELECT (SELECT count(*) >= 6 AND bool_and(coalesce(last_succeeded_at >= $1::text::timestamptz, false)) FROM job_lease) \
+       AND NOT EXISTS (SELECT FROM outbox_cursor AS relay, outbox_event AS event \
+                        WHERE event.xid >= pg_snapshot_xmin(relay.snapshot_a::pg_snapshot) \
+                          AND NOT outbox_is_published(relay, event.xid, event.id))";
+
+/// The statement that loads a page of the relay.
+const PAGE: [&str; 1] = ["SELECT%\"outbox_event\".\"payload\"%"];
+
+/// Lives through the days, and measures at their end.
+pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
+    let mut clock = environment.clock()?;
+    let mut aged = prepare(environment, "aged").await?;
+    let mut sizes = Vec::new();
+    for day in 1..=DAYS {
+        live_through_a_day(&mut aged, &mut clock, workload.rows_per_day).await?;
+        let today = read_sizes(&aged).await?;
+        eprintln!("days: {day}: {:.1} MB", today.iter().sum::<f64>() / 1e6);
+        sizes.push(today);
+    }
+    let mut empty = prepare(environment, "empty").await?;
+    empty.run("SELECT outbox_make_partitions(1)").await?;
+    empty.analyse().await?;
+    let mut rounds = Vec::new();
+    for round in 0..=workload.rounds {
+        let before = hot_paths(&mut empty, round, workload).await?;
+        let after = hot_paths(&mut aged, round, workload).await?;
+        if round > 0 {
+            rounds.push((before, after)); // the first one warms up
+        }
+    }
+    Ok(report(workload, &sizes, &rounds))
+}
+
+async fn prepare<'e>(environment: &'e Environment, name: &str) -> Result<Ground<'e>> {
+    let ground = Ground::prepare(environment, Part::Orders, name).await?;
+    environment.make_topic(&ground.topics).await?;
+    let owner = ground.database.owner().await?;
+    stock_catalogue(&owner).await?;
+    owner.run(TABLE).await?;
+    Ok(ground)
+}
+
+/// The relay has the housekeeping of every process, and starts sooner than `serve`.
+async fn live_through_a_day(ground: &mut Ground<'_>, clock: &mut Clock, rows: usize) -> Result<()> {
+    clock.advance_a_day().await?;
+    let owner = ground.database.owner().await?;
+    let now: String = owner.one("SELECT clock_timestamp()::text").await?.get(0);
+    ground.add(include_str!("sql/day.sql"), rows).await?;
+    let mut relay = ground.start(Part::Orders.relay(1), &[])?;
+    until("the events are published and every job has run", LIMIT, "the log of the relay", async || {
+        let is_done = owner.query_one(IS_DONE, &[&now]).await.context("look at the jobs")?;
+        Ok(if is_done.get(0) { Ok(()) } else { Err(format!("not yet at {now}")) })
+    })
+    .await?;
+    relay.stop().await?;
+    ground.analyse().await
+}
+
+async fn read_sizes(ground: &Ground<'_>) -> Result<Vec<f64>> {
+    let owner = ground.database.owner().await?;
+    let names: Vec<&str> = TABLES.into();
+    let rows = owner.query(SIZES, &[&names]).await.context("read the sizes of tables")?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// The cost of each hot path: milliseconds of requests, microseconds of the database for an event or message.
+struct HotPaths {
+    execution: Load,
+    replay: Load,
+    event: Cost,
+    message: Cost,
+}
+
+async fn hot_paths(ground: &mut Ground<'_>, round: usize, workload: &Workload) -> Result<HotPaths> {
+    let (execution, replay) = requests(ground, workload.length).await?;
+    ground.add(include_str!("sql/backlog.sql"), EVENTS).await?;
+    ground.meter.reset().await?;
+    let mut relay = ground.start(Part::Orders.relay(1), &[])?;
+    let events = f64::from(u32::try_from(EVENTS).unwrap_or(u32::MAX));
+    let event = ground.until(&PAGE, |cost| cost.rows >= events).await?;
+    relay.stop().await?;
+    let name = ground.topics.prefixed("").replace('.', "-");
+    let topics = ground.environment.topics(&format!("{name}{round}"));
+    let message = messages::apply(ground, &topics).await?;
+    Ok(HotPaths { execution, replay, event, message })
+}
+
+async fn requests(ground: &Ground<'_>, length: Duration) -> Result<(Load, Load)> {
+    let mut orders = ground.serve(1, &[without_relay()]).await?;
+    let address = orders.address().await?;
+    let open = || Client::open(ground.environment, Part::Orders.instance(1), &address);
+    let mut placers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        placers.push(Placer { client: open().await?, keys: Vec::new() });
+    }
+    let (_, placers) = closed_loop(placers, Duration::from_millis(500)).await?; // plans its statements
+    let (execution, placers) = closed_loop(placers, length).await?;
+    let keys = Arc::new(placers.into_iter().flat_map(|placer| placer.keys).collect::<Vec<_>>());
+    let mut replayers = Vec::new();
+    for number in 0..CONNECTIONS {
+        replayers.push(Replayer { client: open().await?, keys: Arc::clone(&keys), next: number * 100 });
+    }
+    let (replay, _) = closed_loop(replayers, length).await?;
+    orders.stop().await?;
+    Ok((execution, replay))
+}
+
+fn report(workload: &Workload, sizes: &[Vec<f64>], rounds: &[(HotPaths, HotPaths)]) -> Section {
+    let mut section = Section::default();
+    section.tables.push(size_table(workload, sizes, &mut section.ratios));
+    section.tables.push(hot_path_table(rounds, &mut section.ratios));
+    section
+}
+
+fn size_table(workload: &Workload, sizes: &[Vec<f64>], ratios: &mut Vec<Ratio>) -> Table {
+    let title = format!("Megabytes of each table, with {} rows a day", workload.rows_per_day);
+    let mut table = Table::new(
+        title,
+        ["table", "day 1", "day 30", "day 60", "day 90", "greatest of days 61 to 90 ÷ 31 to 60"],
+    );
+    let mut worst = f64::NAN;
+    for (position, name) in TABLES.into_iter().enumerate() {
+        let per_day: Vec<f64> = sizes.iter().filter_map(|day| day.get(position).copied()).collect();
+        let on = |day: usize| number(per_day.get(day - 1).copied().unwrap_or(f64::NAN) / 1e6, 1);
+        let greatest = |days: std::ops::Range<usize>| {
+            per_day.get(days).into_iter().flatten().copied().fold(f64::NAN, f64::max)
+        };
+        let grown = greatest(60..90) / greatest(30..60);
+        worst = worst.max(grown);
+        table.row([name.to_owned(), on(1), on(30), on(60), on(90), number(grown, 2)]);
+    }
+    ratios.push(Ratio::at_most("size of a table, days 61 to 90 ÷ 31 to 60, worst", worst, SIZE_LIMIT));
+    table
+}
+
+fn hot_path_table(rounds: &[(HotPaths, HotPaths)], ratios: &mut Vec<Ratio>) -> Table {
+    let mut table = Table::new(
+        format!(
+            "Hot paths after {DAYS} days and of an empty database: medians of {} rounds in turn",
+            rounds.len()
+        ),
+        ["what", "empty", "after 90 days", "ratio"],
+    );
+    let messages = messages::messages().unwrap_or(f64::NAN);
+    let mut worst = f64::NAN;
+    let mut row = |name: &str, of: &dyn Fn(&HotPaths) -> f64| {
+        let grown = median(rounds.iter().map(|(empty, aged)| of(aged) / of(empty)));
+        worst = worst.max(grown);
+        let (empty, aged) = (
+            median(rounds.iter().map(|round| of(&round.0))),
+            median(rounds.iter().map(|round| of(&round.1))),
+        );
+        table.row([name.to_owned(), number(empty, 2), number(aged, 2), number(grown, 2)]);
+    };
+    row("POST /v1/orders, first execution: p50 ms", &|paths| paths.execution.p50);
+    row("POST /v1/orders, replay: p50 ms", &|paths| paths.replay.p50);
+    row("the relay's page: µs of PostgreSQL for an event", &|paths| paths.event.micros / paths.event.rows);
+    row("the inbox: µs of PostgreSQL for a message", &|paths| paths.message.micros / messages);
+    ratios.push(Ratio::at_most(
+        "hot path after 90 days ÷ of an empty database, worst",
+        worst,
+        HOT_PATH_LIMIT,
+    ));
+    table
+}
