@@ -46,7 +46,11 @@ check_migrations() {
   local base file changed failed=0
   require git python3
   require_venv
-  base=$(upgrade_base) || return
+  base=$(<tests/upgrade/BASE)
+  if ! git cat-file -e "$base^{commit}" 2>/dev/null; then
+    say "this clone does not have the commit $base of tests/upgrade/BASE: skipped"
+    return
+  fi
   changed=$(git diff --name-only --diff-filter=MDR "$base" -- 'migrations/*/up.sql')
   if [[ -n $changed ]]; then
     say "changed since the commit in tests/upgrade/BASE: $changed: write a new migration"
