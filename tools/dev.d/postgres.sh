@@ -81,10 +81,11 @@ start_postgres() {
   forget_dead_server
   local POSTGRES_TLS=()
   [[ -z $IDEM_TLS ]] || copy_certificates_to_postgres "$POSTGRES_DIR/data"
-  # No socket, because its path may be too long for the system. 300 connections serve two of each service, and tests.
+  # No socket, because its path may be too long for the system. 800 connections serve the pools of two installations with two of each service
+  # and separate relays, as tests run them.
   launch postgres "${AS_POSTGRES[@]}" env ${CLOCK_VARIABLES[@]+"${CLOCK_VARIABLES[@]}"} "$(postgres_program)/bin/postgres" -D "$POSTGRES_DIR/data" \
     -p "$(port_of postgres)" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-    -c max_connections=300 -c timezone=UTC ${POSTGRES_TLS[@]+"${POSTGRES_TLS[@]}"} \
+    -c max_connections=800 -c timezone=UTC ${POSTGRES_TLS[@]+"${POSTGRES_TLS[@]}"} \
     -c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track=none # `./dev bench --only growth` counts
 }
 

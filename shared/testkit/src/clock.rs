@@ -1,9 +1,10 @@
 //! `Clock`: the clock of a PostgreSQL server of a test, moved by libfaketime.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use crate::not_run;
 
 /// The clock of one server. It can only be moved forward. Timeouts of sessions do not work under libfaketime.
 pub struct Clock {
@@ -17,9 +18,7 @@ impl Clock {
     /// test then says so, because it proves nothing.
     pub(crate) fn find(folder: &Path) -> Option<(Self, Vec<String>)> {
         let Some(library) = library() else {
-            let note = "not run: libfaketime is not installed (apt-get install faketime)\n";
-            // Also seen if the output of tests that pass is hidden.
-            std::io::stderr().write_all(note.as_bytes()).unwrap();
+            not_run("libfaketime is not installed (apt-get install faketime)");
             return None;
         };
         let clock = Self { file: folder.join("clock"), offset: Duration::ZERO };

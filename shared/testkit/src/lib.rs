@@ -21,6 +21,7 @@ mod port;
 mod postgres;
 mod proxy;
 mod round_trips;
+mod small_disk;
 mod topics;
 mod wait;
 
@@ -36,8 +37,15 @@ pub use port::free_port;
 pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;
 pub use round_trips::RoundTrips;
+pub use small_disk::SmallDisk;
 pub use topics::TestTopics;
 pub use wait::{eventually, eventually_done};
+
+/// Says on stderr that a test did not run, because it proves nothing. It is also seen if the output of tests that pass is hidden.
+pub(crate) fn not_run(why: &str) {
+    use std::io::Write;
+    std::io::stderr().write_all(format!("not run: {why}\n").as_bytes()).unwrap();
+}
 
 /// An environment variable that `./dev test` sets. Panics without it.
 pub fn given(name: &str) -> String {

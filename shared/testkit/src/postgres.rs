@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-use crate::{Clock, eventually, free_port, given};
+use crate::{Clock, SmallDisk, eventually, free_port, given};
 
 /// One server with durable commits, stopped and removed with all its data when the test ends.
 pub struct Postgres {
@@ -47,6 +47,18 @@ impl Postgres {
             return None;
         };
         Some((Self::run(folder, Vec::new(), variables).await, clock))
+    }
+
+    /// Starts a server whose disk the test fills. `None`, with a note on stderr, without the right to mount one.
+    pub async fn with_small_disk() -> Option<(Self, SmallDisk)> {
+        let folder = Self::unpacked().await;
+        let Some(disk) = SmallDisk::mount(&folder.join("data")).await else {
+            fs::remove_dir_all(&folder).unwrap();
+            return None;
+        };
+        Self::initialize(&folder).await;
+        let settings = ["min_wal_size=32MB", "max_wal_size=64MB"].map(str::to_owned).into();
+        Some((Self::run(folder, settings, Vec::new()).await, disk))
     }
 
     /// Starts a primary and a streaming standby. Returns once the standby answers.
@@ -87,20 +99,30 @@ impl Postgres {
 
     /// Makes a cluster that has never run. Returns its folder.
     async fn initialized() -> PathBuf {
+        let folder = Self::unpacked().await;
+        Self::initialize(&folder).await;
+        folder
+    }
+
+    /// Unpacks the program. Returns the folder, which has an empty one for the data.
+    async fn unpacked() -> PathBuf {
         let folder = unused_folder();
         fs::create_dir_all(folder.join("program")).unwrap();
         fs::create_dir(folder.join("data")).unwrap();
         let unpack =
             Command::new("tar").arg("-xJf").arg(archive()).arg("-C").arg(folder.join("program")).status();
         assert!(unpack.await.unwrap().success(), "PostgreSQL's archive is not unpacked");
+        folder
+    }
+
+    async fn initialize(folder: &Path) {
         if let Some(nobody) = nobody().await {
             chown(folder.join("data"), Some(nobody), Some(nobody)).unwrap();
         }
-        let mut initdb = unprivileged(&folder, "initdb", &[]).await;
+        let mut initdb = unprivileged(folder, "initdb", &[]).await;
         let initdb = initdb.args(["-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8", "-D"]);
         let made = initdb.arg(folder.join("data")).output().await.unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        folder
     }
 
     async fn run(folder: PathBuf, settings: Vec<String>, variables: Vec<String>) -> Self {
@@ -164,6 +186,11 @@ impl Postgres {
         for child in children(pid) {
             let _ = kill_process(child, signal);
         }
+    }
+
+    /// Returns once it answers. Starts it again if it has ended, as its supervisor would.
+    pub async fn recovers(&mut self) {
+        self.ready().await;
     }
 
     /// Starts it again with its data; returns once it answers.
@@ -242,7 +269,7 @@ async fn run(folder: &Path, port: u16, settings: &[String], variables: &[String]
     let mut command = unprivileged(folder, "postgres", variables).await;
     command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
     let usual =
-        ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "timezone=UTC"];
+        ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=800", "timezone=UTC"];
     for setting in usual.into_iter().chain(settings.iter().map(String::as_str)) {
         command.args(["-c", setting]);
     }

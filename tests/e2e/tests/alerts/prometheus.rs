@@ -16,15 +16,32 @@ pub(crate) struct Prometheus {
     _process: Child,
 }
 
-/// The rules as they are, except that a condition must hold for a second instead of minutes.
+/// The rules as they are, except that a condition must hold for a second, and that rates are over shorter times: a minute is a second,
+/// and an hour ten seconds.
 fn impatient_rules() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/prometheus/alerts.yml");
     let rules = fs::read_to_string(path).unwrap();
     let line = |line: &str| match line.split_once("for: ") {
         Some((before, _)) if before.trim().is_empty() => format!("{before}for: 1s\n"),
-        _ => format!("{line}\n"),
+        _ => format!("{}\n", with_short_ranges(line)),
     };
     rules.lines().map(line).collect()
+}
+
+/// Shortens what is in square brackets: `[5m]` becomes `[5s]`, and `[6h:5m]` becomes `[60s:5s]`.
+fn with_short_ranges(line: &str) -> String {
+    let range = |text: &str| match (text.strip_suffix('m'), text.strip_suffix('h')) {
+        (Some(minutes), _) => format!("{minutes}s"),
+        (_, Some(hours)) => format!("{hours}0s"),
+        _ => text.to_owned(),
+    };
+    let part = |part: &str| match part.split_once(']') {
+        Some((inside, after)) => {
+            format!("{}]{after}", inside.split(':').map(range).collect::<Vec<_>>().join(":"))
+        }
+        None => part.to_owned(),
+    };
+    line.split('[').map(part).collect::<Vec<_>>().join("[")
 }
 
 impl Prometheus {
@@ -79,6 +96,15 @@ impl Prometheus {
     pub(crate) async fn fires(&self, alert: &str) {
         eventually(&format!("{alert} fires"), async || self.firing().await?.contains(alert).then_some(()))
             .await;
+    }
+
+    /// Waits until one of these alerts fires.
+    pub(crate) async fn fires_one_of(&self, alerts: &[&str]) {
+        eventually(&format!("one of {alerts:?} fires"), async || {
+            let firing = self.firing().await?;
+            alerts.iter().any(|alert| firing.contains(*alert)).then_some(())
+        })
+        .await;
     }
 
     /// Waits until this alert does not fire.

@@ -46,18 +46,24 @@ async fn an_open_review_is_named_with_the_command_that_shows_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
-    let stack = Stack::start().await;
+    let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
     let order = customer.buys(1).await.id;
     stack.at_rest().await;
+    // A relay reads at its start what is blocked.
+    stack.stop("orders").await;
     let blocked = "INSERT INTO outbox_blocked (id, aggregate_id, error)
                    SELECT id, aggregate_id, 'too large' FROM outbox_event ORDER BY id DESC LIMIT 1";
     plant(&stack, Part::Orders, blocked).await;
+    stack.launch_ready("orders", &[]).await;
     let line = says(&stack, order, "is blocked: too large").await;
     assert!(line.contains("; its OrderConfirmed (outbox id "), "{line}");
     cures(&stack, order, Part::Orders).await;
     // The relay publishes the event again, and forgets that it was blocked.
-    says(&stack, order, "status: confirmed, shipped, 4.50 EUR captured").await;
+    eventually("no obstacle is left", async || {
+        (says(&stack, order, "").await == "status: confirmed, shipped, 4.50 EUR captured").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,63 @@
+//! A consumer that is stopped, or slower than its producers.
+
+use contracts::{Currency, Money, Stream};
+use diesel_async::SimpleAsyncConnection;
+use e2e::{Customer, Options, Part, TEA};
+use futures_util::future::join_all;
+use harness::api::put_item;
+use testkit::{Broker, eventually};
+
+use crate::Watched;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_partition_that_cannot_be_read_fires_its_alert_until_the_record_is_skipped() {
+    let broker = Broker::start().await;
+    let mut watched = Watched::start(Options { brokers: Some(broker.brokers()), ..Options::default() }).await;
+    let customer = Customer::stocked(&watched.stack, 10).await;
+    customer.buys(1).await;
+    watched.stack.at_rest().await;
+
+    watched.stack.stop("inventory").await;
+    let order = customer.places(1, "pm_card_visa").await;
+    let kafka = watched.stack.kafka();
+    let placed = eventually("the event is on its topic", async || {
+        let messages = kafka.messages(customer.tenant()).await.unwrap();
+        messages.into_iter().find(|message| message.key == Some(order))
+    })
+    .await;
+    let topic = kafka.topics.events(Stream::Orders);
+    broker.corrupt(&topic, placed.partition, placed.offset);
+    watched.launch("inventory", &[]).await;
+    watched.prometheus.fires("PartitionStopped of inventory").await;
+
+    let (partition, offset) = (placed.partition.to_string(), placed.offset.to_string());
+    watched.operate(Part::Inventory, &["inbox", "skip", &topic, &partition, &offset]).await;
+    watched.prometheus.is_quiet("PartitionStopped of inventory").await;
+    // Its order is published again, and ends.
+    watched.operate(Part::Orders, &["outbox", "republish", "--aggregate", &order.to_string()]).await;
+    customer.sees(order, "confirmed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_consumer_that_falls_behind_fires_its_alert_until_what_delays_it_is_ended() {
+    let watched = Watched::start(Options::default()).await;
+    let customer = Customer::stocked(&watched.stack, 10).await;
+    customer.buys(1).await;
+    // A report locks out the consumer.
+    let mut report = watched.stack.database(Part::Orders).owner().await;
+    report.batch_execute("BEGIN; LOCK TABLE inbox_message IN SHARE MODE").await.unwrap();
+    let change = async |number: i64| {
+        for price in 1.. {
+            let (sku, price) = (format!("TEA-{number}"), Money::new(price, Currency::Eur));
+            let put = customer.send(&put_item(&sku, TEA, price)).await;
+            assert!([200, 201].contains(&put.status), "{}", put.json());
+        }
+    };
+    let changes = join_all((0..8).map(change));
+    tokio::select! { () = watched.prometheus.fires("ConsumerLagGrows of orders") => {}, _ = changes => {} }
+    watched.end_transactions(Part::Orders, "inbox_message", "ShareLock").await;
+    watched.prometheus.is_quiet("ConsumerLagGrows of orders").await;
+    watched.stack.at_rest().await;
+}

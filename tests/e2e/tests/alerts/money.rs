@@ -1,0 +1,64 @@
+//! Books that do not balance or differ from the processor's, a review, and a processor that is away.
+
+use contracts::{Currency, Money};
+use e2e::{Customer, Options, Part};
+use harness::api::charge;
+use serde_json::json;
+
+use crate::Watched;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn books_that_differ_and_reviews_fire_their_alerts_until_they_are_put_right() {
+    let mut watched = Watched::start(Options::default()).await;
+    watched.restart("payments", &[("IDEM_RECONCILE__EVERY_SECONDS", "1")]).await;
+    let customer = Customer::stocked(&watched.stack, 10).await;
+    let order = customer.buys(1).await;
+    let payment = order.payment_id.unwrap();
+    watched.stack.at_rest().await;
+
+    let posting = "ALTER TABLE ledger_entry DISABLE TRIGGER USER; \
+                   INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
+                   SELECT transaction_id, 99, tenant_id, account, currency, 7 FROM ledger_entry LIMIT 1";
+    watched.meddle(Part::Payments, posting).await;
+    watched.prometheus.fires("LedgerNotZero of payments").await;
+    let verified = watched.stack.operate(Part::Payments, &["ledger", "verify"]).await;
+    assert!(!verified.is_success() && verified.text().contains("transaction"), "{verified:?}");
+    let remove = "DELETE FROM ledger_entry WHERE line = 99; ALTER TABLE ledger_entry ENABLE TRIGGER USER";
+    watched.meddle(Part::Payments, remove).await;
+    watched.prometheus.is_quiet("LedgerNotZero of payments").await;
+
+    let charge = format!("UPDATE payment SET amount = 451 WHERE id = '{payment}'");
+    watched.meddle(Part::Payments, &charge).await;
+    watched.prometheus.fires("ReconciliationDiffers of any").await;
+    watched.prometheus.fires("ReviewOpen of any").await;
+    let reconciled = watched.stack.operate(Part::Payments, &["reconcile"]).await;
+    assert!(!reconciled.is_success() && reconciled.text().contains("different amount"), "{reconciled:?}");
+    watched.meddle(Part::Payments, &charge.replace("451", "450")).await;
+    watched.prometheus.is_quiet("ReconciliationDiffers of any").await;
+
+    let listed = watched.stack.operate(Part::Payments, &["review", "list", "--json"]).await;
+    let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    let review = listed["reviews"][0]["review_id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no review: {listed}"))
+        .to_owned();
+    let resolve = ["review", "resolve", &review, "--as", "captured", "--note", "the row was changed by hand"];
+    let resolved = watched.stack.operate(Part::Payments, &resolve).await;
+    assert!(resolved.is_success(), "{resolved:?}");
+    watched.prometheus.is_quiet("ReviewOpen of any").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_processor_that_is_away_fires_its_alert_until_it_is_back() {
+    let watched = Watched::start(Options::default()).await;
+    let customer = Customer::of(&watched.stack);
+    watched.stack.faults(json!([{ "kinds": ["outage"] }])).await;
+    let request = charge(Money::new(900, Currency::Eur), "pm_card_visa");
+    assert_eq!(customer.send(&request).await.status, 202);
+    watched.prometheus.fires("ProcessorAway of payments").await;
+    watched.stack.no_faults().await;
+    watched.prometheus.is_quiet("ProcessorAway of payments").await;
+    watched.stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'captured'", 1).await;
+}

@@ -1,0 +1,59 @@
+//! Servers that fail for long: brokers that are away for minutes, and a full disk under PostgreSQL.
+
+use std::time::Duration;
+
+use e2e::{Customer, Load, Options};
+use testkit::{Broker, Postgres, eventually_done};
+use tokio::time::Instant;
+
+use crate::Watched;
+
+/// The length of the outage: short here, and ten minutes by `IDEM_OUTAGE_SECONDS=600 ./dev alerts outages`.
+fn outage() -> Duration {
+    let seconds = std::env::var("IDEM_OUTAGE_SECONDS").map_or(20, |text| text.parse().unwrap());
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn with_the_brokers_away_for_long_under_load_alerts_fire_and_every_accepted_order_ends() {
+    let mut broker = Broker::start().await;
+    let options = Options { brokers: Some(broker.brokers()), ..Options::default() };
+    let watched = Watched::start(options).await;
+    let customer = Customer::stocked(&watched.stack, 1_000_000).await;
+    let load = Load::start(&customer, &watched.stack.endpoints(&["orders"]), 2);
+    let begun = Instant::now();
+    broker.kill().await;
+    watched.prometheus.fires("DependencyAway of orders").await;
+    let rest = outage().saturating_sub(begun.elapsed());
+    eventually_done("the outage is over", async || {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        (begun.elapsed() < rest).then(|| begun.elapsed().as_secs())
+    })
+    .await;
+    broker.start_again().await;
+    watched.prometheus.is_quiet("DependencyAway of orders").await;
+    let responses = load.stop().await;
+    watched.stack.audited(&responses).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_full_disk_under_postgresql_fires_an_alert_and_everything_goes_on_once_there_is_room() {
+    let Some((mut server, disk)) = Postgres::with_small_disk().await else { return };
+    let options = Options { postgres: Some(server.url()), ..Options::default() };
+    let watched = Watched::start(options).await;
+    let customer = Customer::stocked(&watched.stack, 1_000_000).await;
+    let load = Load::start(&customer, &watched.stack.endpoints(&["orders"]), 2);
+    disk.fill();
+    // Commands fail; or PostgreSQL itself ends, because it has no room for its log.
+    watched.prometheus.fires_one_of(&["ErrorBudgetBurnsFast of orders", "DependencyAway of orders"]).await;
+    disk.free();
+    server.recovers().await;
+    watched.prometheus.is_quiet("ErrorBudgetBurnsFast of orders").await;
+    watched.prometheus.is_quiet("DependencyAway of orders").await;
+    let responses = load.stop().await;
+    watched.stack.audited(&responses).await;
+    // The server before its disk, and both after the programs that use them.
+    drop((watched, server, disk));
+}

@@ -1,0 +1,37 @@
+//! Events that are late, or that Kafka refuses.
+
+use e2e::{Customer, Options, Part};
+use testkit::Broker;
+
+use crate::Watched;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn events_that_are_late_or_blocked_fire_their_alerts_until_they_are_published() {
+    let mut broker = Broker::start().await;
+    let watched = Watched::start(Options { brokers: Some(broker.brokers()), ..Options::default() }).await;
+    let customer = Customer::stocked(&watched.stack, 10).await;
+    customer.buys(1).await;
+    watched.stack.at_rest().await;
+
+    broker.kill().await;
+    let [late, refused] = [(); 2].map(|()| customer.places(1, "pm_card_visa"));
+    let (late, refused) = tokio::join!(late, refused);
+    let change = async |order, column: &str| {
+        let sql = format!("UPDATE outbox_event SET {column} WHERE aggregate_id = '{order}'");
+        watched.meddle(Part::Orders, &sql).await;
+    };
+    change(late, "created_at = created_at - interval '2 minutes'").await;
+    // No header of a message can name such a tenant.
+    change(refused, "tenant_id = 'not a name'").await;
+    watched.prometheus.fires("EventsLate of orders").await;
+    broker.start_again().await;
+    watched.prometheus.is_quiet("EventsLate of orders").await;
+    customer.sees(late, "confirmed").await;
+
+    watched.prometheus.fires("EventsBlocked of orders").await;
+    change(refused, &format!("tenant_id = '{}'", customer.tenant())).await;
+    watched.operate(Part::Orders, &["outbox", "release"]).await;
+    watched.prometheus.is_quiet("EventsBlocked of orders").await;
+    customer.sees(refused, "confirmed").await;
+}

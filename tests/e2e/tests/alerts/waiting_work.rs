@@ -1,0 +1,56 @@
+//! Work that waits for a person: a parked message, an order that stays open, a payment whose outcome is unknown.
+
+use e2e::{Customer, Options, Part};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::Watched;
+
+const CHARGE: &str = "POST /v1/payment_intents";
+const UNKNOWN: &str = "SELECT count(*) FROM payment WHERE state = 'unknown'";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn work_that_waits_for_an_operator_fires_its_alert_until_the_command_of_the_runbook() {
+    let mut watched = Watched::start(Options::default()).await;
+    let customer = Customer::stocked(&watched.stack, 10).await;
+    customer.buys(1).await;
+
+    let id = Uuid::new_v4();
+    let parked = format!(
+        "INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, partition, record_offset, \
+                                   headers, payload, error) \
+         VALUES ('inventory', '{id}', 'orders', gen_random_uuid(), 1, 'parked', 't', 0, 0, '[]', '', 'planted')"
+    );
+    watched.meddle(Part::Inventory, &parked).await;
+    watched.prometheus.fires("MessageParked of inventory").await;
+    watched.prometheus.fires("InvariantViolated of inventory").await;
+    watched.operate(Part::Inventory, &["inbox", "discard", &id.to_string()]).await;
+    watched.prometheus.is_quiet("MessageParked of inventory").await;
+
+    // Nobody answers the order, so it stays open.
+    watched.stack.stop("payments").await;
+    let order = customer.places(1, "pm_card_visa").await;
+    customer.sees(order, "awaiting_payment").await;
+    watched.meddle(Part::Orders, "UPDATE orders SET placed_at = placed_at - interval '20 minutes'").await;
+    watched.prometheus.fires("OrderOpenTooLong of any").await;
+    watched.operate(Part::Orders, &["expire", &order.to_string()]).await;
+    watched.prometheus.is_quiet("OrderOpenTooLong of any").await;
+    watched.launch("payments", &[]).await;
+
+    let faults = json!([
+        { "kinds": ["drop_reply"], "route": CHARGE, "times": 1 },
+        { "kinds": ["outage"] },
+        { "kinds": ["late_webhook"], "delay_ms": 60_000 },
+    ]);
+    watched.stack.faults(faults).await;
+    let order = customer.places(1, "pm_card_visa").await;
+    watched.stack.counts(Part::Payments, UNKNOWN, 1).await;
+    watched
+        .meddle(Part::Payments, "UPDATE payment SET updated_at = updated_at - interval '20 minutes'")
+        .await;
+    watched.prometheus.fires("PaymentUnknown of any").await;
+    watched.stack.no_faults().await;
+    customer.sees(order, "confirmed").await;
+    watched.prometheus.is_quiet("PaymentUnknown of any").await;
+}
