@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use e2e::{Customer, Load, Options};
 use testkit::{Broker, Postgres, eventually_done};
 use tokio::time::Instant;
@@ -46,7 +47,10 @@ async fn a_full_disk_under_postgresql_fires_an_alert_and_everything_goes_on_once
     let customer = Customer::stocked(&watched.stack, 1_000_000).await;
     let load = Load::start(&customer, &watched.stack.endpoints(&["orders"]), 2);
     disk.fill();
-    // Commands fail; or PostgreSQL itself ends, because it has no room for its log.
+    // What PostgreSQL has reserved is used up, too. Then commands fail, and it ends itself, because it has no room for its log.
+    let mut superuser = AsyncPgConnection::establish(&server.url()).await.unwrap();
+    let write = "SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))";
+    while superuser.batch_execute(write).await.is_ok() {}
     watched.prometheus.fires_one_of(&["ErrorBudgetBurnsFast of orders", "DependencyAway of orders"]).await;
     disk.free();
     server.recovers().await;

@@ -5,10 +5,10 @@ use e2e::{Customer, Load, Options, Part, Stack};
 use crate::turn;
 
 /// How many programs get a SIGTERM.
-const TIMES: usize = 20;
+const TIMES: usize = 50;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn instances_stopped_twenty_times_under_load_give_no_wrong_response_and_lose_nothing() {
+async fn instances_stopped_fifty_times_under_load_give_no_wrong_response_and_lose_nothing() {
     let _turn = turn().await;
     let options = Options { two_of_each: true, ..Options::default() };
     let mut stack = Stack::with(options).await;
