@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use e2e::{Customer, Load, Options};
-use testkit::{Broker, Postgres, eventually_done};
+use e2e::{Customer, Load, Options, Part, Stack};
+use testkit::{Broker, Postgres, eventually, eventually_done};
 use tokio::time::Instant;
 
 use crate::Watched;
@@ -15,6 +15,15 @@ fn outage() -> Duration {
     Duration::from_secs(seconds)
 }
 
+/// Waits until the load goes its usual way.
+async fn orders_are_confirmed(stack: &Stack) {
+    let confirmed = "SELECT count(*) FROM orders WHERE state = 'confirmed'";
+    eventually("orders are confirmed", async || {
+        (stack.count(Part::Orders, confirmed).await >= 3).then_some(())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Prometheus: ./dev alerts"]
 async fn with_the_brokers_away_for_long_under_load_alerts_fire_and_every_accepted_order_ends() {
@@ -23,6 +32,7 @@ async fn with_the_brokers_away_for_long_under_load_alerts_fire_and_every_accepte
     let watched = Watched::start(options).await;
     let customer = Customer::stocked(&watched.stack, 1_000_000).await;
     let load = Load::start(&customer, &watched.stack.endpoints(&["orders"]), 2);
+    orders_are_confirmed(&watched.stack).await;
     let begun = Instant::now();
     broker.kill().await;
     watched.prometheus.fires("DependencyAway of orders").await;
@@ -46,6 +56,7 @@ async fn a_full_disk_under_postgresql_fires_an_alert_and_everything_goes_on_once
     let watched = Watched::start(options).await;
     let customer = Customer::stocked(&watched.stack, 1_000_000).await;
     let load = Load::start(&customer, &watched.stack.endpoints(&["orders"]), 2);
+    orders_are_confirmed(&watched.stack).await;
     disk.fill();
     // What PostgreSQL has reserved is used up, too. Then commands fail, and it ends itself, because it has no room for its log.
     let mut superuser = AsyncPgConnection::establish(&server.url()).await.unwrap();
