@@ -40,9 +40,10 @@ const TABLES: [&str; 6] = [
     "inbox_message",
 ];
 
-/// The bytes of each table with its partitions and indexes.
+/// The bytes of each table with its partitions and indexes. A table without partitions has no partition tree.
 const SIZES: &str = "\
-    SELECT (SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::float8 FROM pg_partition_tree(name::regclass)) \
+    SELECT (pg_total_relation_size(name::regclass) \
+              + coalesce((SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree(name::regclass) WHERE isleaf), 0))::float8 \
       FROM unnest($1::text[]) WITH ORDINALITY AS named (name, position) ORDER BY position";
 
 /// Whether every job has succeeded since a time, and every event is published.
