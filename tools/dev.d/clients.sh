@@ -58,12 +58,10 @@ require_node() {
   fi
 }
 
-# The folder's name has the checksum of the pinned versions, so that a new version gets a new folder.
 client_home() { # client files...
-  local name=$1 sum
+  local name=$1
   shift
-  sum=$(cat "$@" | cksum)
-  echo "$CACHE_DIR/clients-$name-${sum%% *}"
+  cache_for "clients-$name" "$@"
 }
 
 # An empty folder for the generated code of a language.

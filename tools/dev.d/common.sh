@@ -128,3 +128,11 @@ save_environment() {
     ! is_given kafka || echo "IDEM_KAFKA_BROKERS=$KAFKA_BROKERS"
   } >"$RUN_DIR/environment"
 }
+
+# The folder of a tool. Its name has the checksum of the pinned versions, so that a new version gets a new folder.
+cache_for() { # tool files...
+  local name=$1 sum
+  shift
+  sum=$(cat "$@" | cksum)
+  echo "$CACHE_DIR/$name-${sum%% *}"
+}

@@ -44,12 +44,7 @@ fuzz_http() { # seconds seed
   with_parts "${ALL[@]}" -- run_fuzz_http "$@"
 }
 
-# The folder's name has the checksum of the pinned versions, so that a new version gets a new folder.
-fuzz_http_home() {
-  local sum
-  sum=$(cksum <"$FUZZ/requirements.txt")
-  echo "$CACHE_DIR/fuzz-http-${sum%% *}"
-}
+fuzz_http_home() { cache_for fuzz-http "$FUZZ/requirements.txt"; }
 
 prepare_fuzz_http() {
   local home

@@ -72,11 +72,7 @@ lint_migration() { # up.sql
   "$(squawk_home)/bin/squawk" --exclude "$SQUAWK_EXCLUDED" ${transaction[@]+"${transaction[@]}"} "$1"
 }
 
-squawk_home() {
-  local sum
-  sum=$(cksum <"$ROOT/tests/upgrade/requirements.txt")
-  echo "$CACHE_DIR/squawk-${sum%% *}"
-}
+squawk_home() { cache_for squawk "$ROOT/tests/upgrade/requirements.txt"; }
 
 prepare_squawk() {
   local home

@@ -25,7 +25,7 @@ const LOCK: i64 = 0x6964_656d_6d69_6772;
 /// The pause between two looks at the advisory lock.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a migration waits for the lock of a table. Meanwhile, everything else that needs the table waits behind it.
+/// How long a migration waits for the lock of a table. Meanwhile, commands that need the table wait behind it.
 const LOCK_WAIT: &str = "1s";
 
 /// The pause after a wait in vain, in which the others go on, and the number of attempts.
@@ -78,7 +78,7 @@ fn apply(
     owner: &mut AsyncConnectionWrapper<AsyncPgConnection>,
     migration: &dyn Migration<Pg>,
 ) -> Result<(), MigrateError> {
-    // A migration without a transaction, such as CREATE INDEX CONCURRENTLY, waits for open transactions, and nobody waits for it.
+    // A migration without a transaction, such as CREATE INDEX CONCURRENTLY, waits for open transactions. No command waits behind it.
     let wait = if migration.metadata().run_in_transaction() { LOCK_WAIT } else { "0" };
     diesel::RunQueryDsl::execute(diesel::select(set_config("lock_timeout", wait, false)), owner)?;
     for _ in 0..ATTEMPTS {

@@ -43,7 +43,7 @@ struct Inner {
     shared: Arc<SharedState>,
 }
 
-/// What the pools of one database share.
+/// The state that all pools of one database share.
 struct SharedState {
     settings: Settings,
     session_options: [(&'static str, String); 6],
@@ -81,8 +81,8 @@ impl Database {
         Self::with_pool(settings.pool_size, Arc::new(shared))
     }
 
-    /// The same database with a pool of its own. Who uses it does not wait for the connections of the other pools. Tasks, wake-ups
-    /// and metrics are shared.
+    /// The same database with a pool of its own, which does not wait for connections of the other pools. Tasks, wake-ups and
+    /// metrics are shared.
     pub fn with_own_pool(&self, size: usize) -> Result<Self> {
         Self::with_pool(size, Arc::clone(&self.inner.shared))
     }

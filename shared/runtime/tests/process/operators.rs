@@ -55,7 +55,7 @@ async fn confirm(surroundings: &Surroundings, order: OrderId, sequences: std::op
 }
 
 /// The greeted orders and their sequence numbers.
-async fn greeted(surroundings: &Surroundings) -> Vec<(Uuid, i64)> {
+pub(crate) async fn greeted(surroundings: &Surroundings) -> Vec<(Uuid, i64)> {
     #[derive(QueryableByName)]
     struct Greeted {
         #[diesel(sql_type = SqlUuid)]

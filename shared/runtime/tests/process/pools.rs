@@ -4,6 +4,14 @@ use diesel_async::SimpleAsyncConnection;
 use testkit::{Metrics, eventually};
 
 use crate::greeter::{Running, Surroundings, ask};
+use crate::operators::greeted;
+
+/// An event that the relay publishes and the consumer reads.
+const CONFIRMED: &str = r#"
+    INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source, tenant_id, payload)
+    SELECT gen_random_uuid(), 'orders.events', id, 'order', id, 1, 'orders.OrderConfirmed.v1', 'orders', 'acme',
+           convert_to(format('{"order":"%s","payment":"%s"}', id, id), 'UTF8')
+      FROM (SELECT '01a21314-5464-73b6-becc-c94c4dc5a5b6'::uuid) AS confirmed (id)"#;
 
 #[tokio::test]
 async fn a_pool_that_requests_use_up_is_overload_and_no_outage() {
@@ -36,6 +44,13 @@ async fn a_pool_that_requests_use_up_is_overload_and_no_outage() {
         })
         .await;
         running.ready().await;
+        // Relay and consumer have connections of their own.
+        assert_eq!(greeted(&surroundings).await, []);
+        surroundings.database.owner().await.batch_execute(CONFIRMED).await.unwrap();
+        eventually("an event that was published and consumed", async || {
+            (greeted(&surroundings).await.len() == 1).then_some(())
+        })
+        .await;
         let overloaded = metrics().await;
         assert_eq!(overloaded.count(in_use), 1);
         assert_eq!(overloaded.count("idem_dependency_up{dependency=\"database\"}"), 1);

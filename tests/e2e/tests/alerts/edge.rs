@@ -36,7 +36,7 @@ async fn reused_keys_many_replays_and_errors_fire_their_alerts_until_they_end() 
     tokio::select! { () = watched.prometheus.fires("ReplaysSpike of orders") => {}, () = replays => {} }
     watched.prometheus.is_quiet("ReplaysSpike of orders").await;
 
-    // A page in a browser asks again and again, whatever the response is.
+    // A client sends the same request again and again, also after errors.
     let (token, address) = (customer.token().to_owned(), watched.stack.address("orders"));
     let mut page = JoinSet::new();
     page.spawn(async move {
