@@ -9,6 +9,7 @@
 #
 # IDEM_KAFKA_TLS=FOLDER makes the broker accept TLS alone: `broker.pem` (its key and its chain), `ca.pem`. Clients log in by
 # SCRAM-SHA-512 or PLAIN as `idem` with the password of the file `password`; without that file they show a certificate.
+# With a file `jwks.json` they may also log in by OAUTHBEARER, with a token that one of its keys has signed.
 set -euo pipefail
 
 # The settings of a small single node, on the loopback address only.
@@ -60,7 +61,8 @@ client_protocol() {
 
 # The certificates, and the password that a client and the broker itself log in with.
 tls_properties() {
-  local jaas=org.apache.kafka.common.security password
+  local jaas=org.apache.kafka.common.security mechanisms=SCRAM-SHA-512,PLAIN password
+  [[ ! -e $IDEM_KAFKA_TLS/jwks.json ]] || mechanisms+=,OAUTHBEARER
   cat <<PROPERTIES
 ssl.keystore.type=PEM
 ssl.keystore.location=$IDEM_KAFKA_TLS/broker.pem
@@ -73,11 +75,20 @@ PROPERTIES
   fi
   password=$(<"$IDEM_KAFKA_TLS/password")
   cat <<PROPERTIES
-sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN
+sasl.enabled.mechanisms=$mechanisms
 sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512
 listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=$jaas.scram.ScramLoginModule required \\
   username="idem" password="$password";
 listener.name.sasl_ssl.plain.sasl.jaas.config=$jaas.plain.PlainLoginModule required user_idem="$password";
+PROPERTIES
+  [[ -e $IDEM_KAFKA_TLS/jwks.json ]] || return 0
+  cat <<PROPERTIES
+listener.name.sasl_ssl.oauthbearer.sasl.jaas.config=$jaas.oauthbearer.OAuthBearerLoginModule required;
+listener.name.sasl_ssl.oauthbearer.sasl.server.callback.handler.class=$jaas.oauthbearer.OAuthBearerValidatorCallbackHandler
+sasl.oauthbearer.jwt.validator.class=$jaas.oauthbearer.BrokerJwtValidator
+sasl.oauthbearer.expected.audience=idem
+sasl.oauthbearer.jwks.endpoint.url=file://$IDEM_KAFKA_TLS/jwks.json
+listener.name.sasl_ssl.oauthbearer.connections.max.reauth.ms=2000
 PROPERTIES
 }
 
@@ -115,6 +126,8 @@ elif [[ ! -e $dir/data/meta.properties ]]; then
 fi
 
 options=(-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData)
+[[ ! -e ${IDEM_KAFKA_TLS:-}/jwks.json ]] ||
+  options+=("-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=file://$IDEM_KAFKA_TLS/jwks.json")
 options+=("-Dlog4j2.configurationFile=log4j2.properties")
 [[ -e $IDEM_KAFKA_HOME/kafka.jsa ]] && options+=(-XX:SharedArchiveFile=kafka.jsa)
 # shellcheck disable=SC2206 # several options in one variable

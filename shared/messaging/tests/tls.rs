@@ -11,9 +11,12 @@ mod common;
 
 use std::time::Duration;
 
+use jsonwebtoken::get_current_timestamp;
 use messaging::topics::{self, TopicSpec};
 use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings, admin};
-use testkit::{Authority, Broker, BrokerTls, eventually};
+use serde_json::json;
+use testkit::identity::SigningKey;
+use testkit::{Authority, Broker, BrokerTls, eventually, identity};
 
 /// Publishes a record and reads it as a member of a group.
 async fn exchange(brokers: &Brokers) {
@@ -73,6 +76,61 @@ async fn a_client_shows_its_certificate() {
     let trusted = authority.file("ca.pem", authority.certificate());
     let anonymous = format!("{}?sslrootcert={trusted}", broker.brokers().bootstrap());
     refused(&anonymous, "SSL routines").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_logs_in_by_a_token_and_cannot_create_topics_with_it() {
+    let authority = Authority::new();
+    let token = identity::token("t", "orders", "kafka");
+    let broker = Broker::with_tls(BrokerTls::with_token(&authority, &token)).await;
+    let brokers = broker.brokers();
+    let greetings = [TopicSpec::new("greetings", 1)];
+    let refused_creation = topics::ensure(&brokers, &greetings).await.unwrap_err().to_string();
+    assert!(
+        refused_creation.contains("create the topics greetings: not with OAUTHBEARER"),
+        "{refused_creation}"
+    );
+
+    topics::ensure(&with_password(&authority, &broker), &greetings).await.unwrap();
+    exchange(&brokers).await;
+
+    let stranger = SigningKey::generate(identity::KEY_ID);
+    for other in [stranger.sign(&identity::claims("t", "orders", "kafka")), "no token".to_owned()] {
+        authority.file("token", &other);
+        assert!(health(&brokers.to_string()).await.is_err(), "{other}");
+    }
+    let error = brokers.check_files().unwrap_err().to_string();
+    assert!(error.contains("/token: it contains no JWT") && !error.contains("no token"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_goes_on_with_the_token_that_replaces_an_expired_one() {
+    let authority = Authority::new();
+    let mut claims = identity::claims("t", "orders", "kafka");
+    let broker = Broker::with_tls(BrokerTls::with_token(&authority, &identity::signed(&claims))).await;
+    let brokers = broker.brokers();
+    claims["exp"] = json!(get_current_timestamp() + 10);
+    authority.file("token", &identity::signed(&claims));
+    topics::ensure(&with_password(&authority, &broker), &[TopicSpec::new("greetings", 1)]).await.unwrap();
+    let (publisher, mut reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+    let mut publish = async |number| {
+        publisher
+            .publish(Record { topic: "greetings", key: b"k", payload: b"hello", headers: &[] }, number)
+            .unwrap();
+        common::in_time("the report", reports.next()).await.unwrap().result
+    };
+    publish(1).await.unwrap();
+    eventually("the token has expired", async || health(&brokers.to_string()).await.err()).await;
+    authority.file("token", &identity::token("t", "orders", "kafka"));
+    publish(2).await.unwrap();
+}
+
+/// The same brokers for a client that may create topics.
+fn with_password(authority: &Authority, broker: &Broker) -> Brokers {
+    let (token, password) = (authority.folder().join("token"), authority.folder().join("password"));
+    let login = format!("sasl=SCRAM-SHA-512&user=idem&password_file={}", password.display());
+    let text = broker.brokers().to_string();
+    text.replace(&format!("sasl=OAUTHBEARER&token_file={}", token.display()), &login).parse().unwrap()
 }
 
 #[tokio::test]

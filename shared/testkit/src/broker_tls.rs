@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Authority;
+use crate::{Authority, identity};
 
 /// How a broker accepts TLS. The files are the authority's, and are removed with it. `tools/dev.d/kafka-node.sh` reads them.
 pub struct BrokerTls {
@@ -16,6 +16,14 @@ impl BrokerTls {
     pub fn with_login(authority: &Authority, mechanism: &str) -> Self {
         let password = authority.file("password", "first");
         Self::new(authority, &format!("sasl={mechanism}&user=idem&password_file={password}"))
+    }
+
+    /// Clients log in by the token in the file `token`. The broker ends a connection after 2 s, unless its client logs in again.
+    pub fn with_token(authority: &Authority, token: &str) -> Self {
+        authority.file("password", "of the broker itself");
+        authority.file("jwks.json", &identity::jwks());
+        let token = authority.file("token", token);
+        Self::new(authority, &format!("sasl=OAUTHBEARER&token_file={token}"))
     }
 
     /// Clients show a certificate of the authority.

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use rdkafka::ClientContext;
 use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::OAuthToken;
 use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
+use crate::brokers::TokenFile;
 use crate::client_log::failure_of;
 use crate::{Brokers, Error};
 
@@ -20,20 +22,29 @@ pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client of the consumer kind. Kafka's producer kind would create a topic by asking for it.
 pub(crate) type ConsumerClient = BaseConsumer<DebugLog>;
 
+/// More events than a client has after one request.
+const EVENTS: usize = 64;
+
 /// Logs at level debug. The caller gets the error itself, so an error line would repeat it.
-#[derive(Default)]
 pub(crate) struct DebugLog {
+    token: TokenFile,
     /// Why the last connection failed. The error of a request says only that there is none.
     failure: Mutex<Option<String>>,
 }
 
 impl DebugLog {
+    fn of(brokers: &Brokers) -> Self {
+        Self { token: brokers.token(), failure: Mutex::default() }
+    }
+
     pub(super) fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl ClientContext for DebugLog {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
     fn log(&self, _: RDKafkaLogLevel, facility: &str, text: &str) {
         if let Some(reason) = failure_of(facility, text) {
             // A poisoned lock is safe to use: the update is a single assignment.
@@ -45,30 +56,48 @@ impl ClientContext for DebugLog {
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: "kafka", %error, "{reason}");
     }
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn std::error::Error>> {
+        self.token.read()
+    }
 }
 
 impl ConsumerContext for DebugLog {}
 
 /// Creates a client that reads metadata and offsets of topics.
 pub(crate) fn metadata_client(brokers: &Brokers) -> Result<ConsumerClient, Error> {
-    consumer_client(&brokers.client_config("idem-questions")?)
+    consumer_client(brokers, &brokers.client_config("idem-questions")?)
 }
 
 /// Creates a client that reads or sets the offsets of a group. It does not join the group.
 pub(super) fn group_client(brokers: &Brokers, group: &str) -> Result<ConsumerClient, Error> {
     let mut config = brokers.client_config("idem-admin")?;
     config.set("group.id", group).set("enable.auto.commit", "false");
-    consumer_client(&config)
+    consumer_client(brokers, &config)
 }
 
-pub(super) fn consumer_client(config: &ClientConfig) -> Result<ConsumerClient, Error> {
-    BaseConsumer::from_config_and_context(config, DebugLog::default())
-        .map_err(|error| Error::configuration(&error))
+pub(super) fn consumer_client(brokers: &Brokers, config: &ClientConfig) -> Result<ConsumerClient, Error> {
+    let client = BaseConsumer::from_config_and_context(config, DebugLog::of(brokers))
+        .map_err(|error| Error::configuration(&error))?;
+    if brokers.token().is_given() {
+        serve_events(&client); // one of them asks for the token
+    }
+    Ok(client)
 }
 
-/// Creates a client that creates and deletes topics and groups.
-pub(super) fn admin_client(brokers: &Brokers) -> Result<AdminClient<DebugLog>, Error> {
-    AdminClient::from_config_and_context(&brokers.client_config("idem-admin")?, DebugLog::default())
+/// Serves what has no other occasion in a client that only asks: requests for a token, and the errors of connections.
+pub(super) fn serve_events(client: &ConsumerClient) {
+    // A poll that served an event returns the same as one that found none.
+    (0..EVENTS).for_each(|_| drop(client.poll(Duration::ZERO)));
+}
+
+/// Creates a client that creates and deletes topics and groups, for this `action`.
+pub(super) fn admin_client(brokers: &Brokers, action: &str) -> Result<AdminClient<DebugLog>, Error> {
+    if brokers.token().is_given() {
+        // The Rust crate never serves the events of this kind of client, so the client would not get its token.
+        return Err(Error::refused(action, &"not with OAUTHBEARER; use the tools of the cluster"));
+    }
+    AdminClient::from_config_and_context(&brokers.client_config("idem-admin")?, DebugLog::of(brokers))
         .map_err(|error| Error::configuration(&error))
 }
 

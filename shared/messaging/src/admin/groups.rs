@@ -85,7 +85,7 @@ pub async fn delete_groups(brokers: &Brokers, groups: &[&str]) -> Result<(), Err
     // The brokers refuse a request that names a group twice.
     let groups: BTreeSet<String> = groups.iter().map(ToString::to_string).collect();
     client::blocking(move || {
-        let client = client::admin_client(&brokers)?;
+        let client = client::admin_client(&brokers, "delete groups")?;
         let names: Vec<&str> = groups.iter().map(String::as_str).collect();
         let results = runtime.block_on(client.delete_groups(&names, &client::admin_options()));
         check_deletions(results, &brokers, "group", RDKafkaErrorCode::GroupIdNotFound)

@@ -8,9 +8,6 @@ use rdkafka::metadata::{Metadata, MetadataPartition};
 use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
 use crate::{Brokers, Error};
 
-/// More events than a client has after one request.
-const EVENTS: usize = 64;
-
 /// Succeeds if a broker answers a metadata request within `timeout` and names at least one broker.
 ///
 /// An open port is not enough: a broker that is still starting accepts connections before it can serve them.
@@ -34,9 +31,7 @@ pub(super) fn read_metadata(
     timeout: Duration,
 ) -> Result<Metadata, Error> {
     client.fetch_metadata(None, timeout).map_err(|error| {
-        // Serves the errors of connections, which have no other occasion in a client that only asks. A poll that served an
-        // event returns the same as one that found none.
-        (0..EVENTS).for_each(|_| drop(client.poll(Duration::ZERO)));
+        client::serve_events(client);
         match client::unreachable_or_refused(brokers, timeout, "read metadata", &error) {
             Error::Unreachable { brokers, timeout, reason } => {
                 let reason = client.context().failure().unwrap_or(reason);

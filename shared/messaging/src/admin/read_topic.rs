@@ -19,7 +19,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<ReceivedMessage>, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
-        let client = client::consumer_client(&reader_config(&brokers)?)?;
+        let client = client::consumer_client(&brokers, &reader_config(&brokers)?)?;
         let watermarks = watermarks(&client, &brokers, &topic)?;
         read_until_end(&client, &topic, &watermarks)
     })
@@ -38,7 +38,7 @@ pub async fn read_since(
     let first = offsets_since(brokers, topic, Some(since)).await?.get(&partition).copied();
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
-        let client = client::consumer_client(&reader_config(&brokers)?)?;
+        let client = client::consumer_client(&brokers, &reader_config(&brokers)?)?;
         let end = watermarks(&client, &brokers, &topic)?.get(&partition).map(|(_, end)| *end);
         let (Some(first), Some(end)) = (first, end) else {
             return Err(Error::refused(format!("read {topic}/{partition}"), &"there is no such partition"));

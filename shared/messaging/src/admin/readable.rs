@@ -30,7 +30,7 @@ pub async fn next_readable(
 ) -> Result<i64, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
-        let client = client::consumer_client(&reader_config(&brokers)?)?;
+        let client = client::consumer_client(&brokers, &reader_config(&brokers)?)?;
         let action = format!("read {topic}/{partition} from offset {offset}");
         let range = watermarks(&client, &brokers, &topic)?.remove(&partition);
         let (first, end) = range.ok_or_else(|| Error::refused(&action, &"there is no such partition"))?;
@@ -56,7 +56,7 @@ pub async fn is_readable(brokers: &Brokers, topic: &str, partition: i32, offset:
 /// Returns the offset of the first record from `offset` on, or `None` if it cannot be read.
 fn first_from(brokers: &Brokers, topic: &str, partition: i32, offset: i64) -> Result<Option<i64>, Error> {
     let action = format!("read {topic}/{partition} from offset {offset}");
-    let client = client::consumer_client(&reader_config(brokers)?)?;
+    let client = client::consumer_client(brokers, &reader_config(brokers)?)?;
     let mut list = TopicPartitionList::new();
     list.add_partition_offset(topic, partition, Offset::Offset(offset))
         .and_then(|()| client.assign(&list))

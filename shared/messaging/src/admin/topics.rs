@@ -54,7 +54,8 @@ pub async fn ensure(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error
 }
 
 async fn create(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
-    let client = client::admin_client(brokers)?;
+    let names: Vec<&str> = topics.iter().map(|topic| &*topic.name).collect();
+    let client = client::admin_client(brokers, &format!("create the topics {}", names.join(", ")))?;
     let new: Vec<NewTopic<'_>> = topics
         .iter()
         .map(|topic| NewTopic::new(&topic.name, topic.partitions, TopicReplication::Fixed(-1)))
@@ -176,7 +177,7 @@ pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Res
     let (brokers, topic, runtime) = (brokers.clone(), topic.to_owned(), Handle::current());
     client::blocking(move || {
         let action = format!("add partitions to the topic {topic}");
-        let client = client::admin_client(&brokers)?;
+        let client = client::admin_client(&brokers, &action)?;
         let (partitions, options) = ([NewPartitions::new(&topic, total)], client::admin_options());
         let results = runtime
             .block_on(client.create_partitions(&partitions, &options))
@@ -194,7 +195,7 @@ pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Err
     // The client crashes if a topic is named twice.
     let topics: BTreeSet<String> = topics.iter().map(ToString::to_string).collect();
     client::blocking(move || {
-        let client = client::admin_client(&brokers)?;
+        let client = client::admin_client(&brokers, "delete topics")?;
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();
         let results = runtime.block_on(client.delete_topics(&names, &client::admin_options()));
         check_deletions(results, &brokers, "topic", RDKafkaErrorCode::UnknownTopicOrPartition)?;

@@ -4,6 +4,7 @@
 
 mod renewal;
 mod security;
+mod token;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,6 +17,7 @@ use rdkafka::config::RDKafkaLogLevel;
 
 pub use self::renewal::FileWatch;
 use self::security::Security;
+pub(crate) use self::token::TokenFile;
 use crate::{Error, admin};
 
 /// The brokers of one Kafka cluster, and how a client is secured: `host:port`, or several separated by commas, and
@@ -26,8 +28,9 @@ use crate::{Error, admin};
 /// | `sslmode` | `verify-full`: TLS; the certificate of each broker must be valid for its host. `disable`: plain text. Without it, only brokers on this machine are reached in plain text, unless another parameter is given |
 /// | `sslrootcert` | PEM file of the authorities that are trusted; otherwise those of the system |
 /// | `sslcert`, `sslkey` | PEM files of this client's certificate and its key |
-/// | `sasl` | `SCRAM-SHA-512`, `SCRAM-SHA-256` or `PLAIN`; only by TLS |
+/// | `sasl` | `SCRAM-SHA-512`, `SCRAM-SHA-256`, `PLAIN` or `OAUTHBEARER`; only by TLS |
 /// | `user`, `password_file` | the user, and the file that contains the password |
+/// | `token_file` | for `OAUTHBEARER`: the file that contains the token, a JWT. Topics cannot be created with it |
 ///
 /// There is no secret in it, so logs and errors may name it.
 ///
@@ -67,13 +70,15 @@ impl Brokers {
         self.security.is_encrypted()
     }
 
-    /// Checks that the files of certificates and of the password can be used, without asking a broker.
+    /// Checks that the files of certificates and of the password or token can be used, without asking a broker.
     ///
     /// # Errors
     /// [`Error::Configuration`] names the first file that cannot be used.
     pub fn check_files(&self) -> Result<(), Error> {
-        let files = self.security.files();
-        if files.is_empty() {
+        let (files, token) = (self.security.files(), self.token());
+        if token.is_given() {
+            token.read().map_err(|error| Error::Configuration { reason: error.to_string() })?;
+        } else if files.is_empty() {
             return Ok(());
         }
         for path in files {
@@ -82,6 +87,11 @@ impl Brokers {
                 .map_err(|error| Error::Configuration { reason: format!("{}: {error}", path.display()) })?;
         }
         admin::metadata_client(self).map(drop) // the client reads the files when it is made
+    }
+
+    /// Returns the source of the token that a client logs in with.
+    pub(crate) fn token(&self) -> TokenFile {
+        TokenFile(self.security.token_file().map(ToOwned::to_owned))
     }
 
     /// Returns the settings that every client shares. Reads the file of the password.

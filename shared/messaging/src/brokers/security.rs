@@ -4,14 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 use rdkafka::ClientConfig;
 
 use crate::Error;
 
-const MECHANISMS: [&str; 3] = ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"];
+const WITH_PASSWORD: [&str; 3] = ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"];
+const OAUTHBEARER: &str = "OAUTHBEARER";
 
 /// The parameters of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +30,9 @@ struct Tls {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Login {
-    mechanism: &'static str,
-    user: String,
-    password: PathBuf,
+enum Login {
+    Password { mechanism: &'static str, user: String, file: PathBuf },
+    Token { file: PathBuf },
 }
 
 impl Security {
@@ -44,7 +44,8 @@ impl Security {
         let (authorities, client) = (parameters.take("sslrootcert"), parameters.client()?);
         if !parameters.0.is_empty() {
             return Err(
-                "a parameter is not one of sslmode, sslrootcert, sslcert, sslkey, sasl, user, password_file",
+                "a parameter is not one of sslmode, sslrootcert, sslcert, sslkey, sasl, user, password_file, \
+                        token_file",
             );
         }
         let names_files = authorities.is_some() || client.is_some() || login.is_some();
@@ -66,13 +67,25 @@ impl Security {
         self.tls.is_some()
     }
 
-    /// The files that a client reads when it is made.
+    /// The file of the token, which a client reads again by itself.
+    pub(super) fn token_file(&self) -> Option<&Path> {
+        match &self.login {
+            Some(Login::Token { file }) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The files that a client reads only when it is made.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let tls = self.tls.iter().flat_map(|tls| {
             let client = tls.client.iter().flat_map(|(chain, key)| [chain, key]);
             tls.authorities.iter().chain(client)
         });
-        tls.chain(self.login.iter().map(|login| &login.password)).cloned().collect()
+        let password = self.login.iter().filter_map(|login| match login {
+            Login::Password { file, .. } => Some(file),
+            Login::Token { .. } => None,
+        });
+        tls.chain(password).cloned().collect()
     }
 
     pub(super) fn apply(&self, config: &mut ClientConfig) -> Result<(), Error> {
@@ -110,12 +123,16 @@ impl Tls {
 
 impl Login {
     fn apply(&self, config: &mut ClientConfig) -> Result<(), Error> {
-        let password = fs::read_to_string(&self.password).map_err(|error| Error::Configuration {
-            reason: format!("password_file {}: {error}", self.password.display()),
+        let Self::Password { mechanism, user, file } = self else {
+            config.set("sasl.mechanisms", OAUTHBEARER);
+            return Ok(());
+        };
+        let password = fs::read_to_string(file).map_err(|error| Error::Configuration {
+            reason: format!("password_file {}: {error}", file.display()),
         })?;
         config
-            .set("sasl.mechanisms", self.mechanism)
-            .set("sasl.username", &self.user)
+            .set("sasl.mechanisms", *mechanism)
+            .set("sasl.username", user)
             // Editors and `echo` end a file with a newline, which is not part of the password.
             .set("sasl.password", password.trim_end_matches(['\r', '\n']));
         Ok(())
@@ -147,14 +164,19 @@ impl<'a> Parameters<'a> {
     }
 
     fn login(&mut self) -> Result<Option<Login>, &'static str> {
-        match (self.take("sasl"), self.take("user"), self.take("password_file")) {
-            (None, None, None) => Ok(None),
-            (Some(mechanism), Some(user), Some(password)) => {
-                let mechanism = MECHANISMS.into_iter().find(|known| *known == mechanism);
-                let mechanism = mechanism.ok_or("sasl must be SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN")?;
-                Ok(Some(Login { mechanism, user, password: password.into() }))
+        let (mechanism, token) = (self.take("sasl"), self.take("token_file"));
+        match (mechanism, self.take("user"), self.take("password_file"), token) {
+            (None, None, None, None) => Ok(None),
+            (Some(mechanism), None, None, Some(file)) if mechanism == OAUTHBEARER => {
+                Ok(Some(Login::Token { file: file.into() }))
             }
-            _ => Err("sasl, user and password_file belong together"),
+            (Some(mechanism), Some(user), Some(file), None) => {
+                let mechanism = WITH_PASSWORD.into_iter().find(|known| *known == mechanism);
+                let mechanism =
+                    mechanism.ok_or("with a password sasl must be SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN")?;
+                Ok(Some(Login::Password { mechanism, user, file: file.into() }))
+            }
+            _ => Err("sasl needs user and password_file, or for OAUTHBEARER token_file alone"),
         }
     }
 }
@@ -173,9 +195,12 @@ mod tests {
             ("sslmod=verify-full", "a parameter is not one of"),
             ("sslcert=/hunter2", "belong together"),
             ("sslkey=/hunter2", "belong together"),
-            ("sasl=PLAIN&user=hunter2", "sasl, user and password_file belong together"),
-            ("password_file=hunter2", "sasl, user and password_file belong together"),
-            ("sasl=GSSAPI&user=hunter2&password_file=a", "sasl must be"),
+            ("sasl=PLAIN&user=hunter2", "sasl needs user and password_file"),
+            ("password_file=hunter2", "sasl needs user and password_file"),
+            ("sasl=PLAIN&token_file=hunter2", "sasl needs user and password_file"),
+            ("sasl=OAUTHBEARER&user=hunter2&token_file=a", "for OAUTHBEARER token_file alone"),
+            ("sasl=OAUTHBEARER&user=hunter2&password_file=a", "with a password sasl must be"),
+            ("sasl=GSSAPI&user=hunter2&password_file=a", "with a password sasl must be"),
             (&format!("sslmode=disable&{LOGIN}"), "sasl needs TLS"),
         ] {
             let error = Security::read(parameters, true).unwrap_err();

@@ -1,5 +1,8 @@
 //! The producer's callbacks: they pass on delivery reports and log lines. They run on the publisher's thread.
 
+use std::error::Error;
+
+use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{DeliveryResult, ProducerContext};
@@ -8,16 +11,18 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::delivery_reports::{DeliveryReport, NotAcknowledged, RecordMetadata};
 use crate::Brokers;
+use crate::brokers::TokenFile;
 use crate::client_log::ClientLog;
 
 pub(super) struct ProducerCallbacks {
     log: ClientLog,
+    token: TokenFile,
     reports: UnboundedSender<DeliveryReport>,
 }
 
 impl ProducerCallbacks {
     pub(super) fn new(client: &str, brokers: &Brokers, reports: UnboundedSender<DeliveryReport>) -> Self {
-        Self { log: ClientLog::new(client, brokers.bootstrap()), reports }
+        Self { log: ClientLog::new(client, brokers.bootstrap()), token: brokers.token(), reports }
     }
 }
 
@@ -75,6 +80,8 @@ impl ProducerContext for ProducerCallbacks {
 }
 
 impl ClientContext for ProducerCallbacks {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
         self.log.line(level, facility, text);
     }
@@ -85,5 +92,9 @@ impl ClientContext for ProducerCallbacks {
 
     fn stats(&self, statistics: Statistics) {
         self.log.statistics(&statistics);
+    }
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.token.read()
     }
 }

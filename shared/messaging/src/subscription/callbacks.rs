@@ -3,9 +3,11 @@
 //! They run inside `poll`, on the consumer thread. They only send commands to that thread's loop, and do no other work.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
+use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
@@ -17,6 +19,7 @@ use super::SubscriptionSettings;
 use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use super::membership::Membership;
 use crate::Brokers;
+use crate::brokers::TokenFile;
 use crate::client_log::ClientLog;
 
 pub(super) type Consumer = BaseConsumer<ConsumerCallbacks>;
@@ -43,6 +46,7 @@ impl Generations {
 pub(super) struct ConsumerCallbacks {
     pub(super) log: ClientLog,
     pub(super) generations: Generations,
+    token: TokenFile,
     group: String,
     commands: CommandSender,
     consumer: OnceLock<Weak<Consumer>>,
@@ -56,6 +60,7 @@ impl ConsumerCallbacks {
         Self {
             log: ClientLog::new(&settings.group, brokers.bootstrap()),
             generations: Generations::default(),
+            token: brokers.token(),
             group: settings.group.clone(),
             commands,
             consumer: OnceLock::new(),
@@ -120,6 +125,8 @@ impl ConsumerContext for ConsumerCallbacks {
 }
 
 impl ClientContext for ConsumerCallbacks {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
         self.log.line(level, facility, text);
     }
@@ -142,6 +149,10 @@ impl ClientContext for ConsumerCallbacks {
         if membership.is_lost(&group.state, &group.join_state, Instant::now()) {
             self.commands.send(ThreadCommand::Lost);
         }
+    }
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.token.read()
     }
 }
 
