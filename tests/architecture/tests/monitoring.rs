@@ -145,9 +145,6 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
     }
 }
 
-/// Too large for a test on running services: 100,000 events, and ten gigabytes.
-const NOT_BROUGHT_ABOUT: [&str; 2] = ["OutboxBacklog", "DatabaseGrows"];
-
 #[test]
 fn each_alert_is_brought_about_on_running_services() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../e2e/tests/alerts");
@@ -157,8 +154,7 @@ fn each_alert_is_brought_about_on_running_services() {
         let (fires, ends) = (format!("fires(\"{alert} of "), format!("is_quiet(\"{alert} of "));
         // An invariant is counted each time that it is asked, so its alert stays for a while.
         let is_cured = tests.contains(&ends) || alert == "InvariantViolated";
-        let is_brought_about = tests.contains(&fires) && is_cured;
-        assert_eq!(is_brought_about, !NOT_BROUGHT_ABOUT.contains(&alert), "{alert}");
+        assert!(tests.contains(&fires) && is_cured, "{alert}");
     }
 }
 

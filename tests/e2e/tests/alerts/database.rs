@@ -42,6 +42,18 @@ async fn a_transaction_that_is_held_open_and_a_failing_job_fire_their_alerts_and
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_database_that_grows_fires_its_alert_until_the_table_that_grows_is_gone() {
+    let watched = Watched::start(Options::default()).await;
+    watched
+        .meddle(Part::Orders, "CREATE TABLE copy AS SELECT repeat('x', 1000) FROM generate_series(1, 20000)")
+        .await;
+    watched.prometheus.fires("DatabaseGrows of orders").await;
+    watched.meddle(Part::Orders, "DROP TABLE copy").await;
+    watched.prometheus.is_quiet("DatabaseGrows of orders").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
 async fn a_pool_that_is_used_up_fires_its_alert_until_the_transaction_behind_it_is_ended() {
     let mut watched = Watched::start(Options::default()).await;
     watched.restart("orders", &[("IDEM_DATABASE__POOL_SIZE", "1")]).await;

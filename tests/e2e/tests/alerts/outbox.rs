@@ -5,6 +5,23 @@ use testkit::Broker;
 
 use crate::Watched;
 
+/// Events for a topic that no consumer reads.
+const BACKLOG: &str = "\
+    INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source, tenant_id, payload) \
+    SELECT gen_random_uuid(), 'orders.dlq', id, 'order', id, 1, 'orders.OrderConfirmed.v1', 'orders', 'acme', '{}' \
+      FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 100001)) AS made";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_backlog_fires_its_alert_until_the_relay_has_published_it() {
+    let mut watched = Watched::start(Options::default()).await;
+    watched.stack.stop("orders-relay").await;
+    watched.meddle(Part::Orders, BACKLOG).await;
+    watched.prometheus.fires("OutboxBacklog of orders").await;
+    watched.stack.launch_ready("orders-relay", &[]).await;
+    watched.prometheus.is_quiet("OutboxBacklog of orders").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Prometheus: ./dev alerts"]
 async fn events_that_are_late_or_blocked_fire_their_alerts_until_they_are_published() {
