@@ -7,7 +7,7 @@ use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::{Envelope, InvalidName, Timestamp};
-use database::{Buffered, Database, Error, Insert, InsertRows};
+use database::{Buffered, Database, Error, InsertRows, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -95,7 +95,7 @@ pub(crate) struct NewEvent {
 }
 
 impl Buffered for NewEvent {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(outbox_event::table, rows)
             .column(outbox_event::event_id, |row| row.event_id)
             .column(outbox_event::topic, |row| take(&mut row.topic))
@@ -108,6 +108,6 @@ impl Buffered for NewEvent {
             .column(outbox_event::tenant_id, |row| take(&mut row.tenant_id))
             .column(outbox_event::payload, |row| take(&mut row.payload))
             .column(outbox_event::traceparent, |row| row.traceparent.take());
-        vec![Insert::new(insert)]
+        vec![Write::new(insert)]
     }
 }
