@@ -7,6 +7,7 @@ use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::{Envelope, InvalidName, Timestamp};
+use database::functions::statement_timestamp;
 use database::{Buffered, Database, Error, InsertRows, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -107,7 +108,9 @@ impl Buffered for NewEvent {
             .column(outbox_event::source, |row| row.source)
             .column(outbox_event::tenant_id, |row| take(&mut row.tenant_id))
             .column(outbox_event::payload, |row| take(&mut row.payload))
-            .column(outbox_event::traceparent, |row| row.traceparent.take());
+            .column(outbox_event::traceparent, |row| row.traceparent.take())
+            // The time of the rows that the same statement writes. `operator explain` sorts by it.
+            .all(outbox_event::created_at, statement_timestamp());
         vec![Write::new(insert)]
     }
 }

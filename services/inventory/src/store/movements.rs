@@ -3,6 +3,7 @@
 //! Because `on_hand` is the sum of the movements of its item, an audit can check one against the other.
 
 use contracts::{ItemId, OrderId, TenantId};
+use database::functions::statement_timestamp;
 use database::{Buffered, InsertRows, Result, Tx, UnitOfWork, Write};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -59,7 +60,8 @@ impl Buffered for Shipment {
             .column(movement::item_id, |row| row.item.uuid())
             .all(movement::kind, "shipment".into_sql::<Text>())
             .column(movement::delta, |row| -row.quantity)
-            .column(movement::order_id, |row| Some(row.order.uuid()));
+            .column(movement::order_id, |row| Some(row.order.uuid()))
+            .all(movement::moved_at, statement_timestamp());
         vec![Write::new(insert)]
     }
 }

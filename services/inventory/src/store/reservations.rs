@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use contracts::{OrderId, TenantId};
-use database::functions::clock_timestamp;
+use database::functions::{clock_timestamp, statement_timestamp};
 use database::{Addable, Aggregate, Connection, InsertRows, Locked, Result, Tx, UpdateRows, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -71,7 +71,9 @@ impl Addable for ReservationRow {
             .column(reservation::order_id, |row| row.order.uuid())
             .column(reservation::tenant_id, |row| row.tenant.to_string())
             .column(reservation::state, |row| row.reservation.state)
-            .column(reservation::sequence, |row| row.sequence);
+            .column(reservation::sequence, |row| row.sequence)
+            .all(reservation::created_at, statement_timestamp())
+            .all(reservation::updated_at, statement_timestamp());
         let lines = InsertRows::new(line::table, lines)
             .column(line::order_id, |(order, ..)| order.uuid())
             .column(line::tenant_id, |(_, tenant, _)| tenant.to_string())
