@@ -233,9 +233,10 @@ impl Consumer {
         tx: &mut Tx,
         discarded: &DiscardedMessage,
     ) -> Result<Vec<String>, HandlerError> {
-        let Some(warn) = &self.warn else { return Ok(Vec::new()) };
-        tx.flush().await?; // the handlers' changes, so that every statement finds them
-        warn(tx, discarded).await
+        match &self.warn {
+            Some(warn) => warn(tx, discarded).await,
+            None => Ok(Vec::new()),
+        }
     }
 }
 

@@ -110,7 +110,8 @@ async fn reserve_again(
             payment.id()
         )));
     }
-    Ok(Ok(payments::reserve(tx, payment.id(), failed.amount).await?))
+    payments::reserve(tx, payment.id(), failed.amount).await?;
+    Ok(Ok(payments::lock(tx, payment.id()).await?))
 }
 
 fn name(state: &State) -> &'static str {

@@ -1,1 +1,0 @@
-ALTER TABLE ledger_transaction ALTER COLUMN recorded_at SET DEFAULT clock_timestamp();
