@@ -9,7 +9,7 @@
 #
 # IDEM_KAFKA_TLS=FOLDER makes the broker accept TLS alone: `broker.pem` (its key and its chain), `ca.pem`. Clients log in by
 # SCRAM-SHA-512 or PLAIN as `idem` with the password of the file `password`; without that file they show a certificate.
-# With a file `jwks.json` they may also log in by OAUTHBEARER, with a token that one of its keys has signed.
+# With a file `jwks.json` they may also log in by OAUTHBEARER, with a token for the audience `idem` that one of its keys has signed.
 set -euo pipefail
 
 # The settings of a small single node, on the loopback address only.

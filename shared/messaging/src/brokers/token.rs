@@ -1,7 +1,7 @@
 //! `TokenFile`: the token with which a client logs in by OAUTHBEARER (KIP-255), from a file.
 //!
-//! Whoever renews the token replaces the file, as Kubernetes does with the token of a service account. A client reads the
-//! file when it is made, and again after four fifths of the token's time.
+//! The issuer of the token renews it and replaces the file; Kubernetes does so with the token of a service account. A client
+//! reads the file when it is made, and again after four fifths of the token's time.
 
 use std::error::Error;
 use std::fs;
@@ -11,10 +11,10 @@ use rdkafka::client::OAuthToken;
 use serde::Deserialize;
 
 /// The file of the token; `None` if the client logs in otherwise. It never prints the token.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct TokenFile(pub(super) Option<PathBuf>);
 
-/// What the client must know of a token. The broker checks the token itself.
+/// The claims that librdkafka needs. The broker checks the token.
 #[derive(Deserialize)]
 struct Claims {
     sub: String,

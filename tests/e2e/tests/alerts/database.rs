@@ -44,6 +44,7 @@ async fn a_transaction_that_is_held_open_and_a_failing_job_fire_their_alerts_and
 #[ignore = "needs Prometheus: ./dev alerts"]
 async fn a_database_that_grows_fires_its_alert_until_the_table_that_grows_is_gone() {
     let watched = Watched::start(Options::default()).await;
+    watched.prometheus.is_quiet("DatabaseGrows of orders").await;
     watched
         .meddle(Part::Orders, "CREATE TABLE copy AS SELECT repeat('x', 1000) FROM generate_series(1, 20000)")
         .await;
