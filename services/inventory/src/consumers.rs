@@ -8,14 +8,15 @@ use database::Tx;
 use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::domain::{Input, ReservationLine};
-use crate::store::{items, reservations};
+use crate::store::reservations::ReservationRow;
+use crate::store::stock::StockRow;
 use crate::transitions;
 
 /// The consumer `inventory`: for each event type, the rows that its handler needs locked, and the handler.
 pub(crate) fn consumer() -> Consumer {
     Consumer::of("inventory")
         .locking(lock)
-        .on::<OrderPlaced>(items_of, async |tx, m| {
+        .on::<OrderPlaced>(rows_of, async |tx, m| {
             let lines = ReservationLine::from_order(m.tenant(), &m.lines)?;
             transitions::apply(tx, m.tenant(), m.order, Input::OrderPlaced(lines)).await
         })
@@ -34,8 +35,9 @@ pub(crate) fn consumer() -> Consumer {
 const ITEM: &str = "item";
 const RESERVATION: &str = "reservation";
 
-fn items_of(m: &Message<OrderPlaced>) -> LockKeys {
-    LockKeys::of(ITEM, m.lines.iter().map(|line| ItemId::of(m.tenant(), &line.sku).uuid()))
+fn rows_of(m: &Message<OrderPlaced>) -> LockKeys {
+    let items = m.lines.iter().map(|line| ItemId::of(m.tenant(), &line.sku).uuid());
+    reservation_of(m.order).and(LockKeys::of(ITEM, items))
 }
 
 fn reservation_of(order: OrderId) -> LockKeys {
@@ -47,11 +49,11 @@ fn reservation_of(order: OrderId) -> LockKeys {
 async fn lock(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
     let mut items: BTreeSet<ItemId> = keys.take(ITEM).into_iter().map(ItemId::from).collect();
     let orders: Vec<OrderId> = keys.take(RESERVATION).into_iter().map(OrderId::from).collect();
-    if !orders.is_empty() {
-        items.extend(reservations::lock(tx, &orders).await?);
+    tx.lock_all::<ReservationRow>(orders.iter().copied()).await?;
+    for order in orders {
+        if let Some(held) = tx.lock::<ReservationRow>(order).await? {
+            items.extend(held.reservation.lines.iter().map(|line| line.item));
+        }
     }
-    if !items.is_empty() {
-        items::lock_stock(tx, items).await?;
-    }
-    Ok(())
+    Ok(tx.lock_all::<StockRow>(items).await?)
 }

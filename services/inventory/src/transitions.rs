@@ -5,14 +5,18 @@
 
 use contracts::events::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
 use contracts::{Event, ItemId, OrderId, Sku, TenantId};
-use database::Tx;
+use database::{Locked, Tx};
 use edge::{CommandError, Precondition, Problem, problem_types};
 use inbox::HandlerError;
 use uuid::Uuid;
 
-use crate::domain::{self, Decision, Input, ItemDetails, ReservationLine, State, Stock, Stocks, decide};
+use crate::domain::{
+    self, Decision, Inconsistency, Input, ItemDetails, ReservationLine, State, Stock, Stocks, decide,
+};
 use crate::store::items::{self, ItemRow};
-use crate::store::{movements, reservations};
+use crate::store::movements;
+use crate::store::reservations::{self, ReservationRow};
+use crate::store::stock::{self, StockRow};
 
 /// The result of [`put_item`].
 pub(crate) enum PutItem {
@@ -77,9 +81,10 @@ pub(crate) async fn adjust_stock(
         let detail = format!("There is no item {sku}. Create the item, then adjust it with a new key.");
         CommandError::rejected(&problem_types::NOT_FOUND, detail)
     };
-    let row = items::lock(tx, tenant, sku).await?.ok_or_else(not_found)?;
-    let (item, stock) = (row.id(), row.stock().adjust(delta)?);
-    items::set_stock(tx, &Stocks::from([(item, stock)])).await?;
+    let item = ItemId::of(tenant, sku);
+    let row = tx.lock::<StockRow>(item).await?.ok_or_else(not_found)?;
+    let stock = row.stock().adjust(delta)?;
+    stock::set(tx, vec![row], &Stocks::from([(item, stock)]));
     let id = movements::record_adjustment(tx, tenant, item, delta, reason).await?;
     Ok(Adjustment { id, item, stock })
 }
@@ -92,20 +97,17 @@ pub(crate) async fn apply(
     order: OrderId,
     input: Input,
 ) -> Result<(), HandlerError> {
-    let reservation = reservations::find(tx, tenant, order).await?;
-    // Only a cancellation needs this check. For another tenant's order, `decide` refuses a confirmation, and the primary
-    // key refuses a second reservation.
-    if reservation.is_none()
-        && input == Input::OrderCancelled
-        && reservations::find_of_any_tenant(tx, order).await?.is_some()
-    {
+    let stored = tx.lock::<ReservationRow>(order).await?;
+    if stored.as_ref().is_some_and(|stored| stored.tenant != *tenant) {
         return Err(HandlerError::Refused(format!("order {order} is not an order of {tenant}")));
     }
-    match decide(reservation, input)? {
-        Decision::Reserve(lines) => reserve(tx, tenant, order, &lines).await,
-        Decision::Ship(lines) => ship(tx, tenant, order, &lines).await,
-        Decision::Release(lines) => release(tx, tenant, order, &lines).await,
-        Decision::NoChange => Ok(()),
+    let reservation = stored.as_ref().map(|stored| stored.reservation.clone());
+    match (decide(reservation, input)?, stored) {
+        (Decision::Reserve(lines), _) => reserve(tx, tenant, order, lines).await,
+        (Decision::Ship(lines), Some(held)) => ship(tx, held, &lines).await,
+        (Decision::Release(lines), Some(held)) => release(tx, held, &lines).await,
+        (Decision::NoChange, _) => Ok(()),
+        (Decision::Ship(_) | Decision::Release(_), None) => Err(Inconsistency::NothingHeld.into()),
     }
 }
 
@@ -113,47 +115,49 @@ async fn reserve(
     tx: &mut Tx,
     tenant: &TenantId,
     order: OrderId,
-    lines: &[ReservationLine],
+    lines: Vec<ReservationLine>,
 ) -> Result<(), HandlerError> {
-    let stocks = lock_stock(tx, lines).await?;
-    match domain::reserve(lines, &stocks) {
-        Ok(stocks) => {
-            let sequence = reservations::insert(tx, tenant, order, lines).await?;
-            items::set_stock(tx, &stocks).await?;
+    let locked = lock_stock(tx, &lines).await?;
+    match (domain::reserve(&lines, &stock::stocks(&locked)), locked.first().map(Locked::at)) {
+        (Ok(stocks), Some(at)) => {
+            stock::set(tx, locked, &stocks);
+            let sequence = reservations::add(tx, tenant, order, lines, at).sequence;
             announce(tx, tenant, sequence, &StockReserved { order })
         }
         // A rejected order has no reservation, and this is the only event about its stock.
-        Err(missing) => announce(tx, tenant, 1, &StockRejected { order, missing }),
+        (Err(missing), _) => announce(tx, tenant, 1, &StockRejected { order, missing }),
+        (Ok(_), None) => Err(Inconsistency::OrderLines.into()),
     }
 }
 
 async fn ship(
     tx: &mut Tx,
-    tenant: &TenantId,
-    order: OrderId,
+    held: Locked<ReservationRow>,
     lines: &[ReservationLine],
 ) -> Result<(), HandlerError> {
-    let stocks = lock_stock(tx, lines).await?;
-    items::set_stock(tx, &domain::ship(lines, &stocks)?).await?;
-    movements::record_shipment(tx, tenant, order, lines).await?;
-    let sequence = reservations::end(tx, tenant, order, State::Shipped).await?;
-    announce(tx, tenant, sequence, &StockShipped { order })
+    let locked = lock_stock(tx, lines).await?;
+    let stocks = domain::ship(lines, &stock::stocks(&locked))?;
+    stock::set(tx, locked, &stocks);
+    let shipped = reservations::end(tx, held, State::Shipped);
+    let (tenant, order) = (&shipped.tenant, shipped.order);
+    movements::record_shipment(tx, tenant, order, lines);
+    announce(tx, tenant, shipped.sequence, &StockShipped { order })
 }
 
 async fn release(
     tx: &mut Tx,
-    tenant: &TenantId,
-    order: OrderId,
+    held: Locked<ReservationRow>,
     lines: &[ReservationLine],
 ) -> Result<(), HandlerError> {
-    let stocks = lock_stock(tx, lines).await?;
-    items::set_stock(tx, &domain::release(lines, &stocks)?).await?;
-    let sequence = reservations::end(tx, tenant, order, State::Released).await?;
-    announce(tx, tenant, sequence, &StockReleased { order })
+    let locked = lock_stock(tx, lines).await?;
+    let stocks = domain::release(lines, &stock::stocks(&locked))?;
+    stock::set(tx, locked, &stocks);
+    let released = reservations::end(tx, held, State::Released);
+    announce(tx, &released.tenant, released.sequence, &StockReleased { order: released.order })
 }
 
-async fn lock_stock(tx: &mut Tx, lines: &[ReservationLine]) -> database::Result<Stocks> {
-    items::lock_stock(tx, lines.iter().map(|line| line.item)).await
+async fn lock_stock(tx: &mut Tx, lines: &[ReservationLine]) -> database::Result<Vec<Locked<StockRow>>> {
+    stock::lock(tx, lines.iter().map(|line| line.item)).await
 }
 
 fn announce<E: Event>(tx: &mut Tx, tenant: &TenantId, sequence: i64, event: &E) -> Result<(), HandlerError> {

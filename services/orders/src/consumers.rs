@@ -9,7 +9,7 @@ use database::Tx;
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
 use crate::domain::{Cause, Input};
-use crate::store::orders;
+use crate::store::orders::OrderRow;
 use crate::transitions;
 
 /// The consumer `orders`: for each event type, the rows that its handler needs locked, and the handler.
@@ -81,6 +81,5 @@ fn order(id: impl Into<Option<OrderId>>) -> LockKeys {
 
 /// Locks every order that the batch concerns, before the first handler runs.
 async fn lock_orders(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
-    orders::lock_all(tx, &keys.take(ORDER)).await?;
-    Ok(())
+    Ok(tx.lock_all::<OrderRow>(keys.take(ORDER).into_iter().map(OrderId::from)).await?)
 }

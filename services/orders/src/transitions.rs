@@ -4,11 +4,10 @@
 //! transaction: all of them or none. Callers write what only they know, such as the audit fact of a request.
 
 use contracts::events::{
-    CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured,
-    PaymentRequested,
+    ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured, PaymentRequested,
 };
 use contracts::{ItemId, Message, OrderId, PaymentId, TenantId, Timestamp};
-use database::{Tx, UnitOfWork};
+use database::{Locked, Tx, UnitOfWork};
 use edge::{CommandError, Problem};
 use inbox::HandlerError;
 use outbox::AppendError;
@@ -79,9 +78,9 @@ pub(crate) async fn apply(
     id: OrderId,
     input: Input,
     cause: &Cause,
-) -> Result<OrderRow, TransitionError> {
+) -> Result<Locked<OrderRow>, TransitionError> {
     let order = orders::lock(tx, tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
-    apply_to_locked(tx, order, input, cause).await
+    apply_to_locked(tx, order, &input, cause)
 }
 
 /// Locks an order of this tenant and applies the capture of its payment. Refuses another payment, amount or currency than the
@@ -99,20 +98,20 @@ pub(crate) async fn apply_capture(
         let other = format!("payment {payment} captured {amount}, but order {id} requested {own}");
         return Err(HandlerError::Refused(other));
     }
-    apply_to_locked(tx, order, Input::PaymentCaptured, &Cause::message(&message.envelope)).await?;
+    apply_to_locked(tx, order, &Input::PaymentCaptured, &Cause::message(&message.envelope))?;
     Ok(())
 }
 
 /// Applies the input to an order whose row this transaction has locked.
 #[tracing::instrument(name = "transition", skip_all, fields(order = %order.id()))]
-async fn apply_to_locked(
+fn apply_to_locked(
     tx: &mut Tx,
-    order: OrderRow,
-    input: Input,
+    order: Locked<OrderRow>,
+    input: &Input,
     cause: &Cause,
-) -> Result<OrderRow, TransitionError> {
-    let received = EntryKind::of_input(&input);
-    match decide(&order.state()?, &input).map_err(TransitionError::Conflict)? {
+) -> Result<Locked<OrderRow>, TransitionError> {
+    let received = EntryKind::of_input(input);
+    match decide(&order.state()?, input).map_err(TransitionError::Conflict)? {
         Decision::NoChange => {
             if let Some(received) = received {
                 timeline::add_without_change(tx, &order, received, cause)?;
@@ -121,8 +120,7 @@ async fn apply_to_locked(
         }
         Decision::Change(state, announcement) => {
             let payment = (announcement == Announcement::PaymentRequested).then(|| PaymentId::of(order.id()));
-            let updated = orders::update(tx, &[order.id], &state, payment).await?.pop();
-            let order = updated.ok_or(TransitionError::OrderNotFound)?;
+            let order = orders::change(tx, order, &state, payment);
             count_reached(tx, state.status());
             announce(tx, &order, announcement)?;
             if let Some(received) = received {
@@ -135,27 +133,10 @@ async fn apply_to_locked(
     }
 }
 
-/// Expires open orders that this transaction has locked, with one statement for all of them. `cause` gives the cause of each.
-pub(crate) async fn expire_all(
-    tx: &mut Tx,
-    open: &[OrderRow],
-    cause: impl Fn(&OrderRow) -> database::Result<Cause>,
-) -> Result<Vec<OrderRow>, TransitionError> {
-    let mut ids = Vec::new();
-    for order in open {
-        let decision = decide(&order.state()?, &Input::Expire).map_err(TransitionError::Conflict)?;
-        ids.extend(matches!(decision, Decision::Change(..)).then_some(order.id));
-    }
-    let reason = CancelReason::Expired;
-    let announcement = Announcement::OrderCancelled(reason);
-    let expired = orders::update(tx, &ids, &State::Cancelled { reason, note: None }, None).await?;
-    for order in &expired {
-        count_reached(tx, Status::Cancelled);
-        announce(tx, order, announcement)?;
-        timeline::add_change(tx, order, EntryKind::of_announcement(announcement), &cause(order)?)?;
-        log_moved(order, &order.state()?);
-    }
-    Ok(expired)
+/// Expires an open order that this transaction has locked. Returns whether it was open.
+pub(crate) fn expire(tx: &mut Tx, order: &Locked<OrderRow>, cause: &Cause) -> Result<bool, TransitionError> {
+    let expired = apply_to_locked(tx, order.clone(), &Input::Expire, cause)?;
+    Ok(expired.sequence > order.sequence)
 }
 
 /// Logs the status alone, because a state can have the text of a client.

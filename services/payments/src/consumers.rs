@@ -4,12 +4,12 @@
 //! transition.
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{Caller, Message, Money, OrderId};
+use contracts::{Caller, Message, Money, OrderId, PaymentId};
 use database::Tx;
-use inbox::{Consumer, HandlerError, LockKeys, no_locks};
+use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::processor::RequestBodies;
-use crate::store::payments::{self, NewPayment};
+use crate::store::payments::{NewPayment, PaymentOfOrder, PaymentRow};
 use crate::transitions::{accept_charge, cancel_payment, confirm_order, lock_payment_of_order};
 
 /// Builds the consumer `payments`. `bodies` writes the request bodies for the processor.
@@ -17,7 +17,10 @@ pub(crate) fn consumer(bodies: RequestBodies) -> Consumer {
     let for_cancellation = bodies.clone();
     Consumer::of("payments")
         .locking(lock_payments)
-        .on::<PaymentRequested>(no_locks, async move |tx, m| charge(tx, &bodies, m).await)
+        .on::<PaymentRequested>(
+            |m| payment_of_order(m.order).and(LockKeys::of(PAYMENT, [m.payment.uuid()])),
+            async move |tx, m| charge(tx, &bodies, m).await,
+        )
         .on::<OrderCancelled>(
             |m| payment_of_order(m.order),
             async move |tx, m| cancel(tx, &for_cancellation, m).await,
@@ -85,7 +88,8 @@ pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result
     Ok(confirm_order(tx, &payment, order).await?)
 }
 
-/// The kind of row that the handlers need locked: the payment of an order, by the order's id.
+/// The kinds of rows that the handlers need locked: a payment, by its own id and by its order's.
+const PAYMENT: &str = "payment";
 const PAYMENT_OF_ORDER: &str = "payment of order";
 
 fn payment_of_order(order: OrderId) -> LockKeys {
@@ -94,6 +98,6 @@ fn payment_of_order(order: OrderId) -> LockKeys {
 
 /// Locks every payment that the batch may change, before the first handler runs.
 async fn lock_payments(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
-    payments::lock_of_orders(tx, &keys.take(PAYMENT_OF_ORDER)).await?;
-    Ok(())
+    tx.lock_all::<PaymentOfOrder>(keys.take(PAYMENT_OF_ORDER).into_iter().map(OrderId::from)).await?;
+    Ok(tx.lock_all::<PaymentRow>(keys.take(PAYMENT).into_iter().map(PaymentId::from)).await?)
 }

@@ -13,7 +13,7 @@ use crate::store::payments::PaymentRow;
 use crate::store::refunds::RefundRow;
 
 /// Posts what a payment's change of state moved: the capture and the fee, each when it becomes known.
-pub(crate) async fn payment_moved(
+pub(crate) fn payment_moved(
     tx: &mut Tx,
     payment: &PaymentRow,
     from: &payment::State,
@@ -33,19 +33,19 @@ pub(crate) async fn payment_moved(
             }
             _ => payment.id().to_string(),
         };
-        post(tx, payment, None, posting, cause).await?;
+        post(tx, payment, None, posting, cause)?;
     }
     Ok(())
 }
 
 /// Posts the confirmation of the payment's order.
-pub(crate) async fn order_confirmed(tx: &mut Tx, payment: &PaymentRow, order: OrderId) -> Result<()> {
+pub(crate) fn order_confirmed(tx: &mut Tx, payment: &PaymentRow, order: OrderId) -> Result<()> {
     let posting = Posting::confirmation(payment.amount()?);
-    post(tx, payment, None, posting, order.to_string()).await
+    post(tx, payment, None, posting, order.to_string())
 }
 
 /// Posts what a refund's change of state moved: the refund, or its reversal.
-pub(crate) async fn refund_moved(
+pub(crate) fn refund_moved(
     tx: &mut Tx,
     payment: &PaymentRow,
     row: &RefundRow,
@@ -54,7 +54,7 @@ pub(crate) async fn refund_moved(
 ) -> Result<()> {
     let amount = payment.in_its_currency(row.amount)?;
     match Posting::of_refund(amount, purpose(payment), from, to) {
-        Some(posting) => post(tx, payment, Some(row.id()), posting, row.id().to_string()).await,
+        Some(posting) => post(tx, payment, Some(row.id()), posting, row.id().to_string()),
         None => Ok(()),
     }
 }
@@ -67,18 +67,15 @@ fn purpose(payment: &PaymentRow) -> Purpose {
     }
 }
 
-async fn post(
+fn post(
     tx: &mut Tx,
     payment: &PaymentRow,
     refund: Option<RefundId>,
     posting: Posting,
     cause: String,
 ) -> Result<()> {
-    let tenant = payment.tenant()?;
-    let (kind, payment) = (posting.kind(), payment.id());
-    let new = NewPosting { tenant: &tenant, posting, cause, payment, refund };
-    if ledger::insert(tx, new).await? {
-        tracing::info!(%payment, ?kind, "LedgerPosted");
-    }
+    let (kind, tenant, payment) = (posting.kind(), payment.tenant()?, payment.id());
+    ledger::add(tx, NewPosting { tenant, posting, cause, payment, refund });
+    tracing::info!(%payment, ?kind, "LedgerPosted");
     Ok(())
 }

@@ -102,6 +102,11 @@ diesel::table! {
 diesel::table! {
     ledger_transaction (id) {
         id -> BigInt,
+        tenant_id -> Text,
+        kind -> Text,
+        cause -> Text,
+        payment_id -> Uuid,
+        refund_id -> Nullable<Uuid>,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use database::{Buffered, Insert, InsertRows};
+use database::{Buffered, InsertRows, Write};
 use serde_json::Value;
 
 use crate::Fact;
@@ -21,7 +21,7 @@ diesel::table! {
 }
 
 impl Buffered for Fact {
-    fn inserts(facts: Vec<Self>) -> Vec<Insert> {
+    fn writes(facts: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(audit_fact::table, facts)
             .column(audit_fact::id, |fact| fact.id)
             .column(audit_fact::tenant_id, |fact| take(&mut fact.tenant))
@@ -31,6 +31,6 @@ impl Buffered for Fact {
             .column(audit_fact::subject_id, |fact| take(&mut fact.subject_id))
             .column(audit_fact::operation_id, |fact| fact.operation.uuid())
             .column(audit_fact::details, |fact| Value::Object(take(&mut fact.details)));
-        vec![Insert::new(insert)]
+        vec![Write::new(insert)]
     }
 }

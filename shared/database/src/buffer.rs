@@ -11,86 +11,97 @@ use crate::{Result, Tx};
 
 /// A row that can be written at the end of its transaction.
 pub trait Buffered: Send + Sync + Sized + 'static {
-    /// Builds the statements that write all rows of this type.
+    /// Builds the statements that write all rows of this type, in the order in which they were buffered.
     ///
-    /// The parts of the combined statement do not see each other's rows. PostgreSQL checks foreign keys after all
-    /// parts have run.
-    fn inserts(rows: Vec<Self>) -> Vec<Insert>;
+    /// The parts of the combined statement do not see each other's rows: a row that was buffered twice must be in one part,
+    /// and once. PostgreSQL checks foreign keys after all parts have run.
+    fn writes(rows: Vec<Self>) -> Vec<Write>;
 }
 
-/// An `INSERT` without `RETURNING`, as a part of a combined statement.
+/// An `INSERT` or `UPDATE`, as a part of a combined statement.
 ///
 /// The combined statement is prepared once for each SQL text. So the text may depend on the number of rows only, and
-/// as little as possible: use [`InsertRows`](crate::InsertRows), not `values(Vec)`.
-pub struct Insert(Box<dyn QueryFragment<Pg> + Send + Sync>);
+/// as little as possible: use [`InsertRows`](crate::InsertRows) and [`UpdateRows`](crate::UpdateRows), not `values(Vec)`.
+pub struct Write {
+    name: Option<&'static str>,
+    statement: Box<dyn QueryFragment<Pg> + Send + Sync>,
+}
 
-impl Insert {
+impl Write {
     /// Wraps a statement of the query builder.
     pub fn new(statement: impl QueryFragment<Pg> + Send + Sync + 'static) -> Self {
-        Self(Box::new(statement))
+        Self { name: None, statement: Box::new(statement) }
+    }
+
+    /// Wraps a statement with `RETURNING`. Later parts find what it returns under this name, which no other type of row uses.
+    pub fn named(name: &'static str, statement: impl QueryFragment<Pg> + Send + Sync + 'static) -> Self {
+        Self { name: Some(name), statement: Box::new(statement) }
     }
 }
 
 type AnyRow = Box<dyn Any + Send + Sync>;
-type ToInserts = fn(Vec<AnyRow>) -> Vec<Insert>;
+type ToWrites = fn(Vec<AnyRow>) -> Vec<Write>;
 
 /// One row of any type, with the function that builds the statements of its type.
 pub(crate) struct BufferedRow {
     row_type: TypeId,
     row: AnyRow,
-    inserts: ToInserts,
+    writes: ToWrites,
 }
 
 impl BufferedRow {
     pub(crate) fn new<R: Buffered>(row: R) -> Self {
-        Self { row_type: TypeId::of::<R>(), row: Box::new(row), inserts: inserts_of::<R> }
+        Self { row_type: TypeId::of::<R>(), row: Box::new(row), writes: writes_of::<R> }
     }
 }
 
-fn inserts_of<R: Buffered>(rows: Vec<AnyRow>) -> Vec<Insert> {
+fn writes_of<R: Buffered>(rows: Vec<AnyRow>) -> Vec<Write> {
     let typed = rows.into_iter().map(|row| match row.downcast::<R>() {
         Ok(row) => *row,
         Err(_) => unreachable!("`write` groups the rows by their type"),
     });
-    R::inserts(typed.collect())
+    R::writes(typed.collect())
 }
 
 /// Writes all rows by one statement. Rows of one type keep their order.
 pub(crate) async fn write(buffered: Vec<BufferedRow>, tx: &mut Tx) -> Result<()> {
-    let mut groups: Vec<(TypeId, ToInserts, Vec<AnyRow>)> = Vec::new();
-    for BufferedRow { row_type, row, inserts } in buffered {
+    let mut groups: Vec<(TypeId, ToWrites, Vec<AnyRow>)> = Vec::new();
+    for BufferedRow { row_type, row, writes } in buffered {
         match groups.iter_mut().find(|(known, ..)| *known == row_type) {
             Some((_, _, rows)) => rows.push(row),
-            None => groups.push((row_type, inserts, vec![row])),
+            None => groups.push((row_type, writes, vec![row])),
         }
     }
-    let parts = groups.into_iter().flat_map(|(_, inserts, rows)| inserts(rows)).collect();
-    CombinedInsert(parts).execute(tx).await?;
+    let parts = groups.into_iter().flat_map(|(_, writes, rows)| writes(rows)).collect();
+    CombinedWrite(parts).execute(tx).await?;
     Ok(())
 }
 
-/// `WITH part_0 AS (INSERT …), part_1 AS (INSERT …) INSERT …`: one round trip for any number of tables.
-struct CombinedInsert(Vec<Insert>);
+/// `WITH part_0 AS (INSERT …), part_1 AS (UPDATE …) INSERT …`: one round trip for any number of tables.
+struct CombinedWrite(Vec<Write>);
 
-impl QueryFragment<Pg> for CombinedInsert {
+impl QueryFragment<Pg> for CombinedWrite {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        let Some((Insert(last), before)) = self.0.split_last() else { return Ok(()) };
-        for (number, Insert(part)) in before.iter().enumerate() {
+        let Some((last, before)) = self.0.split_last() else { return Ok(()) };
+        for (number, part) in before.iter().enumerate() {
             out.push_sql(if number == 0 { "WITH " } else { ", " });
-            out.push_identifier(&format!("part_{number}"))?;
+            match part.name {
+                Some(name) => out.push_identifier(name)?,
+                None => out.push_identifier(&format!("part_{number}"))?,
+            }
             out.push_sql(" AS (");
-            part.walk_ast(out.reborrow())?;
+            part.statement.walk_ast(out.reborrow())?;
             out.push_sql(")");
         }
         if !before.is_empty() {
             out.push_sql(" ");
         }
-        last.walk_ast(out)
+        last.statement.walk_ast(out)
     }
 }
 
 /// Prepared by its text, because the tables are known at run time only.
-impl QueryId for CombinedInsert {
+impl QueryId for CombinedWrite {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }

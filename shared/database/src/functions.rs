@@ -12,6 +12,11 @@ define_sql_function! {
 }
 
 define_sql_function! {
+    /// The time at which the statement began: all rows that one statement writes have the same.
+    fn statement_timestamp() -> Timestamptz;
+}
+
+define_sql_function! {
     /// The value of a setting in this session.
     fn current_setting(name: Text) -> Text;
 }

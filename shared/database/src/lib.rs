@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod address;
+mod aggregate;
 mod append_tx;
 mod attached;
 mod buffer;
@@ -10,7 +11,6 @@ mod driver_log;
 mod error;
 pub mod functions;
 mod handler;
-mod insert_rows;
 mod migrations;
 mod pending_writes;
 mod pool;
@@ -21,15 +21,16 @@ mod text_enum;
 pub mod time;
 mod tls;
 mod tx;
+mod write_rows;
 
 pub use address::{Address, AddressError, connect};
+pub use aggregate::{Addable, Aggregate, Locked};
 pub use append_tx::{AppendTx, SharedTx};
-pub use buffer::{Buffered, Insert};
+pub use buffer::{Buffered, Write};
 pub use connection::Connection;
 pub use driver_log::is_without_parameters;
 pub use error::{Error, ErrorClass, Result};
 pub use handler::{Handler, Work};
-pub use insert_rows::InsertRows;
 pub use migrations::{MigrateError, RELIABILITY, migrate};
 pub use pending_writes::UnitOfWork;
 pub use pool::{Database, PoolStatus, WakeUp};
@@ -38,3 +39,4 @@ pub use session_check::UnusableSession;
 pub use settings::Settings;
 pub use tls::CertificatesError;
 pub use tx::Tx;
+pub use write_rows::{InsertRows, Inserting, UpdateRows, Updating, WriteRows};

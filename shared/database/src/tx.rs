@@ -6,29 +6,30 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use diesel::select;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::TryFutureExt;
 use futures_util::future::try_join;
 
+use crate::aggregate::Aggregates;
 use crate::append_tx::SharedTx;
 use crate::buffer;
-use crate::functions::set_config;
+use crate::functions::{clock_timestamp, set_config};
 use crate::pending_writes::{HasPendingWrites, PendingWrites};
 use crate::{Connection, Database, Error, Result};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// A transaction with its buffered rows and hooks. Dropping it uncommitted rolls back and discards its connection.
+/// A transaction with its aggregates, buffered rows and hooks. Dropping it uncommitted rolls back and discards its connection.
 #[must_use = "a transaction that is not committed is rolled back"]
 pub struct Tx {
     connection: Connection,
     has_ended: bool,
     pending_writes: PendingWrites,
+    aggregates: Aggregates,
     /// How many savepoints were set so far; each is named by its number.
     savepoints: usize,
-    /// The first buffered row that belongs to the innermost open savepoint.
-    savepoint_rows_from: usize,
 }
 
 impl Tx {
@@ -56,8 +57,8 @@ impl Tx {
             connection: database.connection().await?,
             has_ended: false,
             pending_writes: PendingWrites::new(database.clone()),
+            aggregates: Aggregates::default(),
             savepoints: 0,
-            savepoint_rows_from: 0,
         })
     }
 
@@ -66,7 +67,6 @@ impl Tx {
     /// # Errors
     /// [`Error::CommitUnknown`] if the connection was lost during COMMIT, or no answer came in time. After any other error nothing is committed.
     pub async fn commit(mut self) -> Result<()> {
-        self.savepoint_rows_from = 0;
         self.flush().await?;
         if self.is_poisoned() {
             return Err(Error::Poisoned);
@@ -92,10 +92,11 @@ impl Tx {
         Ok(())
     }
 
-    /// Runs `work` behind a savepoint. An error of `work` undoes everything that `work` did (rows, buffered rows, hooks)
-    /// and nothing before it. Savepoints nest.
+    /// Runs `work` behind a savepoint. An error of `work` undoes everything that `work` did (rows, buffered rows, changes of
+    /// aggregates, hooks) and nothing before it. Savepoints nest.
     ///
-    /// The savepoint is not released, because that would cost a round trip. COMMIT ends it.
+    /// Rows that were buffered before are written before. The savepoint is not released, because that would cost a round
+    /// trip. COMMIT ends it.
     pub async fn savepoint<T, E, F>(&mut self, work: F) -> std::result::Result<T, E>
     where
         E: From<Error>,
@@ -104,32 +105,31 @@ impl Tx {
         if self.is_poisoned() {
             return Err(Error::Poisoned.into());
         }
+        self.flush().await?;
         // Each savepoint has a name of its own. Otherwise, after a nested savepoint succeeded, an error of the outer
         // one would roll back to the nested one only.
         self.savepoints += 1;
         let name = format!("savepoint_{}", self.savepoints);
         self.control(&format!("SAVEPOINT {name}")).await?;
-        let (rows, hooks) = (self.pending_writes.rows.len(), self.pending_writes.hooks.len());
-        let outer_rows_from = std::mem::replace(&mut self.savepoint_rows_from, rows);
+        let (aggregates, hooks) = (self.aggregates.clone(), self.pending_writes.hooks.len());
 
         let result = match work(self).await {
             Ok(_) if self.is_poisoned() => Err(Error::Poisoned.into()),
             result => result,
         };
-        self.savepoint_rows_from = outer_rows_from;
         if result.is_err() {
             self.control(&format!("ROLLBACK TO SAVEPOINT {name}")).await?;
             self.connection.forget_failure();
-            self.pending_writes.rows.truncate(rows);
+            self.aggregates = aggregates;
+            self.pending_writes.rows.clear();
             self.pending_writes.hooks.truncate(hooks);
         }
         result
     }
 
-    /// Writes the buffered rows now, by one statement; `commit` does the same. Inside a savepoint it writes only the
-    /// rows that were buffered there. Otherwise, undoing the savepoint would lose older rows.
+    /// Writes the buffered rows and the changed aggregates now, by one statement; `commit` does the same.
     pub async fn flush(&mut self) -> Result<()> {
-        let rows = self.pending_writes.rows.split_off(self.savepoint_rows_from);
+        let rows = std::mem::take(&mut self.pending_writes.rows);
         if rows.is_empty() {
             return Ok(());
         }
@@ -144,6 +144,16 @@ impl Tx {
         Ok(())
     }
 
+    /// The database's time when this was first asked for in this transaction.
+    pub async fn now(&mut self) -> Result<DateTime<Utc>> {
+        if let Some(now) = *self.aggregates.now() {
+            return Ok(now);
+        }
+        let now = select(clock_timestamp()).get_result(self).await?;
+        *self.aggregates.now() = Some(now);
+        Ok(now)
+    }
+
     /// Opens the transaction for several units of work at the same time.
     pub fn share(self) -> SharedTx {
         SharedTx::new(self)
@@ -151,6 +161,10 @@ impl Tx {
 
     pub(crate) fn is_poisoned(&self) -> bool {
         self.connection.has_failed()
+    }
+
+    pub(crate) fn aggregates(&mut self) -> &mut Aggregates {
+        &mut self.aggregates
     }
 
     pub(crate) fn connection(&self) -> &Connection {

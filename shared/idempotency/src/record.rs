@@ -8,7 +8,7 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
-use database::{Buffered, Insert, InsertRows, Result};
+use database::{Buffered, InsertRows, Result, Write};
 use diesel::prelude::*;
 use diesel::result::Error::DeserializationError;
 use diesel::sql_types::Text;
@@ -136,7 +136,7 @@ pub(crate) struct CompletedRecords {
 }
 
 impl CompletedRecords {
-    fn inserts(self) -> [Insert; 2] {
+    fn parts(self) -> [Write; 2] {
         use idempotency_record as record;
         use idempotency_snapshot as snapshot;
         let Self { retention, mut records } = self;
@@ -165,13 +165,13 @@ impl CompletedRecords {
             .all(record::completed_at, clock_timestamp().nullable())
             .all(record::expires_at, from_now(retention.reply).nullable())
             .all(record::tombstone_until, from_now(retention.tombstone).nullable());
-        [Insert::new(snapshots), Insert::new(records)]
+        [Write::new(snapshots), Write::new(records)]
     }
 }
 
 impl Buffered for CompletedRecords {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
-        rows.into_iter().flat_map(Self::inserts).collect()
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        rows.into_iter().flat_map(Self::parts).collect()
     }
 }
 

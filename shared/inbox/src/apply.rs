@@ -55,7 +55,7 @@ pub(crate) async fn apply(
     for (ready, prepared) in ready.iter().zip(prepared) {
         prepared.run(&mut tx, name).await.map_err(|error| ready.batch_error(error))?;
     }
-    sequences.store(&mut tx).await?;
+    sequences.store(&mut tx);
     held.store(&mut tx, name).await?;
     // Most of these rows are the handlers'.
     tx.flush().await.map_err(|error| BatchError { in_handler: true, ..error.into() })?;

@@ -233,10 +233,9 @@ impl Consumer {
         tx: &mut Tx,
         discarded: &DiscardedMessage,
     ) -> Result<Vec<String>, HandlerError> {
-        match &self.warn {
-            Some(warn) => warn(tx, discarded).await,
-            None => Ok(Vec::new()),
-        }
+        let Some(warn) = &self.warn else { return Ok(Vec::new()) };
+        tx.flush().await?; // the handlers' changes, so that every statement finds them
+        warn(tx, discarded).await
     }
 }
 

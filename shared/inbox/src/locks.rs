@@ -28,6 +28,12 @@ impl LockKeys {
         self.0.remove(kind).unwrap_or_default().into_iter().collect()
     }
 
+    /// These rows and those.
+    pub fn and(mut self, others: Self) -> Self {
+        self.add(others);
+        self
+    }
+
     pub(crate) fn add(&mut self, keys: Self) {
         for (kind, ids) in keys.0 {
             self.0.entry(kind).or_default().extend(ids);

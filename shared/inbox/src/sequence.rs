@@ -3,11 +3,13 @@
 //! Every transaction that applies, parks, redrives or discards locks these rows first, in one sorted order.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
-use database::{Connection, Rows, Tx};
+use database::{Buffered, Connection, Rows, Tx, UnitOfWork, UpdateRows, Write};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use futures_util::try_join;
 use uuid::Uuid;
 
 use crate::message::AggregateRef;
@@ -61,7 +63,6 @@ impl Sequences {
             sequences.rows(&sequences.last),
             " ON CONFLICT DO NOTHING",
         );
-        insert.execute(tx).await?;
         let lock = WithRows::<(Text, SqlUuid, BigInt)>::new(
             "SELECT s.source, s.aggregate_id, s.last_sequence FROM inbox_sequence s \
              WHERE (s.consumer, s.source, s.aggregate_id) IN \
@@ -69,7 +70,9 @@ impl Sequences {
             sequences.rows(&sequences.last),
             ") ORDER BY s.source, s.aggregate_id FOR UPDATE OF s",
         );
-        let locked: Vec<(String, Uuid, i64)> = lock.get_results(tx).await?;
+        let (mut one, mut other) = (&*tx, &*tx); // in one round trip
+        let (_, locked): (usize, Vec<(String, Uuid, i64)>) =
+            try_join!(insert.execute(&mut one), lock.get_results(&mut other))?;
         for (source, id, last) in locked {
             sequences.last.insert(AggregateRef { source, id }, last);
         }
@@ -97,19 +100,11 @@ impl Sequences {
         self.moved.insert(aggregate.clone(), sequence);
     }
 
-    /// Writes the sequences that have advanced.
-    pub(crate) async fn store(self, tx: &mut Tx) -> database::Result<()> {
-        if self.moved.is_empty() {
-            return Ok(());
+    /// Stores the sequences that have advanced. The transaction writes them with its buffered rows.
+    pub(crate) fn store(self, tx: &mut Tx) {
+        for (aggregate, sequence) in self.moved {
+            tx.buffer(Advanced { consumer: self.consumer.clone(), aggregate, sequence });
         }
-        let update = WithRows::<()>::new(
-            "UPDATE inbox_sequence s SET last_sequence = given.last_sequence FROM ",
-            self.rows(&self.moved),
-            " WHERE s.consumer = given.consumer AND s.source = given.source \
-             AND s.aggregate_id = given.aggregate_id",
-        );
-        update.execute(tx).await?;
-        Ok(())
     }
 
     fn rows(&self, sequences: &BTreeMap<AggregateRef, i64>) -> Rows {
@@ -119,6 +114,24 @@ impl Sequences {
             .column::<Text, _>("source", sequences.keys().map(|aggregate| aggregate.source.clone()))
             .column::<SqlUuid, _>("aggregate_id", sequences.keys().map(|aggregate| aggregate.id))
             .column::<BigInt, _>("last_sequence", sequences.values().copied())
+    }
+}
+
+/// A locked sequence that has advanced, not written yet.
+struct Advanced {
+    consumer: String,
+    aggregate: AggregateRef,
+    sequence: i64,
+}
+
+impl Buffered for Advanced {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let update = UpdateRows::new(inbox_sequence::table, rows)
+            .key(inbox_sequence::consumer, |row| take(&mut row.consumer))
+            .key(inbox_sequence::source, |row| take(&mut row.aggregate.source))
+            .key(inbox_sequence::aggregate_id, |row| row.aggregate.id)
+            .column(inbox_sequence::last_sequence, |row| row.sequence);
+        vec![Write::new(update)]
     }
 }
 

@@ -7,7 +7,8 @@ use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::{Envelope, InvalidName, Timestamp};
-use database::{Buffered, Database, Error, Insert, InsertRows};
+use database::functions::statement_timestamp;
+use database::{Buffered, Database, Error, InsertRows, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -95,7 +96,7 @@ pub(crate) struct NewEvent {
 }
 
 impl Buffered for NewEvent {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(outbox_event::table, rows)
             .column(outbox_event::event_id, |row| row.event_id)
             .column(outbox_event::topic, |row| take(&mut row.topic))
@@ -107,7 +108,9 @@ impl Buffered for NewEvent {
             .column(outbox_event::source, |row| row.source)
             .column(outbox_event::tenant_id, |row| take(&mut row.tenant_id))
             .column(outbox_event::payload, |row| take(&mut row.payload))
-            .column(outbox_event::traceparent, |row| row.traceparent.take());
-        vec![Insert::new(insert)]
+            .column(outbox_event::traceparent, |row| row.traceparent.take())
+            // The time of the rows that the same statement writes. `operator explain` sorts by it.
+            .all(outbox_event::created_at, statement_timestamp());
+        vec![Write::new(insert)]
     }
 }

@@ -34,7 +34,7 @@ pub(crate) async fn get_reservation(
 ) -> Result<HttpResponse, Problem> {
     principal.require("inventory:read")?;
     let mut connection = edge.database().connection().await?;
-    let reservation = reservations::find_with_version(&mut connection, principal.tenant(), order).await?;
+    let reservation = reservations::find(&mut connection, principal.tenant(), order).await?;
     let (reservation, version) = reservation.ok_or_else(|| Problem::not_found("reservation"))?;
     Ok(if_none_match.respond(version, &ReservationView::new(order, reservation, version)))
 }

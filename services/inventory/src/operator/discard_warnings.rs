@@ -6,7 +6,7 @@ use database::Tx;
 use inbox::{DiscardedMessage, HandlerError};
 
 use crate::domain::State;
-use crate::store::reservations;
+use crate::store::reservations::ReservationRow;
 
 /// Returns the consequences of discarding this message, one sentence each.
 pub(crate) async fn discard_warnings(
@@ -14,7 +14,7 @@ pub(crate) async fn discard_warnings(
     discarded: &DiscardedMessage,
 ) -> Result<Vec<String>, HandlerError> {
     let order = OrderId::from(discarded.aggregate);
-    Ok(match reservations::find_of_any_tenant(tx, order).await?.map(|(_, state)| state) {
+    Ok(match tx.lock::<ReservationRow>(order).await?.map(|row| row.reservation.state) {
         Some(State::Held) if discarded.is::<OrderCancelled>() => vec![format!(
             "the reservation of order {order} stays held although its cancellation is discarded: if the cancellation is \
              genuine, release the stock with inventory release {order}"

@@ -15,7 +15,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::domain::{Input, State};
-use crate::store::reservations;
+use crate::store::reservations::ReservationRow;
 use crate::{Inventory, transitions};
 
 /// The arguments.
@@ -47,7 +47,6 @@ impl Release {
     pub(super) async fn run(self, database: &Database) -> Result<CommandOutput, HandlerError> {
         let order = OrderId::from(self.order_id);
         let mut tx = database.begin().await?;
-        reservations::lock(&mut tx, &[order]).await?;
         let (released, refused) = match self.release(&mut tx, order).await? {
             Ok(released) => (released, None),
             Err(refused) => (false, Some(refused)),
@@ -64,11 +63,13 @@ impl Release {
 
     /// Releases the stock. Returns whether it was held, or why it must not be released.
     async fn release(&self, tx: &mut Tx, order: OrderId) -> Result<Result<bool, &'static str>, HandlerError> {
-        let tenant = match reservations::find_of_any_tenant(tx, order).await? {
-            None => return Ok(Err("nothing is reserved for it")),
-            Some((_, State::Shipped)) => return Ok(Err("its stock is shipped")),
-            Some((_, State::Released)) => return Ok(Ok(false)),
-            Some((tenant, State::Held)) => tenant,
+        let Some(row) = tx.lock::<ReservationRow>(order).await? else {
+            return Ok(Err("nothing is reserved for it"));
+        };
+        let tenant = match row.reservation.state {
+            State::Shipped => return Ok(Err("its stock is shipped")),
+            State::Released => return Ok(Ok(false)),
+            State::Held => row.tenant.clone(),
         };
         if !has_discarded::<OrderCancelled>(tx, Inventory::NAME, &tenant, order.uuid()).await? {
             return Ok(Err(

@@ -1,15 +1,14 @@
-//! The table `item`: name, price, version and stock.
+//! The table `item`: name, price and version. `stock` has its other columns.
 
 use contracts::{ItemId, Money, Sku, TenantId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::unreadable;
-use crate::domain::{ItemDetails, Stock, Stocks};
+use crate::domain::{ItemDetails, Stock};
 use crate::schema::item;
 
 /// A stored item.
@@ -85,20 +84,6 @@ pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, sku: &Sku) -> Result<Op
     Ok(row)
 }
 
-/// Locks these items in the order of tenant and SKU, and returns their stock. Unknown items are left out. Because every
-/// transaction locks in this order, transactions do not deadlock.
-pub(crate) async fn lock_stock(tx: &mut Tx, items: impl IntoIterator<Item = ItemId>) -> Result<Stocks> {
-    let ids: Vec<Uuid> = items.into_iter().map(ItemId::uuid).collect();
-    let rows: Vec<(Uuid, i64, i64)> = item::table
-        .filter(item::id.eq_any(ids))
-        .order((item::tenant_id, item::sku))
-        .select((item::id, item::on_hand, item::reserved))
-        .for_update()
-        .load(tx)
-        .await?;
-    Ok(rows.into_iter().map(|(id, on_hand, reserved)| (id.into(), Stock { on_hand, reserved })).collect())
-}
-
 /// Writes new details and their version to a locked item.
 pub(crate) async fn update_details(
     tx: &mut Tx,
@@ -118,23 +103,6 @@ pub(crate) async fn update_details(
         .get_result(tx)
         .await?;
     Ok(row)
-}
-
-/// Writes the stock of locked items, in one round trip for all.
-pub(crate) async fn set_stock(tx: &mut Tx, stocks: &Stocks) -> Result<()> {
-    let tx: &Tx = tx;
-    let set = stocks.iter().map(async |(id, stock)| {
-        diesel::update(item::table.find(id.uuid()))
-            .set((
-                item::on_hand.eq(stock.on_hand),
-                item::reserved.eq(stock.reserved),
-                item::updated_at.eq(clock_timestamp()),
-            ))
-            .execute(&mut &*tx)
-            .await
-    });
-    try_join_all(set).await?;
-    Ok(())
 }
 
 /// Returns one item of this tenant.

@@ -4,6 +4,7 @@ pub(crate) mod erasure;
 pub(crate) mod items;
 pub(crate) mod movements;
 pub(crate) mod reservations;
+pub(crate) mod stock;
 
 #[cfg(test)]
 mod other_tenant;

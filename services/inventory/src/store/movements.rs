@@ -3,10 +3,11 @@
 //! Because `on_hand` is the sum of the movements of its item, an audit can check one against the other.
 
 use contracts::{ItemId, OrderId, TenantId};
-use database::{Result, Tx};
+use database::functions::statement_timestamp;
+use database::{Buffered, InsertRows, Result, Tx, UnitOfWork, Write};
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
-use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use crate::domain::ReservationLine;
@@ -35,27 +36,32 @@ pub(crate) async fn record_adjustment(
     Ok(id)
 }
 
-/// Records the shipment of an order's lines, in one round trip for all.
-pub(crate) async fn record_shipment(
-    tx: &mut Tx,
-    tenant: &TenantId,
+/// Records the shipment of an order's lines.
+pub(crate) fn record_shipment(tx: &mut Tx, tenant: &TenantId, order: OrderId, lines: &[ReservationLine]) {
+    for line in lines {
+        let (tenant, item) = (tenant.clone(), line.item);
+        tx.buffer(Shipment { order, tenant, item, quantity: line.quantity });
+    }
+}
+
+/// The shipment of one line, not written yet.
+struct Shipment {
     order: OrderId,
-    lines: &[ReservationLine],
-) -> Result<()> {
-    let tx: &Tx = tx;
-    let record = lines.iter().map(async |line| {
-        diesel::insert_into(movement::table)
-            .values((
-                movement::id.eq(Uuid::now_v7()),
-                movement::tenant_id.eq(tenant.as_str()),
-                movement::item_id.eq(line.item.uuid()),
-                movement::kind.eq("shipment"),
-                movement::delta.eq(-line.quantity),
-                movement::order_id.eq(order.uuid()),
-            ))
-            .execute(&mut &*tx)
-            .await
-    });
-    try_join_all(record).await?;
-    Ok(())
+    tenant: TenantId,
+    item: ItemId,
+    quantity: i64,
+}
+
+impl Buffered for Shipment {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(movement::table, rows)
+            .column(movement::id, |_| Uuid::now_v7())
+            .column(movement::tenant_id, |row| row.tenant.to_string())
+            .column(movement::item_id, |row| row.item.uuid())
+            .all(movement::kind, "shipment".into_sql::<Text>())
+            .column(movement::delta, |row| -row.quantity)
+            .column(movement::order_id, |row| Some(row.order.uuid()))
+            .all(movement::moved_at, statement_timestamp());
+        vec![Write::new(insert)]
+    }
 }

@@ -47,7 +47,7 @@ pub(crate) async fn cancel_order(
             let cause = Cause::request(request.operation(), request.caller());
             let order = transitions::apply(tx, request.tenant(), id, input, &cause).await?;
             audit::record(tx, request.fact("order.cancel", "order", id));
-            Ok(Reply::ok(&OrderView::try_from(order)?))
+            Ok(Reply::ok(&OrderView::try_from(order.into_row())?))
         })
         .await
 }

@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
 use contracts::{Caller, Money, OrderId, PaymentId, Sku, TenantId};
 use database::functions::{clock_timestamp, present_time};
-use database::{Buffered, Connection, Insert, InsertRows, Result, Tx, UnitOfWork};
+use database::{
+    Aggregate, Buffered, Connection, InsertRows, Locked, Result, Tx, UnitOfWork, UpdateRows, Write,
+};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::{AsyncConnectionCore, RunQueryDsl};
@@ -165,7 +167,7 @@ struct InsertedOrder {
 }
 
 impl Buffered for InsertedOrder {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(orders::table, rows)
             .column(orders::id, |new| new.row.id)
             .column(orders::tenant_id, |new| take(&mut new.row.tenant_id))
@@ -180,30 +182,46 @@ impl Buffered for InsertedOrder {
             .column(orders::placed_at, |new| new.row.placed_at)
             .column(orders::updated_at, |new| new.row.updated_at)
             .column(orders::expires_at, |new| new.row.expires_at);
-        vec![Insert::new(insert)]
+        vec![Write::new(insert)]
     }
 }
 
-/// Locks all of these orders in the order of their ids. Because every batch locks in this order, batches do not
-/// deadlock.
-pub(crate) async fn lock_all(tx: &mut Tx, ids: &[Uuid]) -> Result<()> {
-    let locked =
-        orders::table.filter(orders::id.eq_any(ids)).order(orders::id).select(orders::id).for_update();
-    locked.execute(tx).await?;
-    Ok(())
+/// Batches lock orders in the order of their ids, so they do not deadlock.
+impl Aggregate for OrderRow {
+    type Key = OrderId;
+
+    fn key(&self) -> OrderId {
+        self.id()
+    }
+
+    async fn load(tx: &mut Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+        let ids: Vec<Uuid> = orders.iter().copied().map(OrderId::uuid).collect();
+        let rows = orders::table
+            .filter(orders::id.eq_any(ids))
+            .order(orders::id)
+            .select((Self::as_select(), clock_timestamp()))
+            .for_update()
+            .load(tx)
+            .await?;
+        Ok(rows)
+    }
+
+    fn updates(changed: Vec<Self>) -> Vec<Write> {
+        let update = UpdateRows::new(orders::table, changed)
+            .key(orders::id, |row| row.id)
+            .column(orders::state, |row| row.state)
+            .column(orders::cancel_reason, |row| row.cancel_reason.take())
+            .column(orders::cancel_note, |row| row.cancel_note.take())
+            .column(orders::payment_id, |row| row.payment_id)
+            .column(orders::sequence, |row| row.sequence)
+            .column(orders::updated_at, |row| row.updated_at);
+        vec![Write::new(update)]
+    }
 }
 
 /// Locks and returns one order of this tenant.
-pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, id: OrderId) -> Result<Option<OrderRow>> {
-    let row = orders::table
-        .find(id.uuid())
-        .filter(orders::tenant_id.eq(tenant.as_str()))
-        .select(OrderRow::as_select())
-        .for_update()
-        .first(tx)
-        .await
-        .optional()?;
-    Ok(row)
+pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId, id: OrderId) -> Result<Option<Locked<OrderRow>>> {
+    Ok(tx.lock::<OrderRow>(id).await?.filter(|order| order.tenant_id == tenant.as_str()))
 }
 
 /// The place of an order among the due ones.
@@ -215,7 +233,11 @@ pub(crate) struct DuePosition {
 
 /// Locks and returns open orders whose time has passed by the database's clock, the longest overdue first. Skips
 /// orders that another transaction has locked, and all up to and including `after`.
-pub(crate) async fn lock_due(tx: &mut Tx, after: Option<DuePosition>, limit: i64) -> Result<Vec<OrderRow>> {
+pub(crate) async fn lock_due(
+    tx: &mut Tx,
+    after: Option<DuePosition>,
+    limit: i64,
+) -> Result<Vec<Locked<OrderRow>>> {
     let DuePosition { expires_at, id } =
         after.unwrap_or(DuePosition { expires_at: DateTime::UNIX_EPOCH, id: Uuid::nil() });
     let rows = orders::table
@@ -225,12 +247,12 @@ pub(crate) async fn lock_due(tx: &mut Tx, after: Option<DuePosition>, limit: i64
         .filter(orders::expires_at.gt(expires_at).or(orders::id.gt(id)))
         .order((orders::expires_at, orders::id))
         .limit(limit)
-        .select(OrderRow::as_select())
+        .select((OrderRow::as_select(), clock_timestamp()))
         .for_update()
         .skip_locked()
         .load(tx)
         .await?;
-    Ok(rows)
+    Ok(tx.adopt(rows))
 }
 
 /// The order with this id or with this payment, of any tenant.
@@ -250,27 +272,22 @@ where
     Ok(row)
 }
 
-/// Writes a new state to these locked orders, and a payment if there is a new one. Raises each sequence by one.
-pub(crate) async fn update(
+/// Gives an order a new state, and a payment if there is a new one. Raises its sequence by one.
+pub(crate) fn change(
     tx: &mut Tx,
-    ids: &[Uuid],
+    order: Locked<OrderRow>,
     state: &State,
     new_payment: Option<PaymentId>,
-) -> Result<Vec<OrderRow>> {
-    let (reason, note) = cancellation(state);
-    let rows = diesel::update(orders::table.filter(orders::id.eq_any(ids)))
-        .set((
-            orders::state.eq(state.status()),
-            orders::cancel_reason.eq(reason),
-            orders::cancel_note.eq(note),
-            new_payment.map(|payment| orders::payment_id.eq(payment.uuid())),
-            orders::sequence.eq(orders::sequence + 1),
-            orders::updated_at.eq(clock_timestamp()),
-        ))
-        .returning(OrderRow::as_returning())
-        .get_results(tx)
-        .await?;
-    Ok(rows)
+) -> Locked<OrderRow> {
+    order.change(tx, |row, at| {
+        let (reason, note) = cancellation(state);
+        row.state = state.status();
+        row.cancel_reason = reason.map(str::to_owned);
+        row.cancel_note = note.map(str::to_owned);
+        row.payment_id = new_payment.map(PaymentId::uuid).or(row.payment_id);
+        row.sequence += 1;
+        row.updated_at = at;
+    })
 }
 
 /// Returns one order of this tenant.

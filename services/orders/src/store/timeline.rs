@@ -5,7 +5,7 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use contracts::{OrderId, TenantId};
 use database::functions::clock_timestamp;
-use database::{Buffered, Connection, Insert, InsertRows, Result, UnitOfWork};
+use database::{Buffered, Connection, InsertRows, Result, UnitOfWork, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -98,7 +98,7 @@ struct NewEntry {
 }
 
 impl Buffered for NewEntry {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(timeline::table, rows)
             .column(timeline::order_id, |row| row.order_id)
             .column(timeline::tenant_id, |row| take(&mut row.tenant_id))
@@ -108,6 +108,6 @@ impl Buffered for NewEntry {
             .column(timeline::cause_id, |row| row.cause_id)
             .column(timeline::cause_by, |row| take(&mut row.cause_by))
             .column_or(timeline::at, |row| row.at, clock_timestamp());
-        vec![Insert::new(insert)]
+        vec![Write::new(insert)]
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use contracts::{Envelope, Event, EventId, Timestamp};
+use database::Database;
 use inbox::{Runner, RunnerSettings};
 use messaging::{DeliveryReports, Publisher, PublisherSettings, Record};
 use orders::Orders;
@@ -17,22 +18,33 @@ pub(crate) struct Peers {
     publisher: Publisher,
     reports: DeliveryReports,
     sequences: BTreeMap<Uuid, i64>,
-    consumer: Background,
+    consumer: Option<Background>,
     topics: TestTopics,
 }
 
 impl Peers {
     /// Starts a consumer on another instance of the bench's service.
     pub(crate) async fn of(bench: &Bench) -> Self {
+        let mut peers = Self::without_consumer().await;
+        peers.consume(bench.database.second_instance());
+        peers
+    }
+
+    /// Their messages wait on the topics.
+    pub(crate) async fn without_consumer() -> Self {
         let topics = TestTopics::create().await;
-        let database = bench.database.second_instance();
-        let handlers = Orders::consumer(&context(database.clone())).unwrap();
-        let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
-        let runner = Runner::join(database, &topics.brokers(), &topics, handlers, settings).unwrap();
-        let consumer = Background::run(|stop| async move { runner.run(stop).await });
         let (publisher, reports) =
             Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
-        Self { publisher, reports, sequences: BTreeMap::new(), consumer, topics }
+        Self { publisher, reports, sequences: BTreeMap::new(), consumer: None, topics }
+    }
+
+    /// Starts the consumer on this database.
+    pub(crate) fn consume(&mut self, database: Database) {
+        let handlers = Orders::consumer(&context(database.clone())).unwrap();
+        let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
+        let runner =
+            Runner::join(database, &self.topics.brokers(), &self.topics, handlers, settings).unwrap();
+        self.consumer = Some(Background::run(|stop| async move { runner.run(stop).await }));
     }
 
     /// Publishes an event for the tenant `acme`. Returns the message's id when the event is on the topic.
@@ -67,6 +79,8 @@ impl Peers {
 
     /// Stops the consumer.
     pub(crate) async fn stop(self) {
-        self.consumer.stop().await;
+        if let Some(consumer) = self.consumer {
+            consumer.stop().await;
+        }
     }
 }

@@ -1,19 +1,21 @@
 //! The tables `ledger_transaction` and `ledger_entry`. The service's database role can only insert and read.
 
+use std::collections::BTreeSet;
+
 use contracts::{PaymentId, RefundId, TenantId};
-use database::{Result, Rows, Tx};
+use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, Write};
+use diesel::QueryResult;
 use diesel::pg::Pg;
-use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Nullable, SmallInt, Text, Uuid as SqlUuid};
-use diesel_async::RunQueryDsl;
-use uuid::Uuid;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::{BigInt, SmallInt, Text};
 
 use crate::domain::ledger::{Posting, PostingKind};
+use crate::schema::ledger_transaction;
 
-/// A posting to insert.
-pub(crate) struct NewPosting<'a> {
-    pub(crate) tenant: &'a TenantId,
+/// A posting to add.
+#[derive(Debug)]
+pub(crate) struct NewPosting {
+    pub(crate) tenant: TenantId,
     pub(crate) posting: Posting,
     /// The id of the payment, order, refund or balance transaction. Each kind is posted once for a cause.
     pub(crate) cause: String,
@@ -21,63 +23,72 @@ pub(crate) struct NewPosting<'a> {
     pub(crate) refund: Option<RefundId>,
 }
 
-/// Inserts a posting with its entries. Returns `false` if it is stored already, or if its amount is zero.
-pub(crate) async fn insert(tx: &mut Tx, new: NewPosting<'_>) -> Result<bool> {
-    let entries = new.posting.entries();
-    if entries.is_empty() {
-        return Ok(false);
+/// Adds a posting with its entries, unless its amount is zero. A posting that is stored already stays as it is.
+pub(crate) fn add(tx: &mut Tx, new: NewPosting) {
+    if !new.posting.entries().is_empty() {
+        tx.buffer(new);
     }
-    let insert = InsertPosting {
-        tenant: new.tenant.to_string(),
-        kind: new.posting.kind(),
-        cause: new.cause,
-        payment: new.payment.uuid(),
-        refund: new.refund.map(RefundId::uuid),
-        entries: Rows::default()
-            .column::<SmallInt, i16>("line", (1..).take(entries.len()))
-            .column::<Text, _>("account", entries.iter().map(|entry| entry.account))
-            .column::<Text, _>("currency", entries.iter().map(|entry| entry.amount.currency.code()))
-            .column::<BigInt, _>("amount", entries.iter().map(|entry| entry.amount.amount)),
-    };
-    Ok(insert.execute(&mut &*tx).await? > 0)
 }
 
-/// Inserts into both tables with one statement. A posting therefore costs one round trip, and its entries always have
-/// the id of their own transaction.
-struct InsertPosting {
-    tenant: String,
-    kind: PostingKind,
-    cause: String,
-    payment: Uuid,
-    refund: Option<Uuid>,
-    entries: Rows,
+impl Buffered for NewPosting {
+    fn writes(mut rows: Vec<Self>) -> Vec<Write> {
+        let mut seen = BTreeSet::new();
+        rows.retain(|new| seen.insert((<&str>::from(new.posting.kind()), new.cause.clone())));
+        let entries = Entries::of(&rows);
+        let transactions = InsertRows::new(ledger_transaction::table, rows)
+            .column(ledger_transaction::tenant_id, |new| new.tenant.to_string())
+            .column(ledger_transaction::kind, |new| new.posting.kind())
+            .column(ledger_transaction::cause, |new| new.cause.clone())
+            .column(ledger_transaction::payment_id, |new| new.payment.uuid())
+            .column(ledger_transaction::refund_id, |new| new.refund.map(RefundId::uuid));
+        vec![Write::named("posted", Transactions(transactions)), Write::new(entries)]
+    }
 }
 
-impl QueryFragment<Pg> for InsertPosting {
+/// Returns the transactions that were not there.
+struct Transactions(InsertRows<ledger_transaction::table, NewPosting>);
+
+impl QueryFragment<Pg> for Transactions {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" ON CONFLICT DO NOTHING RETURNING id, tenant_id, kind, cause");
+        Ok(())
+    }
+}
+
+/// Inserts the entries of the transactions that were not there, so that entries always have the id of their own transaction.
+struct Entries(Rows);
+
+impl Entries {
+    fn of(postings: &[NewPosting]) -> Self {
+        let entry = |new: &NewPosting| {
+            let (kind, cause) = (new.posting.kind(), new.cause.clone());
+            let entries = new.posting.entries().into_iter();
+            (1_i16..)
+                .zip(entries)
+                .map(move |(line, entry)| (kind, cause.clone(), line, entry))
+                .collect::<Vec<_>>()
+        };
+        let entries: Vec<_> = postings.iter().flat_map(entry).collect();
+        let rows = Rows::default()
+            .column::<Text, PostingKind>("kind", entries.iter().map(|(kind, ..)| *kind))
+            .column::<Text, String>("cause", entries.iter().map(|(_, cause, ..)| cause.clone()))
+            .column::<SmallInt, i16>("line", entries.iter().map(|(_, _, line, _)| *line))
+            .column::<Text, _>("account", entries.iter().map(|(.., entry)| entry.account))
+            .column::<Text, _>("currency", entries.iter().map(|(.., entry)| entry.amount.currency.code()))
+            .column::<BigInt, _>("amount", entries.iter().map(|(.., entry)| entry.amount.amount));
+        Self(rows)
+    }
+}
+
+impl QueryFragment<Pg> for Entries {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(
-            "WITH posted AS (INSERT INTO ledger_transaction (tenant_id, kind, cause, payment_id, refund_id) VALUES (",
+            "INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
+             SELECT posted.id, given.line, posted.tenant_id, given.account, given.currency, given.amount FROM ",
         );
-        out.push_bind_param::<Text, _>(&self.tenant)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Text, _>(&self.kind)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Text, _>(&self.cause)?;
-        out.push_sql(", ");
-        out.push_bind_param::<SqlUuid, _>(&self.payment)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Nullable<SqlUuid>, _>(&self.refund)?;
-        out.push_sql(
-            ") ON CONFLICT DO NOTHING RETURNING id, tenant_id) \
-             INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
-             SELECT posted.id, given.line, posted.tenant_id, given.account, given.currency, given.amount \
-             FROM posted, ",
-        );
-        self.entries.walk_ast(out.reborrow())
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" JOIN posted ON posted.kind = given.kind AND posted.cause = given.cause");
+        Ok(())
     }
-}
-
-impl QueryId for InsertPosting {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
 }

@@ -1,4 +1,4 @@
-//! All SQL of the service, one file for each table or question.
+//! All SQL of the service, one module for each table or question.
 //!
 //! Rows are read into typed values. A value that this release cannot read is an error, never a default.
 

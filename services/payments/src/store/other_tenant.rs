@@ -76,7 +76,8 @@ async fn store(
         payment_method: "pm_card_visa",
         expires_at: DateTime::UNIX_EPOCH,
     };
-    assert!(payments::insert(&mut tx, &new).await.unwrap());
+    assert!(payments::add(&mut tx, &new).await.unwrap());
+    tx.flush().await.unwrap(); // the refund refers to it
     let new = NewRefund {
         id: refund,
         tenant,
@@ -89,7 +90,7 @@ async fn store(
     };
     refunds::insert(&mut tx, &new).await.unwrap();
     let posting = Posting::capture(amount, Purpose::OpenOrder);
-    let new = NewPosting { tenant, posting, cause: payment.to_string(), payment, refund: None };
-    assert!(ledger::insert(&mut tx, new).await.unwrap());
+    let (tenant, cause) = (tenant.clone(), payment.to_string());
+    ledger::add(&mut tx, NewPosting { tenant, posting, cause, payment, refund: None });
     tx.commit().await.unwrap();
 }

@@ -27,7 +27,7 @@ pub(crate) async fn accept_charge(
     new: &NewPayment<'_>,
     caller: &Caller,
 ) -> database::Result<bool> {
-    if !payments::insert(tx, new).await? {
+    if !payments::add(tx, new).await? {
         return Ok(false);
     }
     let call = NewCall {
@@ -40,7 +40,7 @@ pub(crate) async fn accept_charge(
         provider_key: format!("idem-{}-capture", new.id),
         request: bodies.charge(new.id, new.amount, new.payment_method),
     };
-    calls::insert(tx, call).await?;
+    calls::add(tx, call).await?;
     // A charge without a command is its own operation.
     let operation = new.operation.unwrap_or_else(|| new.id.uuid().into());
     let fact = Fact::new(caller, operation, "payment.charge", "payment", new.id);
@@ -71,7 +71,7 @@ pub(crate) async fn accept_requested_refund(
     let payment = payments::lock_of_tenant(tx, &caller.tenant, id).await?;
     let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
     let (captured, amount) = refundable(&payment, amount)?;
-    payments::reserve(tx, id, amount).await?;
+    let payment = payments::reserve(tx, id, amount).await?;
     let cause = RefundCause::Requested { by: caller, operation, reason };
     accept_refund(tx, bodies, &payment, &captured, amount, cause).await?;
     Ok(())

@@ -54,7 +54,7 @@ pub(super) async fn accept_refund(
         },
         request: bodies.refund(id, &captured.id, amount),
     };
-    calls::insert(tx, call).await?;
+    calls::add(tx, call).await?;
     // A refund without a command is its own operation.
     let operation = cause.operation().unwrap_or_else(|| id.uuid().into());
     let fact = Fact::new(&cause.caller(&tenant), operation, "payment.refund", "refund", id);

@@ -47,7 +47,7 @@ pub(crate) async fn move_payment(
         if discriminant(&before.state) != discriminant(&decision.payment.state) {
             count_payment(tx, &decision.payment.state);
         }
-        ledger::payment_moved(tx, row, &before.state, &decision.payment.state).await?;
+        ledger::payment_moved(tx, row, &before.state, &decision.payment.state)?;
         conclude::payment_moved(tx, &updated, &before.state, &decision.payment.state, declined_by).await?;
     }
     if (&before.state, &decision.payment.state) == (&State::Requested, &State::Unknown) {
@@ -126,7 +126,7 @@ pub(crate) async fn confirm_order(
         )));
     }
     payments::confirm(tx, row.id()).await?;
-    ledger::order_confirmed(tx, row, order).await?;
+    ledger::order_confirmed(tx, row, order)?;
     Ok(())
 }
 

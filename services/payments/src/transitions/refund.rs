@@ -54,7 +54,7 @@ pub(crate) async fn move_refund(
         if discriminant(from) != discriminant(to) {
             count_refund(tx, to);
         }
-        ledger::refund_moved(tx, payment, row, &before.state, &decision.state).await?;
+        ledger::refund_moved(tx, payment, row, &before.state, &decision.state)?;
         // The refund that follows needs the reserved amount, and announces how it ends.
         if next_try.is_none() {
             update_payment(tx, payment, row, &decision.state).await?;

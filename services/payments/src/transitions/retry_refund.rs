@@ -110,8 +110,7 @@ async fn reserve_again(
             payment.id()
         )));
     }
-    payments::reserve(tx, payment.id(), failed.amount).await?;
-    Ok(Ok(payments::lock(tx, payment.id()).await?))
+    Ok(Ok(payments::reserve(tx, payment.id(), failed.amount).await?))
 }
 
 fn name(state: &State) -> &'static str {

@@ -1,17 +1,17 @@
 //! The worker: takes due processor calls, calls the processor without an open transaction, and records the results.
 //!
-//! One attempt has three steps, each with a transaction or a request of its own: `take` leases the call, the client sends
-//! the request or looks it up, and `settle` records the result. Any number of workers may run in any number of processes.
+//! One attempt has three steps: `take` leases the call, the client sends the request or looks it up, and `settle` records the
+//! result. Calls that are due together are taken by one transaction, and results that come back together are recorded by one. Any number of workers may run in any number of processes.
 //! Each attempt has a number, the fencing token. A worker whose lease has ended therefore cannot overwrite the result of
 //! its successor.
 
 mod backoff;
 mod failures;
 mod settle;
+mod settlements;
 mod take;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use database::Database;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -25,7 +25,8 @@ use crate::settings::{Backoff, WorkerSettings};
 use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
-use settle::{Attempt, AttemptResult, settle};
+use settle::{AttemptResult, Ended};
+use settlements::Settlements;
 use take::{CallAction, LeasedCall, take};
 
 impl From<&WorkerSettings> for LookupLimits {
@@ -49,6 +50,7 @@ pub struct Worker {
     processor: Processor,
     bodies: RequestBodies,
     settings: WorkerSettings,
+    settlements: Arc<Settlements>,
 }
 
 impl Worker {
@@ -59,7 +61,7 @@ impl Worker {
         bodies: RequestBodies,
         settings: WorkerSettings,
     ) -> Self {
-        Self { database, processor, bodies, settings }
+        Self { database, processor, bodies, settings, settlements: Arc::default() }
     }
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
@@ -133,24 +135,11 @@ impl Worker {
         if is_refund {
             crashpoint::reach!("refund.request_sent");
         }
-        self.record(&attempt, &result).await;
+        let ended = Ended { attempt, result };
+        self.settlements.record(&self.database, &self.bodies, &self.settings, ended).await;
         if is_refund {
             crashpoint::reach!("refund.outcome_recorded");
         }
         crashpoint::reach!("charge.outcome_recorded");
-    }
-
-    /// Records the result, and retries while the lease lasts. After the lease, the call is due again, and another attempt
-    /// under the same key gets the same response.
-    async fn record(&self, attempt: &Attempt, result: &AttemptResult) {
-        let start = Instant::now();
-        while let Err(error) = settle(&self.database, &self.bodies, &self.settings, attempt, result).await {
-            if start.elapsed() > self.settings.lease {
-                tracing::error!(%error, "a result was not recorded; the call will be made again");
-                return;
-            }
-            tracing::warn!(%error, "a result was not recorded; retrying");
-            tokio::time::sleep(self.settings.backoff.first).await;
-        }
     }
 }

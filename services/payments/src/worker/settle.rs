@@ -1,4 +1,4 @@
-//! Records the result of an attempt in one transaction, under the row lock of the payment.
+//! Records the results of attempts in one transaction, under the row locks of their payments.
 //!
 //! A superseded attempt still counts if its result is authoritative, because a key has one effect only. Every other
 //! result of a superseded attempt is dropped, because the newer attempt decides. Recording a result twice changes
@@ -8,17 +8,20 @@ use std::fmt;
 use std::time::Duration;
 
 use contracts::PaymentId;
-use database::{Database, UnitOfWork};
+use database::{Database, Tx, UnitOfWork};
+use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use crate::domain::{AttemptOutcome, CallKind, LookupResult, NextStep, payment, refund};
 use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
-use crate::store::calls::{self, Observed};
-use crate::store::{payments, refunds};
+use crate::store::calls::{self, CallRow, Observed};
+use crate::store::payments::{self, PaymentRow};
+use crate::store::refunds;
 use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
 
 /// Identifies one attempt or lookup.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt {
     pub(super) payment: PaymentId,
     pub(super) call: Uuid,
@@ -27,7 +30,7 @@ pub(super) struct Attempt {
 }
 
 /// The result of one attempt or lookup.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum AttemptResult {
     /// The outcome of a request.
     Responded(AttemptOutcome),
@@ -60,17 +63,41 @@ impl fmt::Display for AttemptResult {
     }
 }
 
-/// Records the result of an attempt.
+/// An attempt or lookup that has come back.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) attempt: Attempt,
+    pub(super) result: AttemptResult,
+}
+
+/// Records results in one transaction, each in the span of its attempt: all of them or none.
 pub(super) async fn settle(
     database: &Database,
     bodies: &RequestBodies,
     settings: &WorkerSettings,
-    attempt: &Attempt,
-    result: &AttemptResult,
+    ended: &[(Ended, Span)],
 ) -> Result<(), TransitionError> {
     let mut tx = database.begin().await?;
-    let payment = payments::lock(&mut tx, attempt.payment).await?;
-    let (call, conditions) = calls::lock(&mut tx, attempt.call, &payment, settings.into()).await?;
+    tx.lock_all::<PaymentRow>(ended.iter().map(|(ended, _)| ended.attempt.payment)).await?;
+    tx.lock_all::<CallRow>(ended.iter().map(|(ended, _)| ended.attempt.call)).await?;
+    for (ended, span) in ended {
+        settle_one(&mut tx, bodies, settings, ended).instrument(span.clone()).await?;
+    }
+    tx.commit().await?;
+    for (ended, span) in ended {
+        span.in_scope(|| warn_if_unauthorized(ended));
+    }
+    Ok(())
+}
+
+async fn settle_one(
+    tx: &mut Tx,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
+    Ended { attempt, result }: &Ended,
+) -> Result<(), TransitionError> {
+    let payment = payments::lock(tx, attempt.payment).await?;
+    let (call, conditions) = calls::lock(tx, attempt.call, &payment, settings.into()).await?;
     tx.set_traceparent(call.traceparent.clone());
     // The attempt is superseded too if this result is recorded already, by a commit whose outcome was unknown.
     let superseded = call.attempt != attempt.number || !call.in_flight;
@@ -83,7 +110,7 @@ pub(super) async fn settle(
                     Input::LookedUp { result: result.clone(), superseded, conditions }
                 }
             };
-            move_payment(&mut tx, bodies, &payment, input).await?.1
+            move_payment(tx, bodies, &payment, input).await?.1
         }
         CallKind::Refund => {
             use refund::Input;
@@ -93,18 +120,21 @@ pub(super) async fn settle(
                     Input::LookedUp { result: result.clone(), superseded, conditions }
                 }
             };
-            let row = refunds::get(&mut tx, call.id.into()).await?;
-            move_refund(&mut tx, bodies, settings.into(), &payment, &row, call.in_flight, input).await?.1
+            let row = refunds::get(tx, call.id.into()).await?;
+            move_refund(tx, bodies, settings.into(), &payment, &row, call.in_flight, input).await?.1
         }
     };
     let is_look_up = matches!(next, NextStep::LookUpLater { .. });
     let backoff = if is_look_up { settings.look_up_backoff } else { settings.backoff };
     let pause = backoff.pause(attempt.number, result.retry_after());
-    calls::end_attempt(&mut tx, call.id, result.observed(), next, pause).await?;
+    calls::end_attempt(tx, call.id, result.observed(), next, pause).await?;
     if call.id == payment.id {
-        charge_attempt_ended(&mut tx, &payment, next).await?;
+        charge_attempt_ended(tx, &payment, next).await?;
     }
-    tx.commit().await?;
+    Ok(())
+}
+
+fn warn_if_unauthorized(Ended { attempt, result }: &Ended) {
     if let AttemptResult::Responded(AttemptOutcome::NotExecuted { status: 401 | 403, .. })
     | AttemptResult::LookedUp(LookupResult::Unanswered(AttemptOutcome::NotExecuted {
         status: 401 | 403,
@@ -114,5 +144,4 @@ pub(super) async fn settle(
         let payment = attempt.payment;
         tracing::error!(%payment, "the processor refuses the API key: check IDEM_PROCESSOR__SECRET_KEY");
     }
-    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::domain::{CallKind, NextStep, payment, refund};
 use crate::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
 use crate::settings::WorkerSettings;
 use crate::store::calls::{self, CallRow, DueCall, Lane};
-use crate::store::payments::PaymentRow;
+use crate::store::payments::{self, PaymentRow};
 use crate::store::refunds;
 use crate::transitions::{TransitionError, move_payment, move_refund};
 
@@ -39,6 +39,8 @@ pub(super) struct TakenCalls {
 }
 
 /// Takes up to `limit` due calls of a lane. Calls that must not be made any more are ended here.
+///
+/// A call with an error of its own must not prevent the others from being taken: after an error each call has a savepoint.
 pub(super) async fn take(
     database: &Database,
     bodies: &RequestBodies,
@@ -47,20 +49,54 @@ pub(super) async fn take(
     limit: usize,
 ) -> Result<TakenCalls, TransitionError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    match take_together(database, bodies, settings, lane, limit).await {
+        Err(error) if !error.is_transient() => take_each(database, bodies, settings, lane, limit).await,
+        taken => taken,
+    }
+}
+
+async fn take_together(
+    database: &Database,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
+    lane: Lane,
+    limit: i64,
+) -> Result<TakenCalls, TransitionError> {
     let mut tx = database.begin().await?;
     let due = calls::lock_due(&mut tx, lane, limit, settings.into()).await?;
+    let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
+    for due in &due {
+        let span = attempt_span(due);
+        taken.leased.extend(begin(&mut tx, bodies, settings, due).instrument(span).await?);
+    }
     if due.is_empty() {
         tx.rollback().await?;
-        return Ok(TakenCalls::default());
+    } else {
+        tx.commit().await?;
     }
+    Ok(taken)
+}
+
+async fn take_each(
+    database: &Database,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
+    lane: Lane,
+    limit: i64,
+) -> Result<TakenCalls, TransitionError> {
+    let mut tx = database.begin().await?;
+    let due = calls::lock_due(&mut tx, lane, limit, settings.into()).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in due {
         let span = attempt_span(&due);
-        let begun = tx.savepoint(async |tx| begin(tx, bodies, settings, &due).await);
+        let begun = tx.savepoint(async |tx| {
+            let call = begin(tx, bodies, settings, &due).await?;
+            tx.flush().await?; // an error of these rows concerns this call alone
+            Ok(call)
+        });
         match begun.instrument(span.clone()).await {
             Ok(call) => taken.leased.extend(call),
-            Err(error) if error.is_transient() => return Err(error),
-            // A call with an error of its own must not prevent the others from being taken.
+            Err(error) if TransitionError::is_transient(&error) => return Err(error),
             Err(error) => failures::count(&mut tx, bodies, settings, &due, &error).instrument(span).await?,
         }
     }
@@ -84,6 +120,7 @@ async fn begin(
     due: &DueCall,
 ) -> Result<Option<LeasedCall>, TransitionError> {
     let DueCall { call, payment, conditions } = due;
+    let payment = &payments::lock(tx, payment.id()).await?; // with what another call of this round has changed
     tx.set_traceparent(call.traceparent.clone());
     let (movement, next) = match call.kind {
         CallKind::Charge => {

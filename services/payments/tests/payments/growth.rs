@@ -87,6 +87,7 @@ async fn the_mark_does_not_pass_a_posting_that_is_not_committed_yet() {
     let (order, later) = (stage.taken().await, stage.taken().await);
     let mut late = stage.database.begin().await.unwrap();
     payments::consumers::confirm(&mut late, &confirmed(order)).await.unwrap();
+    late.flush().await.unwrap(); // draws the id
     stage.confirm(&confirmed(later)).await.unwrap(); // with a larger id
     let refused = stage.database.owner().await.batch_execute("SELECT ledger_settle()").await.unwrap_err();
     assert!(refused.to_string().contains("lock timeout"), "{refused}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use diesel_async::SimpleAsyncConnection;
 use payments::WorkerSettings;
 use serde_json::json;
 use testkit::eventually;
@@ -36,6 +37,29 @@ async fn two_workers_make_each_call_once() {
     for order in orders {
         assert_eq!(stage.announced_types(order).await, ["PaymentCaptured"]);
     }
+}
+
+#[tokio::test]
+async fn results_that_come_back_while_another_is_recorded_share_a_transaction() {
+    const ORDERS: usize = 12;
+    let stage = Stage::new().await;
+    let mut orders = Vec::new();
+    for _ in 0..ORDERS {
+        orders.push(stage.request(VISA).await);
+    }
+    let mut owner = stage.database.owner().await;
+    // The first result waits for this lock when it announces the capture.
+    owner.batch_execute("BEGIN; LOCK TABLE outbox_event IN EXCLUSIVE MODE").await.unwrap();
+    let worker = stage.worker(WorkerSettings { concurrency: ORDERS, ..brisk() });
+    eventually("every request is sent", async || (stage.processor.received().len() == ORDERS).then_some(()))
+        .await;
+    owner.batch_execute("COMMIT").await.unwrap();
+    for order in &orders {
+        stage.becomes(*order, "captured").await;
+    }
+    worker.stop().await;
+    let transactions = stage.count("SELECT count(DISTINCT xid) AS count FROM outbox_event").await;
+    assert!((1..=6).contains(&transactions), "{transactions} transactions for {ORDERS} results");
 }
 
 /// A worker whose call takes longer than its lease.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Buffered, Database, Insert, Settings, Tx};
+use database::{Buffered, Database, Settings, Tx, Write};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -17,9 +17,9 @@ diesel::table! {
 pub(crate) struct Note(pub(crate) i64);
 
 impl Buffered for Note {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = |Note(id)| diesel::insert_into(note::table).values(note::id.eq(id));
-        rows.into_iter().map(|note| Insert::new(insert(note))).collect()
+        rows.into_iter().map(|note| Write::new(insert(note))).collect()
     }
 }
 
@@ -27,9 +27,9 @@ impl Buffered for Note {
 pub(crate) struct Remark(pub(crate) i64);
 
 impl Buffered for Remark {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = |Remark(id)| diesel::insert_into(note::table).values(note::id.eq(id));
-        rows.into_iter().map(|remark| Insert::new(insert(remark))).collect()
+        rows.into_iter().map(|remark| Write::new(insert(remark))).collect()
     }
 }
 

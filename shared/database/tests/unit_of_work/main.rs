@@ -7,6 +7,7 @@
 )]
 //! The guarantees of a unit of work, against a real PostgreSQL.
 
+mod aggregates;
 mod append_tx;
 mod bench;
 mod buffering;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contracts::Caller;
-use database::{AppendTx, Buffered, Database, Error, Insert, InsertRows, Settings, Tx};
+use database::{AppendTx, Buffered, Database, Error, InsertRows, Settings, Tx, Write};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
@@ -103,20 +103,20 @@ pub(crate) struct Later(pub(crate) Operation);
 pub(crate) struct Noted(pub(crate) Operation, pub(crate) String);
 
 impl Buffered for Noted {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(effect::table, rows)
             .column(effect::operation_id, |Self(operation, _)| operation.id.uuid())
             .column(effect::note, |Self(_, note)| std::mem::take(note));
-        vec![Insert::new(insert)]
+        vec![Write::new(insert)]
     }
 }
 
 impl Buffered for Later {
-    fn inserts(rows: Vec<Self>) -> Vec<Insert> {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
         let row =
             |Later(operation): Self| (effect::operation_id.eq(operation.id.uuid()), effect::note.eq("later"));
         let insert = |later| diesel::insert_into(effect::table).values(row(later));
-        rows.into_iter().map(|later| Insert::new(insert(later))).collect()
+        rows.into_iter().map(|later| Write::new(insert(later))).collect()
     }
 }
 

@@ -112,7 +112,7 @@ impl<'c> History<'c> {
 
     /// Writes the sequence, deletes the removed messages, and writes the events of the handlers.
     pub(super) async fn store(self, tx: &mut Tx) -> database::Result<()> {
-        self.sequences.store(tx).await?;
+        self.sequences.store(tx);
         parking::remove(tx, self.consumer.name(), &self.removed).await?;
         tx.flush().await
     }

@@ -56,6 +56,11 @@ pub(crate) fn cpu_seconds(program: &Program) -> Option<f64> {
     Some(process::cpu_time(program.pid()?)?.as_secs_f64())
 }
 
+/// Processor time of this process, the load generator.
+pub(crate) fn own_cpu_seconds() -> Option<f64> {
+    Some(process::cpu_time(std::process::id())?.as_secs_f64())
+}
+
 /// The tenant of the token.
 pub(crate) const TENANT: &str = "bench";
 

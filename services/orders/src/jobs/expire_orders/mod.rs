@@ -8,7 +8,7 @@ use std::slice;
 
 use audit::Fact;
 use contracts::{Caller, OperationId, OrderId};
-use database::{Database, ErrorClass, Tx};
+use database::{Database, ErrorClass, Locked, Tx};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -39,7 +39,7 @@ async fn expire_batch(
 ) -> database::Result<Option<DuePosition>> {
     let mut tx = database.begin().await?;
     let due = orders::lock_due(&mut tx, after, BATCH).await?;
-    let Some(last) = due.last().map(OrderRow::due_position) else {
+    let Some(last) = due.last().map(|order| order.due_position()) else {
         tx.rollback().await?;
         return Ok(None);
     };
@@ -59,7 +59,10 @@ async fn expire_batch(
 }
 
 /// Expires locked orders behind a savepoint. The inner error is about one of them; the outer one is about the database.
-async fn expire_together(tx: &mut Tx, due: &[OrderRow]) -> database::Result<Result<(), TransitionError>> {
+async fn expire_together(
+    tx: &mut Tx,
+    due: &[Locked<OrderRow>],
+) -> database::Result<Result<(), TransitionError>> {
     match tx.savepoint(async |tx| expire(tx, due).await).await {
         Err(TransitionError::Database(error)) if error.class() == ErrorClass::Unavailable => Err(error),
         expired => Ok(expired),
@@ -67,11 +70,12 @@ async fn expire_together(tx: &mut Tx, due: &[OrderRow]) -> database::Result<Resu
 }
 
 /// Writes at once what is pending, so that an error of these rows concerns these orders alone.
-async fn expire(tx: &mut Tx, due: &[OrderRow]) -> Result<(), TransitionError> {
-    let cause = |order: &OrderRow| Ok(Cause::job(operation_of(order.id()), &Caller::system(order.tenant()?)));
-    for order in transitions::expire_all(tx, due, cause).await? {
+async fn expire(tx: &mut Tx, due: &[Locked<OrderRow>]) -> Result<(), TransitionError> {
+    for order in due {
         let (caller, operation) = (Caller::system(order.tenant()?), operation_of(order.id()));
-        audit::record(tx, Fact::new(&caller, operation, "order.expire", "order", order.id()));
+        if transitions::expire(tx, order, &Cause::job(operation, &caller))? {
+            audit::record(tx, Fact::new(&caller, operation, "order.expire", "order", order.id()));
+        }
     }
     Ok(tx.flush().await?)
 }

@@ -10,12 +10,12 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::orders::{Client, Placer, Replayer, stock_catalogue};
-use crate::environment::{Environment, TestBed, cpu_seconds};
+use crate::environment::{Environment, TestBed, cpu_seconds, own_cpu_seconds};
 use crate::load::{Load, Worker, closed_loop};
 use crate::report::Section;
 use crate::workload::Workload;
 use bare_statement::{BarePlacer, SampleOrder, Sizes, differences, sizes};
-use harness::process::{cpu_time, resident_mib};
+use harness::process::resident_mib;
 use harness::{Error, Part, Program, Result};
 use pgbench::Pgbench;
 
@@ -175,9 +175,4 @@ async fn same_writes(
 
 async fn client(environment: &Environment, address: &str) -> Result<Client> {
     Client::open(environment, Part::Orders.instance(1), address).await
-}
-
-/// Processor time of this process, the load generator.
-fn own_cpu_seconds() -> Option<f64> {
-    Some(cpu_time(std::process::id())?.as_secs_f64())
 }

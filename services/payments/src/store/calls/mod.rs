@@ -3,21 +3,23 @@
 //! Each function that writes a row runs under the row lock of its payment. Lock the payment first: all transactions take
 //! the two locks in this order, so they cannot deadlock.
 
+mod aggregate;
+mod attempts;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use contracts::{PaymentId, TenantId};
-use database::functions::{FromNow, clock_timestamp, from_now, present_time};
-use database::{Result, Tx, UnitOfWork, WakeUp};
-use diesel::dsl::{Nullable, case_when};
+use database::functions::{clock_timestamp, present_time};
+use database::{Locked, Result, Tx, UnitOfWork, WakeUp};
 use diesel::prelude::*;
-use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
+pub(crate) use self::attempts::{Observed, begin_attempt, begin_look_up, end_attempt};
 use super::payments::PaymentRow;
-use crate::domain::{CallConditions, CallKind, CallMode, NextStep, time_delta};
-use crate::schema::{coalesce, payment, processor_call as call};
+use crate::domain::{CallConditions, CallKind, CallMode, time_delta};
+use crate::schema::{payment, processor_call as call};
 
 /// Due calls are taken in two lanes, because lookups take long, and no charge may wait behind them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,26 +40,29 @@ impl Lane {
     }
 }
 
-const NEVER: Option<DateTime<Utc>> = None;
-
 /// A stored call. It has no `Debug`, because it holds the processor's idempotency key.
 #[derive(Clone, Queryable, Selectable)]
 #[diesel(table_name = call)]
 pub(crate) struct CallRow {
     pub(crate) id: Uuid,
+    tenant_id: String,
     pub(crate) kind: CallKind,
+    payment_id: Uuid,
     pub(crate) provider_key: String,
     pub(crate) request: Vec<u8>,
     pub(crate) attempt: i32,
     pub(crate) in_flight: bool,
-    pub(crate) traceparent: Option<String>,
-    mode: CallMode,
-    look_up_requested: bool,
-    look_ups: i32,
-    pub(crate) processor_object: Option<String>,
+    due_at: Option<DateTime<Utc>>,
     sent_since: Option<DateTime<Utc>>,
     last_sent_at: Option<DateTime<Utc>>,
     found_at: Option<DateTime<Utc>>,
+    last_outcome: Option<String>,
+    mode: CallMode,
+    look_ups: i32,
+    pub(crate) processor_object: Option<String>,
+    look_up_requested: bool,
+    faults: i32,
+    pub(crate) traceparent: Option<String>,
     created_at: DateTime<Utc>,
 }
 
@@ -98,7 +103,7 @@ impl CallRow {
     }
 }
 
-/// A call to insert. It is due at once.
+/// A call to add. It is due at once.
 pub(crate) struct NewCall<'a> {
     pub(crate) id: Uuid,
     pub(crate) tenant: &'a TenantId,
@@ -108,21 +113,32 @@ pub(crate) struct NewCall<'a> {
     pub(crate) request: Vec<u8>,
 }
 
-/// Inserts a call and wakes the workers after the commit. Key and request body never change afterwards.
-pub(crate) async fn insert(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
-    let traceparent = tx.traceparent();
-    diesel::insert_into(call::table)
-        .values((
-            call::id.eq(new.id),
-            call::tenant_id.eq(new.tenant.as_str()),
-            call::kind.eq(new.kind),
-            call::payment_id.eq(new.payment.uuid()),
-            call::provider_key.eq(new.provider_key),
-            call::request.eq(new.request),
-            call::traceparent.eq(traceparent),
-        ))
-        .execute(tx)
-        .await?;
+/// Adds a call and wakes the workers after the commit. Key and request body never change afterwards.
+pub(crate) async fn add(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
+    let at = tx.now().await?;
+    let row = CallRow {
+        id: new.id,
+        tenant_id: new.tenant.to_string(),
+        kind: new.kind,
+        payment_id: new.payment.uuid(),
+        provider_key: new.provider_key,
+        request: new.request,
+        attempt: 0,
+        in_flight: false,
+        due_at: Some(at),
+        sent_since: None,
+        last_sent_at: None,
+        found_at: None,
+        last_outcome: None,
+        mode: CallMode::Request,
+        look_ups: 0,
+        processor_object: None,
+        look_up_requested: false,
+        faults: 0,
+        traceparent: tx.traceparent(),
+        created_at: at,
+    };
+    tx.add(row, at);
     tx.wake_after_commit(Lane::Requests.wake_up());
     Ok(())
 }
@@ -165,11 +181,14 @@ pub(crate) async fn lock_due(
         .skip_locked()
         .load(tx)
         .await?;
-    let due = |(call, payment, now): (CallRow, PaymentRow, DateTime<Utc>)| {
+    let mut due = Vec::with_capacity(rows.len());
+    for (call, payment, now) in rows {
+        tx.adopt(vec![(call.clone(), now)]);
+        tx.adopt(vec![(payment.clone(), now)]);
         let conditions = call.conditions(&payment, now, limits);
-        DueCall { call, payment, conditions }
-    };
-    Ok(rows.into_iter().map(due).collect())
+        due.push(DueCall { call, payment, conditions });
+    }
+    Ok(due)
 }
 
 /// Locks a call that exists and returns it with its present conditions. The caller has locked `payment`.
@@ -179,51 +198,31 @@ pub(crate) async fn lock(
     payment: &PaymentRow,
     limits: LookupLimits,
 ) -> Result<(CallRow, CallConditions)> {
-    let row: (CallRow, DateTime<Utc>) =
-        call::table.find(id).select((CallRow::as_select(), clock_timestamp())).for_update().first(tx).await?;
-    let (call, now) = row;
-    let conditions = call.conditions(payment, now, limits);
-    Ok((call, conditions))
+    let call = locked(tx, id).await?;
+    let conditions = call.conditions(payment, call.at(), limits);
+    Ok((call.into_row(), conditions))
 }
 
-/// Begins an attempt and leases the call. Returns the number of the attempt, which is the fencing token.
-pub(crate) async fn begin_attempt(tx: &mut Tx, id: Uuid, lease: Duration) -> Result<i32> {
-    let attempt = diesel::update(call::table.find(id))
-        .set((
-            call::attempt.eq(call::attempt + 1),
-            call::in_flight.eq(true),
-            call::due_at.eq(after(lease)),
-            call::sent_since.eq(coalesce(call::sent_since, clock_timestamp()).nullable()),
-            call::last_sent_at.eq(clock_timestamp().nullable()),
-        ))
-        .returning(call::attempt)
-        .get_result(tx)
-        .await?;
-    Ok(attempt)
+async fn locked(tx: &mut Tx, id: Uuid) -> Result<Locked<CallRow>> {
+    Ok(tx.lock::<CallRow>(id).await?.ok_or(diesel::result::Error::NotFound)?)
 }
 
-/// Begins a lookup and leases the call. Returns its number, which is the fencing token.
-///
-/// It clears a requested lookup, because this one serves it.
-pub(crate) async fn begin_look_up(tx: &mut Tx, id: Uuid, lease: Duration) -> Result<i32> {
-    let attempt = diesel::update(call::table.find(id))
-        .set((
-            call::attempt.eq(call::attempt + 1),
-            call::in_flight.eq(true),
-            call::look_up_requested.eq(false),
-            call::due_at.eq(after(lease)),
-        ))
-        .returning(call::attempt)
-        .get_result(tx)
-        .await?;
-    Ok(attempt)
+async fn change(
+    tx: &mut Tx,
+    id: Uuid,
+    change: impl FnOnce(&mut CallRow, DateTime<Utc>) + Send,
+) -> Result<Locked<CallRow>> {
+    Ok(locked(tx, id).await?.change(tx, change))
 }
 
 /// Ends a call: no worker takes it again until a lookup is requested.
 pub(crate) async fn stop(tx: &mut Tx, id: Uuid) -> Result<()> {
-    let stopped = (call::in_flight.eq(false), call::look_up_requested.eq(false), call::due_at.eq(NEVER));
-    diesel::update(call::table.find(id)).set(stopped).execute(tx).await?;
-    Ok(())
+    let stop = |call: &mut CallRow, _| {
+        call.in_flight = false;
+        call.look_up_requested = false;
+        call.due_at = None;
+    };
+    change(tx, id, stop).await.map(drop)
 }
 
 /// Requests one lookup, as soon as possible. Its payment is locked.
@@ -232,16 +231,18 @@ pub(crate) async fn stop(tx: &mut Tx, id: Uuid) -> Result<()> {
 /// for the lookup. A call that was never sent is unchanged, because the processor cannot know it. `object` is the
 /// processor's id of the call's object, if the reason for the lookup names it.
 pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid, object: Option<&str>) -> Result<()> {
-    let sent_or_ended = call::sent_since.is_not_null().or(call::due_at.is_null());
-    let due_at = case_when(call::in_flight, call::due_at).otherwise(clock_timestamp().nullable());
-    let object = object.map(|object| {
-        let first = case_when(call::processor_object.is_null(), object.into_sql::<Text>().nullable());
-        call::processor_object.eq(first.otherwise(call::processor_object))
-    });
-    diesel::update(call::table.find(id).filter(sent_or_ended))
-        .set((call::look_up_requested.eq(true), call::due_at.eq(due_at), object))
-        .execute(tx)
-        .await?;
+    let call = locked(tx, id).await?;
+    if call.sent_since.is_some() || call.due_at.is_none() {
+        let _ = call.change(tx, |call, now| {
+            call.look_up_requested = true;
+            if !call.in_flight {
+                call.due_at = Some(now);
+            }
+            if call.processor_object.is_none() {
+                call.processor_object = object.map(str::to_owned);
+            }
+        });
+    }
     tx.wake_after_commit(Lane::LookUps.wake_up());
     Ok(())
 }
@@ -249,15 +250,18 @@ pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid, object: Option<&str>)
 /// Records that a request may have been sent since this time, before the database was restored. The call is looked up, because a
 /// request could charge for an order that is cancelled. Its payment is locked.
 pub(crate) async fn may_be_sent(tx: &mut Tx, id: Uuid, since: DateTime<Utc>) -> Result<()> {
-    let sent = (call::sent_since.eq(since), call::last_sent_at.eq(clock_timestamp().nullable()));
-    let looked_up = (call::mode.eq(CallMode::LookUp), call::due_at.eq(clock_timestamp().nullable()));
-    diesel::update(call::table.find(id)).set((sent, looked_up)).execute(tx).await?;
+    let look_up = |call: &mut CallRow, now| {
+        call.sent_since = Some(since);
+        call.last_sent_at = Some(now);
+        call.mode = CallMode::LookUp;
+        call.due_at = Some(now);
+    };
+    change(tx, id, look_up).await?;
     tx.wake_after_commit(Lane::LookUps.wake_up());
     Ok(())
 }
 
 /// The failures of a call that no worker could take.
-#[derive(Queryable)]
 pub(crate) struct TakeFailures {
     /// Their number.
     pub(crate) count: i32,
@@ -267,81 +271,27 @@ pub(crate) struct TakeFailures {
 
 /// Counts one more failure to take the call.
 pub(crate) async fn count_failure(tx: &mut Tx, id: Uuid) -> Result<TakeFailures> {
-    let failures = diesel::update(call::table.find(id))
-        .set(call::faults.eq(call::faults + 1))
-        .returning((call::faults, call::sent_since.is_not_null()))
-        .get_result(tx)
-        .await?;
-    Ok(failures)
+    let call = change(tx, id, |call, _| call.faults += 1).await?;
+    Ok(TakeFailures { count: call.faults, is_sent: call.is_sent() })
 }
 
 /// Makes the call due after `pause`.
 pub(crate) async fn defer(tx: &mut Tx, id: Uuid, pause: Duration) -> Result<()> {
-    diesel::update(call::table.find(id)).set(call::due_at.eq(after(pause))).execute(tx).await?;
-    Ok(())
+    change(tx, id, |call, now| call.due_at = Some(now + time_delta(pause))).await.map(drop)
 }
 
 /// Makes the call due at this time.
 pub(crate) async fn defer_until(tx: &mut Tx, id: Uuid, at: DateTime<Utc>) -> Result<()> {
-    diesel::update(call::table.find(id)).set(call::due_at.eq(at)).execute(tx).await?;
-    Ok(())
+    change(tx, id, |call, _| call.due_at = Some(at)).await.map(drop)
 }
 
 /// Makes a waiting call due now. Calls in flight and ended calls are unchanged. Its payment is locked.
 pub(crate) async fn make_due_now(tx: &mut Tx, id: Uuid) -> Result<()> {
-    let waiting = call::table.find(id).filter(call::in_flight.eq(false)).filter(call::due_at.is_not_null());
-    diesel::update(waiting).set(call::due_at.eq(clock_timestamp().nullable())).execute(tx).await?;
+    let call = locked(tx, id).await?;
+    if !call.in_flight && call.due_at.is_some() {
+        let _ = call.change(tx, |call, now| call.due_at = Some(now));
+    }
     tx.wake_after_commit(Lane::Requests.wake_up());
     tx.wake_after_commit(Lane::LookUps.wake_up());
     Ok(())
-}
-
-/// The columns that record the result of an attempt or a lookup.
-pub(crate) struct Observed<'a> {
-    /// The outcome as text, for operators.
-    pub(crate) text: String,
-    /// The processor's id of the object, if the response named it.
-    pub(crate) object: Option<&'a str>,
-}
-
-/// Ends an attempt or a lookup, and makes the call due again as `next` says: after `pause`, or at once if a lookup was
-/// requested in the meantime.
-pub(crate) async fn end_attempt(
-    tx: &mut Tx,
-    id: Uuid,
-    observed: Observed<'_>,
-    next: NextStep,
-    pause: Duration,
-) -> Result<()> {
-    let row = diesel::update(call::table.find(id));
-    let found_at = call::found_at.eq(clock_timestamp().nullable());
-    let object = observed.object.map(|object| (call::processor_object.eq(object), found_at));
-    let ended = (call::last_outcome.eq(observed.text), object, call::in_flight.eq(false));
-    let stopped = case_when(call::look_up_requested, clock_timestamp().nullable()).otherwise(NEVER);
-    let later = case_when(call::look_up_requested, clock_timestamp().nullable()).otherwise(after(pause));
-    let no_look_ups = call::look_ups.eq(0);
-    match next {
-        NextStep::Unchanged => 0,
-        NextStep::Stop => row.set((ended, no_look_ups, call::due_at.eq(stopped))).execute(tx).await?,
-        NextStep::RetryLater { may_have_arrived: false } => {
-            let unsent = (call::sent_since.eq(NEVER), call::due_at.eq(after(pause)));
-            row.set((ended, no_look_ups, unsent)).execute(tx).await?
-        }
-        NextStep::SendRequest | NextStep::RetryLater { may_have_arrived: true } => {
-            row.set((ended, no_look_ups, call::due_at.eq(later))).execute(tx).await?
-        }
-        NextStep::LookUp | NextStep::LookUpLater { found_nothing: false } => {
-            let look_up = (call::mode.eq(CallMode::LookUp), call::due_at.eq(later));
-            row.set((ended, look_up)).execute(tx).await?
-        }
-        NextStep::LookUpLater { found_nothing: true } => {
-            let look_up = (call::mode.eq(CallMode::LookUp), call::look_ups.eq(call::look_ups + 1));
-            row.set((ended, look_up, call::due_at.eq(later))).execute(tx).await?
-        }
-    };
-    Ok(())
-}
-
-fn after(length: Duration) -> Nullable<FromNow> {
-    from_now(time_delta(length)).nullable()
 }

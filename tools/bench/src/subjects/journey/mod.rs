@@ -1,5 +1,7 @@
 //! The whole saga: the time of one order on an idle stack, the rate of many orders, and the memory for them.
 
+mod cost;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -10,6 +12,7 @@ use harness::{Error, Part, Program, Request, Result, until};
 use serde_json::Value;
 use uuid::Uuid;
 
+use self::cost::Usage;
 use super::orders::{Client, Placer};
 use crate::environment::{Environment, TestBed};
 use crate::load::{Load, closed_loop};
@@ -51,11 +54,15 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     let elapsed = took.iter().sum();
     let alone = Load::of(took, elapsed);
     eprintln!("journey: confirmed after {:.1} ms (p50), {:.1} ms (p99)", alone.p50, alone.p99);
+    let before = Usage::of(&stack).await?;
     let crowd = crowd(&stack, workload).await?;
-    eprintln!("journey: {crowd:.0} orders/s from POST to the last confirmation");
+    let after = Usage::of(&stack).await?;
+    eprintln!("journey: {:.0} orders/s from POST to the last confirmation", crowd.per_second);
     let memory = stack.memory();
     stack.restart().await?;
-    Ok(report(workload, alone, crowd, &memory, &stack.ready))
+    let mut section = report(workload, alone, crowd.per_second, &memory, &stack.ready);
+    after.report(&before, crowd.orders, &mut section);
+    Ok(section)
 }
 
 impl<'g> Stack<'g> {
@@ -161,8 +168,15 @@ async fn journey(client: &mut Client) -> Result<Duration> {
     Err(Error::Refused(format!("order {} was not confirmed", order.id)))
 }
 
-/// Places many orders at once; returns how many are confirmed in a second, from the first POST to the last confirmation.
-async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<f64> {
+/// Many orders at once.
+struct Crowd {
+    orders: f64,
+    /// From the first POST to the last confirmation.
+    per_second: f64,
+}
+
+/// Places many orders at once, and waits until they are confirmed.
+async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<Crowd> {
     let owner = stack.database(Part::Orders)?.owner().await?;
     let open = "SELECT count(*) FROM orders WHERE state <> 'confirmed'";
     let start = Instant::now();
@@ -180,7 +194,7 @@ async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<f64> {
         Ok(if waiting == 0 { Ok(()) } else { Err(format!("{waiting} orders are open")) })
     })
     .await?;
-    Ok(placed / start.elapsed().as_secs_f64())
+    Ok(Crowd { orders: placed, per_second: placed / start.elapsed().as_secs_f64() })
 }
 
 fn report(

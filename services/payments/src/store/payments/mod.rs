@@ -1,0 +1,208 @@
+//! The table `payment`.
+
+mod aggregate;
+mod row;
+
+use chrono::{DateTime, Utc};
+use contracts::{Money, OperationId, OrderId, PaymentId, TenantId};
+use database::functions::clock_timestamp;
+use database::{Connection, Locked, Result, Tx};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+pub(crate) use self::aggregate::PaymentOfOrder;
+pub(crate) use self::row::PaymentRow;
+use crate::domain::ProcessorReference;
+use crate::domain::payment::{Payment, State};
+use crate::schema::payment;
+
+/// A payment to add.
+pub(crate) struct NewPayment<'a> {
+    pub(crate) id: PaymentId,
+    pub(crate) tenant: &'a TenantId,
+    pub(crate) order: Option<OrderId>,
+    pub(crate) operation: Option<OperationId>,
+    pub(crate) reference: Option<&'a str>,
+    pub(crate) amount: Money,
+    pub(crate) payment_method: &'a str,
+    pub(crate) expires_at: DateTime<Utc>,
+}
+
+/// Adds a payment. Returns `false` if the payment, or another one of the order, exists.
+pub(crate) async fn add(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
+    let is_of_order = match new.order {
+        Some(order) => tx.lock::<PaymentOfOrder>(order).await?.is_some(),
+        None => false,
+    };
+    if is_of_order || tx.lock::<PaymentRow>(new.id).await?.is_some() {
+        return Ok(false);
+    }
+    let at = tx.now().await?;
+    let row = PaymentRow {
+        id: new.id.uuid(),
+        tenant_id: new.tenant.to_string(),
+        order_id: new.order.map(OrderId::uuid),
+        amount: new.amount.amount,
+        currency: new.amount.currency.code().to_owned(),
+        payment_method: new.payment_method.to_owned(),
+        state: columns_of(&State::Requested).0.to_owned(),
+        cancel_requested: false,
+        decline_code: None,
+        processor_intent: None,
+        processor_charge: None,
+        refund_reserved: 0,
+        confirmed: false,
+        fee: None,
+        fee_currency: None,
+        fee_transaction: None,
+        operation_id: new.operation.map(OperationId::uuid),
+        reference: new.reference.map(str::to_owned),
+        sequence: 0,
+        expires_at: new.expires_at,
+        created_at: at,
+        updated_at: at,
+    };
+    tx.add(row, at);
+    if let Some(order) = new.order {
+        tx.add(PaymentOfOrder { order, payment: new.id }, at);
+    }
+    Ok(true)
+}
+
+/// Locks the payment of an order, if it has one.
+///
+/// The caller checks the tenant. Otherwise it could not distinguish "no payment" from "a payment of another tenant".
+pub(crate) async fn lock_of_order(tx: &mut Tx, order: OrderId) -> Result<Option<PaymentRow>> {
+    match tx.lock::<PaymentOfOrder>(order).await? {
+        Some(of_order) => Ok(Some(lock(tx, of_order.payment).await?)),
+        None => Ok(None),
+    }
+}
+
+/// Locks a payment that exists.
+pub(crate) async fn lock(tx: &mut Tx, id: PaymentId) -> Result<PaymentRow> {
+    Ok(locked(tx, id).await?.into_row())
+}
+
+async fn locked(tx: &mut Tx, id: PaymentId) -> Result<Locked<PaymentRow>> {
+    Ok(tx.lock::<PaymentRow>(id).await?.ok_or(diesel::result::Error::NotFound)?)
+}
+
+/// Locks a payment of this tenant, if it exists.
+pub(crate) async fn lock_of_tenant(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    id: PaymentId,
+) -> Result<Option<PaymentRow>> {
+    let row = tx.lock::<PaymentRow>(id).await?.map(Locked::into_row);
+    Ok(row.filter(|row| row.tenant_id == tenant.as_str()))
+}
+
+/// Locks the payment of an operation, if the operation created one.
+pub(crate) async fn lock_of_operation(tx: &mut Tx, operation: OperationId) -> Result<Option<PaymentRow>> {
+    let row = payment::table
+        .filter(payment::operation_id.eq(operation.uuid()))
+        .select((PaymentRow::as_select(), clock_timestamp()))
+        .for_update()
+        .load(tx)
+        .await?;
+    Ok(tx.adopt(row).pop().map(Locked::into_row))
+}
+
+/// Reserves `amount` minor units for a refund. A constraint refuses more than the captured amount.
+pub(crate) async fn reserve(tx: &mut Tx, id: PaymentId, amount: i64) -> Result<PaymentRow> {
+    let change = |row: &mut PaymentRow, at| {
+        row.refund_reserved += amount;
+        row.updated_at = at;
+    };
+    Ok(locked(tx, id).await?.change(tx, change).into_row())
+}
+
+/// The new values of a payment.
+pub(crate) struct Change<'a> {
+    pub(crate) payment: &'a Payment,
+    pub(crate) refund_reserved: i64,
+    pub(crate) sequence: i64,
+}
+
+/// Changes a payment and returns the new row.
+pub(crate) async fn update(tx: &mut Tx, id: PaymentId, change: &Change<'_>) -> Result<PaymentRow> {
+    let (state, code, reference) = columns_of(&change.payment.state);
+    let fee = reference.and_then(|reference| reference.fee.as_ref());
+    let change = |row: &mut PaymentRow, at| {
+        state.clone_into(&mut row.state);
+        row.cancel_requested = change.payment.cancel_requested;
+        row.decline_code = code.map(str::to_owned);
+        row.processor_intent = reference.map(|reference| reference.id.clone());
+        row.processor_charge = reference.and_then(|reference| reference.charge.clone());
+        row.fee = fee.map(|fee| fee.amount);
+        row.fee_currency = fee.map(|fee| fee.currency.clone());
+        row.fee_transaction = fee.map(|fee| fee.balance_transaction.clone());
+        row.refund_reserved = change.refund_reserved;
+        row.sequence = change.sequence;
+        row.updated_at = at;
+    };
+    Ok(locked(tx, id).await?.change(tx, change).into_row())
+}
+
+/// Marks the order of a payment as confirmed.
+pub(crate) async fn confirm(tx: &mut Tx, id: PaymentId) -> Result<()> {
+    let _ = locked(tx, id).await?.change(tx, |row, at| {
+        row.confirmed = true;
+        row.updated_at = at;
+    });
+    Ok(())
+}
+
+fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&ProcessorReference>) {
+    match state {
+        State::Requested => ("requested", None, None),
+        State::Capturing => ("capturing", None, None),
+        State::Captured(reference) => ("captured", None, Some(reference)),
+        State::Declined { code } => ("declined", Some(code), None),
+        State::Unknown => ("unknown", None, None),
+        State::Cancelled => ("cancelled", None, None),
+    }
+}
+
+/// Finds a payment of this tenant.
+pub(crate) async fn find(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    id: PaymentId,
+) -> Result<Option<PaymentRow>> {
+    let row = payment::table
+        .find(id.uuid())
+        .filter(payment::tenant_id.eq(tenant.as_str()))
+        .select(PaymentRow::as_select())
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row)
+}
+
+/// Returns up to `limit` payments of this tenant with ids below `before`, newest first: all of them, or those of this order and
+/// with this reference.
+pub(crate) async fn list(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    (order, reference): (Option<OrderId>, Option<&str>),
+    before: Uuid,
+    limit: i64,
+) -> Result<Vec<PaymentRow>> {
+    let mut rows = payment::table
+        .filter(payment::tenant_id.eq(tenant.as_str()))
+        .filter(payment::id.lt(before))
+        .order(payment::id.desc())
+        .limit(limit)
+        .select(PaymentRow::as_select())
+        .into_boxed();
+    if let Some(order) = order {
+        rows = rows.filter(payment::order_id.eq(order.uuid()));
+    }
+    if let Some(reference) = reference {
+        rows = rows.filter(payment::reference.eq(reference));
+    }
+    Ok(rows.load(connection).await?)
+}
