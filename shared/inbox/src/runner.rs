@@ -1,12 +1,19 @@
-//! Runs a consumer: joins its group, reads batches from Kafka, and gives each to the worker in a task of its own.
+//! Runs a consumer: joins its group, reads batches from Kafka, and gives them to the worker.
+//!
+//! Batches of several partitions share a transaction: those that arrive while one commits are in the next one (group
+//! commit). A single message on an idle consumer waits for no other.
 
+use std::mem::take;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contracts::Topics;
 use database::Database;
-use messaging::{Brokers, FileWatch, Subscription, SubscriptionSettings};
-use tokio::sync::SetOnce;
+use futures_util::FutureExt;
+use messaging::{Batch, Brokers, FileWatch, Subscription, SubscriptionSettings};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +21,15 @@ use crate::consumer::Consumer;
 use crate::metrics::InboxMetrics;
 use crate::runner_settings::RunnerSettings;
 use crate::worker::Worker;
+
+/// Batches are added to a transaction until it has so many messages.
+const MESSAGES_AT_ONCE: usize = 1_000;
+
+/// The longest time that a batch waits for the transaction before it.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The shortest time between the starts of two transactions under load.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
@@ -49,7 +65,7 @@ impl Runner {
     }
 
     /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
-    /// one batch at a time; a partition that waits does not stop the others.
+    /// one batch at a time; a partition that waits delays the others by 100 ms at most, and does not stop them.
     pub async fn run(mut self, stop: CancellationToken) {
         while self.worker.read(self.subscription, &mut self.files, &stop).await {
             match Subscription::start(&self.worker.brokers, self.membership.clone()) {
@@ -68,23 +84,70 @@ impl Worker {
         files: &mut FileWatch,
         stop: &CancellationToken,
     ) -> bool {
-        let batches = TaskTracker::new();
+        let tasks = TaskTracker::new();
+        let start = |task| drop(self.database.spawn(tasks.track_future(task)));
+        let mut turns = Turns::default();
+        let mut waiting: Vec<Batch> = Vec::new();
         let mut renewed = pin!(files.renewed());
         let join_again = loop {
-            let batch = tokio::select! {
-                batch = subscription.next() => batch,
+            let messages = waiting.iter().map(|batch| batch.messages().len()).sum();
+            tokio::select! {
+                biased; // all batches that have arrived share the next transaction
                 () = stop.cancelled() => break false,
                 () = &mut renewed => break true,
-            };
-            let Some(batch) = batch else { break false };
-            crashpoint::reach!("consume.batch_received");
-            let (worker, stop) = (Arc::clone(self), stop.clone());
-            let task = batches.track_future(async move { worker.process(batch, &stop).await });
-            self.database.spawn(task);
+                batch = subscription.next(), if messages < MESSAGES_AT_ONCE => {
+                    let Some(batch) = batch else { break false };
+                    crashpoint::reach!("consume.batch_received");
+                    match batch.unreadable().cloned() {
+                        Some(record) => start(Arc::clone(self).skip_or_wait(batch, record, stop.clone()).boxed()),
+                        None => waiting.push(batch),
+                    }
+                }
+                turn = turns.next(), if messages > 0 => {
+                    turns.started(messages);
+                    start(Arc::clone(self).process(take(&mut waiting), turn, stop.clone()).boxed());
+                }
+            }
         };
-        batches.close();
-        batches.wait().await;
+        drop(waiting); // the next owner of their partitions receives them
+        tasks.close();
+        tasks.wait().await;
         subscription.shutdown().await;
         join_again
+    }
+}
+
+/// Decides when the waiting batches start: in the turn after the transaction before them.
+struct Turns {
+    turn: Arc<Semaphore>,
+    started_at: Instant,
+    /// Under load, a transaction starts so long after the one before it.
+    gather: Duration,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { turn: Arc::new(Semaphore::new(1)), started_at: Instant::now(), gather: Duration::ZERO }
+    }
+}
+
+impl Turns {
+    /// Waits for the end of the transaction before, at most for [`PATIENCE`]. A handler that waits for a row therefore
+    /// delays other partitions only so long.
+    async fn next(&self) -> Option<OwnedSemaphorePermit> {
+        let turn = async {
+            sleep_until(self.started_at + self.gather).await;
+            Arc::clone(&self.turn).acquire_owned().await.ok()
+        };
+        tokio::select! {
+            turn = turn => turn,
+            () = sleep_until(self.started_at + PATIENCE) => None,
+        }
+    }
+
+    /// Notes the start of a transaction. One with several messages shows that more of them follow.
+    fn started(&mut self, messages: usize) {
+        self.started_at = Instant::now();
+        self.gather = if messages > 1 { GATHER } else { Duration::ZERO };
     }
 }

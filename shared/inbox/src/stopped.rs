@@ -2,6 +2,8 @@
 //!
 //! All other partitions continue. The consumer looks again every few seconds, so it continues by itself once the cause is gone.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use database::Database;
 use database::functions::{FromNow, clock_timestamp, from_now};
@@ -94,10 +96,10 @@ impl Worker {
     /// Waits at a record that cannot be read. Ends when an operator has said where to continue, when the record can be read, or when the
     /// partition is revoked. Then the batch is dropped, and its partition is read again.
     pub(crate) async fn skip_or_wait(
-        &self,
+        self: Arc<Self>,
         batch: Batch,
-        record: &UnreadableRecord,
-        stop: &CancellationToken,
+        record: UnreadableRecord,
+        stop: CancellationToken,
     ) {
         let consumer = self.consumer.name();
         let (topic, partition, offset) = (batch.topic(), batch.partition(), record.offset);

@@ -1,12 +1,15 @@
-//! Applies a batch as a whole, and after an error message by message.
+//! Applies batches together, after an error each batch, and then its halves, down to single messages.
 //!
 //! The offset of a batch is stored only after all of its messages are applied, held or parked. A database outage parks
 //! no message; the partition waits. Only errors of the message itself count as attempts.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use database::Database;
-use messaging::{Batch, Brokers};
+use futures_util::future::join_all;
+use messaging::{Batch, Brokers, ReceivedMessage};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::HandlerError;
@@ -25,42 +28,79 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Applies, holds or parks every message of the batch and then stores its offset. If `stop` is cancelled before,
-    /// the batch is dropped, and the next owner of the partition receives it again.
-    pub(crate) async fn process(&self, batch: Batch, stop: &CancellationToken) {
-        if let Some(record) = batch.unreadable().cloned() {
-            return self.skip_or_wait(batch, &record, stop).await;
+    /// Applies, holds or parks every message of these batches, and stores the offset of each. If `stop` is cancelled
+    /// before, a batch is dropped, and the next owner of its partition receives it again.
+    ///
+    /// The batches end their turn after their common transaction. A batch with a failing message does not delay others.
+    pub(crate) async fn process(
+        self: Arc<Self>,
+        batches: Vec<Batch>,
+        turn: Option<OwnedSemaphorePermit>,
+        stop: CancellationToken,
+    ) {
+        let messages: Vec<&ReceivedMessage> = batches.iter().flat_map(Batch::messages).collect();
+        let applied = self.try_apply(&messages).await;
+        drop(turn);
+        if applied {
+            crashpoint::reach!("consume.after_commit");
+            return batches.into_iter().for_each(done);
         }
-        if self.apply_all(&batch, stop).await.is_break() {
-            return;
-        }
-        crashpoint::reach!("consume.after_commit");
-        batch.done();
-        crashpoint::reach!("consume.batch_done");
+        let is_alone = batches.len() == 1;
+        join_all(batches.into_iter().map(|batch| self.process_alone(batch, is_alone, &stop))).await;
     }
 
-    async fn apply_all(&self, batch: &Batch, stop: &CancellationToken) -> ControlFlow<()> {
-        let metrics: &InboxMetrics = self.database.metrics();
-        metrics.batch_size.observe(u32::try_from(batch.messages().len()).map_or(f64::MAX, f64::from));
-        let decoded: Result<Vec<IncomingMessage>, HandlerError> =
-            batch.messages().iter().map(IncomingMessage::decode_headers).collect();
-        if let Ok(messages) = decoded {
-            match apply(&self.database, &self.consumer, &messages).await {
-                Ok(()) => return ControlFlow::Continue(()),
-                Err(BatchError { error, .. }) => {
-                    let consumer = self.consumer.name();
-                    metrics.failed_attempts.inc();
-                    tracing::warn!(consumer, failure = %error, "a batch was rolled back; its messages are applied one by one");
-                }
-            }
+    /// Applies a batch whose messages failed with those of other batches, or alone.
+    async fn process_alone(&self, batch: Batch, has_failed: bool, stop: &CancellationToken) {
+        let messages: Vec<&ReceivedMessage> = batch.messages().iter().collect();
+        if self.apply_parts(&messages, has_failed, stop).await.is_continue() {
+            crashpoint::reach!("consume.after_commit");
+            done(batch);
         }
-        for received in batch.messages() {
-            // Between two messages, because a batch may be long and the process is given a limited time to end.
+    }
+
+    /// Applies the messages in order. Each part that fails is halved. Because one message of a hundred fails alone, the
+    /// others cost a few transactions instead of a hundred.
+    async fn apply_parts(
+        &self,
+        messages: &[&ReceivedMessage],
+        has_failed: bool,
+        stop: &CancellationToken,
+    ) -> ControlFlow<()> {
+        let mut parts = vec![(messages, has_failed)];
+        while let Some((part, has_failed)) = parts.pop() {
+            // Between two parts, because a batch may be long and the process is given a limited time to end.
             if stop.is_cancelled() {
                 return ControlFlow::Break(());
             }
-            self.apply_one(received, stop).await?;
+            if let [message] = part {
+                self.apply_one(message, stop).await?;
+            } else if has_failed || !self.try_apply(part).await {
+                let (first, second) = part.split_at(part.len() / 2);
+                parts.extend([(second, false), (first, false)]);
+            }
         }
         ControlFlow::Continue(())
     }
+
+    /// Returns whether one transaction has applied the messages.
+    async fn try_apply(&self, messages: &[&ReceivedMessage]) -> bool {
+        let metrics: &InboxMetrics = self.database.metrics();
+        metrics.batch_size.observe(u32::try_from(messages.len()).map_or(f64::MAX, f64::from));
+        let decoded: Result<Vec<IncomingMessage>, HandlerError> =
+            messages.iter().map(|message| IncomingMessage::decode_headers(message)).collect();
+        let applied = match decoded {
+            Ok(messages) => apply(&self.database, &self.consumer, &messages).await,
+            Err(error) => Err(error.into()),
+        };
+        let Err(BatchError { error, .. }) = applied else { return true };
+        let (consumer, messages) = (self.consumer.name(), messages.len());
+        metrics.failed_attempts.inc();
+        tracing::warn!(consumer, messages, failure = %error, "messages were rolled back together; fewer are tried at a time");
+        false
+    }
+}
+
+fn done(batch: Batch) {
+    batch.done();
+    crashpoint::reach!("consume.batch_done");
 }

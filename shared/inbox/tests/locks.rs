@@ -22,7 +22,8 @@ use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
-use testkit::TestTopics;
+use testkit::{TestTopics, eventually};
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 diesel::table! {
@@ -117,11 +118,13 @@ async fn two_batches_that_want_the_same_rows_in_opposite_order_do_not_deadlock()
         .await
         .unwrap();
     let orders = two_orders_apart(&topics).await;
-    let both =
-        orders.iter().flat_map(|order| [2, 3].map(|sequence| record(&topics, sequence, &confirmed(*order))));
-    publish(&topics, &both.collect::<Vec<_>>()).await;
     let meeting = Arc::new(Meeting { database: database.clone(), taken: Mutex::new(0) });
     let runner = run(&slow_pool(&database), &topics, taking(&meeting, orders[1]));
+    for order in orders {
+        // Batches that arrive together share a transaction, so the second one arrives while the first one waits.
+        publish(&topics, &[2, 3].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
+        eventually("a batch that holds a lock", async || (meeting.taken() > 0).then_some(())).await;
+    }
     wait_until_done(&topics).await;
     runner.stop().await;
 
@@ -138,10 +141,15 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let [order, other] = two_orders_apart(&topics).await;
     let aggregate = OrderId::generate();
     let third_is_there = database.clone();
+    let second_is_applied = Arc::new(Notify::new());
+    let applying = Arc::clone(&second_is_applied);
     let consumer = Consumer::of(CONSUMER).ignoring::<OrderCancelled>().on(
         no_locks,
         async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
             let deadline = Instant::now() + Duration::from_secs(30);
+            if m.envelope.sequence == 2 {
+                applying.notify_one();
+            }
             while m.envelope.sequence == 2
                 && count(&third_is_there, WAITING).await == 0
                 && parked(&third_is_there).await.is_empty()
@@ -155,9 +163,11 @@ async fn two_messages_of_one_aggregate_in_two_batches_do_not_miss_each_other() {
     let runner = run(&slow_pool(&database), &topics, consumer);
     publish(&topics, &[record(&topics, 1, &confirmed(aggregate))]).await;
     wait_until_done(&topics).await;
-    let apart = [(2, order), (3, other)]
+    let [second, third] = [(2, order), (3, other)]
         .map(|(sequence, at)| record(&topics, sequence, &confirmed(aggregate)).keyed(&at.to_string()));
-    publish(&topics, &apart).await;
+    publish(&topics, &[second]).await;
+    second_is_applied.notified().await;
+    publish(&topics, &[third]).await;
     wait_until_done(&topics).await;
     runner.stop().await;
     assert_eq!(effects(&database).await, [1, 2, 3].map(|sequence| (aggregate.uuid(), sequence)));

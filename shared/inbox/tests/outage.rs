@@ -169,7 +169,7 @@ async fn a_message_whose_handler_always_times_out_does_not_hold_its_partition_fo
     assert!(parked[0].error.as_ref().unwrap().contains("statement timeout"), "{parked:?}");
 }
 
-/// The batch fails once, so its messages are applied one by one. The stop arrives during the first one.
+/// The batch of ten fails once, so its halves are tried. The stop arrives during the first one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_runner_that_stops_gives_the_rest_of_its_batch_back() {
     let (database, topics) = (database().await, TestTopics::create().await);
@@ -195,7 +195,7 @@ async fn a_runner_that_stops_gives_the_rest_of_its_batch_back() {
     });
     wait_for_effects(&database, 1).await;
     runner.stop().await;
-    assert_eq!(effects(&database).await.len(), 1);
+    assert_eq!(effects(&database).await.len(), 5);
 
     let successor = run(&database, &topics, recording("another"));
     wait_until_done(&topics).await;

@@ -19,14 +19,14 @@ pub(crate) enum Step {
     Row,
     /// An audit fact that no client asked for.
     Fact,
+    /// A transaction of the ledger.
+    Ledger,
     /// An event, and its place on a topic.
     Outbox,
     /// A processor call.
     Call,
     /// The processor's own record.
     Processor,
-    /// A transaction of the ledger.
-    Ledger,
     /// A question about money that a person answers.
     Review,
 }
