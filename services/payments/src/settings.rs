@@ -52,6 +52,8 @@ pub struct WorkerSettings {
     pub lease: Duration,
     /// How often the worker looks for due calls, besides being woken.
     pub poll: Duration,
+    /// Under load, the shortest time between two transactions that take calls, and between two that record results.
+    pub gather: Duration,
     /// How long the processor remembers a key, from its first use.
     pub key_life: Duration,
     /// The pauses between attempts.
@@ -234,6 +236,7 @@ fn worker(fields: &mut SettingsReader) -> WorkerSettings {
         look_up_concurrency: fields.number("worker.look_up_concurrency", 1..=256),
         lease: fields.seconds("worker.lease_seconds", 1..=LONGEST_LEASE),
         poll: fields.milliseconds("worker.poll_milliseconds", 10..=60_000),
+        gather: fields.milliseconds("worker.gather_milliseconds", 0..=60_000),
         key_life: fields.seconds("worker.key_life_seconds", 60..=LONGEST_KEY_LIFE),
         backoff: Backoff {
             first: fields.milliseconds("worker.first_pause_milliseconds", 1..=60_000),

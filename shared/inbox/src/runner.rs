@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contracts::Topics;
-use database::Database;
+use database::{Database, Gather};
 use futures_util::FutureExt;
 use messaging::{Batch, Brokers, FileWatch, Subscription, SubscriptionSettings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,9 +27,6 @@ const MESSAGES_AT_ONCE: usize = 1_000;
 
 /// The longest time that a batch waits for the transaction before it.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// The shortest time between the starts of two transactions under load.
-const GATHER: Duration = Duration::from_millis(10);
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
@@ -86,7 +83,7 @@ impl Worker {
     ) -> bool {
         let tasks = TaskTracker::new();
         let start = |task| drop(self.database.spawn(tasks.track_future(task)));
-        let mut turns = Turns::default();
+        let mut turns = Turns::new(self.settings.gather);
         let mut waiting: Vec<Batch> = Vec::new();
         let mut renewed = pin!(files.renewed());
         let join_again = loop {
@@ -104,7 +101,7 @@ impl Worker {
                     }
                 }
                 turn = turns.next(), if messages > 0 => {
-                    turns.started(messages);
+                    turns.gather.started(Instant::now(), messages);
                     start(Arc::clone(self).process(take(&mut waiting), turn, stop.clone()).boxed());
                 }
             }
@@ -117,37 +114,22 @@ impl Worker {
     }
 }
 
-/// Decides when the waiting batches start: in the turn after the transaction before them.
+/// Decides when the waiting batches start: after the transaction before them, and under load a moment later.
 struct Turns {
     turn: Arc<Semaphore>,
-    started_at: Instant,
-    /// Under load, a transaction starts so long after the one before it.
-    gather: Duration,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self { turn: Arc::new(Semaphore::new(1)), started_at: Instant::now(), gather: Duration::ZERO }
-    }
+    gather: Gather,
 }
 
 impl Turns {
+    fn new(gather: Duration) -> Self {
+        Self { turn: Arc::new(Semaphore::new(1)), gather: Gather::new(gather) }
+    }
+
     /// Waits for the end of the transaction before, at most for [`PATIENCE`]. A handler that waits for a row therefore
     /// delays other partitions only so long.
     async fn next(&self) -> Option<OwnedSemaphorePermit> {
-        let turn = async {
-            sleep_until(self.started_at + self.gather).await;
-            Arc::clone(&self.turn).acquire_owned().await.ok()
-        };
-        tokio::select! {
-            turn = turn => turn,
-            () = sleep_until(self.started_at + PATIENCE) => None,
-        }
-    }
-
-    /// Notes the start of a transaction. One with several messages shows that more of them follow.
-    fn started(&mut self, messages: usize) {
-        self.started_at = Instant::now();
-        self.gather = if messages > 1 { GATHER } else { Duration::ZERO };
+        self.gather.wait().await;
+        let turn = Arc::clone(&self.turn).acquire_owned();
+        timeout_at(self.gather.not_before() + PATIENCE, turn).await.ok()?.ok()
     }
 }

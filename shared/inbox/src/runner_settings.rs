@@ -1,4 +1,4 @@
-//! `RunnerSettings`: attempts, backoff, and the limits of parking.
+//! `RunnerSettings`: attempts, backoff, the limits of parking, and the size of transactions.
 
 use std::time::Duration;
 
@@ -23,6 +23,9 @@ pub struct RunnerSettings {
     pub parking_window: Duration,
     /// The pause between two looks at a partition that waits for an operator.
     pub stopped_pause: Duration,
+    /// Under load, the shortest time between two transactions: all that arrives in between is applied together. A transaction of
+    /// several messages shows load. A single message on an idle consumer waits for no other.
+    pub gather: Duration,
 }
 
 impl Default for RunnerSettings {
@@ -36,6 +39,7 @@ impl Default for RunnerSettings {
             parking_limit: 10,
             parking_window: Duration::from_mins(10),
             stopped_pause: Duration::from_secs(10),
+            gather: Duration::from_millis(10),
         }
     }
 }

@@ -204,7 +204,7 @@ impl Books {
     /// Returns how many decisions of banks and webhooks to these URLs the processor has still to make.
     pub async fn webhooks_due(&self, urls: Vec<String>) -> Result<i64> {
         let query = sql_query(
-            "SELECT (SELECT count(*) FROM event WHERE NOT planned) + (SELECT count(*) FROM bank_decision)
+            "SELECT (SELECT count(*) FROM bank_decision)
                   + (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL AND url = ANY ($1)) AS count",
         );
         let count: Count = self.one(Part::Provider, query.bind::<Array<Text>, _>(urls)).await?;

@@ -80,6 +80,7 @@ pub(crate) async fn run(processor: Arc<Processor>) {
 
 /// Carries out every decision that is due. Returns the time until the next one.
 async fn carry_out_due(processor: &Processor) -> Result<Option<Duration>, Error> {
+    let bank = Cause::bank(processor);
     loop {
         let mut tx = processor.database.begin().await?;
         let Some(due) = decisions::take_due(&mut tx).await? else {
@@ -87,10 +88,10 @@ async fn carry_out_due(processor: &Processor) -> Result<Option<Duration>, Error>
             break;
         };
         match Decision::named(&due.decision) {
-            Some(Decision::ChargeSucceeds) => charge_succeeds(&mut tx, &due.object).await?,
-            Some(Decision::ChargeFails) => charge_fails(&mut tx, &due.object).await?,
-            Some(Decision::RefundSucceeds) => refund_succeeds(&mut tx, &due.object).await?,
-            Some(Decision::RefundFails) => refund_fails(&mut tx, &due.object).await?,
+            Some(Decision::ChargeSucceeds) => charge_succeeds(&mut tx, &bank, &due.object).await?,
+            Some(Decision::ChargeFails) => charge_fails(&mut tx, &bank, &due.object).await?,
+            Some(Decision::RefundSucceeds) => refund_succeeds(&mut tx, &bank, &due.object).await?,
+            Some(Decision::RefundFails) => refund_fails(&mut tx, &bank, &due.object).await?,
             None => {}
         }
         tx.commit().await?;
@@ -99,15 +100,15 @@ async fn carry_out_due(processor: &Processor) -> Result<Option<Duration>, Error>
     Ok(decisions::next(&mut processor.database.connection().await?).await?)
 }
 
-async fn charge_succeeds(tx: &mut Tx, id: &str) -> Result<(), Error> {
+async fn charge_succeeds(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), Error> {
     let Some((intent, charge)) = processing(tx, id).await? else { return Ok(()) };
     let movement = balance::record(tx, Movement::Charge, &charge, intent.amount, &intent.currency).await?;
-    charges::capture(tx, &charge, intent.amount, &movement).await?;
+    charges::capture(tx, &charge, intent.amount, &movement.id).await?;
     let intent = intents::succeed(tx, id, intent.amount).await?;
-    emit(tx, &Cause::default(), "payment_intent.succeeded", &objects::payment_intent(&intent)).await
+    emit(tx, bank, "payment_intent.succeeded", objects::payment_intent(&intent)).await
 }
 
-async fn charge_fails(tx: &mut Tx, id: &str) -> Result<(), Error> {
+async fn charge_fails(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), Error> {
     let Some((_, charge)) = processing(tx, id).await? else { return Ok(()) };
     let decline = Some(Decline::Generic.decline_code());
     charges::decline(tx, &charge, decline).await?;
@@ -118,7 +119,7 @@ async fn charge_fails(tx: &mut Tx, id: &str) -> Result<(), Error> {
         ..IntentState::default()
     };
     let intent = intents::update(tx, id, &state).await?;
-    emit(tx, &Cause::default(), "payment_intent.payment_failed", &objects::payment_intent(&intent)).await
+    emit(tx, bank, "payment_intent.payment_failed", objects::payment_intent(&intent)).await
 }
 
 /// The payment intent, locked, and its charge, if the intent still waits for the bank.
@@ -128,18 +129,18 @@ async fn processing(tx: &mut Tx, id: &str) -> Result<Option<(Intent, String)>, E
     Ok(charge.map(|charge| (intent, charge)))
 }
 
-async fn refund_succeeds(tx: &mut Tx, id: &str) -> Result<(), Error> {
+async fn refund_succeeds(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), Error> {
     let Some((refund, charge)) = locked_refund(tx, id).await? else { return Ok(()) };
     if refund.status != "pending" {
         return Ok(());
     }
     let movement = balance::record(tx, Movement::Refund, id, refund.amount, &refund.currency).await?;
-    let refund = refunds::succeed(tx, id, &movement).await?;
-    emit(tx, &Cause::default(), "refund.updated", &objects::refund(&refund)).await?;
-    emit(tx, &Cause::default(), "charge.refunded", &objects::charge(&charge)).await
+    let refund = refunds::succeed(tx, id, &movement.id).await?;
+    emit(tx, bank, "refund.updated", objects::refund(&refund)).await?;
+    emit(tx, bank, "charge.refunded", objects::charge(&charge)).await
 }
 
-async fn refund_fails(tx: &mut Tx, id: &str) -> Result<(), Error> {
+async fn refund_fails(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), Error> {
     let Some((refund, charge)) = locked_refund(tx, id).await? else { return Ok(()) };
     if refund.status == "failed" {
         return Ok(());
@@ -151,10 +152,10 @@ async fn refund_fails(tx: &mut Tx, id: &str) -> Result<(), Error> {
     };
     // The amount can be refunded again.
     charges::count_refund(tx, &charge.id, -refund.amount).await?;
-    let refund = refunds::fail(tx, id, RETURNED, movement.as_deref()).await?;
+    let refund = refunds::fail(tx, id, RETURNED, movement.as_ref().map(|movement| movement.id.as_str())).await?;
     let object = objects::refund(&refund);
-    emit(tx, &Cause::default(), "refund.updated", &object).await?;
-    emit(tx, &Cause::default(), "refund.failed", &object).await
+    emit(tx, bank, "refund.updated", object.clone()).await?;
+    emit(tx, bank, "refund.failed", object).await
 }
 
 /// The refund and its charge. Refunds change under the lock of their charge, so the refund is read after the lock.

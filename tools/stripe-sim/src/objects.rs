@@ -1,12 +1,11 @@
 //! The JSON objects of Stripe's API. Members without a value here are null, as Stripe has them.
 
-use database::Tx;
 use serde_json::{Value, json};
 
 use crate::operations::cards::Decline;
 use crate::protocol::VERSION;
-use crate::store::balance::{self, BalanceTransaction};
-use crate::store::charges::{self, Charge};
+use crate::store::balance::BalanceTransaction;
+use crate::store::charges::Charge;
 use crate::store::events::Event;
 use crate::store::intents::Intent;
 use crate::store::refunds::Refund;
@@ -69,17 +68,19 @@ fn last_payment_error(intent: &Intent) -> Option<Value> {
 
 /// The payment intent with the charge and the balance transaction in the place of their ids, as
 /// `expand[]=latest_charge.balance_transaction` asks for them.
-pub(crate) async fn expanded_payment_intent(tx: &mut Tx, intent: &Intent) -> database::Result<Value> {
+pub(crate) fn expanded_payment_intent(
+    intent: &Intent,
+    latest_charge: Option<&Charge>,
+    movement: Option<&BalanceTransaction>,
+) -> Value {
     let mut object = payment_intent(intent);
-    let Some(id) = &intent.latest_charge else { return Ok(object) };
-    let Some(latest) = charges::find(tx, id).await? else { return Ok(object) };
-    object["latest_charge"] = charge(&latest);
-    if let Some(id) = &latest.balance_transaction
-        && let Some(movement) = balance::find(tx, id).await?
-    {
-        object["latest_charge"]["balance_transaction"] = balance_transaction(&movement);
+    if let Some(latest) = latest_charge {
+        object["latest_charge"] = charge(latest);
+        if let Some(movement) = movement {
+            object["latest_charge"]["balance_transaction"] = balance_transaction(movement);
+        }
     }
-    Ok(object)
+    object
 }
 
 pub(crate) fn charge(charge: &Charge) -> Value {
@@ -187,7 +188,7 @@ pub(crate) fn event(event: &Event) -> Value {
         "created": event.created,
         "data": { "object": event.object },
         "livemode": false,
-        "pending_webhooks": i32::from(!event.planned),
+        "pending_webhooks": 0,
         "request": { "id": event.request, "idempotency_key": event.idempotency_key },
         "type": event.kind,
     })

@@ -36,14 +36,19 @@ pub(crate) struct RequestContext {
     pub(crate) fault: CallFault,
 }
 
-/// The request that caused a change. Both members are `None` if a bank caused it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Cause {
+/// The request that caused a change. It has neither id nor key if a bank caused the change.
+pub(crate) struct Cause<'p> {
+    pub(crate) processor: &'p Processor,
     pub(crate) request_id: Option<String>,
     pub(crate) key: Option<String>,
 }
 
-impl Cause {
+impl<'p> Cause<'p> {
+    /// A bank's decision.
+    pub(crate) fn bank(processor: &'p Processor) -> Self {
+        Self { processor, request_id: None, key: None }
+    }
+
     /// An error as a response that is stored.
     pub(crate) fn response(&self, error: ApiError) -> Response {
         Response::from(&error.logged_as(self.request_id.as_deref().unwrap_or_default()))
@@ -65,7 +70,7 @@ pub(crate) trait Command: Send + Sync + 'static {
     fn execute(
         &self,
         tx: &mut Tx,
-        cause: &Cause,
+        cause: &Cause<'_>,
         bank_delay: Duration,
     ) -> impl Future<Output = Result<Response, Error>> + Send;
 }
@@ -155,7 +160,7 @@ impl Processor {
         command: &impl Command,
     ) -> Result<Response, Error> {
         let key = context.key.as_ref().map(|key| key.as_str().to_owned());
-        let cause = Cause { request_id: Some(context.request_id.clone()), key };
+        let cause = Cause { processor: self, request_id: Some(context.request_id.clone()), key };
         if context.fault.lacks_balance {
             return Ok(cause.response(ApiError::balance_insufficient()));
         }

@@ -94,7 +94,6 @@ table! {
         request -> Nullable<Text>,
         idempotency_key -> Nullable<Text>,
         created -> BigInt,
-        planned -> Bool,
     }
 }
 

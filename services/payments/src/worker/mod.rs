@@ -1,9 +1,9 @@
 //! The worker: takes due processor calls, calls the processor without an open transaction, and records the results.
 //!
 //! One attempt has three steps: `take` leases the call, the client sends the request or looks it up, and `settle` records the
-//! result. Calls that are due together are taken by one transaction, and results that come back together are recorded by one. Any number of workers may run in any number of processes.
-//! Each attempt has a number, the fencing token. A worker whose lease has ended therefore cannot overwrite the result of
-//! its successor.
+//! result. Calls that are due together are taken by one transaction, and results that come back together are recorded by
+//! one. Any number of workers may run in any number of processes. Each attempt has a number, the fencing token. A worker
+//! whose lease has ended therefore cannot overwrite the result of its successor.
 
 mod backoff;
 mod failures;
@@ -13,8 +13,9 @@ mod take;
 
 use std::sync::Arc;
 
-use database::Database;
+use database::{Database, Gather};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -61,7 +62,8 @@ impl Worker {
         bodies: RequestBodies,
         settings: WorkerSettings,
     ) -> Self {
-        Self { database, processor, bodies, settings, settlements: Arc::default() }
+        let settlements = Arc::new(Settlements::new(settings.gather));
+        Self { database, processor, bodies, settings, settlements }
     }
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
@@ -75,7 +77,14 @@ impl Worker {
         let due = self.database.signal(lane.wake_up());
         let slots = Arc::new(Semaphore::new(concurrency));
         let calls = TaskTracker::new();
-        while let Some(Ok(slot)) = stop.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await {
+        let mut gather = Gather::new(self.settings.gather);
+        loop {
+            let free = async {
+                gather.wait().await;
+                Arc::clone(&slots).acquire_owned().await
+            };
+            let Some(Ok(slot)) = stop.run_until_cancelled(free).await else { break };
+            let taken_at = Instant::now();
             let found = match self.round(lane, slot, &slots, &calls).await {
                 Ok(found) => found,
                 Err(error) => {
@@ -83,6 +92,7 @@ impl Worker {
                     0
                 }
             };
+            gather.started(taken_at, found);
             if found == 0 {
                 let woken = async {
                     tokio::select! {

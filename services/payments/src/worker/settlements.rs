@@ -5,10 +5,11 @@
 
 use std::mem::take;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
-use database::Database;
+use database::{Database, Gather};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tracing::Span;
 
 use super::settle::{Ended, settle};
@@ -17,10 +18,9 @@ use crate::settings::WorkerSettings;
 use crate::transitions::TransitionError;
 
 /// The results that wait for their transaction.
-#[derive(Default)]
 pub(super) struct Settlements {
     waiting: Mutex<Vec<Waiting>>,
-    turn: tokio::sync::Mutex<()>,
+    turn: tokio::sync::Mutex<Gather>,
 }
 
 struct Waiting {
@@ -30,6 +30,11 @@ struct Waiting {
 }
 
 impl Settlements {
+    /// Under load, transactions start so long after each other.
+    pub(super) fn new(gather: Duration) -> Self {
+        Self { waiting: Mutex::default(), turn: tokio::sync::Mutex::new(Gather::new(gather)) }
+    }
+
     /// Records a result, and retries while the lease lasts. After the lease, the call is due again, and another attempt
     /// under the same key gets the same response.
     pub(super) async fn record(
@@ -64,13 +69,15 @@ impl Settlements {
     ) -> bool {
         let (recorded, mut is_recorded) = oneshot::channel();
         self.waiting().push(Waiting { ended, span: Span::current(), recorded });
-        let turn = tokio::select! {
+        let mut turn = tokio::select! {
             biased;
             recorded = &mut is_recorded => return recorded.is_ok(),
             turn = self.turn.lock() => turn,
         };
+        turn.wait().await;
         let group = take(&mut *self.waiting());
         if !group.is_empty() {
+            turn.started(Instant::now(), group.len());
             let (ended, others): (Vec<_>, Vec<_>) =
                 group.into_iter().map(|Waiting { ended, span, recorded }| ((ended, span), recorded)).unzip();
             match settle(database, bodies, settings, &ended).await {

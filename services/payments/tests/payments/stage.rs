@@ -220,6 +220,7 @@ pub(crate) fn brisk() -> WorkerSettings {
         look_up_concurrency: 2,
         lease: Duration::from_mins(1),
         poll: Duration::from_millis(10),
+        gather: Duration::from_millis(1),
         key_life: Duration::from_hours(23),
         backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
         look_ups: 3,

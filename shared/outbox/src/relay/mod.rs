@@ -43,8 +43,8 @@ pub struct RelaySettings {
     pub lease: Duration,
     /// The longest pause between two reads of the outbox. A commit in the same process ends the pause at once.
     pub idle_poll: Duration,
-    /// The shortest time between two reads, unless the last one filled a page. Under load, all that commits in between is
-    /// published together. The first commit after a pause does not wait.
+    /// Under load, the shortest time between two reads: all that commits in between is published together. A read of several
+    /// events shows load, unless it filled a page. A single event on an idle relay waits for no other.
     pub gather: Duration,
     /// The shortest time between two checkpoints of the cursor. A shorter time means fewer duplicates after a crash.
     pub checkpoint: Duration,
@@ -57,7 +57,7 @@ impl Default for RelaySettings {
         Self {
             lease: Duration::from_secs(5),
             idle_poll: Duration::from_millis(250),
-            gather: Duration::from_millis(2),
+            gather: Duration::from_millis(10),
             checkpoint: Duration::from_millis(250),
             page: 1_000,
         }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use database::Gather;
 use messaging::topics::LeaderlessTopic;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +60,7 @@ impl<'r> PublishLoop<'r> {
     /// Publishes until `stop` is cancelled. Then waits a short time for the messages under way and writes the cursor.
     pub(super) async fn run(mut self, stop: &CancellationToken) -> Result<(), RelayError> {
         let RelaySettings { gather, page, .. } = self.relay.settings;
-        let mut pause = MIN_PAUSE;
+        let (mut gather, mut pause) = (Gather::new(gather), MIN_PAUSE);
         loop {
             let read_at = Instant::now();
             let Some(published) = stop.run_until_cancelled(self.publish_window()).await else { break };
@@ -73,9 +74,10 @@ impl<'r> PublishLoop<'r> {
             if published > 0 {
                 pause = MIN_PAUSE;
             }
+            gather.started(read_at, published);
             if published < page {
                 let waited = async {
-                    tokio::time::sleep_until(read_at + gather).await;
+                    gather.wait().await;
                     self.wait_for_commit(pause).await
                 };
                 let Some(next_pause) = stop.run_until_cancelled(waited).await else { break };

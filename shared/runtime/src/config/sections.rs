@@ -253,6 +253,7 @@ pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
         handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
         parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),
         parking_window: reader.seconds("inbox.parking_window_seconds", 1..=DAY),
+        gather: reader.milliseconds("inbox.gather_milliseconds", 0..=60_000),
         ..RunnerSettings::default()
     }
 }

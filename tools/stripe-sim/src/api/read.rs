@@ -10,6 +10,7 @@ use crate::keys::Response;
 use crate::objects;
 use crate::processor::Processor;
 use crate::protocol::{ApiError, Error, Form, Page};
+use crate::store::intents::Intent;
 use crate::store::{balance, charges, events, intents, refunds};
 
 /// A kind of object, by the word in its path.
@@ -48,7 +49,7 @@ impl Objects {
     async fn find(self, tx: &mut Tx, id: &str, expand: bool) -> database::Result<Option<Value>> {
         Ok(match self {
             Self::Intents => match intents::find(tx, id).await? {
-                Some(intent) if expand => Some(objects::expanded_payment_intent(tx, &intent).await?),
+                Some(intent) if expand => Some(expanded(tx, &intent).await?),
                 intent => intent.as_ref().map(objects::payment_intent),
             },
             Self::Refunds => refunds::find(tx, id).await?.as_ref().map(objects::refund),
@@ -155,4 +156,16 @@ pub(super) async fn list(processor: Data<Processor>, path: Path<String>, request
         Ok::<_, Error>(Response::ok(&list))
     };
     Ok(processor.database.detach(read).await??.into_http())
+}
+
+async fn expanded(tx: &mut Tx, intent: &Intent) -> database::Result<Value> {
+    let charge = match &intent.latest_charge {
+        Some(id) => charges::find(tx, id).await?,
+        None => None,
+    };
+    let movement = match charge.as_ref().and_then(|charge| charge.balance_transaction.as_deref()) {
+        Some(id) => balance::find(tx, id).await?,
+        None => None,
+    };
+    Ok(objects::expanded_payment_intent(intent, charge.as_ref(), movement.as_ref()))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::Tx;
+use database::{Tx, UnitOfWork};
 
 use super::balance::{self, Movement};
 use super::cards::{Card, Decline};
@@ -11,7 +11,8 @@ use crate::keys::Response;
 use crate::objects;
 use crate::processor::Cause;
 use crate::protocol::{ApiError, Error, Form};
-use crate::store::charges::{self, NewCharge};
+use crate::store::balance::BalanceTransaction;
+use crate::store::charges::Charge;
 use crate::store::intents::{Intent, IntentState};
 use crate::store::new_id;
 use crate::webhooks::emit;
@@ -34,6 +35,13 @@ pub(crate) struct Attempt<'a> {
     payment_method: &'a str,
     amount: i64,
     charge: Option<String>,
+}
+
+/// What an attempt has added to its transaction.
+pub(crate) struct Recorded {
+    pub(crate) response: Response,
+    pub(crate) charge: Option<Charge>,
+    pub(crate) movement: Option<BalanceTransaction>,
 }
 
 /// Reads whether the card's holder is absent. Without a confirmation, no parameter may say so.
@@ -109,13 +117,11 @@ impl<'a> Attempt<'a> {
     pub(crate) async fn record(
         &self,
         tx: &mut Tx,
-        cause: &Cause,
+        cause: &Cause<'_>,
         bank_delay: Duration,
         intent: &Intent,
-    ) -> Result<Response, Error> {
-        if let Some(charge) = &self.charge {
-            self.store_charge(tx, charge, intent).await?;
-        }
+    ) -> Result<Recorded, Error> {
+        let (charge, movement) = self.add_charge(tx, intent).await?;
         let object = objects::payment_intent(intent);
         let event = match self.outcome {
             AttemptOutcome::Charged => "payment_intent.succeeded",
@@ -127,14 +133,21 @@ impl<'a> Attempt<'a> {
             AttemptOutcome::RequiresAction => "payment_intent.requires_action",
             AttemptOutcome::Declined(_) => "payment_intent.payment_failed",
         };
-        emit(tx, cause, event, &object).await?;
-        Ok(match self.decline() {
+        emit(tx, cause, event, object.clone()).await?;
+        let response = match self.decline() {
             Some(decline) => cause.response(ApiError::declined(decline, self.charge.as_deref(), object)),
             None => Response::ok(&object),
-        })
+        };
+        Ok(Recorded { response, charge, movement })
     }
 
-    async fn store_charge(&self, tx: &mut Tx, id: &str, intent: &Intent) -> Result<(), Error> {
+    /// Adds the charge and the movement of the balance, if there are any.
+    async fn add_charge(
+        &self,
+        tx: &mut Tx,
+        intent: &Intent,
+    ) -> Result<(Option<Charge>, Option<BalanceTransaction>), Error> {
+        let Some(id) = &self.charge else { return Ok((None, None)) };
         let status = match self.outcome {
             AttemptOutcome::Charged | AttemptOutcome::Authorized => "succeeded",
             AttemptOutcome::Processing(_) | AttemptOutcome::RequiresAction => "pending",
@@ -145,18 +158,21 @@ impl<'a> Attempt<'a> {
         } else {
             None
         };
-        let charge = NewCharge {
-            id,
-            payment_intent: &intent.id,
+        let charge = Charge {
+            id: id.clone(),
+            payment_intent: intent.id.clone(),
             amount: self.amount,
+            amount_refunded: 0,
+            currency: intent.currency.clone(),
+            payment_method: self.payment_method.to_owned(),
+            status: status.to_owned(),
+            created: tx.now().await?.timestamp(),
             amount_captured: self.amount_captured(),
-            currency: &intent.currency,
-            payment_method: self.payment_method,
-            status,
-            decline_code: self.decline().map(Decline::decline_code),
-            balance_transaction: movement.as_deref(),
-            metadata: &intent.metadata,
+            decline_code: self.decline().map(|decline| decline.decline_code().to_owned()),
+            balance_transaction: movement.as_ref().map(|movement| movement.id.clone()),
+            metadata: intent.metadata.clone(),
         };
-        Ok(charges::insert(tx, &charge).await?)
+        tx.buffer(charge.clone());
+        Ok((Some(charge), movement))
     }
 }

@@ -1,8 +1,8 @@
 //! Records the movements of the account's balance, with their fees.
 
-use database::Tx;
+use database::{Tx, UnitOfWork};
 
-use crate::store::balance::{self, NewBalanceTransaction};
+use crate::store::balance::BalanceTransaction;
 use crate::store::new_id;
 
 /// The cause of a movement.
@@ -16,23 +16,31 @@ pub(crate) enum Movement {
     RefundFailure,
 }
 
-/// Records a movement of this charge or refund, and returns the id of the balance transaction.
+/// Adds a movement of this charge or refund to the transaction.
 pub(crate) async fn record(
     tx: &mut Tx,
     movement: Movement,
     source: &str,
     amount: i64,
     currency: &str,
-) -> database::Result<String> {
+) -> database::Result<BalanceTransaction> {
     let (kind, amount, fee) = match movement {
         Movement::Charge => ("charge", amount, fee(amount)),
         Movement::Refund => ("refund", -amount, 0),
         Movement::RefundFailure => ("refund_failure", amount, 0),
     };
-    let id = new_id("txn");
-    let new = NewBalanceTransaction { id: &id, kind, source, amount, fee, net: amount - fee, currency };
-    balance::insert(tx, &new).await?;
-    Ok(id)
+    let movement = BalanceTransaction {
+        id: new_id("txn"),
+        kind: kind.to_owned(),
+        source: source.to_owned(),
+        amount,
+        fee,
+        net: amount - fee,
+        currency: currency.to_owned(),
+        created: tx.now().await?.timestamp(),
+    };
+    tx.buffer(movement.clone());
+    Ok(movement)
 }
 
 /// 2.9 %, rounded half up, and 30 minor units: Stripe's list price in the United States, in any currency.

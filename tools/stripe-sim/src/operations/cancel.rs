@@ -34,7 +34,7 @@ impl CancelIntent {
 impl Command for CancelIntent {
     const NAME: &'static str = "cancel payment_intent";
 
-    async fn execute(&self, tx: &mut Tx, cause: &Cause, _: Duration) -> Result<Response, Error> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause<'_>, _: Duration) -> Result<Response, Error> {
         let Some(intent) = intents::locked(tx, &self.id).await? else {
             return Err(ApiError::not_found("payment_intent", &self.id, "intent").into());
         };
@@ -49,7 +49,7 @@ impl Command for CancelIntent {
         }
         let canceled = intents::cancel(tx, &self.id, self.reason.as_deref()).await?;
         let object = objects::payment_intent(&canceled);
-        emit(tx, cause, "payment_intent.canceled", &object).await?;
+        emit(tx, cause, "payment_intent.canceled", object.clone()).await?;
         Ok(Response::ok(&object))
     }
 }

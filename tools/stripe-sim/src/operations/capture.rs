@@ -29,7 +29,7 @@ impl CaptureIntent {
 impl Command for CaptureIntent {
     const NAME: &'static str = "capture payment_intent";
 
-    async fn execute(&self, tx: &mut Tx, cause: &Cause, _: Duration) -> Result<Response, Error> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause<'_>, _: Duration) -> Result<Response, Error> {
         let Some(intent) = intents::locked(tx, &self.id).await? else {
             return Err(ApiError::not_found("payment_intent", &self.id, "intent").into());
         };
@@ -50,10 +50,10 @@ impl Command for CaptureIntent {
             return Err(error.into());
         }
         let movement = balance::record(tx, Movement::Charge, charge, amount, &intent.currency).await?;
-        charges::capture(tx, charge, amount, &movement).await?;
+        charges::capture(tx, charge, amount, &movement.id).await?;
         let captured = intents::succeed(tx, &self.id, amount).await?;
         let object = objects::payment_intent(&captured);
-        emit(tx, cause, "payment_intent.succeeded", &object).await?;
+        emit(tx, cause, "payment_intent.succeeded", object.clone()).await?;
         Ok(Response::ok(&object))
     }
 }

@@ -39,7 +39,7 @@ impl Command for ConfirmIntent {
         self.payment_method.as_deref().and_then(Card::of)
     }
 
-    async fn execute(&self, tx: &mut Tx, cause: &Cause, bank_delay: Duration) -> Result<Response, Error> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause<'_>, bank_delay: Duration) -> Result<Response, Error> {
         let Some(intent) = intents::locked(tx, &self.id).await? else {
             return Err(ApiError::not_found("payment_intent", &self.id, "intent").into());
         };
@@ -59,6 +59,6 @@ impl Command for ConfirmIntent {
         let manual = intent.capture_method == "manual";
         let attempt = Attempt::new(payment_method, intent.amount, manual, self.holder_is_absent)?;
         let intent = intents::update(tx, &self.id, &attempt.intent_state()).await?;
-        attempt.record(tx, cause, bank_delay, &intent).await
+        Ok(attempt.record(tx, cause, bank_delay, &intent).await?.response)
     }
 }

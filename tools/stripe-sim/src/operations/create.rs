@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use database::Tx;
+use database::{Tx, UnitOfWork};
 use serde_json::json;
 
-use super::attempt::{Attempt, holder_is_absent};
+use super::attempt::{Attempt, Recorded, holder_is_absent};
 use super::cards::Card;
 use crate::keys::Response;
 use crate::objects;
 use crate::processor::{Cause, Command};
 use crate::protocol::{ApiError, Error, Form};
-use crate::store::intents::{self, Intent, IntentState, NewIntent};
+use crate::store::intents::{Intent, IntentState};
 use crate::store::{Metadata, new_id};
 
 /// ISO 4217 in lower case. Another currency is refused, as Stripe refuses it.
@@ -68,16 +68,25 @@ impl CreateIntent {
         })
     }
 
-    async fn insert(&self, tx: &mut Tx, state: IntentState<'_>) -> database::Result<Intent> {
-        let new = NewIntent {
-            id: &new_id("pi"),
+    /// Adds the payment intent to the transaction.
+    async fn add(&self, tx: &mut Tx, state: IntentState<'_>) -> database::Result<Intent> {
+        let intent = Intent {
+            id: new_id("pi"),
             amount: self.amount,
-            currency: &self.currency,
-            capture_method: self.capture_method,
+            currency: self.currency.clone(),
+            status: state.status.to_owned(),
+            payment_method: state.payment_method.map(str::to_owned),
+            latest_charge: state.latest_charge.map(str::to_owned),
+            decline_code: state.decline_code.map(str::to_owned),
+            cancellation_reason: None,
+            canceled_at: None,
             metadata: json!(self.metadata),
-            state,
+            created: tx.now().await?.timestamp(),
+            capture_method: self.capture_method.to_owned(),
+            amount_received: state.amount_received,
         };
-        intents::insert(tx, &new).await
+        tx.buffer(intent.clone());
+        Ok(intent)
     }
 }
 
@@ -88,7 +97,7 @@ impl Command for CreateIntent {
         self.payment_method.as_deref().filter(|_| self.confirm).and_then(Card::of)
     }
 
-    async fn execute(&self, tx: &mut Tx, cause: &Cause, bank_delay: Duration) -> Result<Response, Error> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause<'_>, bank_delay: Duration) -> Result<Response, Error> {
         // An unknown card is refused even if it is not charged yet.
         let manual = self.capture_method == "manual";
         let attempt = match &self.payment_method {
@@ -96,10 +105,12 @@ impl Command for CreateIntent {
             None => None,
         };
         if let Some(attempt) = attempt.filter(|_| self.confirm) {
-            let intent = self.insert(tx, attempt.intent_state()).await?;
-            let response = attempt.record(tx, cause, bank_delay, &intent).await?;
+            let intent = self.add(tx, attempt.intent_state()).await?;
+            let Recorded { response, charge, movement } =
+                attempt.record(tx, cause, bank_delay, &intent).await?;
             return if self.expand && response.status().is_success() {
-                Ok(Response::ok(&objects::expanded_payment_intent(tx, &intent).await?))
+                let object = objects::expanded_payment_intent(&intent, charge.as_ref(), movement.as_ref());
+                Ok(Response::ok(&object))
             } else {
                 Ok(response)
             };
@@ -108,7 +119,7 @@ impl Command for CreateIntent {
         let status =
             if payment_method.is_some() { "requires_confirmation" } else { "requires_payment_method" };
         let state = IntentState { status, payment_method, ..IntentState::default() };
-        let intent = self.insert(tx, state).await?;
+        let intent = self.add(tx, state).await?;
         Ok(Response::ok(&objects::payment_intent(&intent)))
     }
 }

@@ -76,7 +76,7 @@ impl CreateRefund {
             currency: &charge.currency,
             status: if pending { "pending" } else { "succeeded" },
             reason: self.reason.as_deref(),
-            balance_transaction: movement.as_deref(),
+            balance_transaction: movement.as_ref().map(|movement| movement.id.as_str()),
             metadata: json!(self.metadata),
         };
         refunds::insert(tx, &refund).await
@@ -86,7 +86,7 @@ impl CreateRefund {
 impl Command for CreateRefund {
     const NAME: &'static str = "refund";
 
-    async fn execute(&self, tx: &mut Tx, cause: &Cause, bank_delay: Duration) -> Result<Response, Error> {
+    async fn execute(&self, tx: &mut Tx, cause: &Cause<'_>, bank_delay: Duration) -> Result<Response, Error> {
         let Some(charge) = charges::locked(tx, &self.payment_intent).await? else {
             return Err(nothing_to_refund(tx, &self.payment_intent).await?.into());
         };
@@ -104,9 +104,9 @@ impl Command for CreateRefund {
             bank::schedule(tx, decision, &refund.id, bank_delay).await?;
         }
         let object = objects::refund(&refund);
-        emit(tx, cause, "refund.created", &object).await?;
+        emit(tx, cause, "refund.created", object.clone()).await?;
         if !pending {
-            emit(tx, cause, "charge.refunded", &objects::charge(&charge)).await?;
+            emit(tx, cause, "charge.refunded", objects::charge(&charge)).await?;
         }
         Ok(Response::ok(&object))
     }

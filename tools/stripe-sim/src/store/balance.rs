@@ -1,6 +1,8 @@
 //! Balance transactions: every movement of the account's balance. INSERT only.
 
-use database::{Result, Tx};
+use std::mem::take;
+
+use database::{Buffered, InsertRows, Result, Tx, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
@@ -20,22 +22,19 @@ pub(crate) struct BalanceTransaction {
     pub(crate) created: i64,
 }
 
-/// A balance transaction to be stored.
-#[derive(Debug, Insertable)]
-#[diesel(table_name = balance_transaction)]
-pub(crate) struct NewBalanceTransaction<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) kind: &'static str,
-    pub(crate) source: &'a str,
-    pub(crate) amount: i64,
-    pub(crate) fee: i64,
-    pub(crate) net: i64,
-    pub(crate) currency: &'a str,
-}
-
-pub(crate) async fn insert(tx: &mut Tx, new: &NewBalanceTransaction<'_>) -> Result<()> {
-    diesel::insert_into(balance_transaction::table).values(new).execute(tx).await?;
-    Ok(())
+impl Buffered for BalanceTransaction {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(balance_transaction::table, rows)
+            .column(balance_transaction::id, |row| take(&mut row.id))
+            .column(balance_transaction::kind, |row| take(&mut row.kind))
+            .column(balance_transaction::source, |row| take(&mut row.source))
+            .column(balance_transaction::amount, |row| row.amount)
+            .column(balance_transaction::fee, |row| row.fee)
+            .column(balance_transaction::net, |row| row.net)
+            .column(balance_transaction::currency, |row| take(&mut row.currency))
+            .column(balance_transaction::created, |row| row.created);
+        vec![Write::new(insert)]
+    }
 }
 
 pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<BalanceTransaction>> {

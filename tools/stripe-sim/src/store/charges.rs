@@ -1,6 +1,8 @@
 //! Charges: one row for each attempt to charge a card.
 
-use database::{Result, Tx};
+use std::mem::take;
+
+use database::{Buffered, InsertRows, Result, Tx, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
@@ -25,25 +27,22 @@ pub(crate) struct Charge {
     pub(crate) metadata: Value,
 }
 
-/// A charge to be stored.
-#[derive(Debug, Insertable)]
-#[diesel(table_name = charge)]
-pub(crate) struct NewCharge<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) payment_intent: &'a str,
-    pub(crate) amount: i64,
-    pub(crate) amount_captured: i64,
-    pub(crate) currency: &'a str,
-    pub(crate) payment_method: &'a str,
-    pub(crate) status: &'static str,
-    pub(crate) decline_code: Option<&'static str>,
-    pub(crate) balance_transaction: Option<&'a str>,
-    pub(crate) metadata: &'a Value,
-}
-
-pub(crate) async fn insert(tx: &mut Tx, new: &NewCharge<'_>) -> Result<()> {
-    diesel::insert_into(charge::table).values(new).execute(tx).await?;
-    Ok(())
+impl Buffered for Charge {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(charge::table, rows)
+            .column(charge::id, |row| take(&mut row.id))
+            .column(charge::payment_intent, |row| take(&mut row.payment_intent))
+            .column(charge::amount, |row| row.amount)
+            .column(charge::amount_captured, |row| row.amount_captured)
+            .column(charge::currency, |row| take(&mut row.currency))
+            .column(charge::payment_method, |row| take(&mut row.payment_method))
+            .column(charge::status, |row| take(&mut row.status))
+            .column(charge::created, |row| row.created)
+            .column(charge::decline_code, |row| row.decline_code.take())
+            .column(charge::balance_transaction, |row| row.balance_transaction.take())
+            .column(charge::metadata, |row| row.metadata.take());
+        vec![Write::new(insert)]
+    }
 }
 
 pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Charge>> {

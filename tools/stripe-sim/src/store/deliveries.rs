@@ -1,10 +1,11 @@
 //! Deliveries: which event must still be delivered to which endpoint.
 
+use std::mem::take;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use database::functions::{FromNow, clock_timestamp, from_now, present_time};
-use database::{Connection, Result, Tx};
+use database::{Buffered, Connection, InsertRows, Result, Tx, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
@@ -23,11 +24,21 @@ pub(crate) struct DeliveryClaim {
     pub(crate) now: i64,
 }
 
-/// Plans one delivery.
-pub(crate) async fn insert(tx: &mut Tx, event: &str, url: &str, delay: Duration) -> Result<()> {
-    let row = (delivery::event.eq(event), delivery::url.eq(url), delivery::due_at.eq(after(delay)));
-    diesel::insert_into(delivery::table).values(row).execute(tx).await?;
-    Ok(())
+/// A delivery to be stored.
+pub(crate) struct NewDelivery {
+    pub(crate) event: String,
+    pub(crate) url: String,
+    pub(crate) due_at: DateTime<Utc>,
+}
+
+impl Buffered for NewDelivery {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(delivery::table, rows)
+            .column(delivery::event, |row| take(&mut row.event))
+            .column(delivery::url, |row| take(&mut row.url))
+            .column(delivery::due_at, |row| Some(row.due_at));
+        vec![Write::new(insert)]
+    }
 }
 
 /// Claims deliveries to these endpoints that are due, oldest first. After the lease another process may claim them.

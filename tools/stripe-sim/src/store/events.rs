@@ -1,6 +1,8 @@
 //! Events: what happened to an object, and the object at that moment.
 
-use database::{Result, Tx};
+use std::mem::take;
+
+use database::{Buffered, InsertRows, Result, Tx, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
@@ -18,46 +20,32 @@ pub(crate) struct Event {
     pub(crate) request: Option<String>,
     pub(crate) idempotency_key: Option<String>,
     pub(crate) created: i64,
-    pub(crate) planned: bool,
 }
 
 /// An event to be stored.
-#[derive(Debug, Insertable)]
-#[diesel(table_name = event)]
-pub(crate) struct NewEvent<'a> {
-    pub(crate) id: &'a str,
+#[derive(Debug)]
+pub(crate) struct NewEvent {
+    pub(crate) id: String,
     pub(crate) kind: &'static str,
-    pub(crate) object: &'a Value,
-    pub(crate) request: Option<&'a str>,
-    pub(crate) idempotency_key: Option<&'a str>,
+    pub(crate) object: Value,
+    pub(crate) request: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
 }
 
-pub(crate) async fn insert(tx: &mut Tx, new: &NewEvent<'_>) -> Result<()> {
-    diesel::insert_into(event::table).values(new).execute(tx).await?;
-    Ok(())
+impl Buffered for NewEvent {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(event::table, rows)
+            .column(event::id, |row| take(&mut row.id))
+            .column(event::kind, |row| row.kind)
+            .column(event::object, |row| row.object.take())
+            .column(event::request, |row| row.request.take())
+            .column(event::idempotency_key, |row| row.idempotency_key.take());
+        vec![Write::new(insert)]
+    }
 }
 
 pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Event>> {
     Ok(event::table.find(id).select(Event::as_select()).first(tx).await.optional()?)
-}
-
-/// Locks and returns events whose deliveries are not planned, oldest first. Locked events are skipped.
-pub(crate) async fn unplanned(tx: &mut Tx, limit: i64) -> Result<Vec<Event>> {
-    let query = event::table
-        .filter(event::planned.eq(false))
-        .order(event::position)
-        .limit(limit)
-        .select(Event::as_select())
-        .for_update()
-        .skip_locked();
-    Ok(query.load(tx).await?)
-}
-
-/// Marks events as planned.
-pub(crate) async fn mark_planned(tx: &mut Tx, ids: &[&str]) -> Result<()> {
-    let events = event::table.filter(event::id.eq_any(ids));
-    diesel::update(events).set(event::planned.eq(true)).execute(tx).await?;
-    Ok(())
 }
 
 /// One row more than the page holds, if there is one, below the position, newest first; of one type, or of all.

@@ -1,6 +1,8 @@
 //! Payment intents.
 
-use database::{Result, Tx};
+use std::mem::take;
+
+use database::{Buffered, InsertRows, Result, Tx, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
@@ -27,33 +29,32 @@ pub(crate) struct Intent {
     pub(crate) amount_received: i64,
 }
 
-/// A payment intent to be stored.
-#[derive(Debug, Insertable)]
-#[diesel(table_name = payment_intent)]
-pub(crate) struct NewIntent<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) amount: i64,
-    pub(crate) currency: &'a str,
-    pub(crate) capture_method: &'static str,
-    pub(crate) metadata: Value,
-    #[diesel(embed)]
-    pub(crate) state: IntentState<'a>,
+impl Buffered for Intent {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(payment_intent::table, rows)
+            .column(payment_intent::id, |row| take(&mut row.id))
+            .column(payment_intent::amount, |row| row.amount)
+            .column(payment_intent::currency, |row| take(&mut row.currency))
+            .column(payment_intent::status, |row| take(&mut row.status))
+            .column(payment_intent::payment_method, |row| row.payment_method.take())
+            .column(payment_intent::latest_charge, |row| row.latest_charge.take())
+            .column(payment_intent::decline_code, |row| row.decline_code.take())
+            .column(payment_intent::metadata, |row| row.metadata.take())
+            .column(payment_intent::created, |row| row.created)
+            .column(payment_intent::capture_method, |row| take(&mut row.capture_method))
+            .column(payment_intent::amount_received, |row| row.amount_received);
+        vec![Write::new(insert)]
+    }
 }
 
 /// The columns that an attempt to charge changes.
-#[derive(Debug, Clone, Default, Insertable)]
-#[diesel(table_name = payment_intent)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct IntentState<'a> {
     pub(crate) status: &'static str,
     pub(crate) payment_method: Option<&'a str>,
     pub(crate) latest_charge: Option<&'a str>,
     pub(crate) amount_received: i64,
     pub(crate) decline_code: Option<&'static str>,
-}
-
-pub(crate) async fn insert(tx: &mut Tx, new: &NewIntent<'_>) -> Result<Intent> {
-    let insert = diesel::insert_into(payment_intent::table).values(new).returning(Intent::as_returning());
-    Ok(insert.get_result(tx).await?)
 }
 
 pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {

@@ -6,6 +6,7 @@ mod plan;
 mod signature;
 
 pub(crate) use endpoints::Endpoints;
+use plan::plan;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +18,22 @@ use serde_json::Value;
 
 use crate::processor::{Cause, Processor};
 use crate::protocol::Error;
-use crate::store::events::{self, NewEvent};
+use crate::store::events::NewEvent;
 use crate::store::{deliveries, new_id};
 
 const EMITTED: WakeUp = WakeUp("events were emitted");
 
-/// Writes an event about the object in the transaction of its cause.
+/// Adds an event about the object, with its deliveries, to the transaction of its cause.
 pub(crate) async fn emit(
     tx: &mut Tx,
-    cause: &Cause,
+    cause: &Cause<'_>,
     kind: &'static str,
-    object: &Value,
+    object: Value,
 ) -> Result<(), Error> {
     let id = new_id("evt");
-    let (request, idempotency_key) = (cause.request_id.as_deref(), cause.key.as_deref());
-    events::insert(tx, &NewEvent { id: &id, kind, object, request, idempotency_key }).await?;
+    plan(tx, cause.processor, &id, kind, &object).await?;
+    let (request, idempotency_key) = (cause.request_id.clone(), cause.key.clone());
+    tx.buffer(NewEvent { id, kind, object, request, idempotency_key });
     tx.wake_after_commit(EMITTED);
     Ok(())
 }
@@ -43,11 +45,11 @@ pub(crate) fn client(deadline: Duration) -> reqwest::Result<Client> {
     Client::builder().timeout(deadline).redirect(Policy::none()).no_proxy().tls_certs_only([]).build()
 }
 
-/// Plans and delivers until the process ends.
+/// Delivers until the process ends.
 pub(crate) async fn run(processor: Arc<Processor>, client: Client) {
     let emitted = processor.database.signal(EMITTED);
     loop {
-        let pause = match plan_and_deliver(&processor, &client).await {
+        let pause = match deliver_due(&processor, &client).await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::warn!(%error, "webhooks wait for the database");
@@ -59,8 +61,7 @@ pub(crate) async fn run(processor: Arc<Processor>, client: Client) {
 }
 
 /// Makes every attempt that is due. Returns the time until the next one.
-async fn plan_and_deliver(processor: &Processor, client: &Client) -> Result<Option<Duration>, Error> {
-    while plan::plan(processor).await? {}
+async fn deliver_due(processor: &Processor, client: &Client) -> Result<Option<Duration>, Error> {
     let urls = processor.endpoints.urls();
     if urls.is_empty() {
         return Ok(None);

@@ -1,43 +1,42 @@
-//! Plans the deliveries of new events: one to each endpoint, at once, unless a fault hits the event.
+//! Plans the deliveries of an event: one to each endpoint, at once, unless a fault hits the event.
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
+use database::{Tx, UnitOfWork};
+use serde_json::Value;
+
 use crate::faults::{Kind, Target};
 use crate::processor::Processor;
-use crate::protocol::Error;
-use crate::store::events::Event;
-use crate::store::{deliveries, events};
+use crate::store::deliveries::NewDelivery;
 
-/// The most events of one transaction.
-const BATCH: i64 = 100;
-
-/// Plans the deliveries of new events. Returns false if there were none.
-pub(super) async fn plan(processor: &Processor) -> Result<bool, Error> {
-    let mut tx = processor.database.begin().await?;
-    let unplanned = events::unplanned(&mut tx, BATCH).await?;
-    if unplanned.is_empty() {
-        tx.rollback().await?;
-        return Ok(false);
-    }
+/// Adds the deliveries of the event to its transaction.
+pub(super) async fn plan(
+    tx: &mut Tx,
+    processor: &Processor,
+    event: &str,
+    kind: &str,
+    object: &Value,
+) -> database::Result<()> {
     let urls = processor.endpoints.urls();
-    for event in unplanned.iter().filter(|_| !urls.is_empty()) {
-        let delays = delays(processor, event);
-        for url in &urls {
-            for delay in &delays {
-                deliveries::insert(&mut tx, &event.id, url, *delay).await?;
-            }
+    if urls.is_empty() {
+        return Ok(());
+    }
+    let now = tx.now().await?;
+    let delays = delays(processor, kind, object);
+    for url in &urls {
+        for delay in &delays {
+            let due_at = now + TimeDelta::from_std(*delay).unwrap_or(TimeDelta::MAX);
+            tx.buffer(NewDelivery { event: event.to_owned(), url: url.clone(), due_at });
         }
     }
-    let ids: Vec<&str> = unplanned.iter().map(|event| event.id.as_str()).collect();
-    events::mark_planned(&mut tx, &ids).await?;
-    tx.commit().await?;
-    Ok(true)
+    Ok(())
 }
 
 /// The delay of each delivery of the event.
-fn delays(processor: &Processor, event: &Event) -> Vec<Duration> {
-    let reference = event.object["metadata"]["reference"].as_str().unwrap_or_default();
-    let Some(fault) = processor.faults.next(Target::Webhook, &event.kind, reference) else {
+fn delays(processor: &Processor, kind: &str, object: &Value) -> Vec<Duration> {
+    let reference = object["metadata"]["reference"].as_str().unwrap_or_default();
+    let Some(fault) = processor.faults.next(Target::Webhook, kind, reference) else {
         return vec![Duration::ZERO];
     };
     match fault.kind {
