@@ -2,14 +2,15 @@
 //! and returned to every later request with that key until the key expires.
 
 use std::collections::HashSet;
+use std::mem::take;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use database::functions::{clock_timestamp, from_now};
-use database::{Connection, Tx};
+use database::{Buffered, Connection, InsertRows, Tx, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
@@ -116,6 +117,18 @@ struct Record {
     body: Vec<u8>,
 }
 
+impl Record {
+    fn of(request: &RequestKey, response: &Response) -> Self {
+        Self {
+            key: request.key.clone(),
+            path: request.path.clone(),
+            parameters_hash: request.parameters_hash.to_vec(),
+            status: i16::try_from(response.status.as_u16()).unwrap_or(i16::MAX),
+            body: response.body.clone(),
+        }
+    }
+}
+
 /// Returns the stored response under the key, unless the key has expired. The error says that the key belongs to
 /// another request.
 pub(crate) async fn find_response(
@@ -146,6 +159,31 @@ pub(crate) async fn find_response(
     Err(ApiError::key_reused(message).into())
 }
 
+/// A response to be stored under a key that no row has, until `valid_until`. Otherwise its transaction fails.
+pub(crate) struct NewResponse {
+    record: Record,
+    valid_until: DateTime<Utc>,
+}
+
+impl NewResponse {
+    pub(crate) fn new(request: &RequestKey, response: &Response, valid_until: DateTime<Utc>) -> Self {
+        Self { record: Record::of(request, response), valid_until }
+    }
+}
+
+impl Buffered for NewResponse {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(idempotency_key::table, rows)
+            .column(idempotency_key::key, |row| take(&mut row.record.key))
+            .column(idempotency_key::path, |row| take(&mut row.record.path))
+            .column(idempotency_key::parameters_hash, |row| take(&mut row.record.parameters_hash))
+            .column(idempotency_key::status, |row| row.record.status)
+            .column(idempotency_key::body, |row| take(&mut row.record.body))
+            .column(idempotency_key::valid_until, |row| row.valid_until);
+        vec![Write::new(insert)]
+    }
+}
+
 /// Stores the response under the key for `window`, in the transaction of its effect. Returns false if another process
 /// has stored a response first; the caller then rolls back.
 pub(crate) async fn store_response(
@@ -154,13 +192,7 @@ pub(crate) async fn store_response(
     response: &Response,
     window: Duration,
 ) -> Result<bool, Error> {
-    let record = || Record {
-        key: request.key.clone(),
-        path: request.path.clone(),
-        parameters_hash: request.parameters_hash.to_vec(),
-        status: i16::try_from(response.status.as_u16()).unwrap_or(i16::MAX),
-        body: response.body.clone(),
-    };
+    let record = || Record::of(request, response);
     let window = TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
     let valid = || idempotency_key::valid_until.eq(from_now(window));
     let insert = diesel::insert_into(idempotency_key::table)

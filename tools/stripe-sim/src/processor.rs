@@ -5,11 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Tx};
+use chrono::TimeDelta;
+use database::{Database, GroupCommit, Tx, UnitOfWork};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 use crate::faults::{CallFault, Faults};
-use crate::keys::{self, KeysInFlight, RequestKey, Response};
+use crate::keys::{self, KeysInFlight, NewResponse, RequestKey, Response};
 use crate::operations::cards::Card;
 use crate::protocol::{ApiError, Error};
 use crate::settings::Timing;
@@ -18,6 +21,9 @@ use crate::webhooks::Endpoints;
 /// The longest pause of a background task without a wake-up. Another process may have left work behind.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// Under load, the shortest time between two transactions of commands that only add rows.
+const GATHER: Duration = Duration::from_millis(5);
+
 /// The state of the process: its database, and its settings in memory.
 pub(crate) struct Processor {
     pub(crate) database: Database,
@@ -25,7 +31,13 @@ pub(crate) struct Processor {
     pub(crate) endpoints: Endpoints,
     pub(crate) timing: Timing,
     keys_in_flight: KeysInFlight,
+    additions: GroupCommit<Addition, Response>,
 }
+
+/// A command that only adds rows, with its key: executed with others in one transaction.
+type Addition = Box<
+    dyn for<'t> FnOnce(&'t Processor, &'t mut Tx) -> BoxFuture<'t, Result<Response, Error>> + Send,
+>;
 
 /// The parts of a request besides its parameters.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +72,9 @@ pub(crate) trait Command: Send + Sync + 'static {
     /// Its name in the log.
     const NAME: &'static str;
 
+    /// Whether it only adds rows. Then its transaction may serve other commands, too.
+    const ONLY_ADDS: bool = false;
+
     /// The card that it charges, if the request names one.
     fn card(&self) -> Option<Card> {
         None
@@ -84,7 +99,7 @@ pub(crate) struct Executed {
 impl Processor {
     pub(crate) fn new(database: Database, endpoints: Endpoints, timing: Timing) -> Self {
         let (faults, keys_in_flight) = (Faults::default(), KeysInFlight::default());
-        Self { database, faults, endpoints, timing, keys_in_flight }
+        Self { database, faults, endpoints, timing, keys_in_flight, additions: GroupCommit::new(GATHER) }
     }
 
     /// Executes the command, or returns the response stored under its key.
@@ -93,11 +108,11 @@ impl Processor {
         context: RequestContext,
         command: C,
     ) -> Result<Executed, Error> {
-        let processor = Arc::clone(self);
+        let (processor, command) = (Arc::clone(self), Arc::new(command));
         let work = async move {
             match &context.key {
                 Some(key) => processor.execute_keyed(key, &context, &command).await,
-                None => processor.execute_unkeyed(&context, &command).await,
+                None => processor.execute_unkeyed(&context, &*command).await,
             }
         };
         let executed = self.database.detach(work).await??;
@@ -106,11 +121,11 @@ impl Processor {
         Ok(executed)
     }
 
-    async fn execute_keyed(
+    async fn execute_keyed<C: Command>(
         &self,
         key: &RequestKey,
         context: &RequestContext,
-        command: &impl Command,
+        command: &Arc<C>,
     ) -> Result<Executed, Error> {
         // Claim first, then read: the request that held the key before has committed by the time of the read.
         let claim = self.keys_in_flight.claim(key.as_str());
@@ -119,9 +134,14 @@ impl Processor {
         }
         let Some(_claim) = claim else { return Err(ApiError::key_in_use(key.as_str()).into()) };
 
-        self.wait(context, command).await;
+        self.wait(context, &**command).await;
+        if C::ONLY_ADDS
+            && let Some(response) = self.execute_with_others(key, context, command).await
+        {
+            return Ok(Executed { response, replayed: false });
+        }
         let mut tx = self.database.begin().await?;
-        let response = self.execute_in(&mut tx, context, command).await?;
+        let response = self.execute_in(&mut tx, context, &**command).await?;
         if keys::store_response(&mut tx, key, &response, self.timing.key_window).await? {
             tx.commit().await?;
             return Ok(Executed { response, replayed: false });
@@ -130,6 +150,43 @@ impl Processor {
         let stored = self.find_response(key).await?;
         let response = stored.ok_or_else(|| ApiError::key_in_use(key.as_str()))?;
         Ok(Executed { response, replayed: true })
+    }
+
+    /// Executes a command in a transaction with those that arrive at the same time. Returns `None` if the transaction failed,
+    /// for instance because another process has stored a response under one of the keys.
+    async fn execute_with_others<C: Command>(
+        &self,
+        key: &RequestKey,
+        context: &RequestContext,
+        command: &Arc<C>,
+    ) -> Option<Response> {
+        let (key, context, command) = (key.clone(), context.clone(), Arc::clone(command));
+        let addition: Addition = Box::new(move |processor, tx| {
+            async move {
+                let response = processor.execute_in(tx, &context, &*command).await?;
+                let window = TimeDelta::from_std(processor.timing.key_window).unwrap_or(TimeDelta::MAX);
+                let valid_until = tx.now().await? + window;
+                tx.buffer(NewResponse::new(&key, &response, valid_until));
+                Ok(response)
+            }
+            .boxed()
+        });
+        let together = |additions: Vec<Addition>| async move {
+            let commands = additions.len();
+            let executed = self.execute_together(additions).await;
+            executed.inspect_err(|error| tracing::warn!(%error, commands, "commands were not executed together; each is executed alone")).ok()
+        };
+        self.additions.execute(addition, together).await
+    }
+
+    async fn execute_together(&self, additions: Vec<Addition>) -> Result<Vec<Response>, Error> {
+        let mut tx = self.database.begin().await?;
+        let mut responses = Vec::with_capacity(additions.len());
+        for addition in additions {
+            responses.push(addition(self, &mut tx).await?);
+        }
+        tx.commit().await?;
+        Ok(responses)
     }
 
     async fn execute_unkeyed(

@@ -92,6 +92,7 @@ impl CreateIntent {
 
 impl Command for CreateIntent {
     const NAME: &'static str = "create payment_intent";
+    const ONLY_ADDS: bool = true;
 
     fn card(&self) -> Option<Card> {
         self.payment_method.as_deref().filter(|_| self.confirm).and_then(Card::of)
