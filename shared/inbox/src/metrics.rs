@@ -71,7 +71,7 @@ impl Families for InboxMetrics {
         registry.register("inbox_skipped_gaps", help, self.skipped_gaps.clone());
         let help = "Batches and single messages that were rolled back after an error, to be tried again";
         registry.register("inbox_failed_attempts", help, self.failed_attempts.clone());
-        let help = "Messages in one batch of a partition";
+        let help = "Messages that one transaction applies";
         registry.register("inbox_batch_messages", help, self.batch_size.clone());
         let lags = self.lags.clone();
         let help = "Messages of a partition of this consumer that are in Kafka and not processed";

@@ -26,7 +26,7 @@ use crate::worker::Worker;
 const MESSAGES_AT_ONCE: usize = 1_000;
 
 /// The longest time that a batch waits for the transaction before it.
-const PATIENCE: Duration = Duration::from_millis(100);
+const TURN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
@@ -62,7 +62,10 @@ impl Runner {
     }
 
     /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
-    /// one batch at a time; a partition that waits delays the others by 100 ms at most, and does not stop them.
+    /// one batch at a time.
+    ///
+    /// A handler that waits delays the partitions of its transaction until the transaction fails and is split, and all
+    /// others by 100 ms at most.
     pub async fn run(mut self, stop: CancellationToken) {
         while self.worker.read(self.subscription, &mut self.files, &stop).await {
             match Subscription::start(&self.worker.brokers, self.membership.clone()) {
@@ -125,11 +128,11 @@ impl Turns {
         Self { turn: Arc::new(Semaphore::new(1)), gather: Gather::new(gather) }
     }
 
-    /// Waits for the end of the transaction before, at most for [`PATIENCE`]. A handler that waits for a row therefore
-    /// delays other partitions only so long.
+    /// Waits for the end of the transaction before, at most for [`TURN_TIMEOUT`]. A handler that waits for a row therefore
+    /// delays the partitions outside its transaction only so long.
     async fn next(&self) -> Option<OwnedSemaphorePermit> {
         self.gather.wait().await;
         let turn = Arc::clone(&self.turn).acquire_owned();
-        timeout_at(self.gather.not_before() + PATIENCE, turn).await.ok()?.ok()
+        timeout_at(self.gather.not_before() + TURN_TIMEOUT, turn).await.ok()?.ok()
     }
 }

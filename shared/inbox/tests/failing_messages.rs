@@ -180,3 +180,37 @@ async fn a_held_message_that_cannot_be_read_is_parked_itself() {
     let (state, error) = &waiting[&(order.uuid(), 2)];
     assert!(state == "parked" && error.contains("is missing"), "{waiting:?}");
 }
+
+/// Returns how many transactions have written effects.
+const TRANSACTIONS: &str = "SELECT count(DISTINCT xmin::text) AS count FROM effect";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_messages_with_a_failing_one_are_applied_by_a_few_transactions() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let mut records: Vec<TestRecord> =
+        std::iter::repeat_with(|| fine(&topics, 1, OrderId::generate())).take(99).collect();
+    let refused = OrderId::generate();
+    records.insert(60, record(&topics, 1, &cancelled(refused)).keyed(SAME));
+    publish(&topics, &records).await;
+    let runner = run(&database, &topics, picky());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await.len(), 99);
+    assert_eq!(waiting(&database).await.len(), 1);
+    let transactions = count(&database, TRANSACTIONS).await;
+    assert!(transactions <= 14, "{transactions}: halves of a hundred need seven, and two batches twice that");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_of_several_partitions_share_a_transaction() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let records: Vec<TestRecord> =
+        std::iter::repeat_with(|| record(&topics, 1, &confirmed(OrderId::generate()))).take(60).collect();
+    let partitions = publish(&topics, &records).await.into_iter().collect::<std::collections::BTreeSet<_>>();
+    let runner = run(&database, &topics, picky());
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await.len(), 60);
+    let transactions = count(&database, TRANSACTIONS).await;
+    assert!(transactions < i64::try_from(partitions.len()).unwrap(), "{transactions} of {partitions:?}");
+}

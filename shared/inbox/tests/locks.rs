@@ -120,6 +120,7 @@ async fn two_batches_that_want_the_same_rows_in_opposite_order_do_not_deadlock()
     let orders = two_orders_apart(&topics).await;
     let meeting = Arc::new(Meeting { database: database.clone(), taken: Mutex::new(0) });
     let runner = run(&slow_pool(&database), &topics, taking(&meeting, orders[1]));
+    wait_until_done(&topics).await; // the ignored messages of both partitions
     for order in orders {
         // Batches that arrive together share a transaction, so the second one arrives while the first one waits.
         publish(&topics, &[2, 3].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;

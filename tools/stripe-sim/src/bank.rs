@@ -152,7 +152,8 @@ async fn refund_fails(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), Err
     };
     // The amount can be refunded again.
     charges::count_refund(tx, &charge.id, -refund.amount).await?;
-    let refund = refunds::fail(tx, id, RETURNED, movement.as_ref().map(|movement| movement.id.as_str())).await?;
+    let refund =
+        refunds::fail(tx, id, RETURNED, movement.as_ref().map(|movement| movement.id.as_str())).await?;
     let object = objects::refund(&refund);
     emit(tx, bank, "refund.updated", object.clone()).await?;
     emit(tx, bank, "refund.failed", object).await

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::{Database, GroupCommit, Tx, UnitOfWork};
+use database::{CommitGroup, Database, Tx, UnitOfWork};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
@@ -31,13 +31,12 @@ pub(crate) struct Processor {
     pub(crate) endpoints: Endpoints,
     pub(crate) timing: Timing,
     keys_in_flight: KeysInFlight,
-    additions: GroupCommit<Addition, Response>,
+    additions: CommitGroup<Addition, Response>,
 }
 
 /// A command that only adds rows, with its key: executed with others in one transaction.
-type Addition = Box<
-    dyn for<'t> FnOnce(&'t Processor, &'t mut Tx) -> BoxFuture<'t, Result<Response, Error>> + Send,
->;
+type Addition =
+    Box<dyn for<'t> FnOnce(&'t Processor, &'t mut Tx) -> BoxFuture<'t, Result<Response, Error>> + Send>;
 
 /// The parts of a request besides its parameters.
 #[derive(Debug, Clone, Default)]
@@ -99,7 +98,7 @@ pub(crate) struct Executed {
 impl Processor {
     pub(crate) fn new(database: Database, endpoints: Endpoints, timing: Timing) -> Self {
         let (faults, keys_in_flight) = (Faults::default(), KeysInFlight::default());
-        Self { database, faults, endpoints, timing, keys_in_flight, additions: GroupCommit::new(GATHER) }
+        Self { database, faults, endpoints, timing, keys_in_flight, additions: CommitGroup::new(GATHER) }
     }
 
     /// Executes the command, or returns the response stored under its key.

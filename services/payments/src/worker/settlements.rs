@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Database, GroupCommit};
+use database::{CommitGroup, Database};
 use tokio::time::Instant;
 use tracing::Span;
 
@@ -11,12 +11,12 @@ use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
 
 /// The results that wait for their transaction.
-pub(super) struct Settlements(GroupCommit<(Ended, Span), ()>);
+pub(super) struct Settlements(CommitGroup<(Ended, Span), ()>);
 
 impl Settlements {
     /// Under load, transactions start so long after each other.
     pub(super) fn new(gather: Duration) -> Self {
-        Self(GroupCommit::new(gather))
+        Self(CommitGroup::new(gather))
     }
 
     /// Records a result, and retries while the lease lasts. After the lease, the call is due again, and another attempt
