@@ -21,6 +21,7 @@ mod sequence;
 mod statement;
 mod stopped;
 mod trim;
+mod turns;
 mod worker;
 
 pub use consumer::{Consumer, DiscardedMessage};

@@ -6,27 +6,23 @@
 use std::mem::take;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use contracts::Topics;
-use database::{Database, Gather};
+use database::Database;
 use futures_util::FutureExt;
 use messaging::{Batch, Brokers, FileWatch, Subscription, SubscriptionSettings};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce};
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::consumer::Consumer;
 use crate::metrics::InboxMetrics;
 use crate::runner_settings::RunnerSettings;
+use crate::turns::Turns;
 use crate::worker::Worker;
 
 /// Batches are added to a transaction until it has so many messages.
 const MESSAGES_AT_ONCE: usize = 1_000;
-
-/// The longest time that a batch waits for the transaction before it.
-const TURN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
@@ -104,7 +100,7 @@ impl Worker {
                     }
                 }
                 turn = turns.next(), if messages > 0 => {
-                    turns.gather.started(Instant::now(), messages);
+                    turns.started(messages);
                     start(Arc::clone(self).process(take(&mut waiting), turn, stop.clone()).boxed());
                 }
             }
@@ -114,25 +110,5 @@ impl Worker {
         tasks.wait().await;
         subscription.shutdown().await;
         join_again
-    }
-}
-
-/// Decides when the waiting batches start: after the transaction before them, and under load a moment later.
-struct Turns {
-    turn: Arc<Semaphore>,
-    gather: Gather,
-}
-
-impl Turns {
-    fn new(gather: Duration) -> Self {
-        Self { turn: Arc::new(Semaphore::new(1)), gather: Gather::new(gather) }
-    }
-
-    /// Waits for the end of the transaction before, at most for [`TURN_TIMEOUT`]. A handler that waits for a row therefore
-    /// delays the partitions outside its transaction only so long.
-    async fn next(&self) -> Option<OwnedSemaphorePermit> {
-        self.gather.wait().await;
-        let turn = Arc::clone(&self.turn).acquire_owned();
-        timeout_at(self.gather.not_before() + TURN_TIMEOUT, turn).await.ok()?.ok()
     }
 }

@@ -33,6 +33,11 @@ diesel::table! {
     }
 }
 
+/// The columns of the table in the order of [`StoredEvent`], of a row with the alias `event`.
+pub(crate) const COLUMNS: &str = "event.id, event.event_id, event.topic, event.partition_key, event.aggregate_type, \
+     event.aggregate_id, event.sequence, event.type, event.source, event.tenant_id, event.payload, event.traceparent, \
+     event.created_at";
+
 /// A row, as the relay and `republish` read it.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = outbox_event)]

@@ -11,6 +11,7 @@ mod in_flight;
 mod lease;
 mod publish_loop;
 mod rebase;
+mod small_window;
 mod snapshot;
 mod window;
 

@@ -15,9 +15,9 @@ use super::deliveries::Deliveries;
 use super::rebase::load_cursor;
 use super::snapshot::{self, Snapshot, TakenSnapshot};
 use super::window::Window;
-use super::{Relay, RelayError, RelaySettings};
+use super::{Relay, RelayError, RelaySettings, small_window};
 use crate::EVENTS_COMMITTED;
-use crate::outbox_event::load_events;
+use crate::outbox_event::{StoredEvent, load_events};
 
 /// The first pause of an idle relay. The pause doubles up to the setting `idle_poll`.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
@@ -39,6 +39,13 @@ pub(super) struct PublishLoop<'r> {
     checkpointed_at: Instant,
     /// True if the cursor has moved since the last checkpoint.
     has_moved: bool,
+}
+
+/// A window that was read with its rows.
+struct SmallWindow {
+    b: Snapshot,
+    ceiling_id: i64,
+    events: Vec<StoredEvent>,
 }
 
 impl<'r> PublishLoop<'r> {
@@ -114,15 +121,57 @@ impl<'r> PublishLoop<'r> {
 
     /// Publishes one window completely. Returns the number of its messages.
     async fn publish_window(&mut self) -> Result<usize, RelayError> {
-        let database = &self.relay.database;
-        while self.deliveries.publish_released(database).await? {
+        while self.deliveries.publish_released(&self.relay.database).await? {
             self.checkpoint().await?;
         }
+        let is_small = self.cursor.b.is_none() && self.last_window < self.relay.settings.page;
+        if is_small && let Some(window) = self.read_small_window().await? {
+            return self.publish_small(window).await;
+        }
         let (b, ceiling_id) = self.end_of_window().await?;
-        let (a, restored_id, mut last) =
-            (self.cursor.a.clone(), self.cursor.restored_id, self.cursor.last_id);
-        let mut window = Window { a, b, ceiling_id, restored_id, position: last };
-        let mut published = 0;
+        let (a, restored_id, last) = (self.cursor.a.clone(), self.cursor.restored_id, self.cursor.last_id);
+        self.publish_large(Window { a, b, ceiling_id, restored_id, position: last }).await
+    }
+
+    /// Reads a window of less than a page by one statement; `None` if it may be larger.
+    async fn read_small_window(&mut self) -> Result<Option<SmallWindow>, RelayError> {
+        let (page, draws_xid) = (self.relay.settings.page, self.last_window > 0);
+        let limit = i64::try_from(page).unwrap_or(i64::MAX);
+        let (taken, events) = small_window::read(
+            &self.relay.database,
+            &self.cursor,
+            draws_xid,
+            self.floor_id.saturating_add(limit),
+            limit,
+        )
+        .await?;
+        if self.is_large(&taken) || events.len() >= page {
+            self.floor_id = taken.ceiling_id;
+            return Ok(None);
+        }
+        let ceiling_id = taken.ceiling_id;
+        Ok(Some(SmallWindow { b: self.snapshot_b(taken)?, ceiling_id, events }))
+    }
+
+    async fn publish_small(&mut self, window: SmallWindow) -> Result<usize, RelayError> {
+        let SmallWindow { mut b, ceiling_id, events } = window;
+        let (published, last) = (events.len(), events.last().map_or(self.cursor.last_id, |event| event.id));
+        if published > 0 {
+            crashpoint::reach!("relay.window_read");
+            b.complete(&self.relay.database).await?;
+            self.cursor.b = Some(b.clone());
+            for event in &events {
+                self.deliveries.send(event).await?;
+            }
+            self.deliveries.read_reports()?;
+            self.advance().await?;
+        }
+        self.end_window(b, ceiling_id, published, last).await
+    }
+
+    async fn publish_large(&mut self, mut window: Window) -> Result<usize, RelayError> {
+        let database = &self.relay.database;
+        let (mut published, mut last) = (0, window.position);
         while let Some(ids) = window.next_ids(database).await? {
             let Some(&end) = ids.last() else { continue };
             crashpoint::reach!("relay.window_read");
@@ -138,12 +187,24 @@ impl<'r> PublishLoop<'r> {
             }
             last = end;
         }
+        self.end_window(window.b, window.ceiling_id, published, last).await
+    }
+
+    /// Waits for the reports of a window whose messages were all sent, the last one with the id `last`, and makes its end the
+    /// beginning of the next one.
+    async fn end_window(
+        &mut self,
+        mut b: Snapshot,
+        ceiling_id: i64,
+        published: usize,
+        last: i64,
+    ) -> Result<usize, RelayError> {
         self.last_window = published;
         // Without new ids, A stays. Otherwise an idle relay would use up transaction numbers.
-        if published > 0 || self.cursor.b.is_some() || ceiling_id > window.a.floor_id {
+        if published > 0 || self.cursor.b.is_some() || ceiling_id > self.cursor.a.floor_id {
             self.wait_for_reports().await?;
-            window.b.complete(database).await?;
-            self.cursor = Cursor { a: window.b, b: None, last_id: 0, ..self.cursor.clone() };
+            b.complete(&self.relay.database).await?;
+            self.cursor = Cursor { a: b, b: None, last_id: 0, ..self.cursor.clone() };
         }
         if cfg!(feature = "mutant-id-only-cursor") {
             self.cursor.last_id = last; // skips a row that commits late with a smaller id
@@ -161,24 +222,33 @@ impl<'r> PublishLoop<'r> {
     /// finished with the same B: later commits belong to the next window.
     async fn end_of_window(&mut self) -> Result<(Snapshot, i64), RelayError> {
         let database = &self.relay.database;
-        let is_large = |taken: &TakenSnapshot, floor_id| {
-            usize::try_from(taken.ceiling_id - floor_id).is_ok_and(|ids| ids >= self.relay.settings.page)
-        };
         // Under load, the transaction number comes with the snapshot. Otherwise it is drawn only if the window has rows.
         let draws_xid = self.last_window > 0;
         let mut taken = snapshot::take(database, draws_xid).await?;
         // If the earlier look was long ago, look twice. Otherwise the next window would read the rows of this one again.
-        if is_large(&taken, self.floor_id) {
+        if self.is_large(&taken) {
             self.floor_id = taken.ceiling_id;
             taken = snapshot::take(database, draws_xid).await?;
         }
+        let ceiling_id = taken.ceiling_id;
+        let b = self.snapshot_b(taken)?;
+        Ok((self.cursor.b.clone().unwrap_or(b), ceiling_id))
+    }
+
+    /// Returns whether so many ids were drawn since the earlier look that they may be more than a page.
+    fn is_large(&self, taken: &TakenSnapshot) -> bool {
+        usize::try_from(taken.ceiling_id - self.floor_id).is_ok_and(|ids| ids >= self.relay.settings.page)
+    }
+
+    /// Makes a snapshot B, unless another server took it.
+    fn snapshot_b(&mut self, taken: TakenSnapshot) -> Result<Snapshot, RelayError> {
         let b = Snapshot { text: taken.text, floor_id: self.floor_id, next_xid: taken.next_xid.unwrap_or(0) };
         self.floor_id = taken.ceiling_id;
         // Connections that break while no statement runs give no error. The numbers of a promoted server may have overtaken A.
         if taken.timeline != self.timeline || b.went_back_behind(&self.cursor.a) {
             return Err(RelayError::ServerChanged);
         }
-        Ok((self.cursor.b.clone().unwrap_or(b), taken.ceiling_id))
+        Ok(b)
     }
 
     /// Waits until all messages are acknowledged or blocked.

@@ -74,8 +74,8 @@ const LAST_ID: &str = "coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0
 const DRAW_XID: &str = "pg_current_xact_id()::text::bigint";
 
 #[derive(QueryId)]
-struct TakeSnapshot {
-    draws_xid: bool,
+pub(super) struct TakeSnapshot {
+    pub(super) draws_xid: bool,
 }
 
 impl Query for TakeSnapshot {
