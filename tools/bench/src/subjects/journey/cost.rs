@@ -29,6 +29,12 @@ impl Usage {
         Ok(Self { cpu, commits, wal_bytes: postgres.wal_bytes().await? })
     }
 
+    /// The CPU of one of so many orders since an earlier reading, over all processes, in µs.
+    pub(super) fn cpu_us(&self, before: &Self, orders: f64) -> f64 {
+        let used = |(name, seconds): &(&'static str, f64)| seconds - of(&before.cpu, name);
+        self.cpu.iter().map(used).sum::<f64>() * 1e6 / orders
+    }
+
     /// The use of one of these orders, since an earlier reading.
     pub(super) fn report(&self, before: &Self, orders: f64, section: &mut Section) {
         let mut table = Table::new(

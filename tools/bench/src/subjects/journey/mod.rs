@@ -1,6 +1,7 @@
 //! The whole saga: the time of one order on an idle stack, the rate of many orders, and the memory for them.
 
 mod cost;
+mod rates;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -27,6 +28,9 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The longest that one order, or all orders together, may take.
 const LIMIT: Duration = Duration::from_mins(2);
+
+/// Orders that are not confirmed yet.
+const OPEN_ORDERS: &str = "SELECT count(*) FROM orders WHERE state <> 'confirmed'";
 
 /// All four programs.
 struct Stack<'g> {
@@ -58,10 +62,12 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     let crowd = crowd(&stack, workload).await?;
     let after = Usage::of(&stack).await?;
     eprintln!("journey: {:.0} orders/s from POST to the last confirmation", crowd.per_second);
+    let rates = rates::measure(&stack, workload).await?;
     let memory = stack.memory();
     stack.restart().await?;
     let mut section = report(workload, alone, crowd.per_second, &memory, &stack.ready);
     after.report(&before, crowd.orders, &mut section);
+    rates::report(&rates, workload, &mut section);
     Ok(section)
 }
 
@@ -178,7 +184,6 @@ struct Crowd {
 /// Places many orders at once, and waits until they are confirmed.
 async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<Crowd> {
     let owner = stack.database(Part::Orders)?.owner().await?;
-    let open = "SELECT count(*) FROM orders WHERE state <> 'confirmed'";
     let start = Instant::now();
     let (mut placed, mut placers) = (0.0, Vec::new());
     for _ in 0..CONNECTIONS {
@@ -190,7 +195,7 @@ async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<Crowd> {
         placers = again;
     }
     until("every order is confirmed", LIMIT, "the logs of the services", async || {
-        let waiting: i64 = owner.one(open).await?.get(0);
+        let waiting: i64 = owner.one(OPEN_ORDERS).await?.get(0);
         Ok(if waiting == 0 { Ok(()) } else { Err(format!("{waiting} orders are open")) })
     })
     .await?;
