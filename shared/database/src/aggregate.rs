@@ -14,14 +14,14 @@ use crate::{Buffered, Result, Tx, UnitOfWork, Write};
 
 /// A row, with those that belong to it, that a transaction changes as a whole.
 pub trait Aggregate: Clone + Send + Sync + 'static {
-    /// What it is found by.
+    /// The key by which its statement finds it.
     type Key: Copy + Ord + Send + Sync + 'static;
 
     /// Its key.
     fn key(&self) -> Self::Key;
 
-    /// Locks and loads those that exist, each with the database's present time. The statement must lock them in one order,
-    /// whoever asks: transactions then wait for each other and cannot deadlock.
+    /// Locks and loads those that exist, each with the database's present time. The statement must lock them in the same order
+    /// for every caller. Transactions then wait for each other and cannot deadlock.
     fn load(
         tx: &mut Tx,
         keys: &[Self::Key],
@@ -150,7 +150,7 @@ impl<A: Aggregate> Buffered for Version<A> {
 /// By key; `None` if there was no such aggregate when it was asked for.
 type Known<A> = BTreeMap<<A as Aggregate>::Key, Option<Locked<A>>>;
 
-/// What a transaction keeps in memory: the aggregates that it has asked for, of all types, and its time. Boxed, because most
+/// The aggregates of all types that a transaction has asked for, and the transaction's time. Boxed, because most
 /// transactions have none, and futures contain several of them.
 #[derive(Default, Clone)]
 pub(crate) struct Aggregates(Option<Box<Contents>>);

@@ -11,7 +11,7 @@ use crate::Gather;
 
 /// Work that waits for its transaction, of the tasks of one process.
 ///
-/// The first task whose turn it is executes all that waits, its own work among it, and passes the results on. If that fails,
+/// The first task whose turn comes executes all work that waits, with its own, and passes the results on. If that fails,
 /// each task executes its work alone, so that one piece of work cannot keep the others back.
 #[derive(Debug)]
 pub struct CommitGroup<W, R> {
@@ -25,10 +25,12 @@ impl<W, R> CommitGroup<W, R> {
         Self { waiting: Mutex::default(), turn: tokio::sync::Mutex::new(Gather::new(gather)) }
     }
 
-    /// Executes the work with all other work that waits. `execute` commits all of it and returns the results in order, or commits
-    /// none of it and returns `None`.
+    /// Executes the work with all other work that waits. `execute` runs one transaction for all of it, and returns the results in
+    /// order; `None` after an error.
     ///
-    /// Returns `None` if the work was not committed. The caller then executes it alone.
+    /// Returns `None` after an error of the transaction. The caller then executes its work alone. Because the outcome of a COMMIT
+    /// may be unknown, the work must recognise that it has taken effect: by a fence, or by a stored response. If the caller is
+    /// cancelled, its work may still be committed.
     pub async fn execute<F>(&self, work: W, execute: impl FnOnce(Vec<W>) -> F) -> Option<R>
     where
         F: Future<Output = Option<Vec<R>>>,

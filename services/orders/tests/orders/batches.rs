@@ -1,4 +1,4 @@
-//! What a batch of messages costs.
+//! Counts the round trips of a batch of messages.
 
 use contracts::events::StockReserved;
 use database::{Database, Settings};

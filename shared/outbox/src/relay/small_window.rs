@@ -27,7 +27,7 @@ pub(super) async fn read(
 ) -> database::Result<(TakenSnapshot, Vec<StoredEvent>)> {
     type Row = (String, i64, Option<i64>, String, Option<StoredEvent>);
     let Cursor { a, last_id, restored_id, .. } = cursor;
-    let window = SmallWindow {
+    let window = WindowQuery {
         snapshot: TakeSnapshot { draws_xid },
         a: a.clone(),
         above_floor: a.floor_id.max(*last_id),
@@ -55,7 +55,7 @@ type Columns =
 
 /// The rows above the floor of A. No transaction that was open at A can have rows up to the floor.
 #[derive(QueryId)]
-struct SmallWindow {
+struct WindowQuery {
     snapshot: TakeSnapshot,
     a: Snapshot,
     /// Rows above the floor have greater ids than this one.
@@ -69,9 +69,9 @@ struct SmallWindow {
 
 /// The rows up to the floor, too.
 #[derive(QueryId)]
-struct WithEarlyRows(SmallWindow);
+struct WithEarlyRows(WindowQuery);
 
-impl Query for SmallWindow {
+impl Query for WindowQuery {
     type SqlType = Columns;
 }
 
@@ -79,7 +79,7 @@ impl Query for WithEarlyRows {
     type SqlType = Columns;
 }
 
-impl QueryFragment<Pg> for SmallWindow {
+impl QueryFragment<Pg> for WindowQuery {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         self.push_joined(&mut out, Self::push_range)
     }
@@ -98,7 +98,7 @@ impl QueryFragment<Pg> for WithEarlyRows {
     }
 }
 
-impl SmallWindow {
+impl WindowQuery {
     /// Joins the snapshot, one row, with these rows.
     fn push_joined<'b>(
         &'b self,

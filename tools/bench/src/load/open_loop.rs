@@ -1,4 +1,4 @@
-//! An open loop: requests begin at fixed times, whatever the responses to earlier ones are.
+//! An open loop: requests begin at fixed times and do not wait for earlier responses.
 //!
 //! The time of a request runs from its intended start, so a request that waits for a free connection is not shown as fast
 //! (Gil Tene's *coordinated omission*, as in wrk2).

@@ -34,7 +34,7 @@ pub(crate) async fn begin_look_up(tx: &mut Tx, id: Uuid, lease: Duration) -> Res
     Ok(change(tx, id, begin).await?.attempt)
 }
 
-/// What is recorded of the result of an attempt or a lookup.
+/// The part of the result of an attempt or a lookup that is recorded.
 pub(crate) struct Observed<'a> {
     /// The outcome as text, for operators.
     pub(crate) text: String,

@@ -1,11 +1,11 @@
-//! What an order costs while many are placed: CPU of each process, commits of each database, WAL.
+//! Measures the cost of an order while many are placed: CPU of each process, commits of each database, WAL.
 
 use super::Stack;
 use crate::environment::{cpu_seconds, own_cpu_seconds};
 use crate::report::{Section, Table, number};
 use harness::{Part, Result};
 
-/// What was used so far.
+/// The CPU, commits and WAL that were used so far.
 pub(super) struct Usage {
     /// CPU seconds by process; none for a server on another machine.
     cpu: Vec<(&'static str, f64)>,
