@@ -86,12 +86,12 @@ const DAMAGES_OF_COMMANDS: &[Damage] = &[
 /// The order of the first payment is confirmed: four postings.
 const LEDGER: &str = "
     UPDATE payment SET confirmed = true WHERE id = id(1);
-    INSERT INTO ledger_transaction (id, tenant_id, kind, cause, payment_id, refund_id, recorded_at)
+    WITH posted AS (INSERT INTO ledger_transaction (id, tenant_id, kind, cause, payment_id, refund_id, recorded_at)
     OVERRIDING SYSTEM VALUE
     VALUES (1, 't', 'capture', id(1), id(1), NULL, '2026-11-21T00:00:00Z'),
            (2, 't', 'confirmation', id(11), id(1), NULL, '2026-11-21T00:00:00Z'),
            (3, 't', 'capture', id(2), id(2), NULL, '2026-11-21T00:00:00Z'),
-           (4, 't', 'refund', id(3), id(2), id(3), '2026-11-21T00:00:00Z');
+           (4, 't', 'refund', id(3), id(2), id(3), '2026-11-21T00:00:00Z'))
     INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
     VALUES (1, 1, 't', 'receivable', 'EUR', 450), (1, 2, 't', 'clearing', 'EUR', -450),
            (2, 1, 't', 'clearing', 'EUR', 450), (2, 2, 't', 'revenue', 'EUR', -450),
@@ -130,8 +130,8 @@ const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
     (
         "the_ledger_says_what_happened",
         "DROP INDEX ledger_transaction_once;
-         INSERT INTO ledger_transaction (id, tenant_id, kind, cause, payment_id) OVERRIDING SYSTEM VALUE
-         VALUES (5, 't', 'capture', 'again', id(1));
+         WITH posted AS (INSERT INTO ledger_transaction (id, tenant_id, kind, cause, payment_id) OVERRIDING SYSTEM VALUE
+         VALUES (5, 't', 'capture', 'again', id(1)))
          INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
          VALUES (5, 1, 't', 'receivable', 'EUR', 450), (5, 2, 't', 'clearing', 'EUR', -450)",
     ),

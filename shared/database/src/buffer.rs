@@ -1,6 +1,7 @@
 //! Buffered rows: rows without a result wait in the transaction, and one statement writes all of them.
 
-use std::any::{Any, TypeId};
+use std::any::{Any, TypeId, type_name};
+use std::collections::BTreeMap;
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -42,16 +43,19 @@ impl Write {
 type AnyRow = Box<dyn Any + Send + Sync>;
 type ToWrites = fn(Vec<AnyRow>) -> Vec<Write>;
 
+/// A type of row. The name comes first, because it sorts the parts of a statement.
+type RowType = (&'static str, TypeId);
+
 /// One row of any type, with the function that builds the statements of its type.
 pub(crate) struct BufferedRow {
-    row_type: TypeId,
+    row_type: RowType,
     row: AnyRow,
     writes: ToWrites,
 }
 
 impl BufferedRow {
     pub(crate) fn new<R: Buffered>(row: R) -> Self {
-        Self { row_type: TypeId::of::<R>(), row: Box::new(row), writes: writes_of::<R> }
+        Self { row_type: (type_name::<R>(), TypeId::of::<R>()), row: Box::new(row), writes: writes_of::<R> }
     }
 }
 
@@ -63,16 +67,14 @@ fn writes_of<R: Buffered>(rows: Vec<AnyRow>) -> Vec<Write> {
     R::writes(typed.collect())
 }
 
-/// Writes all rows by one statement. Rows of one type keep their order.
+/// Writes all rows by one statement. Rows of one type keep their order. The types are sorted, so that transactions that write
+/// the same types in another order use the same prepared statement.
 pub(crate) async fn write(buffered: Vec<BufferedRow>, tx: &mut Tx) -> Result<()> {
-    let mut groups: Vec<(TypeId, ToWrites, Vec<AnyRow>)> = Vec::new();
+    let mut groups: BTreeMap<RowType, (ToWrites, Vec<AnyRow>)> = BTreeMap::new();
     for BufferedRow { row_type, row, writes } in buffered {
-        match groups.iter_mut().find(|(known, ..)| *known == row_type) {
-            Some((_, _, rows)) => rows.push(row),
-            None => groups.push((row_type, writes, vec![row])),
-        }
+        groups.entry(row_type).or_insert_with(|| (writes, Vec::new())).1.push(row);
     }
-    let parts = groups.into_iter().flat_map(|(_, writes, rows)| writes(rows)).collect();
+    let parts = groups.into_values().flat_map(|(writes, rows)| writes(rows)).collect();
     CombinedWrite(parts).execute(tx).await?;
     Ok(())
 }

@@ -8,8 +8,9 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{Array, HasSqlType};
 
-/// `(VALUES ($1, $2)) AS given (a, b)` for one row, and `unnest($1, $2) AS given (a, b)` over arrays for any other
-/// number. One row is the common case, and arrays of length one take a fifth of the time of a whole order (measured).
+/// `(VALUES ($1, $2)) AS given (a, b)` for one row, and `(SELECT unnest($1), unnest($2)) AS given (a, b)` over arrays for
+/// any other number. `FROM unnest($1, $2)` would return the same rows, and take up to three times as long for eleven columns,
+/// because PostgreSQL stores each column of a function in `FROM` before it returns the first row (measured).
 #[derive(Default)]
 #[must_use]
 pub struct Rows {
@@ -62,8 +63,13 @@ where
 impl QueryFragment<Pg> for Rows {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         let one = self.columns.iter().all(|(_, values)| values.count() == 1);
-        out.push_sql(if one { "(VALUES (" } else { "unnest(" });
-        push_list(&self.columns, &mut out, |(_, values), out| values.bind(out))?;
+        out.push_sql(if one { "(VALUES (" } else { "(SELECT " });
+        push_list(&self.columns, &mut out, |(_, values), out| {
+            out.push_sql(if one { "" } else { "unnest(" });
+            values.bind(out)?;
+            out.push_sql(if one { "" } else { ")" });
+            Ok(())
+        })?;
         out.push_sql(if one { "))" } else { ")" });
         out.push_sql(" AS given (");
         push_list(&self.columns, &mut out, |(name, _), out| out.push_identifier(name))?;

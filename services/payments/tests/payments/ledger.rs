@@ -125,7 +125,7 @@ async fn says(database: &Database, statements: &[String]) -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn the_database_refuses_at_commit_a_transaction_that_does_not_sum_to_zero() {
+async fn the_database_refuses_a_statement_after_which_a_transaction_does_not_sum_to_zero() {
     let stage = Stage::new().await;
     stage.numbered(1..=1).await;
     let immediately = "SET CONSTRAINTS ALL IMMEDIATE".to_owned();
@@ -142,7 +142,7 @@ async fn the_database_refuses_at_commit_a_transaction_that_does_not_sum_to_zero(
             payment(1)
         )],
         vec![sound.clone(), late.clone()],
-        // A check before COMMIT does not replace the check at COMMIT.
+        // A check of all constraints before does not replace the check of the later statement.
         vec![sound.clone(), immediately.clone(), late.clone()],
     ];
     for statements in refused {

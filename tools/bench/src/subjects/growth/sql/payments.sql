@@ -11,15 +11,17 @@ SELECT id, 'bench', 900, 'EUR', 'pm_card_visa', 'captured', 'pi_' || id, 'ch_' |
 INSERT INTO processor_call (id, tenant_id, kind, payment_id, provider_key, request, attempt, sent_since, last_sent_at,
                             processor_object, due_at, created_at)
 SELECT id, 'bench', 'charge', id, 'idem-' || id || '-capture', 'amount=900', 1, at, at, 'pi_' || id, NULL, at FROM made;
-INSERT INTO ledger_transaction (tenant_id, kind, cause, payment_id, recorded_at)
-SELECT 'bench', kind, CASE kind WHEN 'capture' THEN id::text ELSE 'txn_' || id END, id, at
-  FROM made, (VALUES ('capture'), ('fee')) AS posted (kind);
+WITH posted AS (
+    INSERT INTO ledger_transaction (tenant_id, kind, cause, payment_id, recorded_at)
+    SELECT 'bench', kind, CASE kind WHEN 'capture' THEN id::text ELSE 'txn_' || id END, id, at
+      FROM made, (VALUES ('capture'), ('fee')) AS posting (kind)
+    RETURNING id, kind
+)
 INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount)
 SELECT posted.id, side.line, 'bench', side.account, 'EUR', side.amount
-  FROM ledger_transaction AS posted
+  FROM posted
   JOIN (VALUES ('capture', 1, 'receivable', 900), ('capture', 2, 'revenue', -900),
-               ('fee', 1, 'fees', 43), ('fee', 2, 'receivable', -43)) AS side (kind, line, account, amount) USING (kind)
- WHERE posted.id > (SELECT coalesce(max(transaction_id), 0) FROM ledger_entry);
+               ('fee', 1, 'fees', 43), ('fee', 2, 'receivable', -43)) AS side (kind, line, account, amount) USING (kind);
 INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details, recorded_at)
 SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n * 10 + k), 12, '0'))::uuid, 'bench', '@system', 'payment.charge', 'payment',
        CASE k WHEN 0 THEN id::text ELSE ('00000000-0000-7000-9000-' || lpad(to_hex(n * 10 + k), 12, '0')) END,
