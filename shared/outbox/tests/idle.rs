@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use common::{append_one, confirmed, count, is_at_the_start, progress, relay, settings, wait_for};
 use contracts::{OrderId, Stream};
+use diesel_async::SimpleAsyncConnection;
 use outbox::RelaySettings;
 use testkit::{TestDatabase, TestTopics, eventually};
 
@@ -75,4 +76,35 @@ async fn the_cursor_is_written_at_the_end_of_a_backlog() {
     let relay = relay(&database, &topics, settings);
     eventually("the cursor", async || (!is_at_the_start(&progress(&database).await)).then_some(())).await;
     relay.stop().await;
+}
+
+/// Notes each look at the log: the last id by then, and whether the statement has drawn a transaction number. Each look asks for
+/// the timeline.
+const NOTE_LOOKS: &str = "\
+    CREATE TABLE look (number bigint GENERATED ALWAYS AS IDENTITY, last_id bigint, has_xid boolean); \
+    GRANT SELECT ON look TO idem_service; \
+    CREATE OR REPLACE FUNCTION outbox_timeline() RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN \
+        INSERT INTO look (last_id, has_xid) VALUES (coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0), \
+                                                    pg_current_xact_id_if_assigned() IS NOT NULL); \
+        RETURN 'timeline'; \
+    END $$;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_relay_draws_no_transaction_number_and_a_commit_makes_it_draw_one_with_its_look() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    database.owner().await.batch_execute(NOTE_LOOKS).await.unwrap();
+    let relay = relay(&database, &topics, RelaySettings { idle_poll: Duration::from_mins(10), ..settings() });
+    // Each pause is twice as long as the one before. The next look by time is a second away.
+    eventually("ten looks", async || {
+        (count(&database, "SELECT count(*) AS count FROM look").await >= 10).then_some(())
+    })
+    .await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, Stream::Orders, 1).await;
+    relay.stop().await;
+    let idle = "SELECT count(*) AS count FROM look WHERE last_id = 0 AND has_xid";
+    assert_eq!(count(&database, idle).await, 0, "an idle relay drew transaction numbers");
+    let first =
+        "SELECT has_xid::integer::bigint AS count FROM look WHERE last_id > 0 ORDER BY number LIMIT 1";
+    assert_eq!(count(&database, first).await, 1, "the number was drawn by a statement of its own");
 }

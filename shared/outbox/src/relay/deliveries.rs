@@ -29,6 +29,8 @@ pub(super) struct Deliveries<'r> {
     released: BTreeMap<i64, Uuid>,
     /// The spans of the messages that are under way. Each ends with its delivery report.
     spans: BTreeMap<i64, Span>,
+    /// False once a span has shown that this process exports none. Without the exporter a span costs more than the sending.
+    exports_spans: bool,
     pub(super) blocked: BlockedEvents,
     passed: Option<i64>,
 }
@@ -48,6 +50,7 @@ impl<'r> Deliveries<'r> {
             in_flight: InFlight::default(),
             released: BTreeMap::new(),
             spans: BTreeMap::new(),
+            exports_spans: true,
             blocked,
             passed: None,
         })
@@ -63,10 +66,17 @@ impl<'r> Deliveries<'r> {
         self.passed.take()
     }
 
-    /// Sends a message of the window.
-    pub(super) async fn send(&mut self, row: &StoredEvent) -> Result<(), RelayError> {
-        self.in_flight.add(row.id, row.aggregate_id);
-        self.publish(row).await
+    /// Sends the messages of a page. The log names a message that is alone, and counts several.
+    pub(super) async fn send(&mut self, page: &[StoredEvent]) -> Result<(), RelayError> {
+        let mut sent = 0;
+        for row in page {
+            self.in_flight.add(row.id, row.aggregate_id);
+            sent += usize::from(self.publish(row, page.len() == 1).await?);
+        }
+        if let [first, .., last] = page {
+            tracing::info!(messages = sent, first_id = first.id, last_id = last.id, "MessagesRelayed");
+        }
+        Ok(())
     }
 
     /// Publishes the next events that an operator has released, and waits for their reports. Returns whether there were any.
@@ -81,7 +91,7 @@ impl<'r> Deliveries<'r> {
             Publisher::connect(&self.relay.brokers, PublisherSettings::default())?;
         for row in load_events(database, &ids).await? {
             self.released.insert(row.id, row.aggregate_id);
-            self.publish(&row).await?;
+            self.publish(&row, true).await?;
         }
         while !self.are_done() {
             self.next_report().await?;
@@ -90,27 +100,28 @@ impl<'r> Deliveries<'r> {
         Ok(true)
     }
 
-    /// Hands a message to the producer. A message that cannot be published, and one behind such a message, is blocked.
-    async fn publish(&mut self, row: &StoredEvent) -> Result<(), RelayError> {
+    /// Hands a message to the producer, and returns true. A message that cannot be published, and one behind such a message, is
+    /// blocked instead.
+    async fn publish(&mut self, row: &StoredEvent, is_named: bool) -> Result<bool, RelayError> {
         if self.blocked.contains(row.aggregate_id) {
             self.block(row.id, row.aggregate_id, None);
-            return Ok(());
+            return Ok(false);
         }
         let outgoing = match OutgoingRecord::new(row, &self.relay.topics) {
             Ok(outgoing) => outgoing,
             Err(reason) => {
                 let refusal = Refusal { error: reason.to_string(), unusable_topic: None };
                 self.block(row.id, row.aggregate_id, Some(refusal));
-                return Ok(());
+                return Ok(false);
             }
         };
         let headers = outgoing.headers();
         let record = outgoing.record(&headers);
         if let Some(refusal) = self.blocked.refuses(&record) {
             self.block(row.id, row.aggregate_id, Some(refusal));
-            return Ok(());
+            return Ok(false);
         }
-        let span = publish_span(&outgoing);
+        let span = self.exports_spans.then(|| publish_span(&outgoing));
         loop {
             match self.publisher.publish(record, row.id.cast_unsigned()) {
                 Ok(()) => break,
@@ -120,14 +131,17 @@ impl<'r> Deliveries<'r> {
                 Err(error @ (PublishError::TooLarge { .. } | PublishError::Refused { .. })) => {
                     let refusal = Refusal { error: error.to_string(), unusable_topic: None };
                     self.block(row.id, row.aggregate_id, Some(refusal));
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
         crashpoint::reach!("relay.message_sent");
-        span.in_scope(|| tracing::info!("MessageRelayed"));
-        self.spans.insert(row.id, span);
-        Ok(())
+        log_relayed(&outgoing, is_named);
+        if let Some(span) = span {
+            self.exports_spans = traces::traceparent(&span).is_some();
+            self.spans.insert(row.id, span);
+        }
+        Ok(true)
     }
 
     /// Waits for one delivery report. Fails with `NoLeader` if none arrives because partitions have lost their leader.
@@ -186,6 +200,17 @@ impl<'r> Deliveries<'r> {
         if self.released.remove(&id).is_none() {
             self.passed = self.in_flight.finish(id).or(self.passed);
         }
+    }
+}
+
+/// Logs a message, with its trace. At `info` if the page's line does not count it.
+fn log_relayed(outgoing: &OutgoingRecord<'_>, is_named: bool) {
+    let OutgoingRecord { envelope: Envelope { id, kind, tenant, traceparent, .. }, topic, .. } = outgoing;
+    let trace = traceparent.as_deref().and_then(traces::trace_id);
+    if is_named {
+        tracing::info!(event_id = %id, kind, topic, %tenant, trace, "MessageRelayed");
+    } else {
+        tracing::debug!(event_id = %id, kind, topic, %tenant, trace, "MessageRelayed");
     }
 }
 

@@ -4,6 +4,7 @@
 //! and has a number, the epoch, which fences the cursor. No row is skipped: one that Kafka refuses for good is set aside until an
 //! operator releases it. Duplicates are possible after a term ends early.
 
+mod backlog;
 mod blocked;
 mod cursor;
 mod deliveries;

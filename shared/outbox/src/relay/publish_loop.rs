@@ -17,7 +17,7 @@ use super::snapshot::{self, Snapshot, TakenSnapshot};
 use super::window::Window;
 use super::{Relay, RelayError, RelaySettings, small_window};
 use crate::EVENTS_COMMITTED;
-use crate::outbox_event::{StoredEvent, load_events};
+use crate::outbox_event::StoredEvent;
 
 /// The first pause of an idle relay. The pause doubles up to the setting `idle_poll`.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
@@ -26,16 +26,18 @@ const MIN_PAUSE: Duration = Duration::from_millis(2);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct PublishLoop<'r> {
-    relay: &'r Relay,
+    pub(super) relay: &'r Relay,
     epoch: i64,
-    deliveries: Deliveries<'r>,
-    cursor: Cursor,
+    pub(super) deliveries: Deliveries<'r>,
+    pub(super) cursor: Cursor,
     /// The timeline of the server to which the cursor belongs.
     timeline: String,
     /// The last id that was drawn at an earlier look at the outbox.
     floor_id: i64,
     /// The number of messages of the last window.
     last_window: usize,
+    /// True if a commit in this process has ended the last pause.
+    is_woken: bool,
     checkpointed_at: Instant,
     /// True if the cursor has moved since the last checkpoint.
     has_moved: bool,
@@ -59,6 +61,7 @@ impl<'r> PublishLoop<'r> {
             cursor,
             timeline,
             last_window: 0,
+            is_woken: false,
             checkpointed_at: Instant::now(),
             has_moved: false,
         })
@@ -107,16 +110,14 @@ impl<'r> PublishLoop<'r> {
     }
 
     /// Waits for a commit in this process, at most for `pause`. Returns the next pause.
-    async fn wait_for_commit(&self, pause: Duration) -> Duration {
+    async fn wait_for_commit(&mut self, pause: Duration) -> Duration {
         let RelaySettings { idle_poll, checkpoint, .. } = self.relay.settings;
         let committed = self.relay.database.signal(EVENTS_COMMITTED);
         // The end of the next window writes the cursor, so a moved cursor shortens the pause to the next checkpoint.
         let limit =
             if self.has_moved { checkpoint.saturating_sub(self.checkpointed_at.elapsed()) } else { pause };
-        tokio::select! {
-            () = committed.notified() => MIN_PAUSE,
-            () = tokio::time::sleep(pause.min(limit)) => (pause * 2).min(idle_poll),
-        }
+        self.is_woken = tokio::time::timeout(pause.min(limit), committed.notified()).await.is_ok();
+        if self.is_woken { MIN_PAUSE } else { (pause * 2).min(idle_poll) }
     }
 
     /// Publishes one window completely. Returns the number of its messages.
@@ -135,17 +136,11 @@ impl<'r> PublishLoop<'r> {
 
     /// Reads a window of less than a page by one statement; `None` if it may be larger.
     async fn read_small_window(&mut self) -> Result<Option<SmallWindow>, RelayError> {
-        let (page, draws_xid) = (self.relay.settings.page, self.last_window > 0);
-        let limit = i64::try_from(page).unwrap_or(i64::MAX);
-        let (taken, events) = small_window::read(
-            &self.relay.database,
-            &self.cursor,
-            draws_xid,
-            self.floor_id.saturating_add(limit),
-            limit,
-        )
-        .await?;
-        if self.is_large(&taken) || events.len() >= page {
+        let (draws_xid, limit) = (self.draws_xid(), self.page_limit());
+        let large_from = self.floor_id.saturating_add(limit);
+        let (taken, events) =
+            small_window::read(&self.relay.database, &self.cursor, draws_xid, large_from, limit).await?;
+        if self.is_large(&taken) || events.len() >= self.relay.settings.page {
             self.floor_id = taken.ceiling_id;
             return Ok(None);
         }
@@ -160,39 +155,21 @@ impl<'r> PublishLoop<'r> {
             crashpoint::reach!("relay.window_read");
             b.complete(&self.relay.database).await?;
             self.cursor.b = Some(b.clone());
-            for event in &events {
-                self.deliveries.send(event).await?;
-            }
-            self.deliveries.read_reports()?;
-            self.advance().await?;
+            self.publish_page(&events).await?;
         }
         self.end_window(b, ceiling_id, published, last).await
     }
 
-    async fn publish_large(&mut self, mut window: Window) -> Result<usize, RelayError> {
-        let database = &self.relay.database;
-        let (mut published, mut last) = (0, window.position);
-        while let Some(ids) = window.next_ids(database).await? {
-            let Some(&end) = ids.last() else { continue };
-            crashpoint::reach!("relay.window_read");
-            window.b.complete(database).await?;
-            self.cursor.b = Some(window.b.clone());
-            for page in ids.chunks(self.relay.settings.page) {
-                for row in load_events(database, page).await? {
-                    self.deliveries.send(&row).await?;
-                    published += 1;
-                }
-                self.deliveries.read_reports()?;
-                self.advance().await?;
-            }
-            last = end;
-        }
-        self.end_window(window.b, window.ceiling_id, published, last).await
+    /// Hands a page to the producer, and moves the cursor as far as the reports allow.
+    pub(super) async fn publish_page(&mut self, page: &[StoredEvent]) -> Result<(), RelayError> {
+        self.deliveries.send(page).await?;
+        self.deliveries.read_reports()?;
+        self.advance().await
     }
 
     /// Waits for the reports of a window whose messages were all sent, the last one with the id `last`, and makes its end the
     /// beginning of the next one.
-    async fn end_window(
+    pub(super) async fn end_window(
         &mut self,
         mut b: Snapshot,
         ceiling_id: i64,
@@ -222,8 +199,7 @@ impl<'r> PublishLoop<'r> {
     /// finished with the same B: later commits belong to the next window.
     async fn end_of_window(&mut self) -> Result<(Snapshot, i64), RelayError> {
         let database = &self.relay.database;
-        // Under load, the transaction number comes with the snapshot. Otherwise it is drawn only if the window has rows.
-        let draws_xid = self.last_window > 0;
+        let draws_xid = self.draws_xid();
         let mut taken = snapshot::take(database, draws_xid).await?;
         // If the earlier look was long ago, look twice. Otherwise the next window would read the rows of this one again.
         if self.is_large(&taken) {
@@ -233,6 +209,17 @@ impl<'r> PublishLoop<'r> {
         let ceiling_id = taken.ceiling_id;
         let b = self.snapshot_b(taken)?;
         Ok((self.cursor.b.clone().unwrap_or(b), ceiling_id))
+    }
+
+    /// Under load and after a commit, the transaction number comes with the snapshot. Otherwise it is drawn only if the window has
+    /// rows.
+    fn draws_xid(&self) -> bool {
+        self.is_woken || self.last_window > 0
+    }
+
+    /// The setting `page`, as the database takes it.
+    pub(super) fn page_limit(&self) -> i64 {
+        i64::try_from(self.relay.settings.page).unwrap_or(i64::MAX)
     }
 
     /// Returns whether so many ids were drawn since the earlier look that they may be more than a page.

@@ -8,16 +8,17 @@
 //! a transaction that was open at A; the index on (xid, id) finds the rows of each of them.
 
 use database::Database;
+use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
-use futures_util::future::try_join;
 
 use super::snapshot::Snapshot;
+use crate::outbox_event::{COLUMNS, StoredEvent, outbox_event};
 
-/// The number of ids that one statement examines or returns.
+/// The number of ids that one statement examines above the floor.
 const IDS_PER_READ: i64 = 50_000;
 
 /// The rest of a window, from a position on.
@@ -34,52 +35,55 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Returns the next ids in order; `None` at the end of the window. The list may be empty before the end.
-    pub(super) async fn next_ids(&mut self, database: &Database) -> database::Result<Option<Vec<i64>>> {
+    /// Returns the next rows in order, at most so many; `None` at the end of the window. The page may be empty before the end.
+    pub(super) async fn next_page(
+        &mut self,
+        database: &Database,
+        limit: i64,
+    ) -> database::Result<Option<Vec<StoredEvent>>> {
         let has_early_rows = self.position < self.a.floor_id && self.a.has_open_transactions();
         let after = self.position.max(self.a.floor_id);
         if !has_early_rows && after >= self.ceiling_id {
             return Ok(None);
         }
-        let end = after.saturating_add(IDS_PER_READ).min(self.ceiling_id.max(after));
-        let connection = database.connection().await?;
-        let (mut first, mut second) = (&connection, &connection);
-        let range = IdRange { window: self.clone(), after, end };
-        let mut ids: Vec<i64> = Vec::new();
-        let in_range: Vec<i64>;
-        if has_early_rows {
-            let early_rows = EarlyRows(self.clone());
-            (ids, in_range) = try_join(early_rows.load(&mut first), range.load(&mut second)).await?;
-            // A full list ends before the floor. The next one continues after it.
-            if let (Ok(IDS_PER_READ), Some(last)) = (i64::try_from(ids.len()), ids.last()) {
-                self.position = *last;
-                return Ok(Some(ids));
-            }
+        let mut connection = database.connection().await?;
+        let window = self.clone();
+        let (page, end): (Vec<StoredEvent>, i64) = if has_early_rows {
+            (EarlyRows { window, limit }.load(&mut connection).await?, self.a.floor_id)
         } else {
-            in_range = range.load(&mut first).await?;
-        }
-        ids.extend(in_range);
-        self.position = end;
-        Ok(Some(ids))
+            let end = after.saturating_add(IDS_PER_READ).min(self.ceiling_id);
+            (IdRange { window, after, end, limit }.load(&mut connection).await?, end)
+        };
+        // A full page may end before the range does. The next one continues after it.
+        let is_full = i64::try_from(page.len()).is_ok_and(|rows| rows >= limit);
+        self.position = page.last().filter(|_| is_full).map_or(end, |row| row.id);
+        Ok(Some(page))
     }
 }
 
 // Both queries are fragments, because `sql_query` is never kept prepared. Planning over all partitions costs ten times the
 // execution (measured). A subquery around a snapshot reads its text once, and not for each row.
 
+type Columns = SqlTypeOf<<outbox_event::table as Table>::AllColumns>;
+
 /// The rows up to the floor. One step through the index for each transaction that was open at A reads a long transaction once,
-/// and not once for each list. Only the index on (xid, id) can find pairs: a plan of an empty partition would take either index.
+/// and not once for each page. Only the index on (xid, id) can find pairs: a plan of an empty partition would take either index.
 #[derive(QueryId)]
-struct EarlyRows(Window);
+struct EarlyRows {
+    window: Window,
+    limit: i64,
+}
 
 impl Query for EarlyRows {
-    type SqlType = BigInt;
+    type SqlType = Columns;
 }
 
 impl QueryFragment<Pg> for EarlyRows {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        let Window { a, b, restored_id, position, .. } = &self.0;
-        out.push_sql("SELECT event.id FROM (SELECT pg_snapshot_xip(");
+        let Window { a, b, restored_id, position, .. } = &self.window;
+        out.push_sql("SELECT ");
+        out.push_sql(COLUMNS);
+        out.push_sql(" FROM (SELECT pg_snapshot_xip(");
         out.push_bind_param::<Text, _>(&a.text)?;
         out.push_sql("::pg_snapshot) UNION ALL SELECT n::text::xid8 FROM generate_series(pg_snapshot_xmax(");
         out.push_bind_param::<Text, _>(&a.text)?;
@@ -87,7 +91,7 @@ impl QueryFragment<Pg> for EarlyRows {
         out.push_bind_param::<BigInt, _>(&a.next_xid)?;
         out.push_sql(
             "::bigint - 1) AS n) AS open (xid) \
-             CROSS JOIN LATERAL (SELECT id FROM outbox_event WHERE (xid, id) > (open.xid, greatest(",
+             CROSS JOIN LATERAL (SELECT * FROM outbox_event WHERE (xid, id) > (open.xid, greatest(",
         );
         out.push_bind_param::<BigInt, _>(position)?;
         out.push_sql("::bigint, ");
@@ -95,11 +99,11 @@ impl QueryFragment<Pg> for EarlyRows {
         out.push_sql("::bigint)) AND (xid, id) <= (open.xid, ");
         out.push_bind_param::<BigInt, _>(&a.floor_id)?;
         out.push_sql(") ORDER BY xid, id LIMIT ");
-        out.push_bind_param::<BigInt, _>(&IDS_PER_READ)?;
+        out.push_bind_param::<BigInt, _>(&self.limit)?;
         out.push_sql(") AS event WHERE pg_visible_in_snapshot(open.xid, (SELECT ");
         out.push_bind_param::<Text, _>(&b.text)?;
         out.push_sql("::pg_snapshot)) ORDER BY event.id LIMIT ");
-        out.push_bind_param::<BigInt, _>(&IDS_PER_READ)
+        out.push_bind_param::<BigInt, _>(&self.limit)
     }
 }
 
@@ -109,16 +113,19 @@ struct IdRange {
     window: Window,
     after: i64,
     end: i64,
+    limit: i64,
 }
 
 impl Query for IdRange {
-    type SqlType = BigInt;
+    type SqlType = Columns;
 }
 
 impl QueryFragment<Pg> for IdRange {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         let Window { a, b, restored_id, .. } = &self.window;
-        out.push_sql("SELECT id FROM outbox_event WHERE id > ");
+        out.push_sql("SELECT ");
+        out.push_sql(COLUMNS);
+        out.push_sql(" FROM outbox_event AS event WHERE id > ");
         out.push_bind_param::<BigInt, _>(&self.after)?;
         out.push_sql(" AND id <= ");
         out.push_bind_param::<BigInt, _>(&self.end)?;
@@ -128,7 +135,7 @@ impl QueryFragment<Pg> for IdRange {
         out.push_bind_param::<BigInt, _>(restored_id)?;
         out.push_sql(" OR pg_visible_in_snapshot(xid, (SELECT ");
         out.push_bind_param::<Text, _>(&b.text)?;
-        out.push_sql("::pg_snapshot))) ORDER BY id");
-        Ok(())
+        out.push_sql("::pg_snapshot))) ORDER BY id LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)
     }
 }

@@ -24,10 +24,14 @@ pub(crate) async fn fill(owner: &Session, rows: usize) -> Result<()> {
     owner.run("VACUUM ANALYZE outbox_event").await
 }
 
-/// Sets the cursor back, so that every row is unpublished.
+/// Sets the cursor back to the one of a new database, so that every row is unpublished. With `next_xid_a` of a later snapshot, each
+/// transaction number up to it would count as open at A.
 pub(crate) async fn rewind(owner: &Session) -> Result<()> {
     owner
-        .run("UPDATE outbox_cursor SET snapshot_a = '1:1:', floor_a = 0, snapshot_b = NULL, last_id = 0")
+        .run(
+            "UPDATE outbox_cursor \
+             SET snapshot_a = '1:1:', floor_a = 0, next_xid_a = 0, snapshot_b = NULL, last_id = 0",
+        )
         .await?;
     owner.run("UPDATE outbox_lease SET lease_until = '-infinity'").await
 }
