@@ -4,6 +4,7 @@
 # The programs that are measured, and those that measure. Built without features, like the container image.
 MEASURED=(-p orders -p inventory -p payments -p stripe-sim)
 MEASURING=(-p bench -p devtool)
+BENCH_TENANTS=10 # besides `bench`
 
 command_bench() {
   local arguments=() argument document=performance
@@ -49,13 +50,23 @@ build_release_programs() {
 }
 
 run_bench() {
+  local number tenants=()
   devtool keys "$KEYS_DIR" || die "the development keys could not be made: see above"
   export_servers
   IDEM_BENCH_JWKS=$KEYS_DIR/jwks.json
-  IDEM_BENCH_TOKEN=$(devtool token --keys "$KEYS_DIR" --tenant bench --client bench --ttl 14400) || exit
+  IDEM_BENCH_TOKEN=$(bench_token bench) || exit
+  for ((number = 1; number <= BENCH_TENANTS; number++)); do
+    tenants+=("bench-$number=$(bench_token "bench-$number")") || exit
+  done
+  IDEM_BENCH_TENANTS=$(join_by_comma "${tenants[@]}")
   IDEM_BENCH_COMMIT=$(measured_commit)
-  export IDEM_BENCH_JWKS IDEM_BENCH_TOKEN IDEM_BENCH_COMMIT
+  export IDEM_BENCH_JWKS IDEM_BENCH_TOKEN IDEM_BENCH_TENANTS IDEM_BENCH_COMMIT
   "$BIN_DIR/bench" "$@"
+}
+
+# A token that lasts as long as the longest run.
+bench_token() { # tenant
+  devtool token --keys "$KEYS_DIR" --tenant "$1" --client bench --ttl 14400
 }
 
 # The commit, and whether the working tree differs from it.

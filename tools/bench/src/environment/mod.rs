@@ -34,6 +34,9 @@ pub(crate) struct Servers {
     /// A token for the tenant `bench`, valid for as long as the run takes
     #[arg(long, env = "IDEM_BENCH_TOKEN", hide = true, hide_env_values = true)]
     token: String,
+    /// More tenants, as `name=token`
+    #[arg(long, env = "IDEM_BENCH_TENANTS", hide = true, hide_env_values = true, value_delimiter = ',', value_parser = setting)]
+    tenants: Vec<(String, String)>,
     /// The file by which libfaketime moves the clock of PostgreSQL; for `days` alone
     #[arg(long, env = "IDEM_BENCH_CLOCK", hide = true)]
     clock: Option<PathBuf>,
@@ -71,6 +74,8 @@ pub(crate) struct Environment {
     pub(crate) bin_dir: PathBuf,
     pub(crate) jwks: PathBuf,
     pub(crate) token: String,
+    /// More tenants, each with its token.
+    pub(crate) tenants: Vec<(String, String)>,
     /// Settings of orders that the command line changes.
     pub(crate) experiment: Vec<(String, String)>,
     facts: MachineInfo,
@@ -95,6 +100,7 @@ impl Environment {
             bin_dir: places.bin_dir.clone(),
             jwks: places.jwks.clone(),
             token: places.token.clone(),
+            tenants: places.tenants.clone(),
             experiment: places.set.clone(),
             facts,
             clock: places.clock.clone(),

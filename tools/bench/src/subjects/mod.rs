@@ -6,6 +6,9 @@ pub(crate) mod inbox;
 pub(crate) mod journey;
 pub(crate) mod place;
 pub(crate) mod relay;
+pub(crate) mod scenarios;
 
 mod bare_producer;
+mod meter;
 mod orders;
+mod stack;
