@@ -4,6 +4,7 @@
 //! The orders are placed for this purpose alone, because counting statements costs time.
 
 use std::collections::BTreeMap;
+use std::ops::Add;
 use std::time::Duration;
 
 use contracts::Stream;
@@ -158,7 +159,7 @@ fn report(alone: &Counters, crowd: &Counters, workload: &Workload, section: &mut
     let mut row = |name: &str, parts: &[Part]| {
         let sum = |counters: &Counters, matches: fn(&Counter) -> bool| -> f64 {
             let own = counters.iter().filter(|((part, counter), _)| parts.contains(part) && matches(counter));
-            own.map(|(_, value)| value).sum()
+            own.map(|(_, value)| value).fold(0.0, f64::add)
         };
         let figures: [(&str, f64, usize); 9] = [
             ("rows_inserted", sum(alone, |counter| matches!(counter, Counter::Inserted(_))), 1),

@@ -39,6 +39,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     eprintln!("journey: {:.0} orders/s from POST to the last confirmation", crowd.per_second);
     let rates = rates::measure(&stack, workload).await?;
     let memory = stack.memory();
+    stack.at_rest().await?;
     stack.stop_programs().await?;
     stack.start_programs().await?;
     let mut section = Section::default();
