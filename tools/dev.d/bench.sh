@@ -11,10 +11,15 @@ command_bench() {
   [[ " $* " != *" growth "* ]] || document=scaling
   [[ " $* " != *" days "* ]] || document=time-lapse
   for argument in "$@"; do
-    if [[ $argument == --write ]]; then arguments+=(--write "$ROOT/docs/$document.md"); else arguments+=("$argument"); fi
+    case $argument in
+      --write) arguments+=(--write "$ROOT/docs/$document.md") ;;
+      --peers) arguments+=(--only peers) ;;
+      *) arguments+=("$argument") ;;
+    esac
   done
   require_for postgres kafka
   [[ " $* " != *" days "* ]] || prepare_clock
+  [[ " $* " != *" --peers "* ]] || prepare_peers
   BIN_DIR=${BIN_DIR%/debug}/release
   build_release_programs
   case " $* " in
@@ -38,6 +43,21 @@ prepare_clock() {
   # shellcheck disable=SC2034 # postgres.sh reads it
   CLOCK_VARIABLES=("LD_PRELOAD=$library" "FAKETIME_TIMESTAMP_FILE=$IDEM_BENCH_CLOCK" FAKETIME_CACHE_DURATION=1
     FAKETIME_DISABLE_SHM=1 DONT_FAKE_MONOTONIC=1)
+}
+
+# Kafka Connect with Debezium, and a PostgreSQL that writes what Debezium reads.
+prepare_peers() {
+  local pom=$ROOT/tools/bench/peers.pom.xml home
+  home=$(cache_for peers "$pom")
+  if [[ ! -d $home ]]; then
+    rm -rf "$home.part"
+    step "fetching Kafka Connect and Debezium (40 MB)" mvn -q -B -f "$pom" "-Dpeers.home=$home.part" generate-resources ||
+      die "Maven could not fetch them: see above"
+    mv "$home.part" "$home"
+  fi
+  # shellcheck disable=SC2034 # postgres.sh reads it
+  POSTGRES_OPTIONS=(-c wal_level=logical)
+  export IDEM_BENCH_CONNECT=$home
 }
 
 build_release_programs() {

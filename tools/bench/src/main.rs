@@ -60,6 +60,8 @@ enum Subject {
     Hostile,
     /// The cost of a unit on tables of up to 10 million rows; half an hour, and therefore only if it is named
     Growth,
+    /// The relay's drain and latency beside those of Debezium: `./dev bench --peers`
+    Peers,
     /// Ninety days with a million keys and messages: the sizes of tables, and the hot paths; half an hour, and only if it is named
     Days,
 }
@@ -74,6 +76,7 @@ impl Subject {
             Self::Scenarios => subjects::scenarios::measure(environment, workload).await,
             Self::Hostile => subjects::hostile::measure(environment, workload).await,
             Self::Growth => subjects::growth::measure(environment, workload).await,
+            Self::Peers => subjects::peers::measure(environment, workload).await,
             Self::Days => subjects::growth::days(environment, workload).await,
         }
     }
@@ -119,7 +122,7 @@ async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Rep
     let mut report = Report::new(environment.facts(), command_line(arguments));
     for subject in Subject::value_variants() {
         let is_wanted = if arguments.only.is_empty() {
-            ![Subject::Growth, Subject::Days].contains(subject)
+            ![Subject::Growth, Subject::Peers, Subject::Days].contains(subject)
         } else {
             arguments.only.contains(subject)
         };

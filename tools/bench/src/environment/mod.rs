@@ -40,6 +40,9 @@ pub(crate) struct Servers {
     /// The file by which libfaketime moves the clock of PostgreSQL; for `days` alone
     #[arg(long, env = "IDEM_BENCH_CLOCK", hide = true)]
     clock: Option<PathBuf>,
+    /// The folder of the libraries of Kafka Connect and Debezium; for `peers` alone
+    #[arg(long, env = "IDEM_BENCH_CONNECT", hide = true)]
+    connect: Option<PathBuf>,
     /// What was checked out
     #[arg(long, env = "IDEM_BENCH_COMMIT", hide = true, default_value = "unknown")]
     commit: String,
@@ -78,6 +81,8 @@ pub(crate) struct Environment {
     pub(crate) tenants: Vec<(String, String)>,
     /// Settings of orders that the command line changes.
     pub(crate) experiment: Vec<(String, String)>,
+    /// The libraries of Kafka Connect and Debezium.
+    pub(crate) connect: Option<PathBuf>,
     facts: MachineInfo,
     clock: Option<PathBuf>,
     postgres_url: String,
@@ -102,6 +107,7 @@ impl Environment {
             token: places.token.clone(),
             tenants: places.tenants.clone(),
             experiment: places.set.clone(),
+            connect: places.connect.clone(),
             facts,
             clock: places.clock.clone(),
             postgres_url: places.postgres_url.clone(),

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use contracts::{OrderId, TenantId, Topics};
+use contracts::{OrderId, TenantId};
 use harness::{Context, Error, Part, Request, Result};
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::BaseConsumer;
 use rdkafka::producer::BaseProducer;
-use rdkafka::topic_partition_list::TopicPartitionList;
-use rdkafka::{ClientConfig, Offset};
 use uuid::Uuid;
 
-use crate::environment::{Environment, TENANT};
+use crate::environment::TENANT;
 use crate::load::{Connection, Worker, median};
 use crate::report::{Section, Table, number};
+use crate::subjects::bare_consumer::bare_consumer;
 use crate::subjects::bare_producer::{OutgoingRecord, Reports, producer};
 use crate::subjects::place::bare_statement::{BarePlacer, SampleOrder};
 use crate::subjects::stack::{LIMIT, Stack};
@@ -72,7 +71,7 @@ impl Floor {
             placer: BarePlacer::open(&database, &sample).await?,
             sample,
             producer: producer(environment)?,
-            consumer: consumer(environment, &topic)?,
+            consumer: bare_consumer(environment, &topic)?,
             topic,
             processor: Connection::open(stack.endpoint(Part::Provider)?, "sk_test_bench").await?,
         };
@@ -133,28 +132,6 @@ impl Floor {
         }
         Ok(response.took)
     }
-}
-
-/// A consumer of all partitions, with the settings of messaging's subscription that decide how soon a record arrives. It
-/// has no group, because groups are not on the path.
-fn consumer(environment: &Environment, topic: &str) -> Result<BaseConsumer> {
-    let consumer: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", environment.brokers.bootstrap())
-        .set("group.id", "none")
-        .set("enable.auto.commit", "false")
-        .set("isolation.level", "read_committed")
-        .set("check.crcs", "true")
-        .set("fetch.message.max.bytes", (256 * 1024).to_string())
-        .set("queued.max.messages.kbytes", "1024")
-        .set("fetch.queue.backoff.ms", "10")
-        .create()
-        .context("make the bare consumer")?;
-    let mut partitions = TopicPartitionList::new();
-    for partition in 0..Topics::PARTITIONS {
-        partitions.add_partition_offset(topic, partition, Offset::Beginning).context("name a partition")?;
-    }
-    consumer.assign(&partitions).context("assign the partitions")?;
-    Ok(consumer)
 }
 
 /// The median of the whole path, in milliseconds.
