@@ -4,16 +4,22 @@
 # The programs that are measured, and those that measure. Built without features, like the container image.
 MEASURED=(-p orders -p inventory -p payments -p stripe-sim)
 MEASURING=(-p bench -p devtool)
+BENCH_TENANTS=10 # besides `bench`
 
 command_bench() {
   local arguments=() argument document=performance
   [[ " $* " != *" growth "* ]] || document=scaling
   [[ " $* " != *" days "* ]] || document=time-lapse
   for argument in "$@"; do
-    if [[ $argument == --write ]]; then arguments+=(--write "$ROOT/docs/$document.md"); else arguments+=("$argument"); fi
+    case $argument in
+      --write) arguments+=(--write "$ROOT/docs/$document.md") ;;
+      --peers) arguments+=(--only peers) ;;
+      *) arguments+=("$argument") ;;
+    esac
   done
   require_for postgres kafka
   [[ " $* " != *" days "* ]] || prepare_clock
+  [[ " $* " != *" --peers "* ]] || prepare_peers
   BIN_DIR=${BIN_DIR%/debug}/release
   build_release_programs
   case " $* " in
@@ -39,6 +45,21 @@ prepare_clock() {
     FAKETIME_DISABLE_SHM=1 DONT_FAKE_MONOTONIC=1)
 }
 
+# Kafka Connect with Debezium, and a PostgreSQL that writes what Debezium reads.
+prepare_peers() {
+  local pom=$ROOT/tools/bench/peers.pom.xml home
+  home=$(cache_for peers "$pom")
+  if [[ ! -d $home ]]; then
+    rm -rf "$home.part"
+    step "fetching Kafka Connect and Debezium (40 MB)" mvn -q -B -f "$pom" "-Dpeers.home=$home.part" generate-resources ||
+      die "Maven could not fetch them: see above"
+    mv "$home.part" "$home"
+  fi
+  # shellcheck disable=SC2034 # postgres.sh reads it
+  POSTGRES_OPTIONS=(-c wal_level=logical)
+  export IDEM_BENCH_CONNECT=$home
+}
+
 build_release_programs() {
   if [[ -z ${IDEM_SKIP_BUILD:-} ]]; then
     say "building release programs: minutes, the first time"
@@ -49,13 +70,23 @@ build_release_programs() {
 }
 
 run_bench() {
+  local number tenants=()
   devtool keys "$KEYS_DIR" || die "the development keys could not be made: see above"
   export_servers
   IDEM_BENCH_JWKS=$KEYS_DIR/jwks.json
-  IDEM_BENCH_TOKEN=$(devtool token --keys "$KEYS_DIR" --tenant bench --client bench --ttl 14400) || exit
+  IDEM_BENCH_TOKEN=$(bench_token bench) || exit
+  for ((number = 1; number <= BENCH_TENANTS; number++)); do
+    tenants+=("bench-$number=$(bench_token "bench-$number")") || exit
+  done
+  IDEM_BENCH_TENANTS=$(join_by_comma "${tenants[@]}")
   IDEM_BENCH_COMMIT=$(measured_commit)
-  export IDEM_BENCH_JWKS IDEM_BENCH_TOKEN IDEM_BENCH_COMMIT
+  export IDEM_BENCH_JWKS IDEM_BENCH_TOKEN IDEM_BENCH_TENANTS IDEM_BENCH_COMMIT
   "$BIN_DIR/bench" "$@"
+}
+
+# A token that lasts as long as the longest run.
+bench_token() { # tenant
+  devtool token --keys "$KEYS_DIR" --tenant "$1" --client bench --ttl 14400
 }
 
 # The commit, and whether the working tree differs from it.

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use environment::{Environment, Servers};
 use harness::{Context, Error, Result};
-use report::{Report, document};
+use report::{Report, charts, document};
 use workload::Workload;
 
 /// Measures what the guarantees cost, beside the bare statement and the bare producer.
@@ -35,7 +35,8 @@ struct Arguments {
     /// Write every figure to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Replace the table in this document (`./dev bench --write` names docs/performance.md)
+    /// Replace the tables in this document (`./dev bench --write` names docs/performance.md) and the charts of `figures`
+    /// beside it
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     #[command(flatten)]
@@ -53,10 +54,14 @@ enum Subject {
     Inbox,
     /// POST to confirmed, orders per second through the whole saga, memory, ready times
     Journey,
+    /// The whole saga with unequal orders: a hot SKU, a hot tenant, poison, declines, a slow processor
+    Scenarios,
     /// POST /v1/orders beside 600 clients that hold connections
     Hostile,
     /// The cost of a unit on tables of up to 10 million rows; half an hour, and therefore only if it is named
     Growth,
+    /// The relay's drain and latency beside those of Debezium: `./dev bench --peers`
+    Peers,
     /// Ninety days with a million keys and messages: the sizes of tables, and the hot paths; half an hour, and only if it is named
     Days,
 }
@@ -68,8 +73,10 @@ impl Subject {
             Self::Relay => subjects::relay::measure(environment, workload).await,
             Self::Inbox => subjects::inbox::measure(environment, workload).await,
             Self::Journey => subjects::journey::measure(environment, workload).await,
+            Self::Scenarios => subjects::scenarios::measure(environment, workload).await,
             Self::Hostile => subjects::hostile::measure(environment, workload).await,
             Self::Growth => subjects::growth::measure(environment, workload).await,
+            Self::Peers => subjects::peers::measure(environment, workload).await,
             Self::Days => subjects::growth::days(environment, workload).await,
         }
     }
@@ -104,6 +111,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(file) = &arguments.write {
         document::replace_table(file, &report.as_markdown())?;
+        charts::draw(report.figures(), &file.with_file_name("figures"))?;
     }
     Ok(())
 }
@@ -114,7 +122,7 @@ async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Rep
     let mut report = Report::new(environment.facts(), command_line(arguments));
     for subject in Subject::value_variants() {
         let is_wanted = if arguments.only.is_empty() {
-            ![Subject::Growth, Subject::Days].contains(subject)
+            ![Subject::Growth, Subject::Peers, Subject::Days].contains(subject)
         } else {
             arguments.only.contains(subject)
         };

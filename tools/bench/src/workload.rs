@@ -22,6 +22,8 @@ pub(crate) struct Workload {
     pub(crate) journeys: usize,
     /// Orders that are placed by many connections.
     pub(crate) crowd: usize,
+    /// How often each scenario is measured, the scenarios in turn.
+    pub(crate) scenario_rounds: usize,
     /// Rows of the tables that grow.
     pub(crate) growth: Growth,
     /// Rows that each table gets on each of ninety days.
@@ -51,6 +53,7 @@ impl Workload {
             messages: 100_000,
             journeys: 200,
             crowd: 2_000,
+            scenario_rounds: 3,
             growth: Growth {
                 backlog: [100_000, 1_000_000, 10_000_000],
                 rows: [0, 1_000_000, 10_000_000],
@@ -70,6 +73,7 @@ impl Workload {
             messages: 20_000,
             journeys: 50,
             crowd: 500,
+            scenario_rounds: 1,
             growth: Growth {
                 backlog: [100_000, 200_000, 400_000],
                 rows: [0, 10_000, 100_000],

@@ -34,9 +34,15 @@ pub(crate) struct Servers {
     /// A token for the tenant `bench`, valid for as long as the run takes
     #[arg(long, env = "IDEM_BENCH_TOKEN", hide = true, hide_env_values = true)]
     token: String,
+    /// More tenants, as `name=token`
+    #[arg(long, env = "IDEM_BENCH_TENANTS", hide = true, hide_env_values = true, value_delimiter = ',', value_parser = setting)]
+    tenants: Vec<(String, String)>,
     /// The file by which libfaketime moves the clock of PostgreSQL; for `days` alone
     #[arg(long, env = "IDEM_BENCH_CLOCK", hide = true)]
     clock: Option<PathBuf>,
+    /// The folder of the libraries of Kafka Connect and Debezium; for `peers` alone
+    #[arg(long, env = "IDEM_BENCH_CONNECT", hide = true)]
+    connect: Option<PathBuf>,
     /// What was checked out
     #[arg(long, env = "IDEM_BENCH_COMMIT", hide = true, default_value = "unknown")]
     commit: String,
@@ -71,8 +77,12 @@ pub(crate) struct Environment {
     pub(crate) bin_dir: PathBuf,
     pub(crate) jwks: PathBuf,
     pub(crate) token: String,
+    /// More tenants, each with its token.
+    pub(crate) tenants: Vec<(String, String)>,
     /// Settings of orders that the command line changes.
     pub(crate) experiment: Vec<(String, String)>,
+    /// The libraries of Kafka Connect and Debezium.
+    pub(crate) connect: Option<PathBuf>,
     facts: MachineInfo,
     clock: Option<PathBuf>,
     postgres_url: String,
@@ -95,7 +105,9 @@ impl Environment {
             bin_dir: places.bin_dir.clone(),
             jwks: places.jwks.clone(),
             token: places.token.clone(),
+            tenants: places.tenants.clone(),
             experiment: places.set.clone(),
+            connect: places.connect.clone(),
             facts,
             clock: places.clock.clone(),
             postgres_url: places.postgres_url.clone(),

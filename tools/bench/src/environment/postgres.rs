@@ -133,7 +133,7 @@ impl Postgres {
 /// The URLs of one database, for either role.
 #[derive(Clone)]
 pub(crate) struct TestBed {
-    name: String,
+    pub(crate) name: String,
     pub(crate) superuser_url: String,
     pub(crate) service_url: String,
     pub(crate) owner_url: String,

@@ -6,7 +6,7 @@ use harness::{Context, Endpoint, Request, Response, Result};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -31,17 +31,23 @@ impl Connection {
         Ok(Self { sender, endpoint, authorization: format!("Bearer {token}"), _driver: driver })
     }
 
-    /// Sends a request and reads the response to its end.
+    /// Sends a request and reads the response to its end. The request's own headers replace token and content type.
     pub(crate) async fn send(&mut self, request: &Request) -> Result<Response> {
         let mut sent = hyper::Request::builder()
             .method(request.method.clone())
             .uri(&request.path)
-            .header(HOST, &self.endpoint.address)
-            .header(AUTHORIZATION, &self.authorization);
+            .header(HOST, &self.endpoint.address);
+        for (name, value) in &request.headers {
+            sent = sent.header(*name, value);
+        }
+        let is_given = |name: HeaderName| request.headers.iter().any(|(given, _)| name == *given);
+        if !is_given(AUTHORIZATION) {
+            sent = sent.header(AUTHORIZATION, &self.authorization);
+        }
         if let Some(key) = &request.key {
             sent = sent.header("Idempotency-Key", key);
         }
-        if request.body.is_some() {
+        if request.body.is_some() && !is_given(CONTENT_TYPE) {
             sent = sent.header(CONTENT_TYPE, "application/json");
         }
         let body = Bytes::from(request.body.clone().unwrap_or_default());

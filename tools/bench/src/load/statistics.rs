@@ -17,7 +17,7 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) fn of(mut took: Vec<Duration>, elapsed: Duration) -> Self {
         took.sort_unstable();
-        let count = f64::from(u32::try_from(took.len()).unwrap_or(u32::MAX));
+        let count = as_f64(took.len());
         Self {
             count,
             rate: count / elapsed.as_secs_f64(),
@@ -31,6 +31,11 @@ impl Load {
 fn percentile(sorted: &[Duration], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+}
+
+/// A count as a number to calculate with.
+pub(crate) fn as_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// The middle value, or the mean of the two middle values.

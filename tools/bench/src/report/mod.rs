@@ -1,5 +1,6 @@
 //! The report: ratios first, because only ratios are comparable between machines.
 
+pub(crate) mod charts;
 pub(crate) mod document;
 mod table;
 
@@ -82,6 +83,11 @@ impl Report {
         self.ratios.extend(section.ratios);
         self.tables.extend(section.tables);
         self.figures.extend(section.figures);
+    }
+
+    /// Every figure by its name.
+    pub(crate) fn figures(&self) -> &BTreeMap<String, f64> {
+        &self.figures
     }
 
     /// For the terminal.

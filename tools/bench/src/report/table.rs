@@ -17,7 +17,7 @@ impl Table {
         Self { title: title.into(), columns: columns.map(str::to_owned).into(), rows: Vec::new() }
     }
 
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+    pub(crate) fn row(&mut self, cells: impl Into<Vec<String>>) {
         self.rows.push(cells.into());
     }
 

@@ -43,11 +43,20 @@ impl OutgoingRecord {
         };
         Self { key: order.to_string(), payload, headers: envelope.to_headers() }
     }
+
+    /// The record as librdkafka takes it.
+    pub(crate) fn to<'r>(&'r self, topic: &'r str) -> BaseRecord<'r, String, Vec<u8>> {
+        let headers = OwnedHeaders::new_with_capacity(self.headers.len());
+        let headers = self.headers.iter().fold(headers, |headers, (key, value)| {
+            headers.insert(Header { key, value: Some(value.as_bytes()) })
+        });
+        BaseRecord::to(topic).key(&self.key).payload(&self.payload).headers(headers)
+    }
 }
 
 /// Counts acknowledgements.
 #[derive(Default)]
-struct Reports {
+pub(crate) struct Reports {
     delivered: AtomicUsize,
     failed: AtomicUsize,
 }
@@ -64,7 +73,7 @@ impl ProducerContext for Reports {
 }
 
 /// The settings of the relay's producer: `PublisherSettings::default()` of messaging, which are private there.
-fn producer(environment: &Environment) -> Result<BaseProducer<Reports>> {
+pub(crate) fn producer(environment: &Environment) -> Result<BaseProducer<Reports>> {
     ClientConfig::new()
         .set("bootstrap.servers", environment.brokers.bootstrap())
         .set("enable.idempotence", "true")
@@ -88,14 +97,7 @@ pub(crate) fn publish(
     let start = Instant::now();
     let producer = producer(environment)?;
     for record in records {
-        let headers = record
-            .headers
-            .iter()
-            .fold(OwnedHeaders::new_with_capacity(record.headers.len()), |headers, (key, value)| {
-                headers.insert(Header { key, value: Some(value.as_bytes()) })
-            });
-        let mut record =
-            BaseRecord::to(topic).key(record.key.as_bytes()).payload(&record.payload).headers(headers);
+        let mut record = record.to(topic);
         loop {
             match producer.send(record) {
                 Ok(()) => break,

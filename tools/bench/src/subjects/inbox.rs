@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::bare_producer::{self, OutgoingRecord};
 use crate::environment::{Environment, Session, TENANT};
+use crate::load::as_f64;
 use crate::report::{Ratio, Section, Table, number};
 use crate::workload::Workload;
 use harness::{Context, Result, until};
@@ -109,7 +110,7 @@ async fn wait_for_all(owner: &Session, messages: usize) -> Result<f64> {
 }
 
 fn report(workload: &Workload, seconds: f64) -> Section {
-    let rate = f64::from(u32::try_from(workload.messages).unwrap_or(u32::MAX)) / seconds;
+    let rate = as_f64(workload.messages) / seconds;
     let mut section = Section::default();
     section.ratios.push(Ratio::new("inbox effects per second", rate, 10_000.0));
     let mut table = Table::new(

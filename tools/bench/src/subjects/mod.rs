@@ -4,8 +4,13 @@ pub(crate) mod growth;
 pub(crate) mod hostile;
 pub(crate) mod inbox;
 pub(crate) mod journey;
+pub(crate) mod peers;
 pub(crate) mod place;
 pub(crate) mod relay;
+pub(crate) mod scenarios;
 
+mod bare_consumer;
 mod bare_producer;
+mod meter;
 mod orders;
+mod stack;

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::ground::{Ground, without_relay};
 use super::messages;
-use super::meter::Cost;
 use crate::environment::{Clock, Environment};
 use crate::load::{Load, closed_loop, median};
 use crate::report::{Ratio, Section, Table, number};
 use crate::subjects::inbox::TABLE;
+use crate::subjects::meter::Cost;
 use crate::subjects::orders::{Client, Placer, Replayer, stock_catalogue};
 use crate::workload::Workload;
 use harness::{Context, Part, Result, until};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::meter::{Cost, Meter};
 use crate::environment::{Environment, Session, TestBed};
+use crate::subjects::meter::{Cost, Meter};
 use contracts::Topics;
 use harness::{CommandOutput, Context, Instance, Part, Program, Result, until};
 

@@ -1,7 +1,7 @@
 //! The table: a line for each statement, with its cost for each number of rows.
 
-use super::meter::Cost;
 use crate::report::{Ratio, Section, Table, number};
+use crate::subjects::meter::Cost;
 
 /// No cost may grow by more than this among filled tables (docs/decisions/0025).
 const LIMIT: f64 = 1.3;

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
 use super::lines::Lines;
-use super::meter::Cost;
 use crate::environment::Environment;
 use crate::subjects::bare_producer;
 use crate::subjects::inbox::{TABLE, consumer, records};
+use crate::subjects::meter::Cost;
 use crate::workload::Growth;
 use harness::{Context, Part, Result};
 

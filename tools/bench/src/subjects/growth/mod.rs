@@ -9,7 +9,6 @@ mod ground;
 mod keys;
 mod lines;
 mod messages;
-mod meter;
 mod orders;
 mod payments;
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use harness::{Context, Error, Part, Result, until};
+use harness::{Context, Error, Part, Result};
 
 use super::cost::Usage;
-use super::{LIMIT, OPEN_ORDERS, Stack};
 use crate::load::{Load, open_loop};
 use crate::report::{Section, Table, number};
 use crate::subjects::orders::Placer;
+use crate::subjects::stack::Stack;
 use crate::workload::Workload;
 
 /// Orders that arrive in a second.
@@ -87,11 +87,7 @@ async fn at_rate(
     let since: f64 = owner.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0);
     let before = Usage::of(stack).await?;
     let (post, placers) = open_loop(placers, per_second, length).await?;
-    until("every order is confirmed", LIMIT, "the logs of the services", async || {
-        let waiting: i64 = owner.one(OPEN_ORDERS).await?.get(0);
-        Ok(if waiting == 0 { Ok(()) } else { Err(format!("{waiting} orders are open")) })
-    })
-    .await?;
+    stack.orders_confirmed().await?;
     let after = Usage::of(stack).await?;
     let times: Vec<f64> = owner.query_one(TIMES, &[&since]).await.context("read the times of orders")?.get(0);
     let confirmed = times.try_into().map_err(|_| Error::Refused("no order has two times".to_owned()))?;

@@ -29,13 +29,14 @@ pub(crate) struct SampleOrder {
 }
 
 impl SampleOrder {
-    /// Reads the only order in a service's database.
+    /// Reads an order of a service's database. The response may be that of another order, because their sizes are equal.
     pub(crate) async fn of(orders: &Session) -> Result<Self> {
         let row = orders
             .one(
                 "SELECT o.tenant_id, o.client_id, o.lines, e.payload, s.headers, s.body, r.fingerprint, e.traceparent \
                  FROM orders o JOIN outbox_event e ON e.aggregate_id = o.id \
-                 CROSS JOIN idempotency_record r JOIN idempotency_snapshot s USING (operation_id)",
+                 CROSS JOIN idempotency_record r JOIN idempotency_snapshot s USING (operation_id) \
+                 WHERE e.sequence = 1 LIMIT 1",
             )
             .await?;
         Ok(Self {

@@ -1,6 +1,6 @@
 //! POST /v1/orders, with orders and its relay alone: first executions and replays, beside the bare statement.
 
-mod bare_statement;
+pub(super) mod bare_statement;
 mod pgbench;
 mod report;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::bare_producer;
 use crate::environment::{Environment, Session, TestBed, cpu_seconds};
-use crate::load::median;
+use crate::load::{as_f64, median};
 use crate::report::{Ratio, Section, Table, number};
 use crate::workload::Workload;
 use contracts::Topics;
@@ -49,7 +49,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 }
 
 fn rate(rows: usize, took: Duration) -> f64 {
-    f64::from(u32::try_from(rows).unwrap_or(u32::MAX)) / took.as_secs_f64()
+    as_f64(rows) / took.as_secs_f64()
 }
 
 /// From the moment the relay has the lease until its cursor has passed every row.
@@ -76,9 +76,7 @@ async fn drain(
         pause(begun, &relay, "has not drained the outbox")?.await;
     }
     let took = start.elapsed();
-    let each = |before: Option<f64>, after: Option<f64>| {
-        Some((after? - before?) * 1e6 / f64::from(u32::try_from(rows).unwrap_or(u32::MAX)))
-    };
+    let each = |before: Option<f64>, after: Option<f64>| Some((after? - before?) * 1e6 / as_f64(rows));
     let drain = Drain {
         rate: rate(rows, took),
         relay: each(cpu, cpu_seconds(&relay)),

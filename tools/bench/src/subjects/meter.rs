@@ -6,20 +6,22 @@ use crate::environment::{Session, TestBed};
 use harness::{Context, Error, Result};
 
 /// The counters of one database.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     superuser: Session,
 }
 
 /// The cost of some statements.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
-    pub(super) calls: f64,
+pub(crate) struct Cost {
+    pub(crate) calls: f64,
     /// Rows that were returned, inserted or changed.
-    pub(super) rows: f64,
+    pub(crate) rows: f64,
     /// Pages that were read, in the cache or on the disk.
-    pub(super) pages: f64,
+    pub(crate) pages: f64,
     /// Microseconds of execution.
-    pub(super) micros: f64,
+    pub(crate) micros: f64,
+    /// Bytes of WAL.
+    pub(crate) wal_bytes: f64,
 }
 
 impl Add for Cost {
@@ -31,13 +33,14 @@ impl Add for Cost {
             rows: self.rows + other.rows,
             pages: self.pages + other.pages,
             micros: self.micros + other.micros,
+            wal_bytes: self.wal_bytes + other.wal_bytes,
         }
     }
 }
 
 impl Meter {
     /// Switches the counters on for later sessions of this database.
-    pub(super) async fn start(database: &TestBed) -> Result<Self> {
+    pub(crate) async fn start(database: &TestBed) -> Result<Self> {
         let superuser = Session::open(&database.superuser_url).await?;
         let loaded: String = superuser.one("SHOW shared_preload_libraries").await?.get(0);
         if !loaded.contains("pg_stat_statements") {
@@ -57,23 +60,30 @@ impl Meter {
     }
 
     /// Begins to count.
-    pub(super) async fn reset(&self) -> Result<()> {
+    pub(crate) async fn reset(&self) -> Result<()> {
         let reset =
             "SELECT pg_stat_statements_reset(0, oid, 0) FROM pg_database WHERE datname = current_database()";
         self.superuser.one(reset).await.map(drop)
     }
 
     /// The cost of the service's statements whose text matches all patterns of LIKE.
-    pub(super) async fn cost(&self, patterns: &[&str]) -> Result<Cost> {
+    pub(crate) async fn cost(&self, patterns: &[&str]) -> Result<Cost> {
         let query = "SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(rows), 0)::float8, \
                             coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8, \
-                            coalesce(sum(total_exec_time) * 1000, 0)::float8 \
+                            coalesce(sum(total_exec_time) * 1000, 0)::float8, \
+                            coalesce(sum(wal_bytes), 0)::float8 \
                        FROM pg_stat_statements \
                        JOIN pg_roles AS role ON role.oid = userid AND rolname LIKE '%\\_service' \
                        JOIN pg_database AS database ON database.oid = dbid AND datname = current_database() \
                       WHERE query LIKE ALL ($1)";
         let row =
             self.superuser.query_one(query, &[&patterns]).await.context("read the counters of statements")?;
-        Ok(Cost { calls: row.get(0), rows: row.get(1), pages: row.get(2), micros: row.get(3) })
+        Ok(Cost {
+            calls: row.get(0),
+            rows: row.get(1),
+            pages: row.get(2),
+            micros: row.get(3),
+            wal_bytes: row.get(4),
+        })
     }
 }

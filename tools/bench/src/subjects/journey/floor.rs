@@ -1,0 +1,156 @@
+//! The floor of POST to confirmed: commits, hops and the charge of the longest path, bare, one after the other.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use contracts::{OrderId, TenantId};
+use harness::{Context, Error, Part, Request, Result};
+use rdkafka::consumer::BaseConsumer;
+use rdkafka::producer::BaseProducer;
+use uuid::Uuid;
+
+use crate::environment::TENANT;
+use crate::load::{Connection, Worker, median};
+use crate::report::{Section, Table, number};
+use crate::subjects::bare_consumer::bare_consumer;
+use crate::subjects::bare_producer::{OutgoingRecord, Reports, producer};
+use crate::subjects::place::bare_statement::{BarePlacer, SampleOrder};
+use crate::subjects::stack::{LIMIT, Stack};
+
+/// One step of the path.
+#[derive(Clone, Copy)]
+enum Step {
+    /// A durable commit: the bare statement of `place`, which writes six rows.
+    Commit,
+    /// A record on its way from a producer to a consumer that waits for it.
+    Hop,
+    /// The charge at the processor, on an open connection.
+    Charge,
+}
+
+/// The longest path of an order from its POST to its confirmation. Each step needs the one before it.
+const PATH: [(Step, &str); 12] = [
+    (Step::Commit, "commit: the order with its response"),
+    (Step::Hop, "hop: OrderPlaced"),
+    (Step::Commit, "commit: the reservation"),
+    (Step::Hop, "hop: StockReserved"),
+    (Step::Commit, "commit: the order awaits its payment"),
+    (Step::Hop, "hop: PaymentRequested"),
+    (Step::Commit, "commit: the payment and its call"),
+    (Step::Commit, "commit: the attempt"),
+    (Step::Charge, "request: the charge"),
+    (Step::Commit, "commit: the capture"),
+    (Step::Hop, "hop: PaymentCaptured"),
+    (Step::Commit, "commit: the confirmation"),
+];
+
+/// The time of each step.
+pub(super) type Walk = [Duration; PATH.len()];
+
+/// A connection of each kind, opened and used before.
+pub(super) struct Floor {
+    placer: BarePlacer,
+    sample: Arc<SampleOrder>,
+    producer: BaseProducer<Reports>,
+    consumer: BaseConsumer,
+    topic: String,
+    processor: Connection,
+}
+
+impl Floor {
+    /// Makes a database and a topic of its own. The stack has an order.
+    pub(super) async fn prepare(stack: &Stack<'_>) -> Result<Self> {
+        let environment = stack.environment;
+        let sample = SampleOrder::of(&stack.database(Part::Orders)?.owner().await?).await?;
+        let sample = Arc::new(sample);
+        let (database, topics) = (environment.postgres.database("floor").await?, environment.topics("floor"));
+        environment.migrate_orders(&database, &topics).await?;
+        database.owner().await?.run("SELECT outbox_make_partitions(1)").await?;
+        let topic = environment.make_topic(&topics).await?;
+        let mut floor = Self {
+            placer: BarePlacer::open(&database, &sample).await?,
+            sample,
+            producer: producer(environment)?,
+            consumer: bare_consumer(environment, &topic)?,
+            topic,
+            processor: Connection::open(stack.endpoint(Part::Provider)?, "sk_test_bench").await?,
+        };
+        for _ in 0..10 {
+            floor.walk().await?;
+        }
+        Ok(floor)
+    }
+
+    /// Goes the path once.
+    pub(super) async fn walk(&mut self) -> Result<Walk> {
+        let mut took = [Duration::ZERO; PATH.len()];
+        for ((step, _), took) in PATH.iter().zip(&mut took) {
+            *took = match step {
+                Step::Commit => self.commit().await?,
+                Step::Hop => tokio::task::block_in_place(|| self.hop())?,
+                Step::Charge => self.charge().await?,
+            };
+        }
+        Ok(took)
+    }
+
+    async fn commit(&mut self) -> Result<Duration> {
+        let start = Instant::now();
+        self.placer.once().await?;
+        Ok(start.elapsed())
+    }
+
+    fn hop(&self) -> Result<Duration> {
+        let tenant: TenantId = TENANT.parse().context("name the tenant")?;
+        let (order, payload) = (OrderId::generate().uuid(), self.sample.payload.clone());
+        let (kind, time) = ("orders.OrderPlaced.v1", "2026-01-01T00:00:00.000000Z");
+        let record = OutgoingRecord::about(order, Uuid::now_v7(), kind, payload, &tenant, time);
+        let start = Instant::now();
+        self.producer.send(record.to(&self.topic)).map_err(|(error, _)| error).context("publish")?;
+        let received = self.consumer.poll(LIMIT);
+        let took = start.elapsed();
+        self.producer.poll(Duration::ZERO); // the delivery report, which no consumer waits for
+        received
+            .ok_or_else(|| Error::Refused("a record of the floor did not arrive".to_owned()))?
+            .context("consume")?;
+        Ok(took)
+    }
+
+    async fn charge(&mut self) -> Result<Duration> {
+        let id = Uuid::now_v7();
+        let body = format!(
+            "amount=900&currency=eur&payment_method=pm_card_visa&payment_method_types%5B%5D=card&confirm=true\
+             &off_session=true&error_on_requires_action=true&metadata%5Breference%5D={id}\
+             &metadata%5Bdeployment%5D=bench&expand%5B%5D=latest_charge.balance_transaction"
+        );
+        let request = Request::post(Part::Provider, "/v1/payment_intents", &serde_json::Value::Null)
+            .with_key(format!("idem-{id}-capture"))
+            .with_header("content-type", "application/x-www-form-urlencoded");
+        let response = self.processor.send(&Request { body: Some(body), ..request }).await?;
+        if response.status != 200 {
+            return Err(Error::unexpected(&response, 200));
+        }
+        Ok(response.took)
+    }
+}
+
+/// The median of the whole path, in milliseconds.
+pub(super) fn p50_ms(walks: &[Walk]) -> f64 {
+    median(walks.iter().map(|walk| walk.iter().sum::<Duration>().as_secs_f64() * 1e3))
+}
+
+/// The median of each step.
+pub(super) fn report(walks: &[Walk], section: &mut Section) {
+    let mut table = Table::new(
+        "The floor of POST to confirmed: its longest path, bare, one step after the other",
+        ["step", "p50 ms"],
+    );
+    for (number_of_step, (_, name)) in PATH.iter().enumerate() {
+        let times = walks.iter().filter_map(|walk| walk.get(number_of_step));
+        let p50 = median(times.map(|took| took.as_secs_f64() * 1e3));
+        table.row([(*name).to_owned(), number(p50, 2)]);
+    }
+    table.row(["the path".to_owned(), number(p50_ms(walks), 2)]);
+    section.tables.push(table);
+    section.figure("journey.floor_p50_ms", p50_ms(walks));
+}

@@ -1,0 +1,180 @@
+//! The scenarios: which order is the next one, and what else happens.
+
+use contracts::events::PaymentRequested;
+use contracts::{Currency, Event, Money, OrderId, PaymentId, TenantId, Timestamp};
+use harness::api::place_order;
+use harness::{Context, Request, Result};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::subjects::bare_producer::OutgoingRecord;
+
+/// Items of each tenant, besides the hot one.
+pub(super) const ITEMS: usize = 10;
+
+/// The item that every order of [`Scenario::HotItem`] names.
+pub(super) const HOT_ITEM: &str = "HOT";
+
+/// One message of so many is poison.
+const POISON_EVERY: usize = 100;
+
+/// Of ten orders, so many are declined.
+const DECLINED_OF_TEN: usize = 3;
+
+/// Ways in which orders can be unequal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scenario {
+    /// Ten tenants in turn, each with ten items.
+    Plain,
+    /// Every order is of one tenant and names the same item.
+    HotItem,
+    /// Nine of ten orders are of one tenant.
+    HotTenant,
+    /// With each hundredth order comes an event that cannot be read. It is parked at once.
+    Unreadable,
+    /// With each hundredth order comes an event that its handler refuses. It is parked after all attempts.
+    Refused,
+    /// Three of ten cards are declined.
+    Declines,
+    /// The processor takes half a second for each charge.
+    SlowProcessor,
+}
+
+/// How the orders of a scenario are compared with each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Groups {
+    One,
+    HotTenantAndOthers,
+    States,
+}
+
+impl Scenario {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Plain,
+        Self::HotItem,
+        Self::HotTenant,
+        Self::Unreadable,
+        Self::Refused,
+        Self::Declines,
+        Self::SlowProcessor,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::HotItem => "one hot SKU in every order",
+            Self::HotTenant => "9 of 10 orders of one tenant",
+            Self::Unreadable => "each 100th event unreadable",
+            Self::Refused => "each 100th event refused",
+            Self::Declines => "30 % declined",
+            Self::SlowProcessor => "a processor of 500 ms",
+        }
+    }
+
+    /// Its name in the JSON report.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::HotItem => "hot_sku",
+            Self::HotTenant => "hot_tenant",
+            Self::Unreadable => "unreadable",
+            Self::Refused => "refused",
+            Self::Declines => "declines",
+            Self::SlowProcessor => "slow_processor",
+        }
+    }
+
+    pub(super) fn groups(self) -> Groups {
+        match self {
+            Self::HotTenant => Groups::HotTenantAndOthers,
+            Self::Declines => Groups::States,
+            _ => Groups::One,
+        }
+    }
+
+    /// The tenant of an order, by number. The first one is the hot one.
+    pub(super) fn tenant(self, order: usize, tenants: usize) -> usize {
+        match self {
+            Self::HotItem => 0,
+            Self::HotTenant if order % 10 != 9 => 0,
+            Self::HotTenant => 1 + order / 10 % (tenants - 1),
+            _ => order % tenants,
+        }
+    }
+
+    /// Returns whether the card of an order is declined.
+    pub(super) fn is_declined(self, order: usize) -> bool {
+        // Tenants take turns, so the tens decide: otherwise all orders of three tenants would be declined.
+        self == Self::Declines && order / 10 % 10 < DECLINED_OF_TEN
+    }
+
+    /// The order of this number: two items.
+    pub(super) fn request(self, order: usize) -> Request {
+        let (one, other) = (item(order / 10), item(order / 10 + ITEMS / 2));
+        let first = if self == Self::HotItem { HOT_ITEM } else { &one };
+        let card = if self.is_declined(order) { "pm_card_chargeDeclined" } else { "pm_card_visa" };
+        place_order(&[(first, 1), (&other, 1)], card, "")
+    }
+
+    /// The poison that comes with an order.
+    pub(super) fn poison(self, order: usize, tenant: &TenantId) -> Result<Option<OutgoingRecord>> {
+        if order % POISON_EVERY != POISON_EVERY / 2 {
+            return Ok(None);
+        }
+        let id = OrderId::generate();
+        let (kind, payload) = match self {
+            Self::Unreadable => ("orders.OrderPlaced.v1", b"{".to_vec()),
+            Self::Refused => (PaymentRequested::TYPE, charge_of_nothing(id)?),
+            _ => return Ok(None),
+        };
+        let time = "2026-01-01T00:00:00.000000Z";
+        Ok(Some(OutgoingRecord::about(id.uuid(), Uuid::now_v7(), kind, payload, tenant, time)))
+    }
+
+    /// The faults of the processor.
+    pub(super) fn faults(self) -> Value {
+        match self {
+            Self::SlowProcessor => {
+                json!([{"kinds": ["delay"], "delay_ms": 500, "route": "POST /v1/payment_intents"}])
+            }
+            _ => json!([]),
+        }
+    }
+}
+
+/// The name of an item, in turn.
+pub(super) fn item(number: usize) -> String {
+    format!("ITEM-{}", number % ITEMS)
+}
+
+/// A request that payments refuses: an amount of 0.
+fn charge_of_nothing(order: OrderId) -> Result<Vec<u8>> {
+    let event = PaymentRequested {
+        order,
+        payment: PaymentId::generate(),
+        amount: Money::new(0, Currency::Eur),
+        payment_method: "pm_card_visa".to_owned(),
+        expires_at: Timestamp::from_rfc3339("2100-01-01T00:00:00.000000Z"),
+    };
+    serde_json::to_vec(&event).context("write an event")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_of_ten_orders_of_each_tenant_are_declined() {
+        for tenant in 0..10 {
+            let own = (0..100).filter(|order| Scenario::Declines.tenant(*order, 10) == tenant);
+            let declined = own.filter(|order| Scenario::Declines.is_declined(*order)).count();
+            assert_eq!(declined, 3, "tenant {tenant}");
+        }
+    }
+
+    #[test]
+    fn nine_of_ten_orders_are_of_the_hot_tenant_and_every_other_one_has_its_share() {
+        let of = |tenant| (0..900).filter(|order| Scenario::HotTenant.tenant(*order, 10) == tenant).count();
+        assert_eq!((0..10).map(of).collect::<Vec<_>>(), [810, 10, 10, 10, 10, 10, 10, 10, 10, 10]);
+    }
+}

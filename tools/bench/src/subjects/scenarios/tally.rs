@@ -1,0 +1,135 @@
+//! What the databases show of a scenario: how its orders ended, and when.
+
+use std::collections::BTreeMap;
+
+use harness::{Context, Error, Part, Result};
+
+use super::placer::Produced;
+use super::scenario::{Groups, Scenario};
+use crate::subjects::stack::Stack;
+
+/// From the entry of a placed order to the entry of its end, by the database's clock, in milliseconds: by group, and over all
+/// orders (the group is null). `$2` names what the groups are, and `$3` the hot tenant.
+const TIMES: &str = "WITH ended AS ( \
+       SELECT CASE $2 WHEN 'tenants' THEN CASE placed.tenant_id WHEN $3 THEN 'the hot tenant' ELSE 'other tenants' END \
+                      WHEN 'states' THEN final.state END AS name, \
+              1000 * extract(epoch FROM final.at - placed.at)::float8 AS took \
+         FROM order_timeline placed JOIN order_timeline final USING (order_id) \
+        WHERE placed.what = 'OrderPlaced' AND final.what IN ('OrderConfirmed', 'OrderCancelled') \
+          AND extract(epoch FROM placed.at)::float8 >= $1) \
+     SELECT name, percentile_cont(ARRAY[0.5, 0.99, 1.0]) WITHIN GROUP (ORDER BY took) \
+       FROM ended GROUP BY GROUPING SETS ((), (name))";
+
+/// The times of some orders, in milliseconds.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+    pub(super) longest: f64,
+}
+
+/// The times of a scenario's orders.
+pub(super) struct OrderTimes {
+    pub(super) all: Times,
+    /// By group, if the scenario has groups.
+    pub(super) groups: BTreeMap<String, Times>,
+}
+
+/// The present time of the database of orders, in seconds.
+pub(super) async fn now(stack: &Stack<'_>) -> Result<f64> {
+    let owner = stack.database(Part::Orders)?.owner().await?;
+    Ok(owner.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0))
+}
+
+/// The times of the orders that were placed since then.
+pub(super) async fn times(stack: &Stack<'_>, scenario: Scenario, since: f64) -> Result<OrderTimes> {
+    let groups = match scenario.groups() {
+        Groups::One => "none",
+        Groups::HotTenantAndOthers => "tenants",
+        Groups::States => "states",
+    };
+    let hot = stack.environment.tenants.first().map_or("", |(name, _)| name.as_str());
+    let owner = stack.database(Part::Orders)?.owner().await?;
+    let rows = owner.query(TIMES, &[&since, &groups, &hot]).await.context("read the times of orders")?;
+    let (mut all, mut groups) = (None, BTreeMap::new());
+    for row in rows {
+        let [p50, p99, longest] = row.get::<_, Vec<f64>>(1).try_into().map_err(|_| none())?;
+        let times = Times { p50, p99, longest };
+        match row.get::<_, Option<String>>(0) {
+            Some(name) => drop(groups.insert(name, times)),
+            None => all = Some(times),
+        }
+    }
+    Ok(OrderTimes { all: all.ok_or_else(none)?, groups })
+}
+
+fn none() -> Error {
+    Error::Refused("no order of the scenario has ended".to_owned())
+}
+
+/// What all orders so far have come to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tally {
+    confirmed: i64,
+    declined: i64,
+    cancelled_otherwise: i64,
+    charges: i64,
+    pieces: i64,
+    reserved: i64,
+    parked: i64,
+}
+
+impl Tally {
+    /// Reads the databases. Nothing may be in progress.
+    pub(super) async fn read(stack: &Stack<'_>) -> Result<Self> {
+        let books = stack.books();
+        let mut parked = 0;
+        for part in Part::SERVICES {
+            parked += books.count(part, "SELECT count(*) AS count FROM inbox_parked").await?;
+        }
+        let orders = async |condition: &str| {
+            let query = format!("SELECT count(*) AS count FROM orders WHERE {condition}");
+            books.count(Part::Orders, &query).await
+        };
+        let stock = async |column: &str| {
+            let query = format!("SELECT coalesce(sum({column}), 0)::bigint AS count FROM item");
+            books.count(Part::Inventory, &query).await
+        };
+        Ok(Self {
+            confirmed: orders("state = 'confirmed'").await?,
+            declined: orders("cancel_reason = 'declined'").await?,
+            cancelled_otherwise: orders("cancel_reason <> 'declined'").await?,
+            charges: books
+                .count(Part::Provider, "SELECT count(*) AS count FROM charge WHERE amount_captured > 0")
+                .await?,
+            pieces: stock("on_hand").await?,
+            reserved: stock("reserved").await?,
+            parked,
+        })
+    }
+
+    /// What must be there after these orders.
+    fn after(&self, produced: Produced) -> Self {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let confirmed = number(produced.orders - produced.declined);
+        Self {
+            confirmed: self.confirmed + confirmed,
+            declined: self.declined + number(produced.declined),
+            cancelled_otherwise: self.cancelled_otherwise,
+            charges: self.charges + confirmed,
+            pieces: self.pieces - 2 * confirmed,
+            reserved: self.reserved,
+            parked: self.parked + number(produced.poison),
+        }
+    }
+
+    /// Fails unless the databases show what these orders must have come to, and every promise about stock and money is kept.
+    pub(super) async fn check(&self, stack: &Stack<'_>, produced: Produced) -> Result<()> {
+        let (expected, seen) = (self.after(produced), Self::read(stack).await?);
+        if seen != expected {
+            return Err(Error::Refused(format!("the scenario ended with {seen:?} instead of {expected:?}")));
+        }
+        let violations = stack.books().settlement().await?.violations();
+        if violations.is_empty() { Ok(()) } else { Err(Error::Refused(violations.join("\n"))) }
+    }
+}
