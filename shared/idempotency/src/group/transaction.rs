@@ -15,6 +15,7 @@ use crate::execute::{ATTEMPTS, can_run_again, roll_back};
 use crate::key_lookup::{KeyLookup, look_up_keys};
 use crate::metrics::TransactionTimer;
 use crate::record::CompletedRecords;
+use crate::replay_cache::ReplayCache;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// The settings of a group's transaction.
@@ -106,7 +107,7 @@ impl<'a> GroupTransaction<'a> {
         let requests: Vec<&KeyedRequest> = commands.iter().map(|command| &command.request).collect();
         let (since, mut attempt) = (Instant::now(), 1);
         loop {
-            match self.database.begin_reading(async |tx| look_up_keys(tx, &requests).await).await {
+            match self.database.begin_reading(async |tx| look_up_keys(self.database, tx, &requests).await).await {
                 // A pooled connection may have broken while idle. That must not fail a whole group.
                 Err(Error::Unavailable(_)) if attempt < ATTEMPTS && since.elapsed() < self.wait => {
                     attempt += 1;
@@ -133,6 +134,7 @@ impl<'a> GroupTransaction<'a> {
 
     /// Writes all appended rows and the records, commits, and then delivers the outcomes.
     async fn commit(self, mut tx: Tx, completed: Vec<CompletedCommand>) -> Result<(), RolledBack> {
+        let intake = self.database.attached::<ReplayCache>().intake();
         let record = |CompletedCommand { command, operation, response }: &CompletedCommand| {
             (command.request.clone(), operation.clone(), response.clone())
         };
@@ -146,7 +148,8 @@ impl<'a> GroupTransaction<'a> {
             return Err(rolled_back(completed, error));
         }
         crashpoint::reach!("execute.after_commit");
-        for CompletedCommand { command, response, .. } in completed {
+        for CompletedCommand { command, operation, response } in completed {
+            intake.keep_completed(&command.request, &operation, &response, self.retention);
             command.deliver(Ok(Outcome::Executed(response)));
         }
         Ok(())
