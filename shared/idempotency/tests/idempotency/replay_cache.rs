@@ -22,12 +22,12 @@ use crate::shop::{self, KEY, Number, caller, effects, request, request_in, respo
 const BYTES: u64 = 1 << 20;
 
 /// The numbers of hits and misses.
-fn lookups(database: &Database) -> Vec<(String, i64)> {
+pub(crate) fn lookups(database: &Database) -> Vec<(String, i64)> {
     Metrics::counted::<IdempotencyMetrics>(database).by_label("idempotency_replay_cache_lookups_total")
 }
 
 /// Lets the database keep responses in memory from now on.
-async fn remember(database: &Database) {
+pub(crate) async fn remember(database: &Database) {
     database.attached::<ReplayCache>().open(BYTES);
     ReplayCache::confirm(database).await.unwrap();
 }
