@@ -37,7 +37,6 @@ pub async fn execute<F>(
 where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
-    request.log_received();
     if let Some(outcome) = outcome_from_memory(database, &request) {
         return outcome;
     }
@@ -82,7 +81,7 @@ pub(crate) enum KeyClaim {
 /// Begins a transaction, locks the key and reads its record, in one round trip.
 async fn claim_key(database: &Database, request: &KeyedRequest) -> Result<KeyClaim, Error> {
     let (tx, KeyLookup { is_locked, at, record }) =
-        database.begin_reading(async |tx| look_up_key(database, tx, request).await).await?;
+        database.begin_reading(async |tx| look_up_key(tx, request).await).await?;
     let outcome = match record {
         // A record decides without the lock: another replay may hold the lock.
         Some(record) => record.outcome(request),

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
 use database::{Buffered, InsertRows, Result, Write};
+use diesel::backend::Backend;
 use diesel::prelude::*;
 use diesel::result::Error::DeserializationError;
 use diesel::sql_types::Text;
@@ -105,10 +106,14 @@ pub(crate) struct RecordRow {
     body: Option<Vec<u8>>,
 }
 
-impl TryFrom<RecordRow> for StoredRecord {
-    type Error = database::Error;
+impl<ST, DB: Backend> Queryable<ST, DB> for StoredRecord
+where
+    RecordRow: Queryable<ST, DB>,
+{
+    type Row = <RecordRow as Queryable<ST, DB>>::Row;
 
-    fn try_from(row: RecordRow) -> Result<Self> {
+    fn build(row: Self::Row) -> diesel::deserialize::Result<Self> {
+        let row = RecordRow::build(row)?;
         Ok(Self {
             operation_id: row.operation_id,
             fingerprint: row.fingerprint,

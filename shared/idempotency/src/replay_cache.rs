@@ -170,9 +170,11 @@ impl ReplayCache {
 pub(crate) struct Intake<'a>(Option<(&'a Records, Arc<str>)>);
 
 impl Intake<'_> {
-    /// Keeps a record that was read.
-    pub(crate) fn keep(&self, request: &KeyedRequest, record: &StoredRecord) {
-        self.insert(request, || record.clone());
+    /// Keeps the record that was read, if there is one.
+    pub(crate) fn keep(&self, request: &KeyedRequest, record: Option<&StoredRecord>) {
+        if let Some(record) = record {
+            self.insert(request, || record.clone());
+        }
     }
 
     /// Keeps the record of a command that has committed.
@@ -196,11 +198,9 @@ impl Intake<'_> {
     }
 }
 
-/// The outcome of a request whose record is in memory, counted. `None`: ask the database.
-pub(crate) fn outcome_from_memory(
-    database: &Database,
-    request: &KeyedRequest,
-) -> Option<Result<Outcome>> {
+/// The first step of every executor: logs that the request has arrived, and returns its outcome, counted, if its record is in memory.
+pub(crate) fn outcome_from_memory(database: &Database, request: &KeyedRequest) -> Option<Result<Outcome>> {
+    request.log_received();
     let (cache, metrics): (&ReplayCache, &IdempotencyMetrics) = (database.attached(), database.metrics());
     let record = cache.find(cache.records.get()?, request);
     metrics.cache_lookups.count(if record.is_some() { CacheLookup::Hit } else { CacheLookup::Miss });

@@ -67,7 +67,6 @@ impl GroupCommit {
     where
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
-        request.log_received();
         if let Some(outcome) = outcome_from_memory(self.queue.database(), &request) {
             return outcome;
         }

@@ -58,7 +58,7 @@ impl<'a> GroupTransaction<'a> {
                     let second = commands.split_off(commands.len() / 2);
                     join(self.run(commands), self.run(second)).await;
                 }
-                error => deliver_to_one(commands, error),
+                error => commands.pop().map_or((), |command| command.deliver(Err(error))),
             }
         }
         .boxed()
@@ -107,7 +107,7 @@ impl<'a> GroupTransaction<'a> {
         let requests: Vec<&KeyedRequest> = commands.iter().map(|command| &command.request).collect();
         let (since, mut attempt) = (Instant::now(), 1);
         loop {
-            match self.database.begin_reading(async |tx| look_up_keys(self.database, tx, &requests).await).await {
+            match self.database.begin_reading(async |tx| look_up_keys(tx, &requests).await).await {
                 // A pooled connection may have broken while idle. That must not fail a whole group.
                 Err(Error::Unavailable(_)) if attempt < ATTEMPTS && since.elapsed() < self.wait => {
                     attempt += 1;
@@ -165,12 +165,6 @@ fn rolled_back(completed: Vec<CompletedCommand>, error: Error) -> RolledBack {
 async fn end_without_writes(tx: Tx) {
     if let Err(error) = tx.rollback().await {
         tracing::debug!(%error, "ROLLBACK failed; the connection is closed");
-    }
-}
-
-fn deliver_to_one(commands: Vec<QueuedCommand>, error: Error) {
-    if let Some(command) = commands.into_iter().next() {
-        command.deliver(Err(error));
     }
 }
 

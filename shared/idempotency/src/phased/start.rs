@@ -39,7 +39,6 @@ where
     B: Handler<Tx, Operation, Result<(), CommandError>>,
     R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
-    request.log_received();
     if let Some(outcome) = outcome_from_memory(database, &request) {
         return outcome;
     }
@@ -105,7 +104,7 @@ where
     async fn run(&self) -> Result<Started> {
         let Self { database, retention, request, .. } = self;
         let _timer = TransactionTimer::start(database);
-        let (mut tx, lookup) = database.begin_reading(async |tx| look_up_key(database, tx, request).await).await?;
+        let (mut tx, lookup) = database.begin_reading(async |tx| look_up_key(tx, request).await).await?;
         tx.set_traceparent(request.traceparent.clone());
         match self.execute(&mut tx, lookup).await {
             Ok(End::Commit(started)) => {
