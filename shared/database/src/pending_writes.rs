@@ -69,6 +69,11 @@ pub trait UnitOfWork: HasPendingWrites {
         self.after_commit(move || count(database.metrics()));
     }
 
+    /// The state of another crate about this database, as [`Database::attached`] returns it.
+    fn attached<T: Default + Send + Sync + 'static>(&self) -> &T {
+        self.pending_writes().database().attached()
+    }
+
     /// The trace context (W3C traceparent) of what this unit of work causes: that of the current span if spans are exported,
     /// otherwise that of the request or message that it serves.
     fn traceparent(&self) -> Option<String> {

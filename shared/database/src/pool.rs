@@ -137,9 +137,14 @@ impl Database {
         Arc::clone(wake_ups.entry(signal).or_default())
     }
 
-    /// The metrics of another crate about this database. The first call makes them; all clones of the database share them.
-    pub fn metrics<M: Default + Send + Sync + 'static>(&self) -> &M {
+    /// The state of another crate about this database. The first call makes it; all clones of the database share it.
+    pub fn attached<T: Default + Send + Sync + 'static>(&self) -> &T {
         self.inner.shared.attached.get()
+    }
+
+    /// The same, by the name that is usual for metrics.
+    pub fn metrics<M: Default + Send + Sync + 'static>(&self) -> &M {
+        self.attached()
     }
 
     /// Counts the connections of the pool.

@@ -7,7 +7,7 @@ use actix_cors::Cors;
 use actix_web::middleware::Condition;
 use actix_web::{HttpRequest, web};
 use database::Database;
-use idempotency::{GroupCommit, GroupSettings, KeyPolicy, Retention};
+use idempotency::{GroupCommit, GroupSettings, KeyPolicy, ReplayCache, Retention};
 use tokio::sync::OnceCell;
 
 use crate::limits::Limiter;
@@ -19,6 +19,8 @@ use crate::{Authenticator, CorsOrigins, Limits, Problem, problem_types};
 pub struct EdgeSettings {
     /// How long responses are replayed and keys remembered.
     pub retention: Retention,
+    /// How many bytes of responses are kept in memory for replays. They are used only while [`ReplayCache::confirm`] is called.
+    pub replay_cache: u64,
     /// Which keys are accepted.
     pub key_policy: KeyPolicy,
     /// Refuses a key on a command that takes none. Otherwise the key is ignored.
@@ -47,6 +49,7 @@ impl Default for EdgeSettings {
     fn default() -> Self {
         Self {
             retention: Retention::default(),
+            replay_cache: 16 << 20,
             key_policy: KeyPolicy::Uuid,
             strict: false,
             preconditions_required: false,
@@ -83,6 +86,7 @@ impl Edge {
         // A time that is not positive keeps no key.
         let key_life = settings.retention.reply.to_std().unwrap_or_default();
         let limiter = Arc::new(Limiter::new(settings.limits, key_life));
+        database.attached::<ReplayCache>().open(settings.replay_cache);
         let groups = GroupCommit::new(database.clone(), settings.retention, settings.groups);
         let (authenticator, settings) = (authenticator.into(), Arc::new(settings));
         Self { database, groups, authenticator, settings, limiter, cursor_key: Arc::default() }

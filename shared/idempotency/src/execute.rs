@@ -13,6 +13,7 @@ use crate::key_lookup::{KeyLookup, look_up_key};
 use crate::keyed_request::show_operation;
 use crate::metrics::{IdempotencyMetrics, TransactionTimer};
 use crate::record::CompletedRecords;
+use crate::replay_cache::{ReplayCache, outcome_from_memory};
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// How often a unit of work runs if it meets contention. After that the caller gets the error.
@@ -36,9 +37,11 @@ pub async fn execute<F>(
 where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
+    if let Some(outcome) = outcome_from_memory(database, &request) {
+        return outcome;
+    }
     let (worker, span) = (database.clone(), Span::current());
     let unit = async move {
-        request.log_received();
         let mut attempt = 1;
         let result = loop {
             let once = execute_once(&worker, retention, &request, command.clone(), &span);
@@ -114,7 +117,7 @@ where
     let result = command.run(&mut tx, &operation).await;
     crashpoint::reach!("execute.command_done");
     match result {
-        Ok(response) => commit_response(tx, retention, request, operation, response).await,
+        Ok(response) => commit_response(tx, database, retention, request, operation, response).await,
         Err(error) => conclude_failure(tx, database, retention, request, operation, error).await,
     }
 }
@@ -135,7 +138,9 @@ pub(crate) async fn conclude_failure(
         CommandError::Rejected(response) => {
             tx.rollback().await?;
             match claim_key(database, request).await? {
-                KeyClaim::New(tx, _) => commit_response(tx, retention, request, operation, response).await,
+                KeyClaim::New(tx, _) => {
+                    commit_response(tx, database, retention, request, operation, response).await
+                }
                 KeyClaim::Known(outcome) => Ok(outcome),
             }
         }
@@ -150,12 +155,14 @@ pub(crate) async fn conclude_failure(
 /// Writes the completed record together with all buffered rows, and commits.
 async fn commit_response(
     mut tx: Tx,
+    database: &Database,
     retention: Retention,
     request: &KeyedRequest,
     operation: Operation,
     response: StoredResponse,
 ) -> Result<Outcome, Error> {
-    let records = vec![(request.clone(), operation, response.clone())];
+    let intake = database.attached::<ReplayCache>().intake();
+    let records = vec![(request.clone(), operation.clone(), response.clone())];
     tx.buffer(CompletedRecords { retention, records });
     if let Err(error) = tx.flush().await {
         return Err(roll_back(tx, error).await);
@@ -163,6 +170,7 @@ async fn commit_response(
     crashpoint::reach!("execute.before_commit");
     tx.commit().await?;
     crashpoint::reach!("execute.after_commit");
+    intake.keep_completed(request, &operation, &response, retention);
     Ok(Outcome::Executed(response))
 }
 

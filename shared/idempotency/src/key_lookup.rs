@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use database::{Error, Result, Rows, Tx};
+use database::{Error, Result, Rows, Tx, UnitOfWork};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -16,6 +16,7 @@ use futures_util::future::try_join;
 
 use crate::KeyedRequest;
 use crate::record::StoredRecord;
+use crate::replay_cache::ReplayCache;
 
 /// The state of one key, as its transaction has read it.
 pub(crate) struct KeyLookup {
@@ -28,13 +29,16 @@ pub(crate) struct KeyLookup {
 }
 
 /// Tries the locks of these keys, then reads their records, in one round trip. Returns one lookup for each, in order.
+/// Completed records are in memory from then on.
 pub(crate) async fn look_up_keys(tx: &Tx, requests: &[&KeyedRequest]) -> Result<Vec<KeyLookup>> {
+    let intake = tx.attached::<ReplayCache>().intake();
     let (lock, find) = (LockKeys::new(requests), FindRecords::new(requests));
     let (mut first, mut second) = (tx, tx);
     let (lock, find) =
         (lock.load::<(i32, bool, _)>(&mut first), find.load::<(i32, StoredRecord)>(&mut second));
     let (locks, records) = try_join(lock, find).await?;
     let mut records: BTreeMap<i32, StoredRecord> = records.into_iter().collect();
+    (0..).zip(requests).for_each(|(number, request)| intake.keep(request, records.get(&number)));
     let lookup = |(number, is_locked, at)| KeyLookup { is_locked, at, record: records.remove(&number) };
     Ok(locks.into_iter().map(lookup).collect())
 }
@@ -45,18 +49,13 @@ pub(crate) async fn look_up_key(tx: &Tx, request: &KeyedRequest) -> Result<KeyLo
     lookup.ok_or(Error::Query(diesel::result::Error::NotFound))
 }
 
-/// Numbers the requests, so that each row of a result names its request.
-fn numbers(requests: &[&KeyedRequest]) -> impl Iterator<Item = i32> + use<> {
-    (0..).take(requests.len())
-}
-
 /// Tries the advisory lock of each key.
 struct LockKeys(Rows);
 
 impl LockKeys {
     fn new(requests: &[&KeyedRequest]) -> Self {
         let rows = Rows::default()
-            .column::<Integer, _>("request", numbers(requests))
+            .column::<Integer, _>("request", (0..).take(requests.len()))
             .column::<BigInt, _>("lock", requests.iter().map(|request| request.lock_number()));
         Self(rows)
     }
@@ -90,7 +89,7 @@ impl FindRecords {
         let texts =
             |part: fn(&KeyedRequest) -> &str| requests.iter().map(move |request| part(request).to_owned());
         let rows = Rows::default()
-            .column::<Integer, _>("request", numbers(requests))
+            .column::<Integer, _>("request", (0..).take(requests.len()))
             .column::<Text, _>("tenant_id", texts(|request| request.scope.caller.tenant.as_str()))
             .column::<Text, _>("client_id", texts(|request| request.scope.caller.client.as_str()))
             .column::<Text, _>("method", texts(|request| &request.scope.method))
@@ -107,13 +106,13 @@ impl QueryFragment<Pg> for FindRecords {
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(
             " CROSS JOIN LATERAL (
-                (SELECT operation_id, fingerprint, fingerprint_version, state, status, created_at, expires_at <= clock_timestamp()
-                   FROM idempotency_record record
+                (SELECT operation_id, fingerprint, fingerprint_version, state, status, created_at, expires_at,
+                        expires_at <= clock_timestamp() FROM idempotency_record record
                   WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
                     AND record.method = given.method AND record.route = given.route AND record.key = given.key LIMIT 1)
                 UNION ALL
-                (SELECT operation_id, ''::bytea, 0, 'expired', status, created_at, true FROM idempotency_tombstone tombstone
-                  WHERE tombstone.key_digest = given.key_digest AND tombstone.method = given.method
+                (SELECT operation_id, ''::bytea, 0, 'expired', status, created_at, expires_at, true
+                   FROM idempotency_tombstone tombstone WHERE tombstone.key_digest = given.key_digest AND tombstone.method = given.method
                     AND tombstone.route = given.route AND tombstone_until > clock_timestamp() LIMIT 1)
                 LIMIT 1
             ) stored
@@ -139,6 +138,7 @@ impl Query for FindRecords {
             Text,
             Nullable<Integer>,
             Timestamptz,
+            Nullable<Timestamptz>,
             Nullable<Bool>,
             Nullable<Jsonb>,
             Nullable<Binary>,

@@ -37,9 +37,18 @@ impl KeyedRequest {
     /// The number of this key's advisory lock. If two keys have the same number, one of them gets *in progress* and
     /// retries.
     pub(crate) fn lock_number(&self) -> i64 {
-        let caller = &self.scope.caller;
-        let KeyScope { method, route, .. } = &self.scope;
-        lock_number([caller.tenant.as_str(), caller.client.as_str(), method, route, self.key.as_str()])
+        lock_number(self.record_key())
+    }
+
+    /// The digest that finds the key's record in memory.
+    pub(crate) fn record_digest(&self) -> [u8; 32] {
+        framed_digest(self.record_key())
+    }
+
+    /// The primary key of the record.
+    fn record_key(&self) -> [&str; 5] {
+        let KeyScope { caller, method, route } = &self.scope;
+        [caller.tenant.as_str(), caller.client.as_str(), method, route, self.key.as_str()]
     }
 
     /// The digest that finds the key's tombstones.

@@ -17,6 +17,7 @@ mod outcome;
 mod phased;
 mod record;
 mod release;
+mod replay_cache;
 mod stored_response;
 
 pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
@@ -32,4 +33,5 @@ pub use outcome::{CommandError, Outcome};
 pub use phased::{Conclusion, OperationRecord, OperationState, WaitPolicy, conclude, operation, start};
 pub use record::RecordState;
 pub use release::{HeldKey, KeyRelease, release_key};
+pub use replay_cache::ReplayCache;
 pub use stored_response::{Retention, StoredResponse};

@@ -48,6 +48,16 @@ impl RequestEnd {
     }
 }
 
+/// Whether the outcome of a request was in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum CacheLookup {
+    /// The outcome came from memory.
+    Hit,
+    /// The database was asked.
+    Miss,
+}
+
 /// Why the edge refuses a key before it is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -98,6 +108,7 @@ impl OperationStep {
 #[derive(Debug)]
 pub struct IdempotencyMetrics {
     requests: Counters<RequestEnd>,
+    pub(crate) cache_lookups: Counters<CacheLookup>,
     /// The keys that the edge refuses.
     pub refused_keys: Counters<KeyRefusal>,
     pub(crate) operations: Counters<OperationStep>,
@@ -110,6 +121,7 @@ impl Default for IdempotencyMetrics {
     fn default() -> Self {
         Self {
             requests: Counters::by("outcome"),
+            cache_lookups: Counters::by("result"),
             refused_keys: Counters::by("reason"),
             operations: Counters::by("step"),
             group_size: Histogram::new(count_buckets()),
@@ -122,6 +134,8 @@ impl Default for IdempotencyMetrics {
 impl Families for IdempotencyMetrics {
     fn register(&self, registry: &mut Registry) {
         self.requests.register(registry, "idempotency_requests", "Requests with a key, by how they ended");
+        let help = "Requests with a key whose outcome was looked for in memory";
+        self.cache_lookups.register(registry, "idempotency_replay_cache_lookups", help);
         let help = "Requests that were refused because of their key, before it was looked up";
         self.refused_keys.register(registry, "idempotency_refused_keys", help);
         self.operations.register(registry, "idempotency_operations", "Steps of phased operations");

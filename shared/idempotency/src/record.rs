@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
 use database::{Buffered, InsertRows, Result, Write};
+use diesel::backend::Backend;
 use diesel::prelude::*;
 use diesel::result::Error::DeserializationError;
 use diesel::sql_types::Text;
@@ -78,20 +79,81 @@ impl RecordState {
 database::stored_as_text!(RecordState);
 
 /// A record as it was read, with its response if that has not been erased. A tombstone is read as an expired record.
-#[derive(Debug, Clone, Queryable)]
+#[derive(Debug, Clone)]
 pub(crate) struct StoredRecord {
+    operation_id: Uuid,
+    fingerprint: Vec<u8>,
+    fingerprint_version: i32,
+    state: RecordState,
+    created_at: DateTime<Utc>,
+    expires_at: Option<DateTime<Utc>>,
+    is_expired: Option<bool>,
+    pub(crate) response: Option<StoredResponse>,
+}
+
+/// The columns of a [`StoredRecord`].
+#[derive(Queryable)]
+pub(crate) struct RecordRow {
     operation_id: Uuid,
     fingerprint: Vec<u8>,
     fingerprint_version: i32,
     state: RecordState,
     status: Option<i32>,
     created_at: DateTime<Utc>,
+    expires_at: Option<DateTime<Utc>>,
     is_expired: Option<bool>,
     headers: Option<Value>,
     body: Option<Vec<u8>>,
 }
 
+impl<ST, DB: Backend> Queryable<ST, DB> for StoredRecord
+where
+    RecordRow: Queryable<ST, DB>,
+{
+    type Row = <RecordRow as Queryable<ST, DB>>::Row;
+
+    fn build(row: Self::Row) -> diesel::deserialize::Result<Self> {
+        let row = RecordRow::build(row)?;
+        Ok(Self {
+            operation_id: row.operation_id,
+            fingerprint: row.fingerprint,
+            fingerprint_version: row.fingerprint_version,
+            state: row.state,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            is_expired: row.is_expired,
+            response: StoredResponse::from_columns((row.status, row.headers, row.body))?,
+        })
+    }
+}
+
 impl StoredRecord {
+    /// The record of a command that is about to commit. Its row expires a little later, because the database adds the retention
+    /// when it writes the row.
+    pub(crate) fn completed(
+        request: &KeyedRequest,
+        operation: &Operation,
+        response: &StoredResponse,
+        retention: Retention,
+    ) -> Self {
+        Self {
+            operation_id: operation.id.uuid(),
+            fingerprint: request.fingerprint.digest().to_vec(),
+            fingerprint_version: request.fingerprint.version(),
+            state: RecordState::Completed,
+            created_at: operation.at,
+            expires_at: operation.at.checked_add_signed(retention.reply),
+            is_expired: Some(false),
+            response: Some(response.clone()),
+        }
+    }
+
+    /// Until when the record never changes, and its response is replayed. `None` if the record may change, or has no response.
+    pub(crate) fn replayable_until(&self) -> Option<DateTime<Utc>> {
+        let is_final = self.state == RecordState::Completed && self.is_expired == Some(false);
+        self.expires_at.filter(|_| is_final && self.response.is_some())
+    }
+
     pub(crate) fn operation(&self) -> OperationId {
         self.operation_id.into()
     }
@@ -121,9 +183,7 @@ impl StoredRecord {
             return Ok(Outcome::InProgress);
         }
         // A record without its snapshot: the response was erased, and the command must not run again.
-        let Some(response) = StoredResponse::from_columns((self.status, self.headers, self.body))? else {
-            return Ok(Outcome::Expired);
-        };
+        let Some(response) = self.response else { return Ok(Outcome::Expired) };
         request.log_replayed(self.operation_id.into());
         Ok(Outcome::Replayed { response, executed_at: self.created_at })
     }
@@ -212,11 +272,10 @@ mod tests {
             fingerprint: digest.to_vec(),
             fingerprint_version: version,
             state: RecordState::Completed,
-            status: Some(201),
             created_at: DateTime::default(),
+            expires_at: None,
             is_expired: Some(false),
-            headers: Some(Value::Array(Vec::new())),
-            body: Some(Vec::new()),
+            response: Some(StoredResponse { status: 201, headers: Vec::new(), body: Vec::new() }),
         };
         record.outcome(&request(body))
     }

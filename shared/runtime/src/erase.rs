@@ -9,7 +9,7 @@ use audit::{Fact, Operator};
 use clap::Args;
 use contracts::TenantId;
 use database::{Database, Result, Tx};
-use idempotency::{ResponsesOf, expire_responses};
+use idempotency::{ReplayCache, ResponsesOf, expire_responses};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -96,6 +96,10 @@ impl Erase {
             let stop = CancellationToken::new();
             idempotency::erase_expired_keys(database, &stop).await?;
             idempotency::erase_operations(database, &stop).await?;
+            if report.responses > 0 {
+                // A process may have confirmed its replays from memory just before. Afterwards no process replays the responses.
+                tokio::time::sleep(ReplayCache::CONFIRMED_FOR).await;
+            }
         }
         Ok(CommandOutput::new(self.json, true, &report, Report::text))
     }

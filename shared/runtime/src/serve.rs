@@ -66,6 +66,7 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
 async fn start_service<S: Service>(process: Process, edge: Edge, config: Config<S>) -> Result<(), String> {
     process.open_database::<S>().await?;
     process.open_edge(&edge).await?;
+    process.start_replays();
     // Before Kafka answers, because the events of jobs wait in the outbox.
     process.start_jobs(S::jobs(&process.context(&config, &process.pools.jobs)));
     process.start_housekeeping(S::housekeeping(&process.context(&config, &process.pools.housekeeping)));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use contracts::{Stream, Topics};
 use database::MigrateError;
 use edge::{Authenticator, Edge, JwksError};
+use idempotency::ReplayCache;
 use inbox::{Consumer, Runner, RunnerSettings};
 use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
@@ -18,6 +19,9 @@ use crate::process::Process;
 use crate::schema::{migrations, pending, versions};
 use crate::wait::{WaitError, wait_for};
 use crate::{HousekeepingJob, Job, Service, housekeeping};
+
+/// The pause between two confirmations of the replay cache. Several may fail before its replays end.
+const REPLAYS_CONFIRMED: Duration = Duration::from_secs(2);
 
 /// The time limit for the first question to a broker.
 const BROKER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -81,6 +85,16 @@ impl Process {
     pub(crate) async fn open_edge(&self, edge: &Edge) -> Result<(), String> {
         let open = || async { edge.open().await.map_err(|error| WaitError::Transient(error.to_string())) };
         wait_for("the secret of cursors", open).await
+    }
+
+    /// Lets replays come from memory for as long as the database confirms that no response was taken back.
+    pub(crate) fn start_replays(&self) {
+        let database = self.pools.operators.clone();
+        let confirm = move |_| {
+            let database = database.clone();
+            async move { ReplayCache::confirm(&database).await }
+        };
+        self.start_jobs(vec![Job::every("replay cache", REPLAYS_CONFIRMED, confirm)]);
     }
 
     /// Waits for the keys that check tokens, and then refreshes them periodically.

@@ -1,22 +1,31 @@
 //! Outages of the database and internal errors: the response is 503 or 500, and nothing is stored.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use database::{Database, Settings};
+use edge::{EdgeSettings, RateLimit};
+use idempotency::ReplayCache;
 use reqwest::Method;
-use testkit::{Proxy, eventually};
+use testkit::{Proxy, eventually, identity};
 use tokio::runtime::Handle;
 
-use crate::bench::{Bench, KEY, json_body, key, noted, order, send, shop_database};
+use crate::bench::{Bench, KEY, SCOPES, json_body, key, noted, order, send, shop_database};
 
 /// A shop that reaches its database through a proxy.
 async fn distant() -> (Bench, Proxy) {
+    let (bench, proxy, _) = distant_with(|_| {}).await;
+    (bench, proxy)
+}
+
+/// The same with other settings, and the shop's handle of the database.
+async fn distant_with(adjust: impl FnOnce(&mut EdgeSettings)) -> (Bench, Proxy, Database) {
     let database = shop_database().await;
     let proxy = Proxy::to_postgres().await;
     let mut settings = Settings::new(database.service_url(Some(proxy.address())));
     settings.statement_timeout = Duration::from_mins(1);
     let instance = Database::new(&settings, Handle::current()).unwrap();
-    (Bench::on(database, instance, |_| {}), proxy)
+    (Bench::on(database, instance.clone(), adjust), proxy, instance)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,7 +37,7 @@ async fn without_a_database_every_route_is_503_and_nothing_is_done() {
     let other = key();
     for _ in 0..2 {
         assert!(bench.place(&other, order(1)).await.refuses(503, "service-unavailable").retryable);
-        // A replay fails too, because the record cannot be read.
+        // A replay fails too, because nothing has confirmed the responses in memory.
         bench.place(KEY, order(1)).await.refuses(503, "service-unavailable");
         bench.get("/v1/orders").await.refuses(503, "service-unavailable");
         let put = json_body(bench.request(Method::PUT, "/v1/items/TEA"), r#"{"price":1}"#);
@@ -45,6 +54,36 @@ async fn without_a_database_every_route_is_503_and_nothing_is_done() {
     placed.assert_placed();
     bench.place(KEY, order(1)).await.assert_replays(&first);
     bench.assert_orders(2).await;
+}
+
+/// Without the database, each response but 503 comes from memory or from a check before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_from_memory_is_authorised_limited_and_validated_like_any_request() {
+    const REQUESTS: u32 = 8;
+    let limit = RateLimit { per_second: NonZeroU32::MIN, burst: NonZeroU32::new(REQUESTS).unwrap() };
+    let (bench, proxy, instance) = distant_with(|settings| settings.limits.client = Some(limit)).await;
+    ReplayCache::confirm(&instance).await.unwrap();
+    let first = bench.place(KEY, order(1)).await;
+    first.assert_placed();
+    proxy.cut().await;
+
+    bench.place(KEY, order(1)).await.assert_replays(&first);
+    bench.place(KEY, order(2)).await.refuses(409, "idempotency-key-reused");
+    bench.place(KEY, "{").await.refuses(400, "request-invalid");
+    let again = async |tenant: &str, client: &str, scopes: &str| {
+        let token = identity::token(tenant, client, scopes);
+        let request = bench.request_as(&token, Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
+        send(json_body(request, order(1))).await
+    };
+    again("acme", "web-shop", "orders:read").await.refuses(403, "forbidden");
+    again("acme", "call-centre", SCOPES).await.refuses(503, "service-unavailable");
+    again("globex", "web-shop", SCOPES).await.refuses(503, "service-unavailable");
+    let anonymous = bench.plain(Method::POST, "/v1/orders").header("Idempotency-Key", KEY);
+    send(json_body(anonymous, order(1))).await.refuses(401, "unauthenticated");
+    let limited = eventually("the client is limited", async || {
+        Some(bench.place(KEY, order(1)).await).filter(|response| !response.is_replay())
+    });
+    limited.await.refuses(429, "rate-limited");
 }
 
 #[tokio::test(flavor = "multi_thread")]

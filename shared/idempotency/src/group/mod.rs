@@ -21,6 +21,7 @@ use database::{AppendTx, Database, Error, Handler};
 
 use self::command::QueuedCommand;
 use self::queue::Queue;
+use crate::replay_cache::outcome_from_memory;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// Limits of groups and of their queue.
@@ -66,7 +67,9 @@ impl GroupCommit {
     where
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
-        request.log_received();
+        if let Some(outcome) = outcome_from_memory(self.queue.database(), &request) {
+            return outcome;
+        }
         let (command, outcome) = QueuedCommand::new(self.queue.database(), request, command);
         self.queue.run(command, outcome).await
     }

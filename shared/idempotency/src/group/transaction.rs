@@ -15,6 +15,7 @@ use crate::execute::{ATTEMPTS, can_run_again, roll_back};
 use crate::key_lookup::{KeyLookup, look_up_keys};
 use crate::metrics::TransactionTimer;
 use crate::record::CompletedRecords;
+use crate::replay_cache::ReplayCache;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// The settings of a group's transaction.
@@ -57,7 +58,7 @@ impl<'a> GroupTransaction<'a> {
                     let second = commands.split_off(commands.len() / 2);
                     join(self.run(commands), self.run(second)).await;
                 }
-                error => deliver_to_one(commands, error),
+                error => commands.pop().map_or((), |command| command.deliver(Err(error))),
             }
         }
         .boxed()
@@ -133,6 +134,7 @@ impl<'a> GroupTransaction<'a> {
 
     /// Writes all appended rows and the records, commits, and then delivers the outcomes.
     async fn commit(self, mut tx: Tx, completed: Vec<CompletedCommand>) -> Result<(), RolledBack> {
+        let intake = self.database.attached::<ReplayCache>().intake();
         let record = |CompletedCommand { command, operation, response }: &CompletedCommand| {
             (command.request.clone(), operation.clone(), response.clone())
         };
@@ -146,7 +148,8 @@ impl<'a> GroupTransaction<'a> {
             return Err(rolled_back(completed, error));
         }
         crashpoint::reach!("execute.after_commit");
-        for CompletedCommand { command, response, .. } in completed {
+        for CompletedCommand { command, operation, response } in completed {
+            intake.keep_completed(&command.request, &operation, &response, self.retention);
             command.deliver(Ok(Outcome::Executed(response)));
         }
         Ok(())
@@ -162,12 +165,6 @@ fn rolled_back(completed: Vec<CompletedCommand>, error: Error) -> RolledBack {
 async fn end_without_writes(tx: Tx) {
     if let Err(error) = tx.rollback().await {
         tracing::debug!(%error, "ROLLBACK failed; the connection is closed");
-    }
-}
-
-fn deliver_to_one(commands: Vec<QueuedCommand>, error: Error) {
-    if let Some(command) = commands.into_iter().next() {
-        command.deliver(Err(error));
     }
 }
 

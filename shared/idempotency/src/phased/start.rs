@@ -14,6 +14,7 @@ use crate::execute::{ATTEMPTS, can_run_again, conclude_failure, roll_back};
 use crate::key_lookup::{KeyLookup, look_up_key};
 use crate::keyed_request::show_operation;
 use crate::metrics::{IdempotencyMetrics, OperationStep, TransactionTimer};
+use crate::replay_cache::outcome_from_memory;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, RecordState, Retention};
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
@@ -38,10 +39,12 @@ where
     B: Handler<Tx, Operation, Result<(), CommandError>>,
     R: Handler<Tx, Operation, Result<(), CommandError>>,
 {
+    if let Some(outcome) = outcome_from_memory(database, &request) {
+        return outcome;
+    }
     let span = Span::current();
     let first = First { database: database.clone(), retention, wait, request, span, begin, resume };
     let unit = async move {
-        first.request.log_received();
         let mut attempt = 1;
         loop {
             match first.run().instrument(info_span!("transaction")).await {

@@ -21,4 +21,5 @@ mod phased;
 mod progress;
 mod races;
 mod replay;
+mod replay_cache;
 mod shop;

@@ -84,6 +84,7 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
     let policies = [("uuid", KeyPolicy::Uuid), ("any", KeyPolicy::Any)];
     EdgeSettings {
         retention,
+        replay_cache: reader.number::<u64>("idempotency.replay_cache_mebibytes", 0..=65_536) << 20,
         key_policy: reader.one_of("idempotency.key_policy", &policies),
         strict: reader.switch("idempotency.strict"),
         preconditions_required: reader.switch("http.preconditions_required"),

@@ -32,8 +32,15 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     let stack = Stack::with(Options { orders_database: Some(proxy.address()), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;
     customer.buys(1).await;
+    let accepted = customer.tea(1, "pm_card_visa");
+    let first = eventually("the order is accepted", async || {
+        Some(customer.send(&accepted).await).filter(|response| response.status == 201)
+    });
+    let first = first.await;
 
     proxy.cut().await;
+    let replay = customer.send(&accepted).await;
+    assert!(replay.is_replay() && replay.body == first.body, "a replay from memory: {replay:?}");
     let request = customer.tea(1, "pm_card_visa");
     let refused = customer.send(&request).await;
     assert_eq!(refused.status, 503);
@@ -46,6 +53,8 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     });
     let health = not_ready.await.json();
     assert_ne!(health["database"], "ok", "{health}");
+    // Without a confirmation no response is replayed from memory for long.
+    eventually("replays end", async || (customer.send(&accepted).await.status == 503).then_some(())).await;
 
     proxy.mend();
     let accepted = eventually("the same request succeeds", async || {
@@ -53,5 +62,5 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     });
     let order: Order = accepted.await.read(201).unwrap();
     customer.sees(order.id, "confirmed").await;
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 2);
+    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 3);
 }

@@ -30,7 +30,10 @@ fn patient(database: &TestDatabase) -> Database {
 }
 
 async fn waits(database: &TestDatabase, what: &str) {
-    let query = format!("SELECT count(*) AS number FROM pg_locks WHERE NOT granted AND {what}");
+    let query = format!(
+        "SELECT count(*) AS number FROM pg_locks WHERE NOT granted AND {what} \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    );
     eventually(what, async || (count(database, &query).await == 1).then_some(())).await;
 }
 

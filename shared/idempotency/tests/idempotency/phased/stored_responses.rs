@@ -2,13 +2,14 @@
 
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Conclusion, OperationState, Outcome};
-use testkit::eventually;
+use testkit::{eventually, labelled};
 use tokio::time::timeout;
 
 use super::{
     LONG, NONE, SHORT, Shop, accepted, assert_replayed, conclude, concluded, created, declined, operation,
     promised, send, state, under_way,
 };
+use crate::replay_cache::{lookups, remember};
 use crate::shop::{self, KEY, effects, records, request};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,4 +166,24 @@ async fn a_waiting_request_holds_no_connection() {
         }
     });
     assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == Outcome::Executed(created())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_may_change_is_never_in_memory() {
+    // An operator can free the key of the second one, and the 202 is not the end of its record.
+    for end in [None, Some(Conclusion::Terminal(declined())), Some(Conclusion::Succeeded(created()))] {
+        let database = shop::open().await;
+        remember(&database).await;
+        let is_final = matches!(end, Some(Conclusion::Succeeded(_)));
+        match end {
+            None => drop(promised(&database, request(KEY, "a")).await),
+            Some(conclusion) => drop(concluded(&database, request(KEY, "a"), conclusion).await),
+        }
+        for _ in 0..2 {
+            let again = send(&database, LONG, request(KEY, "a")).await;
+            assert!(matches!(again, Outcome::Replayed { .. }), "{again:?}");
+        }
+        let counted = if is_final { labelled(&[("hit", 1), ("miss", 2)]) } else { labelled(&[("miss", 3)]) };
+        assert_eq!(lookups(&database), counted);
+    }
 }
