@@ -131,7 +131,8 @@ impl<'r> PublishLoop<'r> {
         }
         let (b, ceiling_id) = self.end_of_window().await?;
         let (a, restored_id, last) = (self.cursor.a.clone(), self.cursor.restored_id, self.cursor.last_id);
-        self.publish_large(Window { a, b, ceiling_id, restored_id, position: last }).await
+        let window = Window { a, b, ceiling_id, restored_id, position: last };
+        Box::pin(self.publish_large(window)).await // rare, and its future is large
     }
 
     /// Reads a window of less than a page by one statement; `None` if it may be larger.
