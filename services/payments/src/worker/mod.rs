@@ -6,6 +6,7 @@
 //! whose lease has ended therefore cannot overwrite the result of its successor.
 
 mod backoff;
+mod concurrency;
 mod failures;
 mod settle;
 mod settlements;
@@ -14,7 +15,6 @@ mod take;
 use std::sync::Arc;
 
 use database::{Database, Gather};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -26,6 +26,7 @@ use crate::settings::{Backoff, WorkerSettings};
 use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
+use concurrency::{Bounds, Concurrency, Slot};
 use settle::{AttemptResult, Ended};
 use settlements::Settlements;
 use take::{CallAction, LeasedCall, take};
@@ -68,24 +69,26 @@ impl Worker {
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
     pub async fn run(self, stop: CancellationToken) {
-        let requests = self.run_lane(Lane::Requests, self.settings.concurrency, &stop);
-        let look_ups = self.run_lane(Lane::LookUps, self.settings.look_up_concurrency, &stop);
-        tokio::join!(requests, look_ups);
+        let WorkerSettings { concurrency, max_concurrency, look_up_concurrency, slow, .. } = self.settings;
+        let requests = Bounds { least: concurrency, most: max_concurrency, slow };
+        let look_ups = Bounds { least: look_up_concurrency, most: look_up_concurrency, slow };
+        let requests = self.run_lane(Lane::Requests, requests, &stop);
+        tokio::join!(requests, self.run_lane(Lane::LookUps, look_ups, &stop));
     }
 
-    async fn run_lane(&self, lane: Lane, concurrency: usize, stop: &CancellationToken) {
+    async fn run_lane(&self, lane: Lane, bounds: Bounds, stop: &CancellationToken) {
         let due = self.database.signal(lane.wake_up());
-        let slots = Arc::new(Semaphore::new(concurrency));
+        let concurrency = Concurrency::new(bounds);
         let calls = TaskTracker::new();
         let mut gather = Gather::new(self.settings.gather);
         loop {
             let free = async {
                 gather.wait().await;
-                Arc::clone(&slots).acquire_owned().await
+                concurrency.free().await
             };
-            let Some(Ok(slot)) = stop.run_until_cancelled(free).await else { break };
+            let Some(free) = stop.run_until_cancelled(free).await else { break };
             let taken_at = Instant::now();
-            let found = match self.round(lane, slot, &slots, &calls).await {
+            let found = match self.round(lane, free, &concurrency, &calls).await {
                 Ok(found) => found,
                 Err(error) => {
                     tracing::warn!(%error, "the worker took no calls and will retry");
@@ -111,28 +114,20 @@ impl Worker {
     async fn round(
         &self,
         lane: Lane,
-        slot: OwnedSemaphorePermit,
-        slots: &Arc<Semaphore>,
+        free: usize,
+        concurrency: &Arc<Concurrency>,
         calls: &TaskTracker,
     ) -> Result<usize, TransitionError> {
-        let mut free = vec![slot];
-        while let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
-            free.push(slot);
-        }
-        let taken = take(&self.database, &self.bodies, &self.settings, lane, free.len()).await?;
-        for (call, slot) in taken.leased.into_iter().zip(free) {
-            let worker = self.clone();
-            let span = call.span.clone();
-            let work = async move {
-                worker.carry_out(call).await;
-                drop(slot);
-            };
+        let taken = take(&self.database, &self.bodies, &self.settings, lane, free).await?;
+        for call in taken.leased {
+            let (worker, span, slot) = (self.clone(), call.span.clone(), concurrency.start());
+            let work = async move { worker.carry_out(call, slot).await };
             drop(self.database.spawn(calls.track_future(work.instrument(span))));
         }
         Ok(taken.due)
     }
 
-    async fn carry_out(&self, call: LeasedCall) {
+    async fn carry_out(&self, call: LeasedCall, slot: Slot) {
         crashpoint::reach!("charge.attempt_committed");
         let LeasedCall { attempt, action, .. } = call;
         tracing::info!("AttemptStarted");
@@ -140,6 +135,7 @@ impl Worker {
             CallAction::Send(request) => AttemptResult::Responded(self.processor.send(&request).await),
             CallAction::LookUp(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
         };
+        slot.ended(result.shows_overload());
         tracing::info!(outcome = %result, "AttemptEnded");
         let is_refund = attempt.call != attempt.payment.uuid();
         if is_refund {
