@@ -5,11 +5,11 @@ mod latency;
 
 use std::time::{Duration, Instant};
 
-use contracts::Topics;
 use harness::{Context, Error, Part, Result};
 
 use self::debezium::{PUBLICATION, Worker};
 use self::latency::Latencies;
+use super::bare_consumer::TopicEnd;
 use super::relay::backlog;
 use crate::environment::{Environment, Session, TestBed, cpu_seconds};
 use crate::load::{as_f64, median};
@@ -104,11 +104,11 @@ async fn drain_by_relay(
     rows: usize,
 ) -> Result<Drain> {
     let topics = environment.topics(&format!("relay-{round}"));
-    environment.make_topic(&topics).await?;
+    let end = TopicEnd::of(environment, environment.make_topic(&topics).await?)?;
     backlog::rewind(owner).await?;
     let settings = environment.service_settings(database, &topics);
     let mut relay = environment.start(Part::Orders.relay(1), &settings)?;
-    let drained = drain(environment, &topics, rows, || cpu_seconds(&relay)).await;
+    let drained = drain(environment, &end, rows, || cpu_seconds(&relay)).await;
     let drained = drained?.ok_or_else(|| relay.error("has not drained the outbox"))?;
     relay.stop().await?;
     Ok(drained)
@@ -122,9 +122,9 @@ async fn drain_by_debezium(
     rows: usize,
 ) -> Result<Drain> {
     let topics = environment.topics(&slot.0);
-    environment.make_topic(&topics).await?;
+    let end = TopicEnd::of(environment, environment.make_topic(&topics).await?)?;
     worker.connect(&slot.0, database, &topics).await?;
-    let drained = drain(environment, &topics, rows, || worker.cpu_seconds()).await;
+    let drained = drain(environment, &end, rows, || worker.cpu_seconds()).await;
     let drained = drained?.ok_or_else(|| worker.error("has not drained the outbox"))?;
     worker.disconnect(&slot.0).await?;
     Ok(drained)
@@ -133,13 +133,13 @@ async fn drain_by_debezium(
 /// Looks at the topic until it has a message for each row; `None` after the limit.
 async fn drain(
     environment: &Environment,
-    topics: &Topics,
+    end: &TopicEnd,
     rows: usize,
     cpu: impl Fn() -> Option<f64>,
 ) -> Result<Option<Drain>> {
     let (begun, mut first) = (Instant::now(), None);
     while begun.elapsed() < LIMIT {
-        let messages = environment.messages(topics).await?;
+        let messages = tokio::task::block_in_place(|| end.messages())?;
         match &first {
             None if messages > 0 => {
                 first = Some((messages, Instant::now(), cpu(), environment.postgres.cpu_seconds().await?));
