@@ -10,6 +10,7 @@ command_bench() {
   local arguments=() argument document=performance
   [[ " $* " != *" growth "* ]] || document=scaling
   [[ " $* " != *" days "* ]] || document=time-lapse
+  [[ " $* " != *" --peers "* ]] || document=peers
   for argument in "$@"; do
     case $argument in
       --write) arguments+=(--write "$ROOT/docs/$document.md") ;;
