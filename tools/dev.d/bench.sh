@@ -10,6 +10,7 @@ command_bench() {
   local arguments=() argument document=performance
   [[ " $* " != *" growth "* ]] || document=scaling
   [[ " $* " != *" days "* ]] || document=time-lapse
+  [[ " $* " != *"peers "* ]] || document=peers
   for argument in "$@"; do
     case $argument in
       --write) arguments+=(--write "$ROOT/docs/$document.md") ;;
@@ -19,7 +20,7 @@ command_bench() {
   done
   require_for postgres kafka
   [[ " $* " != *" days "* ]] || prepare_clock
-  [[ " $* " != *" --peers "* ]] || prepare_peers
+  [[ " $* " != *"peers "* ]] || prepare_peers
   BIN_DIR=${BIN_DIR%/debug}/release
   build_release_programs
   case " $* " in

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use contracts::Topics;
-use harness::{Context, Error, Part, Result, until};
+use harness::{Context, Error, Part, Result};
 use rdkafka::consumer::BaseConsumer;
 use rdkafka::message::Message;
 use tokio::task::JoinSet;
@@ -13,7 +12,7 @@ use uuid::Uuid;
 use super::debezium::Worker;
 use super::{LIMIT, Slot};
 use crate::environment::{Environment, Session, TestBed};
-use crate::load::{Load, open_loop};
+use crate::load::{Load, as_f64, open_loop};
 use crate::subjects::bare_consumer::bare_consumer;
 use crate::subjects::orders::{Client, Placer, stock_catalogue};
 use crate::workload::Workload;
@@ -56,13 +55,13 @@ pub(super) async fn measure(
         placers.push(Placer { client, keys: Vec::new() });
     }
     let (load, placers) = open_loop(placers, PER_SECOND, Duration::from_secs(1)).await?;
-    published(environment, &own, load.count).await?;
-    published(environment, &peers, load.count).await?;
 
     let mut readers = JoinSet::new();
-    let events = load.count + f64::from(PER_SECOND) * (2 * workload.length).as_secs_f64();
+    let events = f64::from(PER_SECOND) * (2 * workload.length).as_secs_f64();
     for (number, topic) in [own_topic, peer_topic].into_iter().enumerate() {
         let consumer = bare_consumer(environment, &topic)?;
+        // Both publish by now, and the consumer waits for more.
+        tokio::task::block_in_place(|| arrivals(&consumer, load.count))?;
         readers.spawn_blocking(move || Ok::<_, Error>((number, arrivals(&consumer, events)?)));
     }
     let since: f64 = owner.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0);
@@ -91,19 +90,10 @@ pub(super) async fn measure(
     Ok(Latencies { relay, debezium })
 }
 
-/// Waits until so many records are on the topic.
-async fn published(environment: &Environment, topics: &Topics, records: f64) -> Result<()> {
-    until("the first events are published", LIMIT, "the log of Kafka Connect", async || {
-        let messages = crate::load::as_f64(environment.messages(topics).await?);
-        Ok(if messages >= records { Ok(()) } else { Err(format!("{messages} messages")) })
-    })
-    .await
-}
-
 /// Reads so many records. The thread blocks.
 fn arrivals(consumer: &BaseConsumer, records: f64) -> Result<Arrivals> {
     let mut arrivals = Arrivals::new();
-    while crate::load::as_f64(arrivals.len()) + 0.5 < records {
+    while as_f64(arrivals.len()) + 0.5 < records {
         let Some(record) = consumer.poll(LIMIT) else { break };
         let record = record.context("consume")?;
         #[expect(

@@ -5,13 +5,14 @@ mod latency;
 
 use std::time::{Duration, Instant};
 
-use contracts::Topics;
+use harness::process::{cpu_time, resident_mib};
 use harness::{Context, Error, Part, Result};
 
 use self::debezium::{PUBLICATION, Worker};
 use self::latency::Latencies;
+use super::bare_consumer::TopicEnd;
 use super::relay::backlog;
-use crate::environment::{Environment, Session, TestBed, cpu_seconds};
+use crate::environment::{Environment, Session, TestBed};
 use crate::load::{as_f64, median};
 use crate::report::{Ratio, Section, Table, number};
 use crate::workload::Workload;
@@ -28,6 +29,8 @@ struct Drain {
     /// Microseconds of processor time for each row.
     process: Option<f64>,
     postgres: Option<f64>,
+    /// Of the process, in MiB.
+    memory: Option<f64>,
 }
 
 /// Measures drains of the relay and of Debezium in turn, and then both at the same time at low load.
@@ -104,11 +107,11 @@ async fn drain_by_relay(
     rows: usize,
 ) -> Result<Drain> {
     let topics = environment.topics(&format!("relay-{round}"));
-    environment.make_topic(&topics).await?;
+    let end = TopicEnd::of(environment, environment.make_topic(&topics).await?)?;
     backlog::rewind(owner).await?;
     let settings = environment.service_settings(database, &topics);
     let mut relay = environment.start(Part::Orders.relay(1), &settings)?;
-    let drained = drain(environment, &topics, rows, || cpu_seconds(&relay)).await;
+    let drained = drain(environment, &end, rows, relay.pid()).await;
     let drained = drained?.ok_or_else(|| relay.error("has not drained the outbox"))?;
     relay.stop().await?;
     Ok(drained)
@@ -122,9 +125,9 @@ async fn drain_by_debezium(
     rows: usize,
 ) -> Result<Drain> {
     let topics = environment.topics(&slot.0);
-    environment.make_topic(&topics).await?;
+    let end = TopicEnd::of(environment, environment.make_topic(&topics).await?)?;
     worker.connect(&slot.0, database, &topics).await?;
-    let drained = drain(environment, &topics, rows, || worker.cpu_seconds()).await;
+    let drained = drain(environment, &end, rows, worker.pid()).await;
     let drained = drained?.ok_or_else(|| worker.error("has not drained the outbox"))?;
     worker.disconnect(&slot.0).await?;
     Ok(drained)
@@ -133,13 +136,14 @@ async fn drain_by_debezium(
 /// Looks at the topic until it has a message for each row; `None` after the limit.
 async fn drain(
     environment: &Environment,
-    topics: &Topics,
+    end: &TopicEnd,
     rows: usize,
-    cpu: impl Fn() -> Option<f64>,
+    process: Option<u32>,
 ) -> Result<Option<Drain>> {
+    let cpu = || Some(cpu_time(process?)?.as_secs_f64());
     let (begun, mut first) = (Instant::now(), None);
     while begun.elapsed() < LIMIT {
-        let messages = environment.messages(topics).await?;
+        let messages = tokio::task::block_in_place(|| end.messages())?;
         match &first {
             None if messages > 0 => {
                 first = Some((messages, Instant::now(), cpu(), environment.postgres.cpu_seconds().await?));
@@ -155,6 +159,7 @@ async fn drain(
                     per_second: moved / took.as_secs_f64(),
                     process: each(*cpu_before, cpu()),
                     postgres: each(*postgres_before, postgres),
+                    memory: process.and_then(resident_mib),
                 }));
             }
             _ => {}
@@ -176,7 +181,15 @@ fn report(workload: &Workload, relays: &[Drain], debeziums: &[Drain], latencies:
             relays.len(),
             latency::PER_SECOND
         ),
-        ["what", "rows/s", "µs of CPU per row: process", "PostgreSQL", "row to topic p50 ms", "p99 ms"],
+        [
+            "what",
+            "rows/s",
+            "µs of CPU per row: process",
+            "PostgreSQL",
+            "resident MiB",
+            "row to topic p50 ms",
+            "p99 ms",
+        ],
     );
     for (name, key, drains, latency) in [
         ("the relay", "relay", relays, latencies.relay),
@@ -185,11 +198,13 @@ fn report(workload: &Workload, relays: &[Drain], debeziums: &[Drain], latencies:
         let rate = median(drains.iter().map(|drain| drain.per_second));
         let process = median(drains.iter().filter_map(|drain| drain.process));
         let postgres = median(drains.iter().filter_map(|drain| drain.postgres));
+        let memory = median(drains.iter().filter_map(|drain| drain.memory));
         table.row([
             name.to_owned(),
             number(rate, 0),
             number(process, 1),
             number(postgres, 1),
+            number(memory, 0),
             number(latency.p50, 1),
             number(latency.p99, 1),
         ]);
@@ -197,6 +212,7 @@ fn report(workload: &Workload, relays: &[Drain], debeziums: &[Drain], latencies:
         figure("rows_per_second", rate);
         figure("cpu_us_per_row", process);
         figure("postgres_cpu_us_per_row", postgres);
+        figure("resident_mib", memory);
         figure("latency_p50_ms", latency.p50);
         figure("latency_p99_ms", latency.p99);
     }
