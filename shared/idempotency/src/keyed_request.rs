@@ -58,7 +58,7 @@ impl KeyedRequest {
 
     /// Logs that a request with a key arrived. The key itself stays out of the log.
     pub(crate) fn log_received(&self) {
-        tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "IdempotencyKeyReceived");
+        tracing::debug!(key = %self.key.short_hash(), route = %self.scope.route, "IdempotencyKeyReceived");
     }
 
     /// Logs that the request is new and its command starts.

@@ -91,7 +91,7 @@ pub fn append_to(
         return Err(AppendError::TooLarge { kind: kind.to_string(), size: payload.len() });
     }
     let id = EventId::generate();
-    tracing::info!(event_id = %id, %kind, aggregate = %aggregate_id, sequence, "OutboxMessageCreated");
+    tracing::debug!(event_id = %id, %kind, aggregate = %aggregate_id, sequence, "OutboxMessageCreated");
     let row = NewEvent {
         event_id: id.uuid(),
         topic,

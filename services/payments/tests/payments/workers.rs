@@ -165,7 +165,11 @@ async fn a_result_that_comes_back_soon_lets_more_calls_be_in_flight() {
     let worker = stage.worker(WorkerSettings { concurrency: 1, max_concurrency: 8, ..brisk() });
     stage.processor.has_received(1).await;
     stage.processor.release_one();
-    stage.processor.has_received(3).await;
+    eventually("two calls in flight", async || {
+        let in_flight = stage.count("SELECT count(*) FROM processor_call WHERE in_flight").await;
+        (in_flight == 2).then_some(())
+    })
+    .await;
     stage.processor.release();
     stage.is_at_rest().await;
     worker.stop().await;
