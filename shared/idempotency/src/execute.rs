@@ -56,8 +56,9 @@ where
         worker.metrics::<IdempotencyMetrics>().count(&result);
         result
     };
-    // The task keeps its request's span, so that its log lines show the request after the client has disconnected.
-    database.detach(unit.in_current_span()).await?
+    // The task keeps its request's span, so that its log lines show the request after the client has disconnected. Boxed, so that
+    // a replay from memory does not carry it.
+    database.detach(Box::pin(unit.in_current_span())).await?
 }
 
 /// Reports whether the unit of work may run again at once. After contention nothing is committed. After a duplicate

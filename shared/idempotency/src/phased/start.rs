@@ -54,7 +54,7 @@ where
             }
         }
     };
-    let outcome = match database.detach(unit.in_current_span()).await.flatten() {
+    let outcome = match database.detach(Box::pin(unit.in_current_span())).await.flatten() {
         Ok(Started::Known(outcome)) => Ok(outcome),
         Ok(Started::Waiting(waiter)) => waiter.outcome(database, wait).await,
         // Each attempt read a state that another process changed before the attempt could act on it.
