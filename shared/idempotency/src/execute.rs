@@ -119,8 +119,7 @@ where
     crashpoint::reach!("execute.command_done");
     match result {
         Ok(response) => commit_response(tx, database, retention, request, operation, response).await,
-        // Boxed, because it is rare and its future is large.
-        Err(error) => Box::pin(conclude_failure(tx, database, retention, request, operation, error)).await,
+        Err(error) => conclude_failure(tx, database, retention, request, operation, error).await,
     }
 }
 

@@ -102,12 +102,12 @@ async fn a_replay_from_memory_is_that_of_the_database_without_a_round_trip() {
     remember(&distant).await;
     for (executor, key) in Executor::ALL {
         executor.send(&distant, request(key, "a")).await.unwrap();
-        let (again, round_trips) = counter.of(Box::pin(executor.send(&distant, request(key, "a")))).await;
+        let (again, round_trips) = counter.of(executor.send(&distant, request(key, "a"))).await;
         let from_database = executor.send(&database, request(key, "a")).await;
         assert_eq!(again.unwrap(), from_database.unwrap(), "{executor:?}");
         assert_eq!(round_trips, 0, "{executor:?}");
         // Another request with the key is refused from memory, too.
-        let (other, round_trips) = counter.of(Box::pin(executor.send(&distant, request(key, "b")))).await;
+        let (other, round_trips) = counter.of(executor.send(&distant, request(key, "b"))).await;
         assert_eq!((other.unwrap(), round_trips), (Outcome::Reused, 0), "{executor:?}");
     }
     assert_eq!(lookups(&distant), labelled(&[("hit", 6), ("miss", 3)]));
