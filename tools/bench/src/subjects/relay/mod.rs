@@ -125,7 +125,7 @@ fn report(workload: &Workload, drains: &[Drain], producers: &[f64], reads: &[f64
     let to_lesser = median(
         drains.iter().zip(producers).zip(reads).map(|((drain, bare), read)| drain.rate / bare.min(*read)),
     );
-    section.ratios.push(Ratio::new("relay drain ÷ bare producer", to_producer, 0.5));
+    section.ratios.push(Ratio::new("relay drain ÷ bare producer", to_producer, 0.9));
     section.ratios.push(Ratio::new(
         "relay drain ÷ the lesser of bare producer and bare read",
         to_lesser,
