@@ -79,12 +79,12 @@ async fn the_cursor_is_written_at_the_end_of_a_backlog() {
 }
 
 /// Notes each look at the log: the last id by then, and whether the statement has drawn a transaction number. Each look asks for
-/// the timeline.
+/// the timeline. Looks are ordered by time, because a sequence would draw a transaction number itself when it writes its log.
 const NOTE_LOOKS: &str = "\
-    CREATE TABLE look (number bigint GENERATED ALWAYS AS IDENTITY, last_id bigint, has_xid boolean); \
+    CREATE TABLE look (at timestamptz, last_id bigint, has_xid boolean); \
     GRANT SELECT ON look TO idem_service; \
     CREATE OR REPLACE FUNCTION outbox_timeline() RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN \
-        INSERT INTO look (last_id, has_xid) VALUES (coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0), \
+        INSERT INTO look VALUES (clock_timestamp(), coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0), \
                                                     pg_current_xact_id_if_assigned() IS NOT NULL); \
         RETURN 'timeline'; \
     END $$;";
@@ -104,7 +104,6 @@ async fn an_idle_relay_draws_no_transaction_number_and_a_commit_makes_it_draw_on
     relay.stop().await;
     let idle = "SELECT count(*) AS count FROM look WHERE last_id = 0 AND has_xid";
     assert_eq!(count(&database, idle).await, 0, "an idle relay drew transaction numbers");
-    let first =
-        "SELECT has_xid::integer::bigint AS count FROM look WHERE last_id > 0 ORDER BY number LIMIT 1";
+    let first = "SELECT has_xid::integer::bigint AS count FROM look WHERE last_id > 0 ORDER BY at LIMIT 1";
     assert_eq!(count(&database, first).await, 1, "the number was drawn by a statement of its own");
 }
