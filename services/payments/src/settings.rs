@@ -235,9 +235,14 @@ fn deployment(fields: &mut SettingsReader) -> String {
 }
 
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {
+    let concurrency = fields.number("worker.concurrency", 1..=256);
+    let max_concurrency = fields.number("worker.max_concurrency", 1..=1024);
+    if max_concurrency < concurrency {
+        fields.refuse("worker.max_concurrency", "at least worker.concurrency");
+    }
     WorkerSettings {
-        concurrency: fields.number("worker.concurrency", 1..=256),
-        max_concurrency: fields.number("worker.max_concurrency", 1..=1024),
+        concurrency,
+        max_concurrency,
         slow: fields.milliseconds("worker.slow_milliseconds", 1..=60_000),
         look_up_concurrency: fields.number("worker.look_up_concurrency", 1..=256),
         lease: fields.seconds("worker.lease_seconds", 1..=LONGEST_LEASE),

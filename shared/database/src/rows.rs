@@ -63,15 +63,15 @@ where
 impl QueryFragment<Pg> for Rows {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         let one = self.columns.iter().all(|(_, values)| values.count() == 1);
+        let (before, after) = if one { ("", "") } else { ("unnest(", ")") };
         out.push_sql(if one { "(VALUES (" } else { "(SELECT " });
         push_list(&self.columns, &mut out, |(_, values), out| {
-            out.push_sql(if one { "" } else { "unnest(" });
+            out.push_sql(before);
             values.bind(out)?;
-            out.push_sql(if one { "" } else { ")" });
+            out.push_sql(after);
             Ok(())
         })?;
-        out.push_sql(if one { "))" } else { ")" });
-        out.push_sql(" AS given (");
+        out.push_sql(if one { ")) AS given (" } else { ") AS given (" });
         push_list(&self.columns, &mut out, |(name, _), out| out.push_identifier(name))?;
         out.push_sql(")");
         Ok(())

@@ -19,7 +19,7 @@ use crate::{Authenticator, CorsOrigins, Limits, Problem, problem_types};
 pub struct EdgeSettings {
     /// How long responses are replayed and keys remembered.
     pub retention: Retention,
-    /// How many bytes of responses are kept in memory for replays. They are used only while [`ReplayCache::confirm`] is called.
+    /// The bytes of responses in memory. Replays come from there only while [`ReplayCache::confirm`] is called.
     pub replay_cache: u64,
     /// Which keys are accepted.
     pub key_policy: KeyPolicy,

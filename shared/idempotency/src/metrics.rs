@@ -48,7 +48,7 @@ impl RequestEnd {
     }
 }
 
-/// Whether the outcome of a request was in memory.
+/// The result of a lookup in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum CacheLookup {

@@ -148,7 +148,7 @@ impl StoredRecord {
         }
     }
 
-    /// Until when the record never changes, and its response is replayed. `None` if the record may change, or has no response.
+    /// The time at which the response expires. The record never changes before. `None` if the record may change, or has no response.
     pub(crate) fn replayable_until(&self) -> Option<DateTime<Utc>> {
         let is_final = self.state == RecordState::Completed && self.is_expired == Some(false);
         self.expires_at.filter(|_| is_final && self.response.is_some())
@@ -236,13 +236,13 @@ impl Buffered for CompletedRecords {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::fingerprint::{Fingerprint, FingerprintInput};
     use crate::{Key, KeyPolicy, KeyScope};
 
     /// A request of a program whose newest version is 2.
-    fn request(body: &str) -> KeyedRequest {
+    pub(crate) fn request(body: &str) -> KeyedRequest {
         let input = FingerprintInput {
             method: "POST",
             route_template: "/v1/orders",

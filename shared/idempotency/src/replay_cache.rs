@@ -159,7 +159,7 @@ impl ReplayCache {
         counts.then(|| entry.record.clone())
     }
 
-    /// Must be called before the records are read, or before the COMMIT that writes them.
+    /// The intake of records that the caller reads, or commits, after this call.
     pub(crate) fn intake(&self) -> Intake<'_> {
         let records = self.records.get();
         Intake(records.and_then(|records| Some((records, self.confirmed()?.epoch))))
@@ -211,31 +211,17 @@ pub(crate) fn outcome_from_memory(database: &Database, request: &KeyedRequest) -
 
 #[cfg(test)]
 mod tests {
-    use contracts::{Caller, OperationId};
+    use contracts::OperationId;
 
     use super::*;
-    use crate::{Fingerprint, FingerprintInput, Key, KeyPolicy, KeyScope};
+    use crate::{Key, KeyPolicy};
 
     const BYTES: u64 = 256 * 1024;
 
     fn request(number: u32) -> KeyedRequest {
-        let input = FingerprintInput {
-            method: "POST",
-            route_template: "/v1/orders",
-            path_parameters: &[],
-            query: &[],
-            media_type: "application/json",
-            actor: "web-shop",
-            body: b"{}",
-        };
-        let caller = Caller { tenant: "acme".parse().unwrap(), client: "web-shop".parse().unwrap() };
         let key = format!("00000000-0000-4000-8000-{number:012}");
-        KeyedRequest {
-            scope: KeyScope { caller, method: "POST".to_owned(), route: "/v1/orders".to_owned() },
-            key: Key::parse(key.as_bytes(), KeyPolicy::Uuid).unwrap(),
-            fingerprint: Fingerprint::of(&input),
-            traceparent: None,
-        }
+        let key = Key::parse(key.as_bytes(), KeyPolicy::Uuid).unwrap();
+        KeyedRequest { key, ..crate::record::tests::request("{}") }
     }
 
     fn confirmation(epoch: &str) -> Confirmation {

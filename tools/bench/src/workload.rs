@@ -22,7 +22,7 @@ pub(crate) struct Workload {
     pub(crate) journeys: usize,
     /// Orders that are placed by many connections.
     pub(crate) crowd: usize,
-    /// How often each scenario is measured, the scenarios in turn.
+    /// The number of times that each scenario is measured, the scenarios in turn.
     pub(crate) scenario_rounds: usize,
     /// Rows of the tables that grow.
     pub(crate) growth: Growth,

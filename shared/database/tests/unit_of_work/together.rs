@@ -50,6 +50,27 @@ async fn begin_and_its_first_reads_are_one_round_trip() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rows_in_another_order_are_the_same_prepared_statement() {
+    let counter = RoundTrips::to_postgres().await;
+    let database = notebook().await;
+    let distant = one_connection(&database, Some(counter.address()));
+    for number in [0, 2] {
+        let mut tx = distant.begin().await.unwrap();
+        tx.buffer(Note(number));
+        tx.buffer(Remark(number + 1));
+        tx.commit().await.unwrap();
+    }
+    let mut tx = distant.begin().await.unwrap();
+    tx.buffer(Remark(5));
+    tx.buffer(Note(4));
+    let (written, count) = counter.of(tx.flush()).await;
+    written.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(count, 1, "another statement was prepared");
+    assert_eq!(notes(&database).await, [0, 1, 2, 3, 4, 5]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rows_of_all_types_are_one_statement_that_stays_prepared() {
     let counter = RoundTrips::to_postgres().await;
     let database = notebook().await;

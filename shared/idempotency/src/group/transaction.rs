@@ -58,7 +58,11 @@ impl<'a> GroupTransaction<'a> {
                     let second = commands.split_off(commands.len() / 2);
                     join(self.run(commands), self.run(second)).await;
                 }
-                error => commands.pop().map_or((), |command| command.deliver(Err(error))),
+                error => {
+                    if let Some(command) = commands.pop() {
+                        command.deliver(Err(error));
+                    }
+                }
             }
         }
         .boxed()

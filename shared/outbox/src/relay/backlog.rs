@@ -11,7 +11,7 @@ use super::publish_loop::PublishLoop;
 use super::window::Window;
 
 impl PublishLoop<'_> {
-    /// Publishes a window, whatever its size. Returns the number of its messages.
+    /// Publishes a window of any size. Returns the number of its messages.
     pub(super) async fn publish_large(&mut self, mut window: Window) -> Result<usize, RelayError> {
         let (database, limit) = (&self.relay.database, self.page_limit());
         let (mut published, mut last) = (0, window.position);

@@ -72,7 +72,7 @@ fn cpu(figures: &Figures) -> Chart {
 fn latency(figures: &Figures) -> Chart {
     let of = ["confirmed_p99_ms", "confirmed_p50_ms", "post_p99_ms"];
     Chart {
-        title: "The whole saga: ms by orders/s that arrive, whatever the responses are",
+        title: "The whole saga in an open loop: ms by orders/s",
         series: vec!["POST to confirmed, p99", "POST to confirmed, p50", "response to the POST, p99"],
         points: by_number(figures, "journey.at_", of),
         as_lines: true,

@@ -64,7 +64,7 @@ pub(super) async fn measure(stack: &mut Stack<'_>, workload: &Workload, section:
     Ok(())
 }
 
-/// What each of these orders costs.
+/// Places orders, and returns the cost of each.
 async fn count(
     stack: &mut Stack<'_>,
     meters: &BTreeMap<Part, Meter>,
@@ -100,7 +100,7 @@ fn each(before: &Counters, after: Counters, orders: f64) -> Counters {
     after.into_iter().map(used).collect()
 }
 
-/// What counters show at once.
+/// The counters that sessions report at once.
 async fn work(stack: &Stack<'_>, meters: &BTreeMap<Part, Meter>) -> Result<Counters> {
     let mut counters = Counters::new();
     for (part, meter) in meters {
@@ -119,7 +119,7 @@ async fn work(stack: &Stack<'_>, meters: &BTreeMap<Part, Meter>) -> Result<Count
     Ok(counters)
 }
 
-/// What sessions have reported, once all of them have ended: an open session reports late.
+/// The counters of tables. Waits until all sessions have ended, because an open session reports late.
 async fn rows(stack: &Stack<'_>) -> Result<Counters> {
     let mut counters = Counters::new();
     for part in Part::PROGRAMS {

@@ -14,7 +14,7 @@ use crate::load::{Connection, Worker};
 use crate::subjects::bare_producer::{Reports, producer};
 use crate::subjects::stack::Stack;
 
-/// What the connections of a scenario share.
+/// The state that the connections of a scenario share.
 pub(super) struct Source {
     scenario: Scenario,
     /// Each with its header `Authorization`.
@@ -46,7 +46,7 @@ impl Source {
         }))
     }
 
-    /// What the connections have produced so far. None of them may be in use.
+    /// The orders and events of all connections so far. None of them may be in use.
     pub(super) fn produced(&self) -> Produced {
         let orders = self.next.load(Ordering::Relaxed);
         let declined = (0..orders).filter(|order| self.scenario.is_declined(*order)).count();

@@ -40,7 +40,7 @@ pub(super) enum Scenario {
     SlowProcessor,
 }
 
-/// How the orders of a scenario are compared with each other.
+/// The groups of orders that a scenario compares with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Groups {
     One,

@@ -1,4 +1,4 @@
-//! What the databases show of a scenario: how its orders ended, and when.
+//! The end of each order of a scenario, and its time, as the databases show them.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn none() -> Error {
     Error::Refused("no order of the scenario has ended".to_owned())
 }
 
-/// What all orders so far have come to.
+/// The sums over all orders so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tally {
     confirmed: i64,
@@ -108,7 +108,7 @@ impl Tally {
         })
     }
 
-    /// What must be there after these orders.
+    /// The sums that these orders must add up to.
     fn after(&self, produced: Produced) -> Self {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let confirmed = number(produced.orders - produced.declined);
