@@ -19,8 +19,8 @@ use common::{
 use contracts::events::OrderConfirmed;
 use contracts::{Message, OrderId, Stream};
 use database::{Database, Tx};
-use inbox::{Consumer, no_locks};
-use testkit::{TestTopics, eventually};
+use inbox::{Consumer, InboxMetrics, no_locks};
+use testkit::{Metrics, TestTopics, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -85,10 +85,18 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
         let _ = gate.acquire().await;
         Ok(())
     });
-    let first = run(&slow_pool(&database), &topics, slow);
-    let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
-         WHERE datname = current_database() AND state = 'idle in transaction'";
-    eventually("a batch in the middle", async || (count(&database, waiting).await > 0).then_some(())).await;
+    let slow_pool = slow_pool(&database);
+    let first = run(&slow_pool, &topics, slow);
+    let in_handler = "SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() \
+         AND state = 'idle in transaction' AND query LIKE 'INSERT INTO \"effect\"%'";
+    // Messages that the first member has not received yet would go to the second one, which would wait for nothing.
+    eventually("all messages in transactions that have begun", async || {
+        let metrics = Metrics::counted::<InboxMetrics>(&slow_pool);
+        let [batches, messages] =
+            ["count", "sum"].map(|of| metrics.count(&format!("inbox_batch_messages_{of}")));
+        (messages == 30 && count(&database, in_handler).await == batches).then_some(())
+    })
+    .await;
 
     let second = run(&database.second_instance(), &topics, of_orders("second"));
     let blocked = "SELECT count(*) AS count FROM pg_stat_activity \
