@@ -22,6 +22,8 @@ pub(crate) struct Cost {
     pub(crate) micros: f64,
     /// Bytes of WAL.
     pub(crate) wal_bytes: f64,
+    /// Plans that the planner has made. A prepared statement is planned once in each session.
+    pub(crate) plans: f64,
 }
 
 impl Add for Cost {
@@ -34,6 +36,7 @@ impl Add for Cost {
             pages: self.pages + other.pages,
             micros: self.micros + other.micros,
             wal_bytes: self.wal_bytes + other.wal_bytes,
+            plans: self.plans + other.plans,
         }
     }
 }
@@ -53,7 +56,10 @@ impl Meter {
         superuser.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").await?;
         superuser
             .run(
-                "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); END $$",
+                "DO $$ BEGIN \
+                     EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); \
+                     EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track_planning = on', current_database()); \
+                 END $$",
             )
             .await?;
         Ok(Self { superuser })
@@ -71,7 +77,8 @@ impl Meter {
         let query = "SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(rows), 0)::float8, \
                             coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8, \
                             coalesce(sum(total_exec_time) * 1000, 0)::float8, \
-                            coalesce(sum(wal_bytes), 0)::float8 \
+                            coalesce(sum(wal_bytes), 0)::float8, \
+                            coalesce(sum(plans), 0)::float8 \
                        FROM pg_stat_statements \
                        JOIN pg_roles AS role ON role.oid = userid AND rolname LIKE '%\\_service' \
                        JOIN pg_database AS database ON database.oid = dbid AND datname = current_database() \
@@ -84,6 +91,7 @@ impl Meter {
             pages: row.get(2),
             micros: row.get(3),
             wal_bytes: row.get(4),
+            plans: row.get(5),
         })
     }
 }

@@ -48,12 +48,12 @@ impl<'g> Stack<'g> {
     /// Starts all programs, each after the programs that it needs.
     pub(crate) async fn start_programs(&mut self) -> Result<()> {
         for part in Part::PROGRAMS {
-            self.launch(part).await?;
+            self.start_program(part).await?;
         }
         Ok(())
     }
 
-    async fn launch(&mut self, part: Part) -> Result<()> {
+    pub(crate) async fn start_program(&mut self, part: Part) -> Result<()> {
         let mut settings = self.environment.service_settings(self.database(part)?, &self.topics);
         let mut set = |name: &str, value: String| settings.push((name.to_owned(), value));
         if part == Part::Payments {

@@ -1,4 +1,4 @@
-//! The budget of one order: statements, commits, WAL, messages and rows of each service, by the counters of PostgreSQL and
+//! The budget of one order: statements, commits, plans, WAL, messages and rows of each service, by the counters of PostgreSQL and
 //! Kafka.
 //!
 //! The orders are placed for this purpose alone, because counting statements costs time.
@@ -34,6 +34,7 @@ const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity \
 enum Counter {
     Statements,
     Commits,
+    Plans,
     WalBytes,
     Messages,
     /// Rows that were inserted into a table.
@@ -74,7 +75,12 @@ async fn count(
     let rows_before = rows(stack).await?;
     stack.start_programs().await?;
     let mut client = stack.client(Part::Orders).await?;
-    journey(&mut client).await?; // opens connections and prepares statements
+    // Opens connections and prepares statements.
+    let mut warm_up = 1.0;
+    journey(&mut client).await?;
+    if at_once {
+        warm_up += crowd(stack, workload).await?.orders;
+    }
     stack.at_rest().await?;
     let before = work(stack, meters).await?;
     let orders = if at_once {
@@ -88,7 +94,7 @@ async fn count(
     stack.at_rest().await?;
     let mut cost = each(&before, work(stack, meters).await?, orders);
     stack.stop_programs().await?;
-    cost.extend(each(&rows_before, rows(stack).await?, orders + 1.0));
+    cost.extend(each(&rows_before, rows(stack).await?, orders + warm_up));
     Ok(cost)
 }
 
@@ -108,6 +114,7 @@ async fn work(stack: &Stack<'_>, meters: &BTreeMap<Part, Meter>) -> Result<Count
         let frames = commits + meter.cost(&["BEGIN%"]).await? + meter.cost(&["ROLLBACK%"]).await?;
         counters.insert((*part, Counter::Statements), all.calls - frames.calls);
         counters.insert((*part, Counter::Commits), commits.calls);
+        counters.insert((*part, Counter::Plans), all.plans);
         counters.insert((*part, Counter::WalBytes), all.wal_bytes);
     }
     let messages = stack.kafka().counts().await?;
@@ -152,6 +159,8 @@ fn report(alone: &Counters, crowd: &Counters, workload: &Workload, section: &mut
         "in the crowd",
         "commits alone",
         "in the crowd",
+        "plans alone",
+        "in the crowd",
         "bytes of WAL alone",
         "in the crowd",
     ];
@@ -161,7 +170,7 @@ fn report(alone: &Counters, crowd: &Counters, workload: &Workload, section: &mut
             let own = counters.iter().filter(|((part, counter), _)| parts.contains(part) && matches(counter));
             own.map(|(_, value)| value).fold(0.0, f64::add)
         };
-        let figures: [(&str, f64, usize); 9] = [
+        let figures: [(&str, f64, usize); 11] = [
             ("rows_inserted", sum(alone, |counter| matches!(counter, Counter::Inserted(_))), 1),
             ("rows_changed", sum(alone, |counter| matches!(counter, Counter::Changed(_))), 1),
             ("messages", sum(alone, |counter| *counter == Counter::Messages), 1),
@@ -169,6 +178,8 @@ fn report(alone: &Counters, crowd: &Counters, workload: &Workload, section: &mut
             ("crowd_statements", sum(crowd, |counter| *counter == Counter::Statements), 2),
             ("commits", sum(alone, |counter| *counter == Counter::Commits), 1),
             ("crowd_commits", sum(crowd, |counter| *counter == Counter::Commits), 2),
+            ("plans", sum(alone, |counter| *counter == Counter::Plans), 2),
+            ("crowd_plans", sum(crowd, |counter| *counter == Counter::Plans), 2),
             ("wal_bytes", sum(alone, |counter| *counter == Counter::WalBytes), 0),
             ("crowd_wal_bytes", sum(crowd, |counter| *counter == Counter::WalBytes), 0),
         ];

@@ -19,7 +19,7 @@ impl Usage {
     }
 
     /// The CPU of one of so many orders since an earlier reading, in µs, by process.
-    fn each(&self, before: &Self, orders: f64) -> impl Iterator<Item = (&'static str, f64)> {
+    pub(super) fn each(&self, before: &Self, orders: f64) -> impl Iterator<Item = (&'static str, f64)> {
         let pairs = self.0.iter().zip(&before.0);
         pairs.map(move |((name, after), (_, before))| (*name, (after - before) * 1e6 / orders))
     }
@@ -31,7 +31,7 @@ impl Usage {
 
     pub(super) fn report(&self, before: &Self, orders: f64, section: &mut Section) {
         let mut table = Table::new(
-            format!("What each of {orders:.0} orders costs in that crowd (Kafka is not counted)"),
+            format!("What each of {orders:.0} orders costs in the next crowd (Kafka is not counted)"),
             ["where", "µs of CPU"],
         );
         for (name, micros) in self.each(before, orders) {

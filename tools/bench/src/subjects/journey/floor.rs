@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use contracts::{OrderId, TenantId};
-use harness::{Context, Error, Part, Request, Result};
+use harness::{Context, Error, Part, Result};
 use rdkafka::consumer::BaseConsumer;
 use rdkafka::producer::BaseProducer;
 use uuid::Uuid;
 
+use super::charge::Charger;
 use crate::environment::TENANT;
-use crate::load::{Connection, Worker, median};
+use crate::load::{Worker, median};
 use crate::report::{Section, Table, number};
 use crate::subjects::bare_consumer::bare_consumer;
 use crate::subjects::bare_producer::{OutgoingRecord, Reports, producer};
@@ -54,7 +55,7 @@ pub(super) struct Floor {
     producer: BaseProducer<Reports>,
     consumer: BaseConsumer,
     topic: String,
-    processor: Connection,
+    charger: Charger,
 }
 
 impl Floor {
@@ -73,7 +74,7 @@ impl Floor {
             producer: producer(environment)?,
             consumer: bare_consumer(environment, &topic)?,
             topic,
-            processor: Connection::open(stack.endpoint(Part::Provider)?, "sk_test_bench").await?,
+            charger: Charger::open(stack).await?,
         };
         for _ in 0..10 {
             floor.walk().await?;
@@ -88,7 +89,7 @@ impl Floor {
             *took = match step {
                 Step::Commit => self.commit().await?,
                 Step::Hop => tokio::task::block_in_place(|| self.hop())?,
-                Step::Charge => self.charge().await?,
+                Step::Charge => self.charger.charge().await?,
             };
         }
         Ok(took)
@@ -114,23 +115,6 @@ impl Floor {
             .ok_or_else(|| Error::Refused("a record of the floor did not arrive".to_owned()))?
             .context("consume")?;
         Ok(took)
-    }
-
-    async fn charge(&mut self) -> Result<Duration> {
-        let id = Uuid::now_v7();
-        let body = format!(
-            "amount=900&currency=eur&payment_method=pm_card_visa&payment_method_types%5B%5D=card&confirm=true\
-             &off_session=true&error_on_requires_action=true&metadata%5Breference%5D={id}\
-             &metadata%5Bdeployment%5D=bench&expand%5B%5D=latest_charge.balance_transaction"
-        );
-        let request = Request::post(Part::Provider, "/v1/payment_intents", &serde_json::Value::Null)
-            .with_key(format!("idem-{id}-capture"))
-            .with_header("content-type", "application/x-www-form-urlencoded");
-        let response = self.processor.send(&Request { body: Some(body), ..request }).await?;
-        if response.status != 200 {
-            return Err(Error::unexpected(&response, 200));
-        }
-        Ok(response.took)
     }
 }
 
