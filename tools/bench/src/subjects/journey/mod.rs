@@ -62,6 +62,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 async fn put_on_sale(orders: &mut Client, mut inventory: Client, workload: &Workload) -> Result<()> {
     let price = Money::new(450, Currency::Eur);
     inventory.send(&put_item("TEA", "Green tea", price)).await?.read::<Value>(201)?;
+    // An order takes two. Four crowds, and the fixed rates, take less than ten orders for each of these.
     let pieces = i64::try_from(20 * (workload.journeys + workload.crowd)).unwrap_or(i64::MAX);
     inventory.send(&adjust_stock("TEA", pieces)).await?.read::<Value>(201)?;
     until("orders knows the item", LIMIT, "the log of orders", async || {
