@@ -23,12 +23,13 @@ impl Buffered for Note {
     }
 }
 
-/// Another type of row, in the same table.
+/// Another type of row, in the same table, by another statement.
 pub(crate) struct Remark(pub(crate) i64);
 
 impl Buffered for Remark {
     fn writes(rows: Vec<Self>) -> Vec<Write> {
-        let insert = |Remark(id)| diesel::insert_into(note::table).values(note::id.eq(id));
+        let insert =
+            |Remark(id)| diesel::insert_into(note::table).values(note::id.eq(id)).on_conflict_do_nothing();
         rows.into_iter().map(|remark| Write::new(insert(remark))).collect()
     }
 }
