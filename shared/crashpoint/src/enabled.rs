@@ -18,7 +18,7 @@ pub const NAMES: [&str; 26] = [
     "relay.before_checkpoint",
     "relay.after_checkpoint",
     "consume.batch_received",
-    "consume.ids_entered",
+    "consume.aggregates_locked",
     "consume.before_commit",
     "consume.after_commit",
     "consume.batch_done",

@@ -23,7 +23,7 @@ fn everywhere() {
     crashpoint::reach!("relay.before_checkpoint");
     crashpoint::reach!("relay.after_checkpoint");
     crashpoint::reach!("consume.batch_received");
-    crashpoint::reach!("consume.ids_entered");
+    crashpoint::reach!("consume.aggregates_locked");
     crashpoint::reach!("consume.before_commit");
     crashpoint::reach!("consume.after_commit");
     crashpoint::reach!("consume.batch_done");

@@ -69,13 +69,16 @@ fn writes_of<R: Buffered>(rows: Vec<AnyRow>) -> Vec<Write> {
 
 /// Writes all rows by one statement. Rows of one type keep their order. The types are sorted, so that transactions that write
 /// the same types in another order use the same prepared statement.
-pub(crate) async fn write(buffered: Vec<BufferedRow>, tx: &mut Tx) -> Result<()> {
+pub(crate) async fn write(buffered: Vec<BufferedRow>, mut tx: &Tx) -> Result<()> {
+    if buffered.is_empty() {
+        return Ok(());
+    }
     let mut groups: BTreeMap<RowType, (ToWrites, Vec<AnyRow>)> = BTreeMap::new();
     for BufferedRow { row_type, row, writes } in buffered {
         groups.entry(row_type).or_insert_with(|| (writes, Vec::new())).1.push(row);
     }
     let parts = groups.into_values().flat_map(|(writes, rows)| writes(rows)).collect();
-    CombinedWrite(parts).execute(tx).await?;
+    CombinedWrite(parts).execute(&mut tx).await?;
     Ok(())
 }
 

@@ -60,6 +60,11 @@ impl Connection {
         self.state.is_unusable.store(true, Ordering::Relaxed);
     }
 
+    /// Reports whether the session may still answer.
+    pub(crate) fn is_usable(&self) -> bool {
+        !self.state.is_unusable.load(Ordering::Relaxed)
+    }
+
     /// Follows a change of the session's `statement_timeout`.
     pub(crate) fn set_statement_timeout(&mut self, limit: Duration) {
         self.statement_timeout = limit;
@@ -100,7 +105,7 @@ impl State {
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Some(pooled) = self.pooled.take()
-            && self.state.is_unusable.load(Ordering::Relaxed)
+            && !self.is_usable()
         {
             drop(Object::take(pooled));
         }

@@ -5,6 +5,7 @@ mod aggregate;
 mod append_tx;
 mod attached;
 mod buffer;
+mod commit;
 mod commit_group;
 mod connection;
 mod delegate;

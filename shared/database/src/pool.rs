@@ -104,9 +104,12 @@ impl Database {
 
     /// Opens a unit of work and reads in the same round trip.
     ///
-    /// `read` must not write. If BEGIN fails, its statements run outside a transaction, and their writes would stay.
+    /// `read` must write nothing that matters. If BEGIN fails, its statements run outside a transaction, and their writes stay.
     /// Transaction-level locks are allowed: outside a transaction they end with their statement.
-    pub async fn begin_reading<T>(&self, read: impl AsyncFnOnce(&Tx) -> Result<T>) -> Result<(Tx, T)> {
+    pub async fn begin_reading<T, E: From<Error>>(
+        &self,
+        read: impl AsyncFnOnce(&Tx) -> std::result::Result<T, E>,
+    ) -> std::result::Result<(Tx, T), E> {
         Tx::begin_reading(self, read).await
     }
 

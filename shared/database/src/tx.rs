@@ -10,11 +10,12 @@ use chrono::{DateTime, Utc};
 use diesel::select;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::TryFutureExt;
-use futures_util::future::try_join;
+use futures_util::future::{join, try_join};
 
 use crate::aggregate::Aggregates;
 use crate::append_tx::SharedTx;
 use crate::buffer;
+use crate::commit::Commit;
 use crate::functions::{clock_timestamp, set_config};
 use crate::pending_writes::{HasPendingWrites, PendingWrites};
 use crate::{Connection, Database, Error, Result};
@@ -39,14 +40,14 @@ impl Tx {
         Ok(tx)
     }
 
-    pub(crate) async fn begin_reading<T>(
+    pub(crate) async fn begin_reading<T, E: From<Error>>(
         database: &Database,
-        read: impl AsyncFnOnce(&Self) -> Result<T>,
-    ) -> Result<(Self, T)> {
+        read: impl AsyncFnOnce(&Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<(Self, T), E> {
         let tx = Self::unopened(database).await?;
         // `try_join` polls BEGIN first, so BEGIN is sent first. The caller gets the result only if BEGIN succeeded.
         let mut begin = &tx;
-        let ((), result) = try_join(begin.batch_execute(BEGIN).err_into(), read(&tx)).await?;
+        let ((), result) = try_join(begin.batch_execute(BEGIN).map_err(|error| Error::from(error).into()), read(&tx)).await?;
         Ok((tx, result))
     }
 
@@ -62,21 +63,30 @@ impl Tx {
         })
     }
 
-    /// Writes the buffered rows, commits, and runs the hooks.
+    /// Writes the buffered rows and commits, in one round trip, and runs the hooks.
     ///
     /// # Errors
-    /// [`Error::CommitUnknown`] if the connection was lost during COMMIT, or no answer came in time. After any other error nothing is committed.
+    /// [`Error::CommitUnknown`] if the connection was lost after COMMIT was sent, or no answer came in time. After any other error nothing is committed.
     pub async fn commit(mut self) -> Result<()> {
-        self.flush().await?;
         if self.is_poisoned() {
+            if self.connection.is_usable() {
+                self.rollback().await.ok(); // a dropped transaction keeps its locks for a moment
+            }
             return Err(Error::Poisoned);
         }
-        self.control("COMMIT").await.map_err(|error| match error {
+        let rows = std::mem::take(&mut self.pending_writes.rows);
+        // `join` polls the write first, so COMMIT is sent behind it, without waiting for its answer.
+        let (written, committed) = join(buffer::write(rows, &self), Commit.execute(&mut &self)).await;
+        // After a statement that failed, PostgreSQL takes COMMIT for ROLLBACK, and answers with success.
+        self.has_ended = committed.is_ok();
+        if let (Err(error), Ok(_)) = (written, &committed) {
+            return Err(error);
+        }
+        committed.map_err(|error| match error.into() {
             // PostgreSQL refused the COMMIT (deferred constraint, serialization failure): nothing is committed.
-            Error::Constraint { .. } | Error::Contention(_) => error,
+            error @ (Error::Constraint { .. } | Error::Contention(_)) => error,
             other => Error::CommitUnknown(other.to_string()),
         })?;
-        self.has_ended = true;
         let hooks = std::mem::take(&mut self.pending_writes.hooks);
         drop(self);
         for hook in hooks {
@@ -127,12 +137,10 @@ impl Tx {
         result
     }
 
-    /// Writes the buffered rows and the changed aggregates now, by one statement; `commit` does the same.
+    /// Writes the buffered rows and the changed aggregates now, by one statement. `commit` does the same without a round trip of
+    /// its own.
     pub async fn flush(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.pending_writes.rows);
-        if rows.is_empty() {
-            return Ok(());
-        }
         buffer::write(rows, self).await
     }
 

@@ -165,9 +165,6 @@ async fn commit_response(
     let intake = database.attached::<ReplayCache>().intake();
     let records = vec![(request.clone(), operation.clone(), response.clone())];
     tx.buffer(CompletedRecords { retention, records });
-    if let Err(error) = tx.flush().await {
-        return Err(roll_back(tx, error).await);
-    }
     crashpoint::reach!("execute.before_commit");
     tx.commit().await?;
     crashpoint::reach!("execute.after_commit");
@@ -224,7 +221,8 @@ where
     F: Handler<Tx, Operation, Result<StoredResponse, CommandError>>,
 {
     let now = diesel::select(clock_timestamp());
-    let (mut tx, at) = database.begin_reading(async |mut tx| Ok(now.get_result(&mut tx).await?)).await?;
+    let (mut tx, at) =
+        database.begin_reading(async |mut tx| Ok::<_, Error>(now.get_result(&mut tx).await?)).await?;
     tx.set_traceparent(traceparent);
     match command.run(&mut tx, &Operation { id, caller: caller.clone(), at }).await {
         Ok(response) => {

@@ -1,7 +1,8 @@
-//! Applies messages in one transaction: insert the ids, lock the aggregates, decide the order, lock the handlers' rows,
-//! run the handlers, commit. Either all messages of a batch take effect or none.
+//! Applies messages in one transaction: lock the aggregates and find the ids that are new, decide the order, lock the
+//! handlers' rows, run the handlers, write and commit. Either all messages of a batch take effect or none.
 
-use database::Database;
+use database::{Database, ErrorClass};
+use futures_util::{TryFutureExt, try_join};
 
 use crate::batch_plan::{BatchPlan, plan};
 use crate::consumer::{Consumer, message_span};
@@ -20,30 +21,37 @@ pub(crate) async fn apply(
     batch: &[IncomingMessage],
 ) -> Result<(), BatchError> {
     let name = consumer.name();
-    let mut tx = database.begin().await?;
     let entries: Vec<InboxEntry> = batch.iter().map(IncomingMessage::entry).collect();
-    let mut new = deduplication::insert_new(&mut tx, name, &entries).await?;
-    crashpoint::reach!("consume.ids_entered");
-    let mut fresh: Vec<IncomingMessage> = Vec::with_capacity(new.len());
+    let aggregates = entries.iter().map(|entry| entry.aggregate.clone());
+    let (mut tx, (mut sequences, mut known, mut held)) = database
+        .begin_reading(async |tx| {
+            // In this order: behind the locks, reads see what their previous holders have committed.
+            try_join!(
+                Sequences::lock(tx, name, aggregates).err_into::<BatchError>(),
+                deduplication::known(tx, name, &entries).err_into(),
+                HeldMessages::following(tx, name, &entries),
+            )
+        })
+        .await?;
+    crashpoint::reach!("consume.aggregates_locked");
+    let mut fresh: Vec<IncomingMessage> = Vec::with_capacity(batch.len());
     for message in batch {
-        // Removed, because the same id may be twice in one batch and counts once.
-        if new.remove(&message.envelope.id.uuid()) {
+        // Inserted, because the same id may be twice in one batch and counts once.
+        if known.insert(message.envelope.id.uuid()) {
+            deduplication::record(&mut tx, name, message.entry());
             fresh.push(message.clone());
         } else {
             message_span(&message.envelope, name).in_scope(|| tracing::info!("DuplicateIgnored"));
         }
     }
     if fresh.is_empty() {
-        // Nothing to write: the transaction that inserted these ids has committed.
+        // Nothing to write: the transaction that wrote these ids has committed.
         tx.rollback().await?;
         let counts = BatchCounts { duplicates: batch.len(), ..BatchCounts::default() };
         database.metrics::<InboxMetrics>().count_batch(counts);
         return Ok(());
     }
-    let known = batch.len() - fresh.len();
-    let aggregates = fresh.iter().map(|message| message.entry().aggregate);
-    let mut sequences = Sequences::lock(&mut tx, name, aggregates).await?;
-    let mut held = HeldMessages::following(&mut tx, name, &fresh).await?;
+    let received_before = batch.len() - fresh.len();
     let BatchPlan { ready, repeated, held: newly_held, skipped_gaps } =
         plan(consumer, fresh, &mut sequences, &mut held);
     deduplication::ignore_repeated(&mut tx, name, &repeated).await?;
@@ -57,11 +65,13 @@ pub(crate) async fn apply(
     }
     sequences.store(&mut tx);
     held.store(&mut tx, name).await?;
-    // Most of these rows are the handlers'.
-    tx.flush().await.map_err(|error| BatchError { in_handler: true, ..error.into() })?;
     crashpoint::reach!("consume.before_commit");
-    tx.commit().await?;
-    let duplicates = known + repeated.len();
+    tx.commit().await.map_err(|error| {
+        // Most of the rows are the handlers'.
+        let in_handler = error.class() != ErrorClass::CommitUnknown;
+        BatchError { in_handler, ..error.into() }
+    })?;
+    let duplicates = received_before + repeated.len();
     let counts = BatchCounts { applied: ready.len(), duplicates, held: newly_held, skipped_gaps };
     database.metrics::<InboxMetrics>().count_batch(counts);
     Ok(())

@@ -1,10 +1,11 @@
 //! Records the id of every message that a consumer has received, so that a repeated delivery has no effect.
 
 use std::collections::HashSet;
+use std::mem::take;
 
-use database::{Rows, Tx};
+use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, Write};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
@@ -22,36 +23,59 @@ diesel::table! {
     }
 }
 
-/// Inserts the messages and returns the ids that are new.
+/// Returns the ids of those messages that were received before. Call it after [`Sequences::lock`](crate::sequence::Sequences::lock):
+/// it must see what the previous holder of the locks has committed.
 ///
-/// A message that waits in `inbox_parked` is not new, even if its id was deleted with age: it must not wait twice, and an
-/// operator decides about it. The subquery for each id makes the plan independent of the number of waiting messages.
-pub(crate) async fn insert_new(
-    tx: &mut Tx,
+/// A message that waits in `inbox_parked` is known, even if its id was deleted with age: it must not wait twice, and an
+/// operator decides about it.
+pub(crate) async fn known(
+    mut tx: &Tx,
     consumer: &str,
     entries: &[InboxEntry],
 ) -> database::Result<HashSet<Uuid>> {
     if cfg!(feature = "mutant-no-inbox") {
-        return Ok(entries.iter().map(|entry| entry.id).collect()); // every message counts as new
+        return Ok(HashSet::new()); // every message counts as new
     }
-    // Sorted, because two batches with the same messages must wait for each other instead of deadlocking.
-    let mut entries: Vec<&InboxEntry> = entries.iter().collect();
-    entries.sort_by_key(|entry| entry.id);
     let rows = Rows::default()
         .column::<Text, _>("consumer", entries.iter().map(|_| consumer.to_owned()))
-        .column::<SqlUuid, _>("message_id", entries.iter().map(|entry| entry.id))
-        .column::<Text, _>("source", entries.iter().map(|entry| entry.aggregate.source.clone()))
-        .column::<SqlUuid, _>("aggregate_id", entries.iter().map(|entry| entry.aggregate.id))
-        .column::<BigInt, _>("sequence", entries.iter().map(|entry| entry.sequence));
-    let insert = WithRows::<SqlUuid>::new(
-        "INSERT INTO inbox_message (consumer, message_id, source, aggregate_id, sequence) SELECT given.* FROM ",
+        .column::<SqlUuid, _>("message_id", entries.iter().map(|entry| entry.id));
+    // The subqueries for each id make the plan independent of the number of stored messages.
+    let known = WithRows::<SqlUuid>::new(
+        "SELECT given.message_id FROM ",
         rows,
-        " WHERE (SELECT waiting.state FROM inbox_parked waiting WHERE waiting.consumer = given.consumer \
-                                                   AND waiting.message_id = given.message_id) IS NULL \
-         ON CONFLICT DO NOTHING RETURNING message_id",
+        " WHERE coalesce((SELECT true FROM inbox_message message WHERE message.consumer = given.consumer \
+                                                                AND message.message_id = given.message_id), \
+                         (SELECT true FROM inbox_parked waiting WHERE waiting.consumer = given.consumer \
+                                                               AND waiting.message_id = given.message_id), false)",
     );
-    let new: Vec<Uuid> = insert.get_results(tx).await?;
-    Ok(new.into_iter().collect())
+    let known: Vec<Uuid> = known.get_results(&mut tx).await?;
+    Ok(known.into_iter().collect())
+}
+
+/// Records that the consumer has received a new message.
+pub(crate) fn record(tx: &mut Tx, consumer: &str, entry: InboxEntry) {
+    if cfg!(feature = "mutant-no-inbox") {
+        return;
+    }
+    tx.buffer(Received { consumer: consumer.to_owned(), entry });
+}
+
+/// A received message, not written yet.
+struct Received {
+    consumer: String,
+    entry: InboxEntry,
+}
+
+impl Buffered for Received {
+    fn writes(rows: Vec<Self>) -> Vec<Write> {
+        let insert = InsertRows::new(inbox_message::table, rows)
+            .column(inbox_message::consumer, |row| take(&mut row.consumer))
+            .column(inbox_message::message_id, |row| row.entry.id)
+            .column(inbox_message::source, |row| take(&mut row.entry.aggregate.source))
+            .column(inbox_message::aggregate_id, |row| row.entry.aggregate.id)
+            .column(inbox_message::sequence, |row| row.entry.sequence);
+        vec![Write::new(insert)]
+    }
 }
 
 /// Replaces the entry of a message whose sequence was unknown until an operator named it.
@@ -75,6 +99,9 @@ pub(crate) async fn ignore_repeated(
     consumer: &str,
     entries: &[InboxEntry],
 ) -> Result<(), HandlerError> {
+    if !entries.is_empty() {
+        tx.flush().await?; // the other message may be in the same batch
+    }
     for entry in entries {
         let same_number = inbox_message::table
             .filter(inbox_message::aggregate_id.eq(entry.aggregate.id))

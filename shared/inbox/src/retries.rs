@@ -103,12 +103,12 @@ impl Worker {
         let entry = IncomingMessage::decode_headers(received)
             .map_or_else(|_| InboxEntry::of_unreadable(received), |message| message.entry());
         let mut tx = self.database.begin().await?;
-        let new = deduplication::insert_new(&mut tx, name, std::slice::from_ref(&entry)).await?;
-        if new.is_empty() {
+        let sequences = Sequences::lock(&tx, name, [entry.aggregate.clone()]).await?;
+        if !deduplication::known(&tx, name, std::slice::from_ref(&entry)).await?.is_empty() {
             tx.rollback().await?;
             return Ok(Parking::Done);
         }
-        let sequences = Sequences::lock(&mut tx, name, [entry.aggregate.clone()]).await?;
+        deduplication::record(&mut tx, name, entry.clone());
         let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
             && !matches!(error, HandlerError::SecondHistory(_))
             && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
@@ -142,7 +142,7 @@ impl Worker {
     ) -> Result<Parking, HandlerError> {
         let name = self.consumer.name();
         let mut tx = self.database.begin().await?;
-        Sequences::lock(&mut tx, name, [held.aggregate.clone()]).await?;
+        Sequences::lock(&tx, name, [held.aggregate.clone()]).await?;
         let is_allowed = may_park(&mut tx, name, error, &self.settings, stopped_for).await?;
         if !is_allowed || !parking::park_held(&mut tx, name, held, error).await? {
             tx.rollback().await?;

@@ -44,11 +44,8 @@ pub(crate) struct Sequences {
 
 impl Sequences {
     /// Locks the rows of these aggregates and inserts missing ones.
-    ///
-    /// Call it after the statement that inserts the message ids. Otherwise it does not see what the previous holder of
-    /// the lock has committed.
     pub(crate) async fn lock(
-        tx: &mut Tx,
+        tx: &Tx,
         consumer: &str,
         aggregates: impl IntoIterator<Item = AggregateRef>,
     ) -> database::Result<Self> {
@@ -58,21 +55,23 @@ impl Sequences {
         if sequences.last.is_empty() {
             return Ok(sequences);
         }
-        let insert = WithRows::<()>::new(
-            "INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence) SELECT given.* FROM ",
+        // PostgreSQL locks the row that is there before it looks at WHERE, and changes nothing.
+        let lock = WithRows::<()>::new(
+            "INSERT INTO inbox_sequence AS s (consumer, source, aggregate_id, last_sequence) SELECT given.* FROM ",
             sequences.rows(&sequences.last),
-            " ON CONFLICT DO NOTHING",
+            " ON CONFLICT (consumer, source, aggregate_id) DO UPDATE SET last_sequence = s.last_sequence WHERE false",
         );
-        let lock = WithRows::<(Text, SqlUuid, BigInt)>::new(
+        // A statement of its own, because it must see what the previous holder of the lock has committed.
+        let read = WithRows::<(Text, SqlUuid, BigInt)>::new(
             "SELECT s.source, s.aggregate_id, s.last_sequence FROM inbox_sequence s \
              WHERE (s.consumer, s.source, s.aggregate_id) IN \
              (SELECT given.consumer, given.source, given.aggregate_id FROM ",
             sequences.rows(&sequences.last),
-            ") ORDER BY s.source, s.aggregate_id FOR UPDATE OF s",
+            ")",
         );
-        let (mut one, mut other) = (&*tx, &*tx); // in one round trip
+        let (mut one, mut other) = (tx, tx); // in one round trip
         let (_, locked): (usize, Vec<(String, Uuid, i64)>) =
-            try_join!(insert.execute(&mut one), lock.get_results(&mut other))?;
+            try_join!(lock.execute(&mut one), read.get_results(&mut other))?;
         for (source, id, last) in locked {
             sequences.last.insert(AggregateRef { source, id }, last);
         }

@@ -1,4 +1,4 @@
-//! Pipelining: BEGIN travels with the first reads, and all buffered rows travel together.
+//! Pipelining: BEGIN travels with the first reads, all buffered rows travel together, and COMMIT travels behind them.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use testkit::{RoundTrips, TestDatabase};
 use tokio::runtime::Handle;
 
-use crate::bench::{Note, Remark, notebook, notes};
+use crate::bench::{Note, Remark, notebook, notes, write};
 
 /// A pool of one connection, so that the second use of it finds everything prepared.
 fn one_connection(database: &TestDatabase, through: Option<SocketAddr>) -> Database {
@@ -87,4 +87,41 @@ async fn rows_of_all_types_are_one_statement_that_stays_prepared() {
     }
     assert_eq!(counts.iter().min(), Some(&1), "{counts:?}");
     assert_eq!(notes(&database).await, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_buffered_rows_and_commit_are_one_round_trip() {
+    let counter = RoundTrips::to_postgres().await;
+    let database = notebook().await;
+    let distant = one_connection(&database, Some(counter.address()));
+    let mut counts = Vec::new();
+    for number in 0..4 {
+        let mut tx = distant.begin().await.unwrap();
+        tx.buffer(Note(number));
+        let (committed, count) = counter.of(tx.commit()).await;
+        committed.unwrap();
+        counts.push(count);
+    }
+    assert_eq!(counts.iter().min(), Some(&1), "{counts:?}");
+    assert_eq!(notes(&database).await, [0, 1, 2, 3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_buffered_row_that_is_refused_at_commit_takes_the_whole_transaction_with_it() {
+    let database = notebook().await;
+    let ours = one_connection(&database, None);
+    ours.begin().await.unwrap().commit().await.unwrap(); // COMMIT is prepared
+    // The first time the write is not prepared yet, and COMMIT must not overtake it. The second time it is.
+    for _ in 0..2 {
+        let mut tx = ours.begin().await.unwrap();
+        write(&mut tx, 1).await.unwrap();
+        tx.buffer(Note(1));
+        assert!(tx.commit().await.unwrap_err().is_constraint("note_pkey"));
+        assert_eq!(notes(&database).await, [0_i64; 0]);
+    }
+    // The connection returned to the pool outside a transaction.
+    let mut tx = ours.begin().await.unwrap();
+    tx.buffer(Note(2));
+    tx.commit().await.unwrap();
+    assert_eq!(notes(&database).await, [2]);
 }

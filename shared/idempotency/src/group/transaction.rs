@@ -144,9 +144,6 @@ impl<'a> GroupTransaction<'a> {
         };
         let records = completed.iter().map(record).collect();
         tx.buffer(CompletedRecords { retention: self.retention, records });
-        if let Err(error) = tx.flush().await {
-            return Err(rolled_back(completed, roll_back(tx, error).await));
-        }
         crashpoint::reach!("execute.before_commit");
         if let Err(error) = tx.commit().await {
             return Err(rolled_back(completed, error));

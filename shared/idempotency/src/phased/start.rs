@@ -160,7 +160,6 @@ where
         }
         store::insert(tx, &self.request, &operation, self.retention).await?;
         count_after_commit(tx, OperationStep::Started);
-        tx.flush().await?;
         crashpoint::reach!("execute.before_commit");
         // Created before the commit, so that the waiter misses no conclusion.
         Ok(End::Commit(Started::Waiting(Waiter::new(operation.id))))
@@ -182,7 +181,6 @@ where
         }
         store::restart_operation(tx, id).await?;
         count_after_commit(tx, OperationStep::Resumed);
-        tx.flush().await?;
         Ok(End::Commit(Started::Waiting(Waiter::new(id))))
     }
 

@@ -27,18 +27,17 @@ struct Held {
 }
 
 impl HeldMessages {
-    /// Reads the held messages that follow these messages without a gap. Usually there are none, and it costs one round
-    /// trip. Call it while the sequences of the aggregates are locked.
+    /// Reads the held messages that follow these messages without a gap. Usually there are none. Call it after
+    /// [`Sequences::lock`](crate::sequence::Sequences::lock).
     pub(crate) async fn following(
-        tx: &mut Tx,
+        mut tx: &Tx,
         consumer: &str,
-        batch: &[IncomingMessage],
+        entries: &[InboxEntry],
     ) -> Result<Self, BatchError> {
         let mut held = Self { messages: BTreeMap::new(), released: Vec::new() };
-        let mut entries: Vec<InboxEntry> = batch.iter().map(IncomingMessage::entry).collect();
-        while !entries.is_empty() {
-            let stored: Vec<Stored> = followers(consumer, &entries).get_results(tx).await?;
-            entries.clear();
+        let mut stored: Vec<Stored> = followers(consumer, entries).get_results(&mut tx).await?;
+        while !stored.is_empty() {
+            let mut entries = Vec::with_capacity(stored.len());
             for stored in stored {
                 let (entry, message) = decode(stored);
                 // The stored message is parked itself, and not the new message before it.
@@ -51,6 +50,7 @@ impl HeldMessages {
                 held.messages.insert(key, Held { message, is_stored: true });
                 entries.push(entry);
             }
+            stored = followers(consumer, &entries).get_results(&mut tx).await?;
         }
         Ok(held)
     }

@@ -43,7 +43,7 @@ fn rounds() -> Vec<Round> {
     ]);
     let inventory = with_draining(&[
         "consume.batch_received",
-        "consume.ids_entered",
+        "consume.aggregates_locked",
         "consume.before_commit",
         "consume.after_commit",
         "consume.partitions_revoked",

@@ -1,0 +1,1 @@
+ALTER TABLE reservation RESET (fillfactor);

@@ -1,0 +1,1 @@
+ALTER TABLE payment RESET (fillfactor);

@@ -1,0 +1,1 @@
+ALTER TABLE inbox_sequence RESET (fillfactor);
