@@ -47,7 +47,9 @@ impl Tx {
         let tx = Self::unopened(database).await?;
         // `try_join` polls BEGIN first, so BEGIN is sent first. The caller gets the result only if BEGIN succeeded.
         let mut begin = &tx;
-        let ((), result) = try_join(begin.batch_execute(BEGIN).map_err(|error| Error::from(error).into()), read(&tx)).await?;
+        let ((), result) =
+            try_join(begin.batch_execute(BEGIN).map_err(|error| Error::from(error).into()), read(&tx))
+                .await?;
         Ok((tx, result))
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::str::SplitWhitespace;
 use std::time::Duration;
 
 /// The unit of `/proc/PID/stat`: `USER_HZ` is 100 on every Linux.
@@ -9,15 +10,33 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Processor time of all threads so far; `None` without `/proc` or without such a process.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    sum_of_times(&stat(pid)?, 2)
 }
 
-/// Adds fields 14 and 15, user mode and kernel. The name before them may contain spaces and parentheses.
-fn parse(stat: &str) -> Option<Duration> {
-    let (_, fields) = stat.rsplit_once(") ")?;
-    let mut times = fields.split_whitespace().skip(11).map(str::parse::<u32>);
-    let ticks = times.next()?.ok()?.checked_add(times.next()?.ok()?)?;
-    Some(TICK * ticks)
+/// The same, with that of its children that have ended.
+pub fn cpu_time_with_ended_children(pid: u32) -> Option<Duration> {
+    sum_of_times(&stat(pid)?, 4)
+}
+
+/// The process that has started this one.
+pub fn parent(pid: u32) -> Option<u32> {
+    fields(&stat(pid)?)?.nth(1)?.parse().ok()
+}
+
+fn stat(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/stat")).ok()
+}
+
+/// The fields from the third one on. The name before them may contain spaces and parentheses.
+fn fields(stat: &str) -> Option<SplitWhitespace<'_>> {
+    Some(stat.rsplit_once(") ")?.1.split_whitespace())
+}
+
+/// Adds so many fields from 14 on: user mode and kernel, then both of the ended children.
+fn sum_of_times(stat: &str, number: usize) -> Option<Duration> {
+    let times: Option<Vec<u32>> = fields(stat)?.skip(11).take(number).map(|time| time.parse().ok()).collect();
+    let times = times.filter(|times| times.len() == number)?;
+    Some(TICK * times.iter().sum::<u32>())
 }
 
 /// Resident memory in MiB.
@@ -41,9 +60,22 @@ mod tests {
 
     #[test]
     fn time_in_user_mode_and_in_the_kernel_is_added_up() {
-        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194560 1 2 3 4 120 3 9 9 20 0 4 0 5 6";
-        assert_eq!(parse(stat), Some(Duration::from_millis(1230)));
-        assert_eq!(parse("7 (orders"), None);
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194560 1 2 3 4 120 3 9 8 20 0 4 0 5 6";
+        assert_eq!(sum_of_times(stat, 2), Some(Duration::from_millis(1230)));
+        assert_eq!(sum_of_times(stat, 4), Some(Duration::from_millis(1400)));
+        assert_eq!(sum_of_times("7 (orders", 2), None);
+        assert_eq!(sum_of_times("7 (orders) S 1 7", 2), None);
+    }
+
+    #[test]
+    fn a_child_names_its_parent_and_leaves_its_time_to_it() {
+        let id = std::process::id();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(parent(child.id()), Some(id));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(parent(child.id()), None);
+        assert!(cpu_time_with_ended_children(id) >= cpu_time(id));
     }
 
     #[test]

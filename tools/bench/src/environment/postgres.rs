@@ -1,11 +1,12 @@
 //! The databases of this run, with the two roles of every service.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls, Row};
 
-use harness::process::cpu_time;
+use harness::process::{cpu_time, cpu_time_with_ended_children, parent};
 use harness::{Context, Result, host_of};
 
 /// A connection, and the task that drives it.
@@ -97,14 +98,19 @@ impl Postgres {
         self.admin.run_for("DROP DATABASE %I WITH (FORCE)", &[&database.name]).await
     }
 
-    /// CPU seconds of the server's processes so far; `None` if it runs on another machine.
+    /// CPU seconds of the server's processes so far, with those that have ended; `None` if it runs on another machine.
     pub(crate) async fn cpu_seconds(&self) -> Result<Option<f64>> {
-        let rows = self.admin.query("SELECT pid FROM pg_stat_activity", &[]).await;
+        let rows = self.admin.query("SELECT pid, pid = pg_backend_pid() FROM pg_stat_activity", &[]).await;
         let rows = rows.context("list the server's processes")?;
-        let used =
-            |row: &Row| cpu_time(u32::try_from(row.get::<_, i32>(0)).ok()?).map(|time| time.as_secs_f64());
-        let seconds: Option<Vec<f64>> = rows.iter().map(used).collect();
-        Ok(seconds.map(|seconds| seconds.iter().sum()))
+        let rows =
+            rows.iter().filter_map(|row| Some((u32::try_from(row.get::<_, i32>(0)).ok()?, row.get(1))));
+        let processes: Vec<(u32, bool)> = rows.collect();
+        let own = processes.iter().find_map(|&(pid, is_own)| is_own.then_some(pid));
+        let Some(ended) = own.and_then(parent).and_then(cpu_time_with_ended_children) else {
+            return Ok(None);
+        };
+        let living: Duration = processes.iter().filter_map(|&(pid, _)| cpu_time(pid)).sum();
+        Ok(Some((ended + living).as_secs_f64()))
     }
 
     /// Bytes of WAL written so far.

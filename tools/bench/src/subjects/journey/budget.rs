@@ -110,10 +110,12 @@ fn each(before: &Counters, after: Counters, orders: f64) -> Counters {
 async fn work(stack: &Stack<'_>, meters: &BTreeMap<Part, Meter>) -> Result<Counters> {
     let mut counters = Counters::new();
     for (part, meter) in meters {
-        let (all, commits) = (meter.cost(&["%"]).await?, meter.cost(&["COMMIT%"]).await?);
-        let frames = commits + meter.cost(&["BEGIN%"]).await? + meter.cost(&["ROLLBACK%"]).await?;
-        counters.insert((*part, Counter::Statements), all.calls - frames.calls);
-        counters.insert((*part, Counter::Commits), commits.calls);
+        let (all, begun) = (meter.cost(&["%"]).await?, meter.cost(&["BEGIN%"]).await?);
+        // A prepared COMMIT is counted once for each session, so commits are what was begun and not rolled back.
+        let (rolled_back, prepared) = (meter.cost(&["ROLLBACK"]).await?, meter.cost(&["COMMIT"]).await?);
+        let frames = begun.calls + rolled_back.calls + prepared.calls;
+        counters.insert((*part, Counter::Statements), all.calls - frames);
+        counters.insert((*part, Counter::Commits), begun.calls - rolled_back.calls);
         counters.insert((*part, Counter::Plans), all.plans);
         counters.insert((*part, Counter::WalBytes), all.wal_bytes);
     }
