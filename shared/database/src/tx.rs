@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use diesel::select;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::TryFutureExt;
-use futures_util::future::{join, try_join};
+use futures_util::future::try_join;
 
 use crate::aggregate::Aggregates;
 use crate::append_tx::SharedTx;
@@ -19,6 +19,12 @@ use crate::commit::Commit;
 use crate::functions::{clock_timestamp, set_config};
 use crate::pending_writes::{HasPendingWrites, PendingWrites};
 use crate::{Connection, Database, Error, Result};
+
+/// The part of a commit that failed.
+enum FailedPart {
+    Write,
+    Commit,
+}
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
@@ -77,24 +83,35 @@ impl Tx {
             return Err(Error::Poisoned);
         }
         let rows = std::mem::take(&mut self.pending_writes.rows);
-        // `join` polls the write first, so COMMIT is sent behind it, without waiting for its answer.
-        let (written, committed) = join(buffer::write(rows, &self), Commit.execute(&mut &self)).await;
-        // After a statement that failed, PostgreSQL takes COMMIT for ROLLBACK, and answers with success.
-        self.has_ended = committed.is_ok();
-        if let (Err(error), Ok(_)) = (written, &committed) {
-            return Err(error);
-        }
-        committed.map_err(|error| match error.into() {
+        // `try_join` polls the write first. COMMIT is sent behind it, without waiting for its answer, and not at all if the
+        // write could not be sent.
+        let write = buffer::write(rows, &self).map_err(|error| (FailedPart::Write, error));
+        let mut connection = &self;
+        let commit = Commit.execute(&mut connection).map_err(|error| (FailedPart::Commit, error.into()));
+        match try_join(write, commit).await {
+            Ok(_) => self.has_ended = true,
+            Err((FailedPart::Write, error)) => return Err(self.undo_write(error).await),
             // PostgreSQL refused the COMMIT (deferred constraint, serialization failure): nothing is committed.
-            error @ (Error::Constraint { .. } | Error::Contention(_)) => error,
-            other => Error::CommitUnknown(other.to_string()),
-        })?;
+            Err((FailedPart::Commit, error @ (Error::Constraint { .. } | Error::Contention(_)))) => {
+                return Err(error);
+            }
+            Err((FailedPart::Commit, error)) => return Err(Error::CommitUnknown(error.to_string())),
+        }
         let hooks = std::mem::take(&mut self.pending_writes.hooks);
         drop(self);
         for hook in hooks {
             hook();
         }
         Ok(())
+    }
+
+    /// Rolls back after a write failed. PostgreSQL took a COMMIT that was sent behind it for ROLLBACK, unless the write's error is
+    /// that of the connection.
+    async fn undo_write(self, error: Error) -> Error {
+        if self.connection.is_usable() && self.rollback().await.is_ok() {
+            return error;
+        }
+        Error::CommitUnknown(error.to_string())
     }
 
     /// Rolls back and returns the connection to the pool.

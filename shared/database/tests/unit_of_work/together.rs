@@ -3,7 +3,10 @@
 use std::net::SocketAddr;
 
 use database::functions::pg_try_advisory_xact_lock;
-use database::{Database, Result, Settings, Tx, UnitOfWork};
+use database::{Buffered, Database, Result, Settings, Tx, UnitOfWork, Write};
+use diesel::QueryResult;
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel_async::RunQueryDsl;
 use testkit::{RoundTrips, TestDatabase};
 use tokio::runtime::Handle;
@@ -124,4 +127,31 @@ async fn a_buffered_row_that_is_refused_at_commit_takes_the_whole_transaction_wi
     tx.buffer(Note(2));
     tx.commit().await.unwrap();
     assert_eq!(notes(&database).await, [2]);
+}
+
+/// A row that cannot be encoded, so that nothing of its statement is sent.
+struct Unwritable;
+
+impl Buffered for Unwritable {
+    fn writes(_: Vec<Self>) -> Vec<Write> {
+        vec![Write::new(Self)]
+    }
+}
+
+impl QueryFragment<Pg> for Unwritable {
+    fn walk_ast<'b>(&'b self, _: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        Err(diesel::result::Error::SerializationError("of no type".into()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_was_not_sent_is_not_followed_by_commit() {
+    let database = notebook().await;
+    let ours = one_connection(&database, None);
+    ours.begin().await.unwrap().commit().await.unwrap(); // COMMIT is prepared
+    let mut tx = ours.begin().await.unwrap();
+    write(&mut tx, 1).await.unwrap();
+    tx.buffer(Unwritable);
+    assert!(matches!(tx.commit().await, Err(database::Error::Query(_))));
+    assert_eq!(notes(&database).await, [0_i64; 0]);
 }
