@@ -20,12 +20,6 @@ use crate::functions::{clock_timestamp, set_config};
 use crate::pending_writes::{HasPendingWrites, PendingWrites};
 use crate::{Connection, Database, Error, Result};
 
-/// The part of a commit that failed.
-enum FailedPart {
-    Write,
-    Commit,
-}
-
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// A transaction with its aggregates, buffered rows and hooks. Dropping it uncommitted rolls back and discards its connection.
@@ -85,33 +79,19 @@ impl Tx {
         let rows = std::mem::take(&mut self.pending_writes.rows);
         // `try_join` polls the write first. COMMIT is sent behind it, without waiting for its answer, and not at all if the
         // write could not be sent.
-        let write = buffer::write(rows, &self).map_err(|error| (FailedPart::Write, error));
-        let mut connection = &self;
-        let commit = Commit.execute(&mut connection).map_err(|error| (FailedPart::Commit, error.into()));
-        match try_join(write, commit).await {
-            Ok(_) => self.has_ended = true,
-            Err((FailedPart::Write, error)) => return Err(self.undo_write(error).await),
-            // PostgreSQL refused the COMMIT (deferred constraint, serialization failure): nothing is committed.
-            Err((FailedPart::Commit, error @ (Error::Constraint { .. } | Error::Contention(_)))) => {
-                return Err(error);
-            }
-            Err((FailedPart::Commit, error)) => return Err(Error::CommitUnknown(error.to_string())),
+        let both = try_join(buffer::write(rows, &self), Commit.execute(&mut &self).err_into()).await;
+        if let Err(error) = both {
+            // PostgreSQL takes COMMIT for ROLLBACK after a failed write. If the session does not answer, nobody knows.
+            let undone = self.connection.is_usable() && self.rollback().await.is_ok();
+            return Err(if undone { error } else { Error::CommitUnknown(error.to_string()) });
         }
+        self.has_ended = true;
         let hooks = std::mem::take(&mut self.pending_writes.hooks);
         drop(self);
         for hook in hooks {
             hook();
         }
         Ok(())
-    }
-
-    /// Rolls back after a write failed. PostgreSQL took a COMMIT that was sent behind it for ROLLBACK, unless the write's error is
-    /// that of the connection.
-    async fn undo_write(self, error: Error) -> Error {
-        if self.connection.is_usable() && self.rollback().await.is_ok() {
-            return error;
-        }
-        Error::CommitUnknown(error.to_string())
     }
 
     /// Rolls back and returns the connection to the pool.
@@ -156,8 +136,7 @@ impl Tx {
         result
     }
 
-    /// Writes the buffered rows and the changed aggregates now, by one statement. `commit` does the same without a round trip of
-    /// its own.
+    /// Writes the buffered rows and the changed aggregates now, by one statement; `commit` does the same.
     pub async fn flush(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.pending_writes.rows);
         buffer::write(rows, self).await
