@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::mem::take;
 
 use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, Write};
+use diesel::dsl::now;
 use diesel::prelude::*;
-use diesel::sql_types::{Text, Uuid as SqlUuid};
+use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
@@ -20,6 +21,7 @@ diesel::table! {
         source -> Text,
         aggregate_id -> Uuid,
         sequence -> BigInt,
+        processed_at -> Timestamptz,
     }
 }
 
@@ -73,7 +75,8 @@ impl Buffered for Received {
             .column(inbox_message::message_id, |row| row.entry.id)
             .column(inbox_message::source, |row| take(&mut row.entry.aggregate.source))
             .column(inbox_message::aggregate_id, |row| row.entry.aggregate.id)
-            .column(inbox_message::sequence, |row| row.entry.sequence);
+            .column(inbox_message::sequence, |row| row.entry.sequence)
+            .all(inbox_message::processed_at, now.into_sql::<Timestamptz>()); // before all effects of the transaction
         vec![Write::new(insert)]
     }
 }
