@@ -81,7 +81,7 @@ impl Tx {
         // write could not be sent.
         let both = try_join(buffer::write(rows, &self), Commit.execute(&mut &self).err_into()).await;
         if let Err(error) = both {
-            // PostgreSQL takes COMMIT for ROLLBACK after a failed write. If the session does not answer, nobody knows.
+            // PostgreSQL takes COMMIT for ROLLBACK after a failed write. Without an answer to ROLLBACK, the outcome is unknown.
             let undone = self.connection.is_usable() && self.rollback().await.is_ok();
             return Err(if undone { error } else { Error::CommitUnknown(error.to_string()) });
         }

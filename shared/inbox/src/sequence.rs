@@ -55,7 +55,8 @@ impl Sequences {
         if sequences.last.is_empty() {
             return Ok(sequences);
         }
-        // PostgreSQL locks the row that is there before it looks at WHERE, and changes nothing.
+        // PostgreSQL locks the row that is there before it looks at WHERE, and changes nothing. The rows are sorted, as the map is, so
+        // two batches cannot deadlock.
         let lock = WithRows::<()>::new(
             "INSERT INTO inbox_sequence AS s (consumer, source, aggregate_id, last_sequence) SELECT given.* FROM ",
             sequences.rows(&sequences.last),
