@@ -46,7 +46,7 @@ fn reservation_of(order: OrderId) -> LockKeys {
 
 /// Locks the rows of a batch: first the reservations by order, then all items by tenant and SKU, each in one sorted
 /// statement.
-async fn lock(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+async fn lock(tx: &Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
     let mut items: BTreeSet<ItemId> = keys.take(ITEM).into_iter().map(ItemId::from).collect();
     let orders: Vec<OrderId> = keys.take(RESERVATION).into_iter().map(OrderId::from).collect();
     tx.lock_all::<ReservationRow>(orders.iter().copied()).await?;

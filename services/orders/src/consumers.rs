@@ -80,6 +80,6 @@ fn order(id: impl Into<Option<OrderId>>) -> LockKeys {
 }
 
 /// Locks every order that the batch concerns, before the first handler runs.
-async fn lock_orders(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+async fn lock_orders(tx: &Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
     Ok(tx.lock_all::<OrderRow>(keys.take(ORDER).into_iter().map(OrderId::from)).await?)
 }

@@ -6,6 +6,7 @@
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
 use contracts::{Caller, Message, Money, OrderId, PaymentId};
 use database::Tx;
+use futures_util::try_join;
 use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::processor::RequestBodies;
@@ -97,7 +98,9 @@ fn payment_of_order(order: OrderId) -> LockKeys {
 }
 
 /// Locks every payment that the batch may change, before the first handler runs.
-async fn lock_payments(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
-    tx.lock_all::<PaymentOfOrder>(keys.take(PAYMENT_OF_ORDER).into_iter().map(OrderId::from)).await?;
-    Ok(tx.lock_all::<PaymentRow>(keys.take(PAYMENT).into_iter().map(PaymentId::from)).await?)
+async fn lock_payments(tx: &Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+    let of_orders = tx.lock_all::<PaymentOfOrder>(keys.take(PAYMENT_OF_ORDER).into_iter().map(OrderId::from));
+    let payments = tx.lock_all::<PaymentRow>(keys.take(PAYMENT).into_iter().map(PaymentId::from));
+    try_join!(of_orders, payments)?;
+    Ok(())
 }

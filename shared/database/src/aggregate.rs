@@ -22,10 +22,7 @@ pub trait Aggregate: Clone + Send + Sync + 'static {
 
     /// Locks and loads those that exist, each with the database's present time. The statement must lock them in the same order
     /// for every caller. Transactions then wait for each other and cannot deadlock.
-    fn load(
-        tx: &mut Tx,
-        keys: &[Self::Key],
-    ) -> impl Future<Output = Result<Vec<(Self, DateTime<Utc>)>>> + Send;
+    fn load(tx: &Tx, keys: &[Self::Key]) -> impl Future<Output = Result<Vec<(Self, DateTime<Utc>)>>> + Send;
 
     /// Builds the statements that write changed ones. Each key is there once.
     fn updates(changed: Vec<Self>) -> Vec<Write>;
@@ -78,15 +75,19 @@ impl<A: Aggregate> Locked<A> {
 
 impl Tx {
     /// Locks those of these aggregates that this transaction has not asked for yet, by one call of [`Aggregate::load`].
-    pub async fn lock_all<A: Aggregate>(&mut self, keys: impl IntoIterator<Item = A::Key>) -> Result<()> {
-        let known = self.aggregates().of::<A>();
-        let keys: BTreeSet<A::Key> = keys.into_iter().filter(|key| !known.contains_key(key)).collect();
+    pub async fn lock_all<A: Aggregate>(&self, keys: impl IntoIterator<Item = A::Key>) -> Result<()> {
+        let keys: BTreeSet<A::Key> = keys.into_iter().collect();
+        let keys: Vec<A::Key> = {
+            let mut aggregates = self.aggregates();
+            let known = aggregates.of::<A>();
+            keys.into_iter().filter(|key| !known.contains_key(key)).collect()
+        };
         if keys.is_empty() {
             return Ok(());
         }
-        let keys: Vec<A::Key> = keys.into_iter().collect();
         let loaded = A::load(self, &keys).await?;
-        let known = self.aggregates().of::<A>();
+        let mut aggregates = self.aggregates();
+        let known = aggregates.of::<A>();
         known.extend(keys.into_iter().map(|key| (key, None)));
         known.extend(loaded.into_iter().map(|(row, at)| (row.key(), Some(Locked { row, at }))));
         Ok(())
@@ -94,15 +95,16 @@ impl Tx {
 
     /// Locks an aggregate, unless this transaction has locked it, and returns it with all changes so far; `None` if there
     /// is none with this key.
-    pub async fn lock<A: Aggregate>(&mut self, key: A::Key) -> Result<Option<Locked<A>>> {
+    pub async fn lock<A: Aggregate>(&self, key: A::Key) -> Result<Option<Locked<A>>> {
         self.lock_all::<A>([key]).await?;
         Ok(self.aggregates().of::<A>().get(&key).cloned().flatten())
     }
 
     /// Takes over aggregates that another statement of this transaction has locked, such as one that skips what others have
     /// locked, each with the database's time.
-    pub fn adopt<A: Aggregate>(&mut self, rows: Vec<(A, DateTime<Utc>)>) -> Vec<Locked<A>> {
-        let known = self.aggregates().of::<A>();
+    pub fn adopt<A: Aggregate>(&self, rows: Vec<(A, DateTime<Utc>)>) -> Vec<Locked<A>> {
+        let mut aggregates = self.aggregates();
+        let known = aggregates.of::<A>();
         let adopt = |(row, at): (A, _)| {
             let entry = known.entry(row.key()).or_default();
             entry.get_or_insert(Locked { row, at }).clone()

@@ -4,6 +4,7 @@
 //! lock outlives it. After a statement failed, `commit` is refused unless a savepoint undid the error: PostgreSQL
 //! answers COMMIT on an aborted transaction with success.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -28,7 +29,7 @@ pub struct Tx {
     connection: Connection,
     has_ended: bool,
     pending_writes: PendingWrites,
-    aggregates: Aggregates,
+    aggregates: Mutex<Aggregates>,
     /// How many savepoints were set so far; each is named by its number.
     savepoints: usize,
 }
@@ -60,7 +61,7 @@ impl Tx {
             connection: database.connection().await?,
             has_ended: false,
             pending_writes: PendingWrites::new(database.clone()),
-            aggregates: Aggregates::default(),
+            aggregates: Mutex::default(),
             savepoints: 0,
         })
     }
@@ -120,7 +121,7 @@ impl Tx {
         self.savepoints += 1;
         let name = format!("savepoint_{}", self.savepoints);
         self.control(&format!("SAVEPOINT {name}")).await?;
-        let (aggregates, hooks) = (self.aggregates.clone(), self.pending_writes.hooks.len());
+        let (aggregates, hooks) = (self.aggregates().clone(), self.pending_writes.hooks.len());
 
         let result = match work(self).await {
             Ok(_) if self.is_poisoned() => Err(Error::Poisoned.into()),
@@ -129,7 +130,7 @@ impl Tx {
         if result.is_err() {
             self.control(&format!("ROLLBACK TO SAVEPOINT {name}")).await?;
             self.connection.forget_failure();
-            self.aggregates = aggregates;
+            *self.aggregates() = aggregates;
             self.pending_writes.rows.clear();
             self.pending_writes.hooks.truncate(hooks);
         }
@@ -152,11 +153,11 @@ impl Tx {
 
     /// The database's time when this was first asked for in this transaction.
     pub async fn now(&mut self) -> Result<DateTime<Utc>> {
-        if let Some(now) = *self.aggregates.now() {
+        if let Some(now) = *self.aggregates().now() {
             return Ok(now);
         }
         let now = select(clock_timestamp()).get_result(self).await?;
-        *self.aggregates.now() = Some(now);
+        *self.aggregates().now() = Some(now);
         Ok(now)
     }
 
@@ -169,8 +170,9 @@ impl Tx {
         self.connection.has_failed()
     }
 
-    pub(crate) fn aggregates(&mut self) -> &mut Aggregates {
-        &mut self.aggregates
+    /// A poisoned lock is safe to use: each change is complete.
+    pub(crate) fn aggregates(&self) -> MutexGuard<'_, Aggregates> {
+        self.aggregates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn connection(&self) -> &Connection {

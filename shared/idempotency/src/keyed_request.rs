@@ -63,13 +63,13 @@ impl KeyedRequest {
 
     /// Logs that the request is new and its command starts.
     pub(crate) fn log_processing(&self) {
-        tracing::info!(key = %self.key.short_hash(), route = %self.scope.route, "NewRequestProcessing");
+        tracing::debug!(key = %self.key.short_hash(), route = %self.scope.route, "NewRequestProcessing");
     }
 
     /// Logs that the stored response is returned.
     pub(crate) fn log_replayed(&self, operation: OperationId) {
         let (key, route) = (self.key.short_hash(), &self.scope.route);
-        tracing::info!(%key, route, %operation, "CachedResponseReturned");
+        tracing::debug!(%key, route, %operation, "CachedResponseReturned");
     }
 }
 

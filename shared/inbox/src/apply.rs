@@ -59,7 +59,7 @@ pub(crate) async fn apply(
     for ready in &ready {
         prepared.push(consumer.prepare(&ready.message).map_err(|error| ready.batch_error(error))?);
     }
-    consumer.lock(&mut tx, &mut prepared).await?;
+    consumer.lock(&tx, &mut prepared).await?;
     for (ready, prepared) in ready.iter().zip(prepared) {
         prepared.run(&mut tx, name).await.map_err(|error| ready.batch_error(error))?;
     }

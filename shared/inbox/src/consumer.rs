@@ -19,9 +19,8 @@ use crate::parking::WaitingRow;
 
 type Prepare = Arc<dyn Fn(&IncomingMessage) -> Result<Prepared, HandlerError> + Send + Sync>;
 type Run = Box<dyn for<'a> FnOnce(&'a mut Tx) -> BoxFuture<'a, Result<(), HandlerError>> + Send>;
-type Lock = Arc<
-    dyn for<'a> Fn(&'a mut Tx, &'a mut LockKeys) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync,
->;
+type Lock =
+    Arc<dyn for<'a> Fn(&'a Tx, &'a mut LockKeys) -> BoxFuture<'a, Result<(), HandlerError>> + Send + Sync>;
 type Warn = Arc<
     dyn for<'a> Fn(&'a mut Tx, &'a DiscardedMessage) -> BoxFuture<'a, Result<Vec<String>, HandlerError>>
         + Send
@@ -147,8 +146,8 @@ impl Consumer {
     #[must_use]
     pub fn locking<F>(mut self, lock: F) -> Self
     where
-        for<'t, 'k> F: AsyncFnOnce(&'t mut Tx, &'k mut LockKeys) -> Result<(), HandlerError>
-            + Work<&'t mut Tx, &'k mut LockKeys, Result<(), HandlerError>, Fut: Send>
+        for<'t, 'k> F: AsyncFnOnce(&'t Tx, &'k mut LockKeys) -> Result<(), HandlerError>
+            + Work<&'t Tx, &'k mut LockKeys, Result<(), HandlerError>, Fut: Send>
             + Clone
             + Send
             + Sync
@@ -210,7 +209,7 @@ impl Consumer {
     }
 
     /// Locks the rows that these messages need. Fails if the lock function leaves a kind of row out.
-    pub(crate) async fn lock(&self, tx: &mut Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
+    pub(crate) async fn lock(&self, tx: &Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
         let mut keys = LockKeys::default();
         for message in prepared.iter_mut() {
             keys.add(message.take_keys());

@@ -185,7 +185,7 @@ async fn the_rows_of_held_messages_are_locked_with_the_batch_that_frees_them() {
             |m: &Message<OrderConfirmed>| one_shelf(m.envelope.sequence),
             async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await,
         )
-        .locking(async move |_: &mut Tx, keys: &mut LockKeys| {
+        .locking(async move |_: &Tx, keys: &mut LockKeys| {
             noted.lock().unwrap().push(keys.take(SHELF).into_iter().map(number_of).collect());
             Ok(())
         });
@@ -207,7 +207,7 @@ async fn a_message_whose_locks_cannot_be_taken_is_parked() {
             |m: &Message<OrderConfirmed>| LockKeys::of("order", [m.order.uuid()]),
             async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await,
         )
-        .locking(async move |_: &mut Tx, keys: &mut LockKeys| {
+        .locking(async move |_: &Tx, keys: &mut LockKeys| {
             assert!(!keys.take("order").contains(&odd.uuid()), "a bug in the service");
             Ok(())
         });
@@ -238,10 +238,10 @@ fn careful(database: &Database) -> Consumer {
     )
 }
 
-async fn lock_shelves(tx: &mut Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
+async fn lock_shelves(mut tx: &Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
     let shelves: Vec<i64> = keys.take(SHELF).into_iter().map(number_of).collect();
     let rows = shelf::table.filter(shelf::n.eq_any(shelves)).order(shelf::n).for_update();
-    rows.select(shelf::n).execute(tx).await?;
+    rows.select(shelf::n).execute(&mut tx).await?;
     Ok(())
 }
 

@@ -32,14 +32,14 @@ impl Aggregate for ReservationRow {
         self.order
     }
 
-    async fn load(tx: &mut Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(tx: &Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let ids: Vec<Uuid> = orders.iter().copied().map(OrderId::uuid).collect();
         let held = reservation::table.filter(reservation::order_id.eq_any(&ids)).order(reservation::order_id);
         let held = held.select((Columns::as_select(), clock_timestamp())).for_update();
         // Lines never change, so they need no lock.
         let lines = line::table.filter(line::order_id.eq_any(&ids)).order((line::order_id, line::sku));
         let lines = lines.select((line::order_id, (line::item_id, line::sku, line::quantity)));
-        let (mut one, mut other) = (&*tx, &*tx); // in one round trip
+        let (mut one, mut other) = (tx, tx); // in one round trip
         let (held, lines) = try_join!(held.load(&mut one), lines.load::<(Uuid, LineColumns)>(&mut other))?;
         let lines_of =
             |order| lines.iter().filter(move |(of, _)| *of == order).map(|(_, line)| read_line(line));

@@ -39,14 +39,14 @@ impl Aggregate for StockRow {
         self.item()
     }
 
-    async fn load(tx: &mut Tx, items: &[ItemId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(mut tx: &Tx, items: &[ItemId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let ids: Vec<Uuid> = items.iter().copied().map(ItemId::uuid).collect();
         let rows = item::table
             .filter(item::id.eq_any(ids))
             .order((item::tenant_id, item::sku))
             .select((Self::as_select(), clock_timestamp()))
             .for_update()
-            .load(tx)
+            .load(&mut tx)
             .await?;
         Ok(rows)
     }

@@ -194,14 +194,14 @@ impl Aggregate for OrderRow {
         self.id()
     }
 
-    async fn load(tx: &mut Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(mut tx: &Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let ids: Vec<Uuid> = orders.iter().copied().map(OrderId::uuid).collect();
         let rows = orders::table
             .filter(orders::id.eq_any(ids))
             .order(orders::id)
             .select((Self::as_select(), clock_timestamp()))
             .for_update()
-            .load(tx)
+            .load(&mut tx)
             .await?;
         Ok(rows)
     }

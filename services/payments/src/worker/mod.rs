@@ -5,6 +5,7 @@
 //! one. Any number of workers may run in any number of processes. Each attempt has a number, the fencing token. A worker
 //! whose lease has ended therefore cannot overwrite the result of its successor.
 
+mod attempt;
 mod backoff;
 mod concurrency;
 mod failures;
@@ -26,8 +27,8 @@ use crate::settings::{Backoff, WorkerSettings};
 use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
+use attempt::{AttemptResult, Ended};
 use concurrency::{Bounds, Concurrency, Slot};
-use settle::{AttemptResult, Ended};
 use settlements::Settlements;
 use take::{CallAction, LeasedCall, take};
 
@@ -96,7 +97,7 @@ impl Worker {
                 }
             };
             gather.started(taken_at, found);
-            if found == 0 {
+            if found < free {
                 let woken = async {
                     tokio::select! {
                         () = due.notified() => {}

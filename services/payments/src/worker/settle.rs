@@ -4,76 +4,18 @@
 //! result of a superseded attempt is dropped, because the newer attempt decides. Recording a result twice changes
 //! nothing, because a payment that has ended does not change.
 
-use std::fmt;
-use std::time::Duration;
-
-use contracts::PaymentId;
 use database::{Database, Tx, UnitOfWork};
+use futures_util::try_join;
 use tracing::{Instrument, Span};
-use uuid::Uuid;
 
+use super::attempt::{AttemptResult, Ended};
 use crate::domain::{AttemptOutcome, CallKind, LookupResult, NextStep, payment, refund};
 use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
-use crate::store::calls::{self, CallRow, Observed};
+use crate::store::calls::{self, CallRow};
 use crate::store::payments::{self, PaymentRow};
 use crate::store::refunds;
 use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
-
-/// Identifies one attempt or lookup.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Attempt {
-    pub(super) payment: PaymentId,
-    pub(super) call: Uuid,
-    /// The fencing token.
-    pub(super) number: i32,
-}
-
-/// The result of one attempt or lookup.
-#[derive(Debug, Clone)]
-pub(super) enum AttemptResult {
-    /// The outcome of a request.
-    Responded(AttemptOutcome),
-    /// The result of a lookup.
-    LookedUp(LookupResult),
-}
-
-impl AttemptResult {
-    fn observed(&self) -> Observed<'_> {
-        match self {
-            Self::Responded(outcome) => Observed { text: outcome.to_string(), object: outcome.object() },
-            Self::LookedUp(result) => Observed { text: result.to_string(), object: result.object() },
-        }
-    }
-
-    /// Returns whether the processor had more requests than it could answer.
-    pub(super) fn shows_overload(&self) -> bool {
-        matches!(self, Self::Responded(outcome) if outcome.shows_overload())
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Responded(outcome) => outcome.retry_after(),
-            Self::LookedUp(result) => result.retry_after(),
-        }
-    }
-}
-
-impl fmt::Display for AttemptResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Responded(outcome) => outcome.fmt(f),
-            Self::LookedUp(result) => result.fmt(f),
-        }
-    }
-}
-
-/// An attempt or lookup that has come back.
-#[derive(Debug, Clone)]
-pub(super) struct Ended {
-    pub(super) attempt: Attempt,
-    pub(super) result: AttemptResult,
-}
 
 /// Records results in one transaction, each in the span of its attempt: all of them or none.
 pub(super) async fn settle(
@@ -82,9 +24,13 @@ pub(super) async fn settle(
     settings: &WorkerSettings,
     ended: &[(Ended, Span)],
 ) -> Result<(), TransitionError> {
-    let mut tx = database.begin().await?;
-    tx.lock_all::<PaymentRow>(ended.iter().map(|(ended, _)| ended.attempt.payment)).await?;
-    tx.lock_all::<CallRow>(ended.iter().map(|(ended, _)| ended.attempt.call)).await?;
+    let payments = ended.iter().map(|(ended, _)| ended.attempt.payment);
+    let calls = ended.iter().map(|(ended, _)| ended.attempt.call);
+    let (mut tx, _) = database
+        .begin_reading(async |tx| {
+            try_join!(tx.lock_all::<PaymentRow>(payments), tx.lock_all::<CallRow>(calls))
+        })
+        .await?;
     for (ended, span) in ended {
         settle_one(&mut tx, bodies, settings, ended).instrument(span.clone()).await?;
     }

@@ -6,7 +6,8 @@ use database::{CommitGroup, Database};
 use tokio::time::Instant;
 use tracing::Span;
 
-use super::settle::{Ended, settle};
+use super::attempt::Ended;
+use super::settle::settle;
 use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
 

@@ -4,8 +4,8 @@ use database::{Database, Tx, UnitOfWork};
 use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 
+use super::attempt::Attempt;
 use super::failures;
-use super::settle::Attempt;
 use crate::domain::{CallKind, NextStep, payment, refund};
 use crate::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
 use crate::settings::WorkerSettings;
@@ -62,8 +62,7 @@ async fn take_together(
     lane: Lane,
     limit: i64,
 ) -> Result<TakenCalls, TransitionError> {
-    let mut tx = database.begin().await?;
-    let due = calls::lock_due(&mut tx, lane, limit, settings.into()).await?;
+    let (mut tx, due) = calls::lock_due(database, lane, limit, settings.into()).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in &due {
         let span = attempt_span(due);
@@ -84,8 +83,7 @@ async fn take_each(
     lane: Lane,
     limit: i64,
 ) -> Result<TakenCalls, TransitionError> {
-    let mut tx = database.begin().await?;
-    let due = calls::lock_due(&mut tx, lane, limit, settings.into()).await?;
+    let (mut tx, due) = calls::lock_due(database, lane, limit, settings.into()).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in due {
         let span = attempt_span(&due);

@@ -28,13 +28,13 @@ impl Aggregate for Account {
         self.id
     }
 
-    async fn load(tx: &mut Tx, keys: &[i64]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(mut tx: &Tx, keys: &[i64]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let rows: Vec<(i64, i64, DateTime<Utc>)> = account::table
             .filter(account::id.eq_any(keys))
             .order(account::id)
             .select((account::id, account::balance, clock_timestamp()))
             .for_update()
-            .load(tx)
+            .load(&mut tx)
             .await?;
         Ok(rows.into_iter().map(|(id, balance, at)| (Self { id, balance }, at)).collect())
     }

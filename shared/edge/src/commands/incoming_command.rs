@@ -8,6 +8,7 @@ use actix_web::web::Bytes;
 use idempotency::{
     Fingerprint, FingerprintInput, IdempotencyMetrics, Key, KeyRefusal, KeyScope, KeyedRequest,
 };
+use tracing::Span;
 
 use super::KEY_HEADER;
 use super::command_request::Command;
@@ -33,6 +34,7 @@ impl IncomingCommand {
         let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
         refuse_preconditions(&request)?;
         let key = read_key(&request, &edge).map_err(|(reason, problem)| refuse(&edge, reason, problem))?;
+        Span::current().record("key", key.short_hash());
         let admitted = edge.limiter.admit_key(principal.tenant());
         admitted.map_err(|problem| refuse(&edge, KeyRefusal::TooMany, problem))?;
         let scope = KeyScope {

@@ -45,10 +45,9 @@ impl RootSpanBuilder for RequestSpan {
         request.extensions_mut().insert(Arrival(Instant::now()));
         let id = request.extensions().get::<RequestId>().map(ToString::to_string);
         let route = request.match_pattern().unwrap_or_else(|| "unmatched".to_owned());
-        // Known later: the tenant from the token, the operation from the key.
-        let (trace, tenant, operation) = (Empty, Empty, Empty);
-        let span =
-            tracing::info_span!("request", id, method = %request.method(), route, trace, tenant, operation);
+        // Known later: the tenant from the token, the hash of the key, and the operation that it names.
+        let (trace, tenant, key, operation) = (Empty, Empty, Empty, Empty);
+        let span = tracing::info_span!("request", id, method = %request.method(), route, trace, tenant, key, operation);
         traces::follow(&span, received);
         let exported = traces::traceparent(&span);
         let traceparent = exported.or_else(|| received.map(str::to_owned)).unwrap_or_else(new_traceparent);

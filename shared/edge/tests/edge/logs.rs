@@ -83,10 +83,11 @@ async fn raw_keys_tokens_and_bodies_are_in_no_log() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_line_of_a_request_has_its_id_and_the_last_one_its_outcome() {
+async fn every_line_of_a_request_has_its_id_and_the_only_one_by_default_its_outcome() {
     LazyLock::force(&LOG);
     let bench = Bench::start().await;
     let key = key();
+    let hash = Key::parse(key.as_bytes(), KeyPolicy::Uuid).unwrap().short_hash();
     let responses = [
         ("executed", bench.place(&key, noted("one")).await),
         ("replayed", bench.place(&key, noted("one")).await),
@@ -98,6 +99,7 @@ async fn every_line_of_a_request_has_its_id_and_the_last_one_its_outcome() {
         let log = log();
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(&id)).collect();
         let (end, others) = lines.split_last().unwrap_or_else(|| panic!("no line has {id}"));
+        assert!(others.iter().all(|line| line.contains("DEBUG ")), "{lines:?}");
         assert!(end.contains("request ended"), "{end}");
         let status = format!("status={}", response.status);
         for part in
@@ -107,6 +109,7 @@ async fn every_line_of_a_request_has_its_id_and_the_last_one_its_outcome() {
         }
         let is_command = others.iter().any(|line| line.contains("IdempotencyKeyReceived"));
         assert_eq!(is_command, outcome != "read", "{lines:?}");
+        assert_eq!(end.contains(&hash), is_command, "{end}");
     }
 }
 

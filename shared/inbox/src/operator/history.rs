@@ -66,7 +66,7 @@ impl<'c> History<'c> {
     }
 
     /// Locks the rows that the handlers of these messages name, as a consumer does before it applies them.
-    pub(super) async fn lock(&self, tx: &mut Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
+    pub(super) async fn lock(&self, tx: &Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
         self.consumer.lock(tx, prepared).await
     }
 

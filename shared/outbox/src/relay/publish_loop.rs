@@ -19,8 +19,11 @@ use super::{Relay, RelayError, RelaySettings, small_window};
 use crate::EVENTS_COMMITTED;
 use crate::outbox_event::StoredEvent;
 
-/// The first pause of an idle relay. The pause doubles up to the setting `idle_poll`.
+/// The first pause after events of other processes, which wake nobody here. The pause doubles up to the setting `idle_poll`.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
+
+/// The first pause after a commit of this process: the next one wakes the relay.
+const PAUSE_AFTER_WAKE_UP: Duration = Duration::from_millis(20);
 
 /// How long a relay that stops waits for the delivery reports of messages under way.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -81,7 +84,7 @@ impl<'r> PublishLoop<'r> {
                 }
                 published => published?,
             };
-            if published > 0 {
+            if published > 0 && !self.is_woken {
                 pause = MIN_PAUSE;
             }
             gather.started(read_at, published);
@@ -117,7 +120,7 @@ impl<'r> PublishLoop<'r> {
         let limit =
             if self.has_moved { checkpoint.saturating_sub(self.checkpointed_at.elapsed()) } else { pause };
         self.is_woken = tokio::time::timeout(pause.min(limit), committed.notified()).await.is_ok();
-        if self.is_woken { MIN_PAUSE } else { (pause * 2).min(idle_poll) }
+        if self.is_woken { PAUSE_AFTER_WAKE_UP } else { (pause * 2).min(idle_poll) }
     }
 
     /// Publishes one window completely. Returns the number of its messages.

@@ -20,13 +20,13 @@ impl Aggregate for CallRow {
         self.id
     }
 
-    async fn load(tx: &mut Tx, calls: &[Uuid]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(mut tx: &Tx, calls: &[Uuid]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let rows = call::table
             .filter(call::id.eq_any(calls))
             .order(call::id)
             .select((Self::as_select(), clock_timestamp()))
             .for_update()
-            .load(tx)
+            .load(&mut tx)
             .await?;
         Ok(rows)
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use contracts::{PaymentId, TenantId};
 use database::functions::{clock_timestamp, present_time};
-use database::{Locked, Result, Tx, UnitOfWork, WakeUp};
+use database::{Database, Error, Locked, Result, Tx, UnitOfWork, WakeUp};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -161,16 +161,16 @@ pub(crate) struct DueCall {
     pub(crate) conditions: CallConditions,
 }
 
-/// Locks up to `limit` due calls of a lane with their payments, the longest overdue first.
+/// Begins a transaction and locks up to `limit` due calls of a lane with their payments, the longest overdue first.
 ///
 /// It skips rows that another transaction has locked, so it never waits.
 pub(crate) async fn lock_due(
-    tx: &mut Tx,
+    database: &Database,
     lane: Lane,
     limit: i64,
     limits: LookupLimits,
-) -> Result<Vec<DueCall>> {
-    let rows: Vec<(CallRow, PaymentRow, DateTime<Utc>)> = call::table
+) -> Result<(Tx, Vec<DueCall>)> {
+    let due = call::table
         .inner_join(payment::table)
         .filter(call::needs_look_up.eq(lane == Lane::LookUps))
         .filter(call::due_at.le(present_time()))
@@ -178,9 +178,9 @@ pub(crate) async fn lock_due(
         .limit(limit)
         .select((CallRow::as_select(), PaymentRow::as_select(), clock_timestamp()))
         .for_update()
-        .skip_locked()
-        .load(tx)
-        .await?;
+        .skip_locked();
+    let (tx, rows): (Tx, Vec<(CallRow, PaymentRow, DateTime<Utc>)>) =
+        database.begin_reading(async |mut tx| Ok::<_, Error>(due.load(&mut tx).await?)).await?;
     let mut due = Vec::with_capacity(rows.len());
     for (call, payment, now) in rows {
         tx.adopt(vec![(call.clone(), now)]);
@@ -188,7 +188,7 @@ pub(crate) async fn lock_due(
         let conditions = call.conditions(&payment, now, limits);
         due.push(DueCall { call, payment, conditions });
     }
-    Ok(due)
+    Ok((tx, due))
 }
 
 /// Locks a call that exists and returns it with its present conditions. The caller has locked `payment`.

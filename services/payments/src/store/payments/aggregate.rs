@@ -21,14 +21,14 @@ impl Aggregate for PaymentRow {
         self.id()
     }
 
-    async fn load(tx: &mut Tx, payments: &[PaymentId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(mut tx: &Tx, payments: &[PaymentId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let ids: Vec<Uuid> = payments.iter().copied().map(PaymentId::uuid).collect();
         let rows = payment::table
             .filter(payment::id.eq_any(ids))
             .order(payment::id)
             .select((Self::as_select(), clock_timestamp()))
             .for_update()
-            .load(tx)
+            .load(&mut tx)
             .await?;
         Ok(rows)
     }
@@ -88,14 +88,14 @@ impl Aggregate for PaymentOfOrder {
         self.order
     }
 
-    async fn load(tx: &mut Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
+    async fn load(mut tx: &Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
         let ids: Vec<Uuid> = orders.iter().copied().map(OrderId::uuid).collect();
         let rows: Vec<(PaymentRow, DateTime<Utc>)> = payment::table
             .filter(payment::order_id.eq_any(ids))
             .order(payment::id)
             .select((PaymentRow::as_select(), clock_timestamp()))
             .for_update()
-            .load(tx)
+            .load(&mut tx)
             .await?;
         let of_order = |row: Locked<PaymentRow>| {
             let (payment, at) = (row.id(), row.at());
