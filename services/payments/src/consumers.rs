@@ -101,6 +101,6 @@ fn payment_of_order(order: OrderId) -> LockKeys {
 async fn lock_payments(tx: &Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
     let of_orders = tx.lock_all::<PaymentOfOrder>(keys.take(PAYMENT_OF_ORDER).into_iter().map(OrderId::from));
     let payments = tx.lock_all::<PaymentRow>(keys.take(PAYMENT).into_iter().map(PaymentId::from));
-    try_join!(of_orders, payments)?;
+    try_join!(of_orders, payments)?; // in this order, in one round trip
     Ok(())
 }

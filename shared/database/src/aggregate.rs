@@ -74,7 +74,8 @@ impl<A: Aggregate> Locked<A> {
 }
 
 impl Tx {
-    /// Locks those of these aggregates that this transaction has not asked for yet, by one call of [`Aggregate::load`].
+    /// Locks those of these aggregates that this transaction has not asked for yet, by one call of [`Aggregate::load`]. Calls
+    /// that are awaited together share a round trip, and lock in the order of their first poll.
     pub async fn lock_all<A: Aggregate>(&self, keys: impl IntoIterator<Item = A::Key>) -> Result<()> {
         let keys: BTreeSet<A::Key> = keys.into_iter().collect();
         let keys: Vec<A::Key> = {

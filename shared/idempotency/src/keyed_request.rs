@@ -68,8 +68,7 @@ impl KeyedRequest {
 
     /// Logs that the stored response is returned.
     pub(crate) fn log_replayed(&self, operation: OperationId) {
-        let (key, route) = (self.key.short_hash(), &self.scope.route);
-        tracing::debug!(%key, route, %operation, "CachedResponseReturned");
+        tracing::debug!(key = %self.key.short_hash(), route = %self.scope.route, %operation, "CachedResponseReturned");
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 /// BEGIN with the sequences' locks, known ids and held messages; the handlers' rows; ids and sequences, with COMMIT.
 const OF_A_TRANSACTION: i64 = 3;
 
-/// Locks in one statement what the messages of a batch name, and buffers what it writes, as the services do.
+/// Its lock function has one statement. The inbox buffers what it writes, and the handler writes nothing of its own.
 fn consumer() -> Consumer {
     Consumer::of(CONSUMER)
         .locking(async |mut tx: &Tx, keys: &mut LockKeys| {

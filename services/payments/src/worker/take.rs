@@ -62,7 +62,7 @@ async fn take_together(
     lane: Lane,
     limit: i64,
 ) -> Result<TakenCalls, TransitionError> {
-    let (mut tx, due) = calls::lock_due(database, lane, limit, settings.into()).await?;
+    let (mut tx, due) = calls::begin_with_due(database, lane, limit, settings.into()).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in &due {
         let span = attempt_span(due);
@@ -83,7 +83,7 @@ async fn take_each(
     lane: Lane,
     limit: i64,
 ) -> Result<TakenCalls, TransitionError> {
-    let (mut tx, due) = calls::lock_due(database, lane, limit, settings.into()).await?;
+    let (mut tx, due) = calls::begin_with_due(database, lane, limit, settings.into()).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in due {
         let span = attempt_span(&due);

@@ -19,10 +19,11 @@ use super::{Relay, RelayError, RelaySettings, small_window};
 use crate::EVENTS_COMMITTED;
 use crate::outbox_event::StoredEvent;
 
-/// The first pause after events of other processes, which wake nobody here. The pause doubles up to the setting `idle_poll`.
+/// The first pause after events of other processes. Their commits do not wake this relay, so it looks again soon. The pause doubles
+/// up to the setting `idle_poll`.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
 
-/// The first pause after a commit of this process: the next one wakes the relay.
+/// The first pause after a commit of this process. The next commit of this process wakes the relay, so it need not look.
 const PAUSE_AFTER_WAKE_UP: Duration = Duration::from_millis(20);
 
 /// How long a relay that stops waits for the delivery reports of messages under way.

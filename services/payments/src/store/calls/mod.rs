@@ -164,7 +164,7 @@ pub(crate) struct DueCall {
 /// Begins a transaction and locks up to `limit` due calls of a lane with their payments, the longest overdue first.
 ///
 /// It skips rows that another transaction has locked, so it never waits.
-pub(crate) async fn lock_due(
+pub(crate) async fn begin_with_due(
     database: &Database,
     lane: Lane,
     limit: i64,
