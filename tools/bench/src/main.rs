@@ -128,6 +128,8 @@ async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Rep
         };
         if is_wanted {
             report.add(subject.measure(environment, &workload).await?);
+            // Otherwise autovacuum would work on the tables of this subject while the next one is measured.
+            environment.postgres.remove_all().await?;
         }
     }
     Ok(report)

@@ -37,6 +37,7 @@ mod refund_retries;
 mod refunds;
 mod restored;
 mod reviews;
+mod round_trips;
 mod stage;
 mod stuck;
 mod thousand;

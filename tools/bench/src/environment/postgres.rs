@@ -120,12 +120,18 @@ impl Postgres {
         Ok(row.get(0))
     }
 
-    /// Drops databases and roles.
-    pub(crate) async fn clean(&self) -> Result<()> {
+    /// Drops all databases of this run, and writes out what the server still holds of them.
+    pub(crate) async fn remove_all(&self) -> Result<()> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).split_off(0);
         for name in made {
             self.admin.run_for("DROP DATABASE %I WITH (FORCE)", &[&name]).await?;
         }
+        self.admin.run("CHECKPOINT").await
+    }
+
+    /// Drops databases and roles.
+    pub(crate) async fn clean(&self) -> Result<()> {
+        self.remove_all().await?;
         for role in ["owner", "service"] {
             self.admin.run_for("DROP ROLE %I", &[&format!("bench_{}_{role}", self.run)]).await?;
         }
