@@ -1,5 +1,10 @@
 //! `embed_migrations!` does not see that a folder was added. This crate, and all that depend on it, are then compiled again.
 
+use std::path::Path;
+
 fn main() {
-    println!("cargo:rerun-if-changed=../../migrations");
+    // Those of all services. The published crate has its own alone.
+    let all = Path::new("../../migrations");
+    let watched = if all.exists() { all } else { Path::new("migrations") };
+    println!("cargo:rerun-if-changed={}", watched.display());
 }

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contracts::{Envelope, Stream};
+use contracts::streams;
+use envelope::{Envelope, Stream};
 use messaging::ReceivedMessage;
 use uuid::Uuid;
 
@@ -12,10 +13,10 @@ use crate::facts::Row;
 
 /// Each consumer, and a stream that it reads.
 pub const READERS: [(Database, Stream); 4] = [
-    (Database::Orders, Stream::Inventory),
-    (Database::Orders, Stream::Payments),
-    (Database::Inventory, Stream::Orders),
-    (Database::Payments, Stream::Orders),
+    (Database::Orders, streams::INVENTORY),
+    (Database::Orders, streams::PAYMENTS),
+    (Database::Inventory, streams::ORDERS),
+    (Database::Payments, streams::ORDERS),
 ];
 
 /// A message with its envelope.

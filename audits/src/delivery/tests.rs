@@ -1,6 +1,7 @@
 //! The audit finds lost, invented, changed and disordered messages.
 
-use contracts::{Envelope, Timestamp};
+use contracts::streams;
+use envelope::{Envelope, Timestamp};
 
 use super::*;
 
@@ -9,7 +10,7 @@ const ORDER: Uuid = Uuid::from_u128(7);
 fn row(sequence: i64) -> Row {
     Row {
         event_id: id(sequence),
-        topic: Stream::Orders.topic(),
+        topic: streams::ORDERS.topic(),
         partition_key: ORDER,
         aggregate_id: ORDER,
         sequence,
@@ -34,7 +35,7 @@ fn message(sequence: i64, offset: i64) -> TopicMessage {
         traceparent: None,
     };
     TopicMessage {
-        stream: Stream::Orders,
+        stream: streams::ORDERS,
         envelope,
         key: Some(ORDER),
         payload: b"{}".to_vec(),

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{ItemId, Message, OrderId};
+use contracts::{ItemId, OrderId};
 use database::Tx;
+use envelope::Message;
 use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::domain::{Input, ReservationLine};

@@ -10,10 +10,11 @@ mod store;
 mod transitions;
 mod views;
 
-use contracts::Stream;
+use contracts::streams;
 use database::Tx;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
+use envelope::Stream;
 use inbox::Consumer;
 use runtime::{Context, ErasedRows, Erasure, Service, SettingsReader};
 use utoipa::OpenApi;
@@ -44,7 +45,7 @@ struct Api;
 
 impl Service for Inventory {
     const NAME: &'static str = "inventory";
-    const STREAM: Stream = Stream::Inventory;
+    const STREAM: Stream = streams::INVENTORY;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     const EXAMPLES: &'static str = include_str!("../examples.json");

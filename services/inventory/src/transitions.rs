@@ -4,9 +4,10 @@
 //! them or none. Callers write what only they know, such as the audit fact of a request.
 
 use contracts::events::{ItemChanged, StockRejected, StockReleased, StockReserved, StockShipped};
-use contracts::{Event, ItemId, OrderId, Sku, TenantId};
+use contracts::{ItemId, OrderId, Sku};
 use database::{Locked, Tx};
 use edge::{CommandError, Precondition, Problem, problem_types};
+use envelope::{Event, TenantId};
 use inbox::HandlerError;
 use uuid::Uuid;
 

@@ -1,11 +1,12 @@
 //! Routes the events of inventory and payments to `transitions`. Decides nothing and writes nothing.
 
+use contracts::OrderId;
 use contracts::events::{
     ItemChanged, PaymentCancelled, PaymentCaptured, PaymentDeclined, PaymentRefundFailed, PaymentRefunded,
     StockRejected, StockReleased, StockReserved, StockShipped,
 };
-use contracts::{Message, OrderId};
 use database::Tx;
+use envelope::Message;
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
 use crate::domain::{Cause, Input};

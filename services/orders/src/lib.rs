@@ -14,10 +14,11 @@ mod transitions;
 mod views;
 
 use ::metrics::{Families, Readings, Registry};
-use contracts::Stream;
+use contracts::streams;
 use database::{Connection, Tx};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
+use envelope::Stream;
 use inbox::Consumer;
 use runtime::{Context, ErasedRows, Erasure, Job, Service, SettingsReader};
 use utoipa::OpenApi;
@@ -53,7 +54,7 @@ struct Api;
 
 impl Service for Orders {
     const NAME: &'static str = "orders";
-    const STREAM: Stream = Stream::Orders;
+    const STREAM: Stream = streams::ORDERS;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     const EXAMPLES: &'static str = include_str!("../examples.json");

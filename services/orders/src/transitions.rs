@@ -6,9 +6,10 @@
 use contracts::events::{
     ItemChanged, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentCaptured, PaymentRequested,
 };
-use contracts::{ItemId, Message, OrderId, PaymentId, TenantId, Timestamp};
+use contracts::{ItemId, OrderId, PaymentId};
 use database::{Locked, Tx, UnitOfWork};
 use edge::{CommandError, Problem};
+use envelope::{Message, TenantId, Timestamp};
 use inbox::HandlerError;
 use outbox::AppendError;
 

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
-use contracts::{ItemId, Money, OrderId, PaymentId, Sku, Timestamp};
+use contracts::{ItemId, Money, OrderId, PaymentId, Sku};
+use envelope::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;

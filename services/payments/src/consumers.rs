@@ -4,8 +4,9 @@
 //! transition.
 
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequested};
-use contracts::{Caller, Message, Money, OrderId, PaymentId};
+use contracts::{Money, OrderId, PaymentId};
 use database::Tx;
+use envelope::{Caller, Message};
 use futures_util::try_join;
 use inbox::{Consumer, HandlerError, LockKeys};
 

@@ -22,10 +22,11 @@ mod webhooks;
 mod worker;
 
 use ::metrics::{Families, Readings, Registry};
-use contracts::Stream;
+use contracts::streams;
 use database::{Connection, Tx};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
+use envelope::Stream;
 use inbox::Consumer;
 use runtime::{Context, ErasedRows, Erasure, HousekeepingJob, Job, Service, SettingsReader};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
@@ -79,7 +80,7 @@ impl Modify for ProcessorSignature {
 
 impl Service for Payments {
     const NAME: &'static str = "payments";
-    const STREAM: Stream = Stream::Payments;
+    const STREAM: Stream = streams::PAYMENTS;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
     const EXAMPLES: &'static str = include_str!("../examples.json");

@@ -1,7 +1,8 @@
 //! Payments and refunds in the form of the API.
 
 use chrono::{DateTime, Utc};
-use contracts::{Money, OrderId, PaymentId, RefundId, Timestamp};
+use contracts::{Money, OrderId, PaymentId, RefundId};
+use envelope::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 

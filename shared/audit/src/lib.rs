@@ -1,19 +1,20 @@
 #![doc = include_str!("../README.md")]
 
+mod card_number;
+#[cfg(feature = "operator")]
 mod operator;
 mod store;
 
 use std::fmt::Display;
 
-use contracts::{Caller, OperationId, TenantId};
 use database::UnitOfWork;
+use envelope::{Caller, OperationId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+pub use card_number::has_card_number;
+#[cfg(feature = "operator")]
 pub use operator::{Operator, reason};
-
-/// The tenant of facts that concern several tenants. It is not a valid tenant name.
-const NO_TENANT: &str = "@system";
 
 /// One audit fact: an actor, an action and its subject.
 #[must_use = "a fact is recorded by audit::record"]
@@ -47,27 +48,6 @@ impl Fact {
             subject_type,
             subject_id: format!("{subject_id}"),
             details: Map::new(),
-        }
-    }
-
-    /// An operator did `action` to a subject of this tenant, or of several tenants if `tenant` is `None`. The details hold
-    /// the reason. The operation gets a new id.
-    pub fn by_operator(
-        operator: &Operator,
-        tenant: Option<&TenantId>,
-        action: &'static str,
-        subject_type: &'static str,
-        subject_id: impl Display,
-    ) -> Self {
-        Self {
-            id: Uuid::now_v7(),
-            tenant: tenant.map_or(NO_TENANT, TenantId::as_str).to_owned(),
-            actor: operator.actor(),
-            operation: OperationId::generate(),
-            action,
-            subject_type,
-            subject_id: format!("{subject_id}"),
-            details: Map::from_iter([("reason".to_owned(), operator.reason().into())]),
         }
     }
 

@@ -1,7 +1,17 @@
-//! `Operator`: the name and the reason that every operators' command with an effect requires.
+//! `Operator`: the name and the reason that every operators' command with an effect requires, and its fact.
+
+use std::fmt::Display;
 
 use clap::Args;
-use contracts::{ClientId, has_card_number};
+use envelope::{ClientId, OperationId, TenantId};
+use serde_json::Map;
+use uuid::Uuid;
+
+use crate::Fact;
+use crate::card_number::has_card_number;
+
+/// The tenant of facts that concern several tenants. It is not a valid tenant name.
+const NO_TENANT: &str = "@system";
 
 /// Who runs a command, and why.
 #[derive(Debug, Clone, Args)]
@@ -28,6 +38,29 @@ impl Operator {
     /// The reason.
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+}
+
+impl Fact {
+    /// An operator did `action` to a subject of this tenant, or of several tenants if `tenant` is `None`. The details hold
+    /// the reason. The operation gets a new id.
+    pub fn by_operator(
+        operator: &Operator,
+        tenant: Option<&TenantId>,
+        action: &'static str,
+        subject_type: &'static str,
+        subject_id: impl Display,
+    ) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            tenant: tenant.map_or(NO_TENANT, TenantId::as_str).to_owned(),
+            actor: operator.actor(),
+            operation: OperationId::generate(),
+            action,
+            subject_type,
+            subject_id: format!("{subject_id}"),
+            details: Map::from_iter([("reason".to_owned(), operator.reason().into())]),
+        }
     }
 }
 

@@ -8,10 +8,10 @@
 
 use audit::{Fact, Operator, record};
 use clap::Parser;
-use contracts::{Caller, OperationId};
 use database::Tx;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
+use envelope::{Caller, OperationId};
 use testkit::TestDatabase;
 
 fn fact(operation: OperationId) -> Fact {

@@ -1,54 +1,10 @@
 //! Typed ids, so that the compiler refuses an order's id where a payment's is expected.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use envelope::{TenantId, id};
 use uuid::Uuid;
 
-use crate::{Sku, TenantId};
+use crate::Sku;
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-        #[serde(transparent)]
-        pub struct $name(Uuid);
-
-        impl $name {
-            /// A new id (UUIDv7), ordered by its creation time.
-            pub fn generate() -> Self {
-                Self(Uuid::now_v7())
-            }
-
-            /// The plain UUID, for SQL and headers.
-            pub const fn uuid(self) -> Uuid {
-                self.0
-            }
-        }
-
-        impl From<Uuid> for $name {
-            fn from(id: Uuid) -> Self {
-                Self(id)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
-    };
-}
-
-id! {
-    /// An event: the same in the outbox, on the topic and in every inbox.
-    EventId
-}
-id! {
-    /// An accepted request: idempotency record, operation and audit fact have the same id.
-    OperationId
-}
 id! {
     /// An order, and the partition key of everything that concerns it.
     OrderId

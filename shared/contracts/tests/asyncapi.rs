@@ -12,7 +12,8 @@ use std::fs;
 use std::path::Path;
 
 use contracts::events::CancelReason;
-use contracts::{MessageParked, Stream, Topics, header};
+use contracts::streams;
+use envelope::{MessageParked, Topics, header};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ fn every_event_is_documented_as_it_is_published() {
     let (document, mut golden) = (document(), golden());
     golden.remove(&MessageParked::kind("orders")).unwrap();
     let mut documented = BTreeSet::new();
-    for stream in Stream::ALL {
+    for stream in streams::ALL {
         let topic = Topics::with_prefix("").events(stream);
         let channel = &document["channels"][&topic];
         assert_eq!(channel["address"], topic);
@@ -97,7 +98,7 @@ fn every_header_is_documented_and_all_but_the_trace_context_are_required() {
 fn the_copies_of_parked_messages_are_documented_as_they_are_published() {
     let document = document();
     let copy = &golden()[&MessageParked::kind("orders")];
-    for stream in Stream::ALL {
+    for stream in streams::ALL {
         let consumer = stream.name();
         let channel = &document["channels"][&MessageParked::topic(consumer)];
         let message = resolved(&document, &channel["messages"][&MessageParked::kind(consumer)]);

@@ -17,7 +17,7 @@ use crate::error::LOCK_TIMEOUT;
 use crate::functions::{pg_try_advisory_lock, set_config};
 
 /// The tables of idempotency, outbox, inbox and audit. Every service's database has the same.
-pub const RELIABILITY: EmbeddedMigrations = embed_migrations!("../../migrations/reliability");
+pub const RELIABILITY: EmbeddedMigrations = embed_migrations!("migrations");
 
 /// The number of the advisory lock. It is arbitrary, but all instances of all versions must use the same number.
 const LOCK: i64 = 0x6964_656d_6d69_6772;

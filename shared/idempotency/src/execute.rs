@@ -3,10 +3,10 @@
 //! The executor begins, commits, rolls back and runs again; a command does none of these. The transaction runs in a
 //! task of its own, so a client that disconnects does not stop it.
 
-use contracts::{Caller, OperationId};
 use database::functions::clock_timestamp;
 use database::{Database, Error, ErrorClass, Handler, Tx, UnitOfWork};
 use diesel_async::RunQueryDsl;
+use envelope::{Caller, OperationId};
 use tracing::{Instrument, Span, info_span};
 
 use crate::key_lookup::{KeyLookup, look_up_key};

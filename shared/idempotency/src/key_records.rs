@@ -1,12 +1,12 @@
 //! `KeyRecord`: the records of a key, as their own caller may see them.
 
 use chrono::{DateTime, Utc};
-use contracts::{Caller, OperationId};
 use database::{Connection, Result};
 use diesel::QueryableByName;
 use diesel::result::Error::DeserializationError;
 use diesel::sql_types::{Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use envelope::{Caller, OperationId};
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! `KeyedRequest`: a request with its idempotency key, before the key is looked up. `Operation`: an accepted request.
 
 use chrono::{DateTime, Utc};
-use contracts::{Caller, OperationId};
+use envelope::{Caller, OperationId};
 use sha2::{Digest, Sha256};
 use tracing::Span;
 use tracing::field::display;

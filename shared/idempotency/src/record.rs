@@ -6,13 +6,13 @@
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
-use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now};
 use database::{Buffered, InsertRows, Result, Write};
 use diesel::backend::Backend;
 use diesel::prelude::*;
 use diesel::result::Error::DeserializationError;
 use diesel::sql_types::Text;
+use envelope::OperationId;
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
@@ -255,7 +255,7 @@ pub(crate) mod tests {
         let first = |request: &FingerprintInput<'_>| *Fingerprint::of(request).digest();
         let second = |_: &FingerprintInput<'_>| [2; 32];
         let caller =
-            contracts::Caller { tenant: "acme".parse().unwrap(), client: "web-shop".parse().unwrap() };
+            envelope::Caller { tenant: "acme".parse().unwrap(), client: "web-shop".parse().unwrap() };
         let key = b"8e03978e-40d5-43e8-bc93-6894a57f9324";
         KeyedRequest {
             scope: KeyScope { caller, method: "POST".to_owned(), route: "/v1/orders".to_owned() },

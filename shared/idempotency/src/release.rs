@@ -3,11 +3,11 @@
 //! Only an operator releases a key, after the cause of the failure is removed. A key whose command took effect, or may have, is
 //! never freed: a retry with it would repeat the effect.
 
-use contracts::{InvalidName, OperationId, TenantId};
 use database::functions::pg_try_advisory_xact_lock;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{InvalidName, OperationId, TenantId};
 
 use crate::RecordState;
 use crate::keyed_request::lock_number;

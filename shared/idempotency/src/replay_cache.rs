@@ -211,7 +211,7 @@ pub(crate) fn outcome_from_memory(database: &Database, request: &KeyedRequest) -
 
 #[cfg(test)]
 mod tests {
-    use contracts::OperationId;
+    use envelope::OperationId;
 
     use super::*;
     use crate::{Key, KeyPolicy};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use contracts::{Envelope, Event, Message, Stream};
 use database::{Handler, Tx, UnitOfWork, Work};
+use envelope::{Envelope, Event, Message, Stream};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tracing::{Instrument, Span, info_span};

@@ -2,8 +2,8 @@
 
 use std::panic::AssertUnwindSafe;
 
-use contracts::EnvelopeError;
 use database::ErrorClass;
+use envelope::EnvelopeError;
 use futures_util::FutureExt;
 use thiserror::Error;
 use uuid::Uuid;

@@ -1,4 +1,8 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(feature = "operator"),
+    allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
+)]
 
 #[cfg(all(any(feature = "mutant-no-inbox", feature = "mutant-no-sequence-guard"), not(debug_assertions)))]
 compile_error!("the features mutant-… are for tests; a release build must not have them");
@@ -11,6 +15,7 @@ mod error;
 mod locks;
 mod message;
 mod metrics;
+#[cfg(feature = "operator")]
 pub mod operator;
 mod parking;
 mod readings;

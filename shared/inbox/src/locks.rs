@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contracts::Message;
+use envelope::Message;
 use uuid::Uuid;
 
 /// Ids of rows by kind of row: sorted, each id once.

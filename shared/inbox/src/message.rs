@@ -1,6 +1,6 @@
 //! A message as Kafka delivered it, and the entry that the inbox keeps of it.
 
-use contracts::{Envelope, Event, Message, header};
+use envelope::{Envelope, Event, Message, header};
 use messaging::ReceivedMessage;
 use uuid::Uuid;
 

@@ -7,8 +7,8 @@ use std::mem::take;
 use std::pin::pin;
 use std::sync::Arc;
 
-use contracts::Topics;
 use database::Database;
+use envelope::Topics;
 use futures_util::FutureExt;
 use messaging::{Batch, Brokers, FileWatch, Subscription, SubscriptionSettings};
 use tokio::sync::SetOnce;

@@ -15,9 +15,10 @@ use common::{
     Fix, Operator, TestRecord, confirmed, count, database, effects, parked, publish, record, run_with,
     settings, wait_until_done,
 };
-use contracts::{OrderId, Topics};
+use contracts::OrderId;
 use database::Database;
 use diesel_async::SimpleAsyncConnection;
+use envelope::Topics;
 use inbox::RunnerSettings;
 use testkit::{TestTopics, eventually};
 

@@ -15,11 +15,12 @@ use common::{
     CONSUMER, TestRecord, audited, cancelled, confirmed, database, effects, parked, publish, record,
     record_effect, run, wait_until_done,
 };
+use contracts::OrderId;
 use contracts::events::{OrderCancelled, OrderConfirmed};
-use contracts::{Envelope, Message, MessageParked, OrderId, header};
 use database::Tx;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{Envelope, Message, MessageParked, header};
 use inbox::{Consumer, HandlerError, no_locks};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{ReceivedMessage, admin};
@@ -86,7 +87,7 @@ async fn a_parked_message_is_copied_to_the_dead_letter_topic() {
     assert_eq!((envelope.tenant.as_str(), envelope.traceparent.as_deref()), ("acme", Some(TRACE)));
     assert_eq!((copy.consumer.as_str(), copy.message_id), (CONSUMER, stored.message_id));
     assert_eq!((copy.source.as_str(), copy.aggregate_id, copy.sequence), ("orders", order.uuid(), 1));
-    assert_eq!(copy.topic, topics.events(contracts::Stream::Orders));
+    assert_eq!(copy.topic, topics.events(contracts::streams::ORDERS));
     assert_eq!(Some(&copy.error), stored.error.as_ref());
     let payload = STANDARD.decode(copy.payload_base64.as_ref().unwrap()).unwrap();
     assert_eq!((payload.as_slice(), copy.payload_bytes), (b"{\"order\":".as_slice(), 9));

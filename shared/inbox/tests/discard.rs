@@ -13,9 +13,10 @@ use common::{
     CONSUMER, Operator, TestRecord, audited, cancelled, confirmed, count, database, effects, facts, parked,
     publish, record, record_effect, recording, run, wait_until_done,
 };
+use contracts::OrderId;
 use contracts::events::{OrderCancelled, OrderConfirmed};
-use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
+use envelope::{Message, header};
 use inbox::{Consumer, DiscardedMessage, HandlerError, no_locks};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics};

@@ -15,10 +15,11 @@ use common::{
     CONSUMER, TestRecord, cancelled, confirmed, count, database, effects, parked, placed, publish, record,
     record_effect, recording, rewind, run, wait_until_done,
 };
+use contracts::OrderId;
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
-use contracts::{Message, OrderId, header};
 use database::{Database, Tx};
 use diesel_async::SimpleAsyncConnection;
+use envelope::{Message, header};
 use inbox::{Consumer, HandlerError, no_locks};
 use testkit::TestTopics;
 use uuid::Uuid;

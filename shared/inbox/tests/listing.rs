@@ -13,7 +13,8 @@ use common::{
     CONSUMER, Operator, TestRecord, confirmed, database, parked, publish, record, recording, run,
     wait_until_done,
 };
-use contracts::{OrderId, header};
+use contracts::OrderId;
+use envelope::header;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics};
 
@@ -53,7 +54,7 @@ async fn the_list_shows_parked_messages_and_the_number_held_behind_each() {
         (&first["type"], &first["source"], &first["aggregate_id"]),
         (&json!("orders.OrderConfirmed.v1"), &json!("orders"), &json!(order))
     );
-    assert_eq!(first["topic"], json!(topics.events(contracts::Stream::Orders)));
+    assert_eq!(first["topic"], json!(topics.events(contracts::streams::ORDERS)));
     assert!(first["error"].as_str().unwrap().contains("cannot be read"), "{first:#}");
     assert!(first["since"].as_str().unwrap().ends_with('Z') && first["offset"].is_i64());
 }

@@ -16,11 +16,12 @@ use common::{
     CONSUMER, Operator, cancelled, confirmed, count, database, effects, parked, publish, record,
     record_effect, run, slow_pool, wait_until_done,
 };
+use contracts::OrderId;
 use contracts::events::{OrderCancelled, OrderConfirmed};
-use contracts::{Message, OrderId};
 use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use envelope::Message;
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 use testkit::{TestTopics, eventually};
 use tokio::sync::Notify;

@@ -13,7 +13,7 @@ use common::{
     Fix, changed, confirmed, database, parked, publish, record, recording, rewind, run, wait_for_effects,
     wait_until_done,
 };
-use contracts::{ItemId, OrderId, Stream};
+use contracts::{ItemId, OrderId, streams};
 use database::Database;
 use inbox::InboxMetrics;
 use metrics::Readings;
@@ -108,7 +108,7 @@ async fn the_lag_of_a_partition_falls_to_zero_when_its_messages_are_processed() 
     let runner = run(&database, &topics, recording("one"));
     publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
     wait_until_done(&topics).await;
-    let orders = topics.events(Stream::Orders);
+    let orders = topics.events(streams::ORDERS);
     let lags = || counted(&database).by_label("inbox_lag_messages");
     eventually("every partition is known, and none lags", async || {
         let metrics = counted(&database);

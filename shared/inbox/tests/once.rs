@@ -16,10 +16,11 @@ use common::{
     CONSUMER, Fix, Operator, cancelled, confirmed, count, database, effects, parked, publish, record,
     record_effect, recording, rewind, run, wait_for_effects, wait_until_done,
 };
+use contracts::OrderId;
 use contracts::events::{OrderConfirmed, StockReserved};
-use contracts::{Message, OrderId, header};
 use database::Tx;
 use diesel_async::SimpleAsyncConnection;
+use envelope::{Message, header};
 use inbox::{Consumer, HandlerError, no_locks};
 use testkit::TestTopics;
 

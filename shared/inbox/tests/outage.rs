@@ -17,10 +17,11 @@ use common::{
     CONSUMER, confirmed, database, effects, parked, publish, record, record_effect, recording, run, settings,
     wait_for_effects, wait_until_done,
 };
+use contracts::OrderId;
 use contracts::events::OrderConfirmed;
-use contracts::{Message, OrderId};
 use database::{Database, Error, Settings, Tx};
 use diesel_async::SimpleAsyncConnection;
+use envelope::Message;
 use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use testkit::{Background, Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;

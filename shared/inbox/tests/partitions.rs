@@ -18,8 +18,9 @@ use common::{
     slow_pool, wait_for_effects,
 };
 use contracts::events::{OrderConfirmed, OrderPlaced};
-use contracts::{Message, OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::Tx;
+use envelope::Message;
 use inbox::{Consumer, no_locks};
 use messaging::topics::{TopicSpec, add_partitions, ensure};
 use testkit::{TestTopics, eventually};
@@ -44,7 +45,7 @@ fn histories(
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_that_are_added_under_load_change_neither_order_nor_effects() {
     let (database, topics) = (database().await, TestTopics::names());
-    let topic = topics.events(Stream::Orders);
+    let topic = topics.events(streams::ORDERS);
     ensure(&topics.brokers(), &[TopicSpec::new(&topic, FEW)]).await.unwrap();
     let go_on = Arc::new(Semaphore::new(0));
     let gate = Arc::clone(&go_on);

@@ -17,8 +17,9 @@ use common::{
     wait_for_effects,
 };
 use contracts::events::OrderConfirmed;
-use contracts::{Message, OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::{Database, Tx};
+use envelope::Message;
 use inbox::{Consumer, InboxMetrics, no_locks};
 use testkit::{Metrics, TestTopics, eventually};
 use tokio::sync::Semaphore;
@@ -56,10 +57,10 @@ async fn a_second_member_doubles_nothing() {
         post_histories(&topics, &orders, published + 1..=published + 1).await;
         published += 1;
     }
-    topics.wait_until_consumed(CONSUMER, &[Stream::Orders]).await;
+    topics.wait_until_consumed(CONSUMER, &[streams::ORDERS]).await;
     first.stop().await; // and back to one
     post_histories(&topics, &orders, published + 1..=published + 5).await;
-    topics.wait_until_consumed(CONSUMER, &[Stream::Orders]).await;
+    topics.wait_until_consumed(CONSUMER, &[streams::ORDERS]).await;
     second.stop().await;
 
     let mut histories: BTreeMap<Uuid, Vec<i64>> = BTreeMap::new();
@@ -106,7 +107,7 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     })
     .await;
     go_on.close();
-    topics.wait_until_consumed(CONSUMER, &[Stream::Orders]).await;
+    topics.wait_until_consumed(CONSUMER, &[streams::ORDERS]).await;
     first.stop().await;
     second.stop().await;
     let effects = effects(&database).await;

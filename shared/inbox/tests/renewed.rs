@@ -10,7 +10,7 @@
 mod common;
 
 use common::{confirmed, database, publish, record, recording, run, wait_for_effects};
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use testkit::{Authority, Broker, BrokerTls, TestTopics};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,7 +18,7 @@ async fn a_consumer_goes_on_with_a_password_that_was_replaced() {
     let authority = Authority::new();
     let mut broker = Broker::with_tls(BrokerTls::with_login(&authority, "PLAIN")).await;
     let (database, topics) = (database().await, TestTopics::names_on(broker.brokers()));
-    topics.make(&Stream::ALL).await;
+    topics.make(&streams::ALL).await;
     let runner = run(&database, &topics, recording("one"));
     publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
     wait_for_effects(&database, 1).await;

@@ -13,7 +13,7 @@ use common::{
     CONSUMER, Operator, confirmed, database, effects, facts, parked, publish, record, recording, run,
     wait_until_done,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
 use messaging::admin;
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn consumed() -> (TestDatabase, TestTopics) {
 }
 
 async fn places(topics: &TestTopics) -> i64 {
-    let (group, topic) = (topics.group(CONSUMER), topics.events(Stream::Orders));
+    let (group, topic) = (topics.group(CONSUMER), topics.events(streams::ORDERS));
     let places = admin::committed_offsets(&topics.brokers(), &group, &topic).await.unwrap();
     places.into_values().flatten().sum()
 }

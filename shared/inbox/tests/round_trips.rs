@@ -10,11 +10,12 @@
 mod common;
 
 use common::{CONSUMER, confirmed, count, database, publish, record, run, wait_until_done};
+use contracts::OrderId;
 use contracts::events::OrderConfirmed;
-use contracts::{Message, OrderId};
 use database::{Database, Settings, Tx};
 use diesel::select;
 use diesel_async::RunQueryDsl;
+use envelope::Message;
 use inbox::{Consumer, HandlerError, LockKeys};
 use testkit::{RoundTrips, TestTopics};
 use tokio::runtime::Handle;

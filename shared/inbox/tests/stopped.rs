@@ -13,7 +13,7 @@ use common::{
     CONSUMER, Operator, TestRecord, confirmed, database, effects, facts, publish, record, recording, run,
     wait_for_effects, wait_until_done,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use messaging::admin;
 use serde_json::{Value, json};
 use testkit::{Broker, TestTopics, eventually};
@@ -44,7 +44,7 @@ async fn stopped_at(operator: &Operator, offset: i64) -> Value {
 }
 
 async fn committed(topics: &TestTopics, partition: i32) -> Option<i64> {
-    let (group, topic) = (topics.group(CONSUMER), topics.events(Stream::Orders));
+    let (group, topic) = (topics.group(CONSUMER), topics.events(streams::ORDERS));
     admin::committed_offsets(&topics.brokers(), &group, &topic).await.unwrap()[&partition]
 }
 
@@ -52,8 +52,8 @@ async fn committed(topics: &TestTopics, partition: i32) -> Option<i64> {
 async fn a_corrupt_record_stops_its_own_partition_only_until_it_is_skipped() {
     let broker = Broker::start().await;
     let (database, topics) = (database().await, TestTopics::names_on(broker.brokers()));
-    topics.make(&Stream::ALL).await;
-    let topic = topics.events(Stream::Orders);
+    topics.make(&streams::ALL).await;
+    let topic = topics.events(streams::ORDERS);
     let operator = Operator::new(&database, &topics, recording("one"));
     let order = OrderId::generate();
     let partition = publish_alone(&topics, record(&topics, 1, &confirmed(order))).await;
@@ -96,8 +96,8 @@ async fn a_corrupt_record_stops_its_own_partition_only_until_it_is_skipped() {
 async fn a_corrupt_record_is_read_once_it_is_repaired_and_may_be_the_first_or_the_last() {
     let broker = Broker::start().await;
     let (database, topics) = (database().await, TestTopics::names_on(broker.brokers()));
-    topics.make(&Stream::ALL).await;
-    let topic = topics.events(Stream::Orders);
+    topics.make(&streams::ALL).await;
+    let topic = topics.events(streams::ORDERS);
     let operator = Operator::new(&database, &topics, recording("one"));
     let order = OrderId::generate();
     let partition = publish_alone(&topics, record(&topics, 1, &confirmed(order))).await;

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use contracts::{Event, EventId, TenantId};
 use database::UnitOfWork;
+use envelope::{Event, EventId, TenantId};
 use serde::Serialize;
 use thiserror::Error;
 use uuid::Uuid;

@@ -1,10 +1,15 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(feature = "operator"),
+    allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
+)]
 
 #[cfg(all(any(feature = "mutant-id-only-cursor", feature = "mutant-no-fence"), not(debug_assertions)))]
 compile_error!("the features mutant-… are for tests: build without them");
 
 mod append;
 mod metrics;
+#[cfg(feature = "operator")]
 pub mod operator;
 mod outbox_event;
 mod outgoing_record;

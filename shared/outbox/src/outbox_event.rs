@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
-use contracts::{Envelope, InvalidName, Timestamp};
 use database::functions::statement_timestamp;
 use database::{Buffered, Database, Error, InsertRows, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{Envelope, InvalidName, Timestamp};
 use uuid::Uuid;
 
 diesel::table! {

@@ -1,7 +1,7 @@
 //! Builds the Kafka record of an outbox row. The relay and `republish` both use it, so a message that is published again is
 //! byte for byte the same.
 
-use contracts::{Envelope, InvalidName, Topics};
+use envelope::{Envelope, InvalidName, Topics};
 use messaging::Record;
 
 use crate::outbox_event::StoredEvent;

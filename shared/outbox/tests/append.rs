@@ -11,8 +11,9 @@ mod common;
 
 use common::{append_one, confirmed, relay, rows, settings, tenant, text, wait_for, with_text};
 use contracts::events::{OrderConfirmed, PaymentRequested};
-use contracts::{Event, OrderId, Stream, header};
+use contracts::{OrderId, streams};
 use database::UnitOfWork;
+use envelope::{Event, header};
 use futures_util::FutureExt;
 use outbox::{AppendError, MAX_PAYLOAD};
 use testkit::{TestDatabase, TestTopics};
@@ -30,9 +31,9 @@ async fn an_event_arrives_as_it_was_appended() {
     tx.commit().await.unwrap();
 
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
-    let [message] = topics.messages(Stream::Orders).await.try_into().unwrap();
+    let [message] = topics.messages(streams::ORDERS).await.try_into().unwrap();
     assert_eq!(message.key, Some(event.order.to_string().into_bytes()));
     assert_eq!(serde_json::from_slice::<OrderConfirmed>(&message.payload.clone().unwrap()).unwrap(), event);
     for (name, value) in [
@@ -70,10 +71,10 @@ async fn a_rolled_back_event_is_never_published() {
     common::write(&mut tx, 1, &confirmed(kept)).await;
     tx.commit().await.unwrap();
 
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
     let published: Vec<String> =
-        topics.messages(Stream::Orders).await.iter().map(|message| text(message, header::SUBJECT)).collect();
+        topics.messages(streams::ORDERS).await.iter().map(|message| text(message, header::SUBJECT)).collect();
     assert_eq!(published, [kept.to_string()]);
 }
 
@@ -114,8 +115,8 @@ async fn the_largest_event_that_is_accepted_can_be_published() {
     append_one(&database, 1, &with_text(text[..MAX_PAYLOAD - around].to_owned())).await;
 
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
-    let [message] = topics.messages(Stream::Orders).await.try_into().unwrap();
+    let [message] = topics.messages(streams::ORDERS).await.try_into().unwrap();
     assert_eq!(message.payload.unwrap().len(), MAX_PAYLOAD);
 }

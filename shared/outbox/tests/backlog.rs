@@ -12,8 +12,8 @@ mod common;
 use std::time::Duration;
 
 use common::{count, fill, is_at_the_start, progress, settings};
-use contracts::Topics;
 use diesel_async::SimpleAsyncConnection;
+use envelope::Topics;
 use outbox::{Relay, RelaySettings};
 use testkit::{Background, TestDatabase, eventually};
 

@@ -13,7 +13,7 @@ use common::{
     append_one, confirmed, context, count, first_occurrences, history, json_output, relay, reserved,
     settings, tenant, wait_for,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
 use outbox::Relay;
 use outbox::operator::OperatorContext;
@@ -52,7 +52,7 @@ async fn a_message_that_cannot_be_published_blocks_its_aggregate_only() {
     append_one(&database, 2, &confirmed(bad)).await;
     append_one(&database, 1, &confirmed(good)).await;
     let first = relay(&database, &topics, common::short_lived());
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     wait_for_blocked(&context, (2, 1)).await;
     let status = json_output(&context, &["status"]).await;
     assert_eq!(status["backlog"]["rows"], 0, "the cursor has passed them");
@@ -63,10 +63,13 @@ async fn a_message_that_cannot_be_published_blocks_its_aggregate_only() {
     let second = relay(&database, &topics, common::short_lived());
     append_one(&database, 3, &confirmed(bad)).await;
     append_one(&database, 2, &confirmed(good)).await;
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     wait_for_blocked(&context, (3, 1)).await;
     second.stop().await;
-    assert_eq!(first_occurrences(&topics.messages(Stream::Orders).await), [(good.uuid(), history(2))].into());
+    assert_eq!(
+        first_occurrences(&topics.messages(streams::ORDERS).await),
+        [(good.uuid(), history(2))].into()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,7 +94,7 @@ async fn released_messages_are_published_in_order_and_later_ones_follow() {
             .then_some(())
     })
     .await;
-    assert_eq!(topics.count(Stream::Orders).await, 0);
+    assert_eq!(topics.count(streams::ORDERS).await, 0);
 
     set_tenant(&database, bad, "acme").await;
     let aggregate = bad.uuid().to_string();
@@ -99,12 +102,12 @@ async fn released_messages_are_published_in_order_and_later_ones_follow() {
     let dry: Value = json_output(&context, &[&one[..], &["--dry-run"]].concat()).await;
     assert_eq!(dry, json!({ "dry_run": true, "messages": 2, "aggregates": 1 }));
     assert_eq!(json_output(&context, &one).await["messages"], 2);
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     wait_for_blocked(&context, (2, 1)).await;
     append_one(&database, 3, &confirmed(bad)).await;
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
-    assert_eq!(first_occurrences(&topics.messages(Stream::Orders).await), [(bad.uuid(), history(3))].into());
+    assert_eq!(first_occurrences(&topics.messages(streams::ORDERS).await), [(bad.uuid(), history(3))].into());
     let facts = "SELECT count(*) AS count FROM audit_fact WHERE action = 'outbox.release'";
     assert_eq!(count(&database, facts).await, 2, "a dry run leaves no fact");
 }
@@ -112,7 +115,7 @@ async fn released_messages_are_published_in_order_and_later_ones_follow() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_topic_stops_no_other_topic() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
-    topics.make(&[Stream::Orders]).await;
+    topics.make(&[streams::ORDERS]).await;
     let context = context(&database, &topics);
     append_one(&database, 1, &reserved(OrderId::generate())).await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
@@ -120,14 +123,14 @@ async fn a_missing_topic_stops_no_other_topic() {
     let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
     let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
     let relay = Background::run(|stop| relay.run(stop));
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     wait_for_blocked(&context, (1, 1)).await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
 
-    topics.make(&[Stream::Inventory]).await;
+    topics.make(&[streams::INVENTORY]).await;
     json_output(&context, &RELEASE).await;
-    wait_for(&topics, Stream::Inventory, 1).await;
+    wait_for(&topics, streams::INVENTORY, 1).await;
     wait_for_blocked(&context, (0, 0)).await;
     relay.stop().await;
 }
@@ -135,7 +138,7 @@ async fn a_missing_topic_stops_no_other_topic() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_of_a_missing_topic_are_published_without_an_operator_once_it_exists() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
-    topics.make(&[Stream::Orders]).await;
+    topics.make(&[streams::ORDERS]).await;
     let context = context(&database, &topics);
     let (late, bad) = (OrderId::generate(), OrderId::generate());
     append_one(&database, 1, &reserved(late)).await;
@@ -146,13 +149,13 @@ async fn messages_of_a_missing_topic_are_published_without_an_operator_once_it_e
     let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
     let relay = Background::run(|stop| relay.run(stop));
     wait_for_blocked(&context, (3, 2)).await;
-    topics.make(&[Stream::Inventory]).await;
-    wait_for(&topics, Stream::Inventory, 2).await;
+    topics.make(&[streams::INVENTORY]).await;
+    wait_for(&topics, streams::INVENTORY, 2).await;
     wait_for_blocked(&context, (1, 1)).await; // an event that was refused for another reason waits for an operator
     append_one(&database, 3, &reserved(late)).await;
-    wait_for(&topics, Stream::Inventory, 3).await;
+    wait_for(&topics, streams::INVENTORY, 3).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Inventory).await);
+    let published = first_occurrences(&topics.messages(streams::INVENTORY).await);
     assert_eq!(published.into_values().collect::<Vec<_>>(), [history(3)]);
 }
 
@@ -178,7 +181,7 @@ async fn a_release_of_many_messages_whose_cause_remains_stops_nothing() {
     })
     .await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     assert_eq!(blocked(&context).await, (MANY, 1));
     relay.stop().await;
 }

@@ -16,7 +16,7 @@ use common::{
     append_one, confirmed, context, first_occurrences, is_at_the_start, progress, relay, reserved, rows,
     settings, short_lived, wait_for,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::{Database, Settings};
 use diesel_async::SimpleAsyncConnection;
 use outbox::RelaySettings;
@@ -33,11 +33,11 @@ async fn of_two_relays_on_one_database_one_is_active() {
     for _ in 0..100 {
         append_one(&database, 1, &confirmed(OrderId::generate())).await;
     }
-    wait_for(&topics, Stream::Orders, 100).await;
+    wait_for(&topics, streams::ORDERS, 100).await;
     for relay in relays {
         relay.stop().await;
     }
-    assert_eq!(topics.count(Stream::Orders).await, 100, "two active relays publish everything twice");
+    assert_eq!(topics.count(streams::ORDERS).await, 100, "two active relays publish everything twice");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,13 +45,13 @@ async fn a_standby_takes_over_from_a_dead_relay() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let active = relay(&database, &topics, short_lived());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     let standby = relay(&database.second_instance(), &topics, short_lived());
     active.kill().await;
     let after = OrderId::generate();
     append_one(&database, 1, &confirmed(after)).await;
     eventually("the standby publishes", async || {
-        first_occurrences(&topics.messages(Stream::Orders).await).contains_key(&after.uuid()).then_some(())
+        first_occurrences(&topics.messages(streams::ORDERS).await).contains_key(&after.uuid()).then_some(())
     })
     .await;
     standby.stop().await;
@@ -62,14 +62,14 @@ async fn a_relay_that_stops_in_order_does_not_make_its_successor_wait() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let first = relay(&database, &topics, settings());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     first.stop().await;
     // The lease is longer than the time limit of `wait_for`.
     let second = relay(&database, &topics, settings());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     second.stop().await;
-    assert_eq!(topics.count(Stream::Orders).await, 2, "it went on where the first had stopped");
+    assert_eq!(topics.count(streams::ORDERS).await, 2, "it went on where the first had stopped");
 }
 
 /// The first relay was paused for so long that another took over (here: the rows that the other would have written).
@@ -77,13 +77,13 @@ async fn a_relay_that_stops_in_order_does_not_make_its_successor_wait() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replaced_relay_cannot_move_the_cursor() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
-    topics.make(&[Stream::Orders]).await;
+    topics.make(&[streams::ORDERS]).await;
     let paused = relay(&database, &topics, settings());
     let mut both = database.begin().await.unwrap();
     common::write(&mut both, 1, &reserved(OrderId::generate())).await;
     common::write(&mut both, 1, &confirmed(OrderId::generate())).await;
     both.commit().await.unwrap();
-    wait_for(&topics, Stream::Orders, 1).await; // so the first row is on its way too, and holds the cursor up
+    wait_for(&topics, streams::ORDERS, 1).await; // so the first row is on its way too, and holds the cursor up
     assert!(is_at_the_start(&progress(&database).await));
     let mut owner = database.owner().await;
     owner
@@ -97,8 +97,8 @@ async fn a_replaced_relay_cannot_move_the_cursor() {
         .unwrap();
     let taken_over = progress(&database).await;
 
-    topics.make(&[Stream::Inventory]).await;
-    wait_for(&topics, Stream::Inventory, 1).await;
+    topics.make(&[streams::INVENTORY]).await;
+    wait_for(&topics, streams::INVENTORY, 1).await;
     paused.stop().await; // it takes the acknowledgement and tries to write it down
     assert_eq!(progress(&database).await, taken_over);
 }
@@ -111,7 +111,7 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
     let cut_off = Database::new(&Settings::new(url), Handle::current()).unwrap();
     let first = relay(&cut_off, &topics, short_lived());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
 
     proxy.cut().await;
     let before = progress(&database).await.epoch;
@@ -124,7 +124,7 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
         append_one(&database, sequence, &confirmed(OrderId::generate())).await;
     }
     eventually("everything", async || {
-        let published = first_occurrences(&topics.messages(Stream::Orders).await);
+        let published = first_occurrences(&topics.messages(streams::ORDERS).await);
         (i64::try_from(published.len()).unwrap() == rows(&database).await).then_some(())
     })
     .await;
@@ -136,7 +136,7 @@ async fn a_relay_without_its_database_is_replaced_and_comes_back_as_a_standby() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relay_that_steps_down_can_publish_nothing_more_in_its_term_and_the_next_term_loses_nothing() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
-    topics.make(&[Stream::Orders]).await;
+    topics.make(&[streams::ORDERS]).await;
     let context = context(&database, &topics);
     let none = step_down(&context, &[]).await;
     assert_eq!(none["relay"], Value::Null, "no relay is active");
@@ -145,7 +145,7 @@ async fn a_relay_that_steps_down_can_publish_nothing_more_in_its_term_and_the_ne
     let relay = relay(&database, &topics, settings());
     append_one(&database, 1, &reserved(OrderId::generate())).await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     let before = progress(&database).await;
     let planned = step_down(&context, &["--dry-run"]).await;
     assert_eq!(progress(&database).await, before);
@@ -156,13 +156,13 @@ async fn a_relay_that_steps_down_can_publish_nothing_more_in_its_term_and_the_ne
         "SELECT count(*) FROM outbox_cursor JOIN outbox_lease ON outbox_cursor.epoch = outbox_lease.epoch";
     assert_eq!(common::count(&database, fenced).await, 1, "the former holder can still move the cursor");
 
-    topics.make(&[Stream::Inventory]).await;
+    topics.make(&[streams::INVENTORY]).await;
     eventually("the next term", async || (progress(&database).await.epoch == before.epoch + 2).then_some(()))
         .await;
-    wait_for(&topics, Stream::Inventory, 1).await;
+    wait_for(&topics, streams::INVENTORY, 1).await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
     eventually("all three events", async || {
-        let orders = first_occurrences(&topics.messages(Stream::Orders).await);
+        let orders = first_occurrences(&topics.messages(streams::ORDERS).await);
         (orders.len() == 2).then_some(())
     })
     .await;

@@ -12,7 +12,7 @@ mod common;
 use std::time::Duration;
 
 use common::{append_one, confirmed, count, is_at_the_start, progress, relay, settings, wait_for};
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
 use outbox::RelaySettings;
 use testkit::{TestDatabase, TestTopics, eventually};
@@ -25,7 +25,7 @@ async fn an_idle_relay_writes_nothing_to_its_cursor() {
         RelaySettings { lease: Duration::from_secs(3), idle_poll: Duration::from_millis(5), ..settings() };
     let relay = relay(&database, &topics, settings);
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     let settled = eventually("the end of the window", async || {
         let progress = progress(&database).await;
         (!is_at_the_start(&progress) && progress.snapshot_b.is_none()).then_some(progress)
@@ -52,7 +52,7 @@ async fn a_busy_relay_does_not_write_its_cursor_after_each_message() {
         relay(&database, &topics, RelaySettings { checkpoint: Duration::from_mins(10), ..settings() });
     let publish = async |number| {
         append_one(&database, 1, &confirmed(OrderId::generate())).await;
-        wait_for(&topics, Stream::Orders, number).await;
+        wait_for(&topics, streams::ORDERS, number).await;
         progress(&database).await
     };
     let before = publish(1).await;
@@ -100,7 +100,7 @@ async fn an_idle_relay_draws_no_transaction_number_and_a_commit_makes_it_draw_on
     })
     .await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
     let idle = "SELECT count(*) AS count FROM look WHERE last_id = 0 AND has_xid";
     assert_eq!(count(&database, idle).await, 0, "an idle relay drew transaction numbers");

@@ -12,7 +12,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{append_one, confirmed, count, first_occurrences, history, settings};
-use contracts::{OrderId, Stream, Topics};
+use contracts::{OrderId, streams};
+use envelope::Topics;
 use outbox::Relay;
 use testkit::{Background, Broker, TestDatabase, eventually};
 
@@ -41,7 +42,7 @@ async fn append_and_pass(database: &TestDatabase, orders: &[OrderId], sequence: 
 async fn a_partition_without_a_leader_delays_only_its_own_events() {
     let (broker, database) = (Broker::start().await, TestDatabase::plain().await);
     let mut second = broker.start_second().await;
-    let topics = broker.topics(&[Stream::Orders]).await;
+    let topics = broker.topics(&[streams::ORDERS]).await;
     let orders: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(30).collect();
     let first = relay(&database, &broker, &topics);
     append_and_pass(&database, &orders, 1).await;
@@ -59,7 +60,7 @@ async fn a_partition_without_a_leader_delays_only_its_own_events() {
     let next = relay(&database, &broker, &topics);
     let later: Vec<OrderId> = std::iter::repeat_with(OrderId::generate).take(30).collect();
     // A process may start in the outage: it finds its topics.
-    tokio::join!(append_and_pass(&database, &later, 1), broker.topics(&[Stream::Orders]));
+    tokio::join!(append_and_pass(&database, &later, 1), broker.topics(&[streams::ORDERS]));
     append_and_pass(&database, &orders, 4).await;
     assert_eq!(
         count(&database, BLOCKED_AGGREGATES).await - delayed,
@@ -70,10 +71,10 @@ async fn a_partition_without_a_leader_delays_only_its_own_events() {
     eventually("no event waits", async || (count(&database, BLOCKED).await == 0).then_some(())).await;
     append_and_pass(&database, &orders, 5).await;
     next.stop().await;
-    let published = broker.messages(&topics.events(Stream::Orders)).await;
+    let published = broker.messages(&topics.events(streams::ORDERS)).await;
     let history = |order: &OrderId| (order.uuid(), history(if orders.contains(order) { 5 } else { 1 }));
     let expected: BTreeMap<_, _> = orders.iter().chain(&later).map(history).collect();
     assert_eq!(first_occurrences(&published), expected);
-    let third = published.iter().filter(|message| common::text(message, contracts::header::SEQUENCE) == "3");
+    let third = published.iter().filter(|message| common::text(message, envelope::header::SEQUENCE) == "3");
     assert_eq!(third.count(), 30, "an event after the relay has noticed the loss is published once");
 }

@@ -13,7 +13,7 @@ use common::{
     append_one, assert_each_row_was_read, confirmed, counted, fill, patient, relay, reserved, settings,
     wait_for, without_autovacuum, write,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::Database;
 use diesel_async::SimpleAsyncConnection;
 use metrics::Readings;
@@ -63,7 +63,7 @@ async fn an_event_of_a_transaction_that_was_open_at_the_last_look_is_unpublished
     for sequence in 1..=3 {
         append_one(&database, 1, &reserved(OrderId::generate())).await;
         let running = relay(&database, &topics, settings());
-        wait_for(&topics, Stream::Inventory, sequence).await;
+        wait_for(&topics, streams::INVENTORY, sequence).await;
         running.stop().await;
     }
     assert_eq!(read(&database).await.count("outbox_unpublished_events"), 0, "it is not committed");
@@ -85,7 +85,7 @@ async fn an_event_that_is_set_aside_is_counted_as_blocked_and_not_as_published()
         (read(&database).await.count("outbox_blocked_events") == 1).then_some(())
     })
     .await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
     assert_eq!(events(&database), [2, 1, 1]);
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use common::{
     confirmed, count, first_occurrences, history, progress, relay, settings, short_lived, tenant, wait_for,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -105,10 +105,10 @@ async fn rows_are_sent_in_the_order_of_ids_not_of_transactions() {
     assert_eq!(count(&database, INVERSIONS).await, 1);
 
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     relay.stop().await;
     assert_eq!(
-        first_occurrences(&topics.messages(Stream::Orders).await),
+        first_occurrences(&topics.messages(streams::ORDERS).await),
         BTreeMap::from([(order.uuid(), history(2))])
     );
 }
@@ -126,9 +126,9 @@ async fn each_aggregate_is_published_in_order_under_many_writers() {
     writers.join_all().await;
     assert!(count(&database, INVERSIONS).await > 0, "no inversion happened, so the test shows nothing");
 
-    wait_for(&topics, Stream::Orders, WRITERS * EVENTS).await;
+    wait_for(&topics, streams::ORDERS, WRITERS * EVENTS).await;
     relay.stop().await;
-    let published = topics.messages(Stream::Orders).await;
+    let published = topics.messages(streams::ORDERS).await;
     assert_eq!(published.len(), WRITERS * EVENTS, "nothing went wrong, so nothing was sent twice");
     assert_eq!(first_occurrences(&published), expected(&database).await);
 }
@@ -150,14 +150,14 @@ async fn relays_that_die_again_and_again_lose_nothing_and_keep_the_order() {
         let mortal = relay(&database, &topics, settings.clone());
         eventually("a relay at work", async || (progress(&database).await.epoch >= deaths).then_some(()))
             .await;
-        wait_for(&topics, Stream::Orders, topics.count(Stream::Orders).await + 1).await;
+        wait_for(&topics, streams::ORDERS, topics.count(streams::ORDERS).await + 1).await;
         mortal.kill().await;
     }
     enough.cancel();
     let all = writers.join_all().await.into_iter().sum::<usize>();
     let last = relay(&database, &topics, settings);
     let published = eventually("every event", async || {
-        let published = first_occurrences(&topics.messages(Stream::Orders).await);
+        let published = first_occurrences(&topics.messages(streams::ORDERS).await);
         (published.values().map(Vec::len).sum::<usize>() == all).then_some(published)
     })
     .await;
@@ -184,8 +184,8 @@ async fn a_backlog_larger_than_every_buffer_is_published_in_order() {
     .await
     .unwrap();
     let relay = relay(&database, &topics, RelaySettings::default());
-    wait_for(&topics, Stream::Orders, usize::try_from(backlog).unwrap()).await;
+    wait_for(&topics, streams::ORDERS, usize::try_from(backlog).unwrap()).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert!(published == BTreeMap::from([(order.uuid(), history(backlog))]), "out of order");
 }

@@ -12,7 +12,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{append_one, confirmed, first_occurrences, history, progress, settings};
-use contracts::{OrderId, Stream, Topics};
+use contracts::{OrderId, streams};
+use envelope::Topics;
 use outbox::Relay;
 use testkit::{Background, Broker, TestDatabase, eventually};
 
@@ -28,7 +29,7 @@ struct Outage {
 impl Outage {
     async fn prepare() -> Self {
         let (broker, database) = (Broker::start().await, TestDatabase::plain().await);
-        let topics = broker.topics(&[Stream::Orders]).await;
+        let topics = broker.topics(&[streams::ORDERS]).await;
         let orders = std::iter::repeat_with(OrderId::generate).take(8).collect();
         Self { broker, topics, database, orders, appended: 0 }
     }
@@ -50,7 +51,7 @@ impl Outage {
     }
 
     async fn assert_all_are_published_in_order(&self) {
-        let topic = self.topics.events(Stream::Orders);
+        let topic = self.topics.events(streams::ORDERS);
         let all = self.orders.len() * usize::try_from(self.appended).unwrap();
         let published = eventually("all of them", async || {
             let published = first_occurrences(&self.broker.messages(&topic).await);

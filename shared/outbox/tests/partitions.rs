@@ -13,7 +13,7 @@ use common::{
     append_one, assert_each_row_was_read, confirmed, counted, fill, is_at_the_start, progress, relay, rows,
     settings, wait_for, without_autovacuum,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::Database;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
@@ -142,7 +142,7 @@ async fn plans_that_were_made_while_tomorrows_partition_was_empty_read_each_row_
         let today = start();
         for sequence in 1..=5 {
             append_one(&database, sequence, &confirmed(OrderId::generate())).await;
-            wait_for(&topics, Stream::Orders, usize::try_from(sequence).unwrap()).await;
+            wait_for(&topics, streams::ORDERS, usize::try_from(sequence).unwrap()).await;
         }
         // If the relay stops within a window, the next term ends that window first, and reads each later id once more for that.
         eventually("the end of the window", async || {
@@ -154,10 +154,10 @@ async fn plans_that_were_made_while_tomorrows_partition_was_empty_read_each_row_
 
         fill(&database, ROWS, "clock_timestamp() + interval '1 day'").await;
         let tomorrow = start();
-        wait_for(&topics, Stream::Orders, usize::try_from(ROWS).unwrap() + 5).await;
+        wait_for(&topics, streams::ORDERS, usize::try_from(ROWS).unwrap() + 5).await;
         open.batch_execute("COMMIT").await.unwrap();
         append_one(&database, 6, &confirmed(OrderId::generate())).await;
-        wait_for(&topics, Stream::Orders, usize::try_from(ROWS).unwrap() + 6).await;
+        wait_for(&topics, streams::ORDERS, usize::try_from(ROWS).unwrap() + 6).await;
         tomorrow.stop().await;
         drop(publisher);
         assert_each_row_was_read(&database, ROWS, 1, 0).await;

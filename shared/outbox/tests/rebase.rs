@@ -14,7 +14,7 @@ use common::{
     append_one, confirmed, context, first_occurrences, json_output, patient, progress, relay, settings,
     short_lived, wait_for, write,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::Database;
 use database::functions::clock_timestamp;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -44,12 +44,12 @@ async fn after_a_restore_every_row_is_published_old_and_new() {
     assert_eq!(waiting["backlog"]["rows"], 1, "the cursor of the other server still says which row waits");
 
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     let new = OrderId::generate();
     append_one(&database, 1, &confirmed(new)).await;
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     for order in [old[0], old[1], new] {
         assert!(published.contains_key(&order.uuid()), "{order} is missing: {published:?}");
     }
@@ -64,9 +64,9 @@ async fn a_row_that_was_written_before_the_relay_noticed_the_restore_is_publishe
     let early = OrderId::generate();
     append_one(&database, 1, &confirmed(early)).await;
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert!(published.contains_key(&early.uuid()), "{published:?}");
 }
 
@@ -84,9 +84,9 @@ async fn a_rebase_waits_for_open_writers_and_loses_none() {
     })
     .await;
     open.commit().await.unwrap();
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert!(published.contains_key(&late.uuid()), "{published:?}");
 }
 
@@ -96,7 +96,7 @@ async fn a_relay_that_runs_notices_that_the_numbers_went_back() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let relay = relay(&database, &topics, short_lived());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
     let ahead = "UPDATE outbox_cursor SET snapshot_a = '90000000002:90000000002:'";
     database.owner().await.batch_execute(ahead).await.unwrap();
@@ -104,9 +104,9 @@ async fn a_relay_that_runs_notices_that_the_numbers_went_back() {
     let skipped = OrderId::generate();
     append_one(&database, 1, &confirmed(skipped)).await;
     let relay = common::relay(&database, &topics, short_lived());
-    wait_for(&topics, Stream::Orders, 3).await; // the first row again, as a duplicate
+    wait_for(&topics, streams::ORDERS, 3).await; // the first row again, as a duplicate
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert!(published.contains_key(&skipped.uuid()), "{published:?}");
 }
 
@@ -117,7 +117,7 @@ async fn a_service_learns_that_its_database_was_restored_after_a_time() {
     let before = now(&database).await;
     assert!(is_restored_since(&database, before).await);
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     assert!(is_restored_since(&database, before).await);
     assert!(!is_restored_since(&database, now(&database).await).await, "a later time");
     relay.stop().await;
@@ -149,7 +149,7 @@ async fn the_same_server_is_not_rebased() {
         .await;
         relay.stop().await;
     }
-    assert_eq!(topics.count(Stream::Orders).await, 2, "none twice");
+    assert_eq!(topics.count(streams::ORDERS).await, 2, "none twice");
     assert!(progress(&database).await.snapshot_b.is_none());
 }
 
@@ -160,12 +160,12 @@ async fn another_timeline_publishes_everything_again() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let first = relay(&database, &topics, short_lived());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     first.stop().await;
     let promoted = "UPDATE outbox_cursor SET server = replace(server, '/00000001', '/00000000')";
     database.owner().await.batch_execute(promoted).await.unwrap();
     let second = relay(&database, &topics, short_lived());
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     second.stop().await;
 }
 
@@ -175,11 +175,11 @@ async fn a_relay_that_gets_no_error_notices_another_timeline_before_it_publishes
     let (topics, database) = (TestTopics::create().await, TestDatabase::plain().await);
     let relay = relay(&database, &topics, settings());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     let promoted = "CREATE OR REPLACE FUNCTION outbox_timeline() RETURNS text LANGUAGE sql STABLE AS $$ SELECT '00000002' $$";
     database.owner().await.batch_execute(promoted).await.unwrap();
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
     // Both orders, the first one again.
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
 }

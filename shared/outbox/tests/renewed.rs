@@ -10,7 +10,7 @@
 mod common;
 
 use common::{append_one, confirmed, settings};
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use outbox::Relay;
 use testkit::{Authority, Background, Broker, BrokerTls, TestDatabase, eventually};
 
@@ -22,10 +22,10 @@ async fn published(broker: &Broker, topic: &str, number: usize) {
 async fn a_relay_goes_on_with_a_password_that_was_replaced() {
     let authority = Authority::new();
     let mut broker = Broker::with_tls(BrokerTls::with_login(&authority, "PLAIN")).await;
-    let (database, topics) = (TestDatabase::plain().await, broker.topics(&[Stream::Orders]).await);
+    let (database, topics) = (TestDatabase::plain().await, broker.topics(&[streams::ORDERS]).await);
     let relay = Relay::new((*database).clone(), broker.brokers(), topics.clone(), settings());
     let relay = Background::run(|stop| relay.run(stop));
-    let events = topics.events(Stream::Orders);
+    let events = topics.events(streams::ORDERS);
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
     published(&broker, &events, 1).await;
 

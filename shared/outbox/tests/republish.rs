@@ -16,9 +16,10 @@ use common::{
     CommandLine, HalfDone, append_one, confirmed, context, count, first_occurrences, history, json_output,
     relay, reserved, run_command, settings, text, wait_for,
 };
-use contracts::{OrderId, Stream, header};
+use contracts::{OrderId, streams};
 use database::Database;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use envelope::header;
 use messaging::{ReceivedMessage, admin};
 use outbox::operator::OperatorError;
 use serde_json::json;
@@ -45,7 +46,7 @@ fn content(message: &ReceivedMessage) -> Content {
 /// Runs a relay until the topic has this number of messages.
 async fn published(database: &TestDatabase, topics: &TestTopics, messages: usize) {
     let relay = relay(database, topics, settings());
-    wait_for(topics, Stream::Orders, messages).await;
+    wait_for(topics, streams::ORDERS, messages).await;
     relay.stop().await;
 }
 
@@ -59,13 +60,13 @@ async fn a_republished_event_has_the_same_key_headers_and_bytes_in_the_same_orde
         }
     }
     published(&database, &topics, 120).await;
-    let before = topics.messages(Stream::Orders).await;
+    let before = topics.messages(streams::ORDERS).await;
 
     let report = json_output(&context(&database, &topics), ALL).await;
     assert_eq!((&report["messages"], &report["dry_run"]), (&json!(120), &json!(false)));
     assert_eq!((&report["first"]["id"], &report["last_id"]), (&json!(1), &json!(120)));
     let mut after: BTreeMap<i32, Vec<_>> = BTreeMap::new();
-    for message in topics.messages(Stream::Orders).await {
+    for message in topics.messages(streams::ORDERS).await {
         after.entry(message.partition).or_default().push(content(&message));
     }
     assert!(after.len() > 1, "all orders met in one partition: nothing was tried");
@@ -87,10 +88,10 @@ async fn a_republish_does_not_overtake_the_relay() {
     let report = json_output(&context(&database, &topics), ALL).await;
     assert_eq!(report["messages"], 1);
     let sequences: Vec<String> =
-        topics.messages(Stream::Orders).await.iter().map(|m| text(m, header::SEQUENCE)).collect();
+        topics.messages(streams::ORDERS).await.iter().map(|m| text(m, header::SEQUENCE)).collect();
     assert_eq!(sequences, ["1", "1"]);
     published(&database, &topics, 6).await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert_eq!(published, BTreeMap::from([(order.uuid(), history(5))]));
 }
 
@@ -99,7 +100,7 @@ async fn a_republish_does_not_overtake_the_relay() {
 async fn of_a_half_published_window_only_published_rows_are_republished() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let HalfDone { late, sent, stuck } = HalfDone::prepare(&database, &topics).await;
-    topics.make(&[Stream::Inventory]).await;
+    topics.make(&[streams::INVENTORY]).await;
     let context = context(&database, &topics);
     assert_eq!(json_output(&context, ALL).await["messages"], 1);
     for (order, messages) in [(late, 0), (sent, 1), (stuck, 0)] {
@@ -107,10 +108,10 @@ async fn of_a_half_published_window_only_published_rows_are_republished() {
         let words = ["republish", "--aggregate", &order, "--by", "ada", "--reason", "why not", "--dry-run"];
         assert_eq!(json_output(&context, &words).await["messages"], messages, "{order}");
     }
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert_eq!(published.into_keys().collect::<Vec<_>>(), [sent.uuid()]);
-    assert_eq!(topics.count(Stream::Orders).await, 2);
-    assert_eq!(topics.count(Stream::Inventory).await, 0);
+    assert_eq!(topics.count(streams::ORDERS).await, 2);
+    assert_eq!(topics.count(streams::INVENTORY).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,11 +129,11 @@ async fn a_run_that_publishes_leaves_one_fact_and_a_dry_run_leaves_nothing() {
     assert_eq!(json_output(&context, &but(ALL, &["--dry-run"])).await["messages"], 3);
     let text = run_command(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
     assert!(text.starts_with("3 messages would be published again: rows 1 to 3\n"), "{text}");
-    assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (0, 3));
+    assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (0, 3));
 
     for (runs, published) in [(1, 6), (2, 9)] {
         assert_eq!(json_output(&context, ALL).await["messages"], 3);
-        assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (runs, published));
+        assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (runs, published));
     }
     let expected = "SELECT count(*) AS count FROM audit_fact WHERE action = 'outbox.republish' \
          AND tenant_id = '@system' AND actor = '@operator:ada' AND subject_type = 'outbox' \
@@ -153,7 +154,7 @@ async fn an_aggregate_is_published_again_alone() {
     let id = one.to_string();
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
     assert_eq!(json_output(&context(&database, &topics), &words).await["messages"], 3);
-    let messages = topics.messages(Stream::Orders).await;
+    let messages = topics.messages(streams::ORDERS).await;
     let of = |order: OrderId| {
         messages
             .iter()
@@ -178,7 +179,7 @@ async fn a_row_with_an_invalid_tenant_is_an_error_and_no_fact_is_left() {
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
     let refused = run_command(&context(&database, &topics), &words).await.unwrap_err();
     assert!(matches!(refused, OperatorError::InvalidRow { id: 1, .. }), "{refused}");
-    assert_eq!((facts(&database).await, topics.count(Stream::Orders).await), (0, 1));
+    assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (0, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -244,10 +245,10 @@ async fn a_run_that_stops_half_way_says_how_far_it_came_and_what_stopped_it() {
     let relay = relay(&database, &topics, settings());
     append_one(&database, 1, &confirmed(order)).await;
     append_one(&database, 1, &reserved(order)).await;
-    wait_for(&topics, Stream::Orders, 1).await;
-    wait_for(&topics, Stream::Inventory, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
+    wait_for(&topics, streams::INVENTORY, 1).await;
     relay.stop().await;
-    let gone = topics.events(Stream::Inventory);
+    let gone = topics.events(streams::INVENTORY);
     admin::delete_topics(&topics.brokers(), &[&gone]).await.unwrap();
     let stopped = run_command(&context(&database, &topics), ALL).await.unwrap_err();
     let OperatorError::Incomplete { messages: 2, reason, .. } = &stopped else { panic!("{stopped}") };
@@ -276,7 +277,7 @@ async fn a_long_log_is_published_again_in_order() {
     let passed = "UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()";
     owner.batch_execute(passed).await.unwrap();
     assert_eq!(json_output(&context(&database, &topics), ALL).await["messages"], rows);
-    let published = topics.messages(Stream::Orders).await;
+    let published = topics.messages(streams::ORDERS).await;
     assert_eq!(i64::try_from(published.len()), Ok(rows), "none twice");
     assert!(first_occurrences(&published) == BTreeMap::from([(order.uuid(), history(rows))]), "out of order");
 }

@@ -16,7 +16,7 @@ use common::{
     append_one, confirmed, context, count, fill, first_occurrences, history, json_output, progress, relay,
     rows, run_command, settings, wait_for,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::Database;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
@@ -72,8 +72,8 @@ async fn a_published_day_is_dropped_and_a_running_relay_goes_on() {
     assert_eq!(pass(&database).await, RetentionCounts::default());
 
     append_one(&database, 4, &confirmed(order)).await;
-    wait_for(&topics, Stream::Orders, 4).await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    wait_for(&topics, streams::ORDERS, 4).await;
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert_eq!(published[&order.uuid()], history(4));
     assert_eq!(progress(&database).await.epoch, before.epoch, "the relay is still in its term");
     relay.stop().await;
@@ -127,7 +127,7 @@ async fn a_row_that_is_committed_late_keeps_its_day_until_it_is_published() {
     assert_eq!(passing.await.unwrap(), kept(1));
     assert_eq!(pass(&database).await, kept(1), "the row is committed and not published");
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     relay.stop().await;
     assert_eq!(pass(&database).await, dropped(1));
 }

@@ -13,7 +13,7 @@ use common::{
     HalfDone, append_one, confirmed, context, json_output, patient, progress, relay, run_command, settings,
     wait_for, write,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use outbox::make_partitions;
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics, eventually};
@@ -29,7 +29,7 @@ async fn status_shows_whether_a_relay_is_active() {
 
     let relay = relay(&database, &topics, settings());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     let working = json_output(&context, &["status"]).await["relay"].take();
     assert_eq!((&working["active"], &working["epoch"]), (&json!(true), &json!(1)));
     let left = working["lease_seconds"].as_f64().unwrap();
@@ -66,7 +66,7 @@ async fn status_counts_committed_unpublished_rows() {
     );
 
     let relay = relay(&database, &topics, settings());
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
     let after = json_output(&context, &["status"]).await;
     assert_eq!(after["backlog"], json!({ "rows": 0, "oldest_seconds": null }));

@@ -16,7 +16,7 @@ use common::{
     first_occurrences, is_at_the_start, patient, progress, relay, settings, short_lived, wait_for,
     without_autovacuum, write,
 };
-use contracts::{OrderId, Stream};
+use contracts::{OrderId, streams};
 use database::{Database, Settings};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use outbox::RelaySettings;
@@ -32,16 +32,16 @@ async fn a_late_commit_with_a_smaller_id_is_not_lost_and_does_not_block() {
     let mut open = patient(&database).begin().await.unwrap();
     write(&mut open, 1, &confirmed(late)).await;
     append_one(&database, 1, &confirmed(early)).await;
-    wait_for(&topics, Stream::Orders, 1).await; // while the first transaction is open
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    wait_for(&topics, streams::ORDERS, 1).await; // while the first transaction is open
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert_eq!(published.into_keys().collect::<Vec<_>>(), [early.uuid()]);
     append_one(&database, 1, &confirmed(after)).await;
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
 
     open.commit().await.unwrap();
-    wait_for(&topics, Stream::Orders, 3).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert!(published.contains_key(&late.uuid()), "the late one is missing: {published:?}");
 }
 
@@ -53,12 +53,12 @@ async fn a_takeover_in_the_middle_of_a_window_loses_nothing() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let HalfDone { late, sent, .. } = HalfDone::prepare(&database, &topics).await;
     let begun = progress(&database).await;
-    topics.make(&[Stream::Inventory]).await;
+    topics.make(&[streams::INVENTORY]).await;
 
     let second = relay(&database, &topics, short_lived());
-    wait_for(&topics, Stream::Inventory, 1).await;
+    wait_for(&topics, streams::INVENTORY, 1).await;
     let published = eventually("the late row", async || {
-        let published = first_occurrences(&topics.messages(Stream::Orders).await);
+        let published = first_occurrences(&topics.messages(streams::ORDERS).await);
         (published.len() == 2).then_some(published)
     })
     .await;
@@ -109,12 +109,12 @@ async fn a_transaction_that_stops_after_its_first_id_is_not_lost() {
         )
         .await
         .unwrap();
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     owner.batch_execute("SELECT pg_advisory_unlock(42)").await.unwrap();
     writer.await.unwrap();
-    wait_for(&topics, Stream::Orders, 2).await;
+    wait_for(&topics, streams::ORDERS, 2).await;
     relay.stop().await;
-    let published = first_occurrences(&topics.messages(Stream::Orders).await);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
     assert!(published.contains_key(&stopped.uuid()), "{published:?}");
 }
 
@@ -138,7 +138,7 @@ async fn a_transaction_that_was_open_above_xmax_is_not_lost() {
     database.owner().await.batch_execute(&looked).await.unwrap();
     let relay = relay(&database, &topics, settings());
     open.commit().await.unwrap();
-    wait_for(&topics, Stream::Orders, 1).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
     relay.stop().await;
 }
 
@@ -153,7 +153,7 @@ async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
         let start = || relay(&publisher, &topics, RelaySettings { page: 1_000, ..settings() });
         let mut running = Some(start());
         append_one(&database, 1, &confirmed(OrderId::generate())).await;
-        wait_for(&topics, Stream::Orders, 1).await;
+        wait_for(&topics, streams::ORDERS, 1).await;
         if !runs_while_filled {
             // If the relay stops within a window, the next term ends that window first, and reads each later id once more for that.
             eventually("the end of the window", async || {
@@ -169,7 +169,7 @@ async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
             database.owner().await.batch_execute("ANALYZE outbox_event").await.unwrap();
         }
         let running = running.unwrap_or_else(start);
-        wait_for(&topics, Stream::Orders, usize::try_from(ROWS).unwrap() + 1).await;
+        wait_for(&topics, streams::ORDERS, usize::try_from(ROWS).unwrap() + 1).await;
         running.stop().await;
         drop(publisher);
         let scanned_by_analyze = if is_analysed { ROWS + 1 } else { 0 };

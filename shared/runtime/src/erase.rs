@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use audit::{Fact, Operator};
 use clap::Args;
-use contracts::TenantId;
 use database::{Database, Result, Tx};
+use envelope::TenantId;
 use idempotency::{ReplayCache, ResponsesOf, expire_responses};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use contracts::InvalidName;
 use database::Database;
+use envelope::InvalidName;
 use inbox::operator::OperatorContext;
 use outbox::operator::RelayCommand;
 use tokio::runtime::Builder;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use contracts::Topics;
 use database::Database;
+use envelope::Topics;
 use messaging::Brokers;
 use secrecy::SecretString;
 use tokio::runtime::Handle;

@@ -1,9 +1,9 @@
 //! The trait that a service implements. It holds only what differs between services.
 
-use contracts::{Stream, Topics};
 use database::{Connection, Database, Tx};
 use diesel_migrations::EmbeddedMigrations;
 use edge::ProblemType;
+use envelope::{Stream, Topics};
 use inbox::Consumer;
 use metrics::{Readings, Registry};
 use utoipa::openapi::OpenApi;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contracts::{Stream, Topics};
 use database::MigrateError;
 use edge::{Authenticator, Edge, JwksError};
+use envelope::{Stream, Topics};
 use idempotency::ReplayCache;
 use inbox::{Consumer, Runner, RunnerSettings};
 use messaging::topics::{TopicSpec, ensure};
@@ -211,6 +211,7 @@ pub(crate) fn needed_topics(topics: &Topics, own: Stream, consumer: Option<&Cons
 #[cfg(test)]
 mod tests {
     use contracts::events::StockReserved;
+    use contracts::streams;
 
     use super::*;
 
@@ -219,10 +220,10 @@ mod tests {
         let topics = Topics::with_prefix("t.");
         let names =
             |needed: Vec<TopicSpec>| needed.into_iter().map(|t| (t.name, t.partitions)).collect::<Vec<_>>();
-        let silent = needed_topics(&topics, Stream::Payments, None);
+        let silent = needed_topics(&topics, streams::PAYMENTS, None);
         assert_eq!(names(silent), [("t.payments.events".to_owned(), Topics::PARTITIONS)]);
         let consumer = Consumer::of("orders").ignoring::<StockReserved>();
-        let listening = names(needed_topics(&topics, Stream::Orders, Some(&consumer)));
+        let listening = names(needed_topics(&topics, streams::ORDERS, Some(&consumer)));
         assert_eq!(
             listening,
             [

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use contracts::{Stream, Topics};
+use envelope::{Stream, Topics};
 use messaging::{Brokers, ReceivedMessage};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};

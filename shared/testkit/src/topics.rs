@@ -3,15 +3,16 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use contracts::{Stream, Topics};
+use contracts::streams;
+use envelope::{Stream, Topics};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, ReceivedMessage, admin};
 use uuid::Uuid;
 
 use crate::{eventually, given};
 
-/// The topics of one installation, under a unique prefix. When the test ends, the topics and the consumer groups of the
-/// services are deleted. Stop the consumers before. Derefs to the names, [`Topics`].
+/// The topics of one installation, under a unique prefix. When the test ends, all topics and consumer groups with this prefix
+/// are deleted. Stop the consumers before. Derefs to the names, [`Topics`].
 pub struct TestTopics {
     brokers: Brokers,
     topics: Topics,
@@ -21,7 +22,7 @@ impl TestTopics {
     /// With the events topics of all services.
     pub async fn create() -> Self {
         let topics = Self::names();
-        topics.make(&Stream::ALL).await;
+        topics.make(&streams::ALL).await;
         topics
     }
 
@@ -109,14 +110,17 @@ async fn retry<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> 
 
 impl Drop for TestTopics {
     fn drop(&mut self) {
-        let brokers = self.brokers.clone();
-        let names = |stream: Stream| [self.topics.events(stream), self.topics.dead_letters(stream.name())];
-        let topics: Vec<String> = Stream::ALL.into_iter().flat_map(names).collect();
-        let groups = Stream::ALL.map(|stream| self.topics.group(stream.name()));
+        let (brokers, prefix) = (self.brokers.clone(), self.topics.prefixed(""));
         // A thread of its own: drop may run on a runtime that is already stopping.
         let deleted = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
+                let own = |mut names: Vec<String>| {
+                    names.retain(|name| name.starts_with(&prefix));
+                    names
+                };
+                let topics = own(retry(async || admin::topics::names(&brokers).await).await);
+                let groups = own(retry(async || admin::groups(&brokers).await).await);
                 let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
                 let topics = admin::delete_topics(&brokers, &topics);
                 let (topics, ()) = tokio::join!(topics, delete_groups(&brokers, &groups));

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cargo_metadata::{DependencyKind, Metadata, PackageId};
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 
 /// Dependencies between packages, separately for shipped code and for tests.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    /// Our packages by name, with their folder, such as `shared/database`.
+    /// Our packages by name, with their folder, such as `shared/database`. The name is that of the folder, without the prefix of
+    /// the published crates.
     pub ours: BTreeMap<String, String>,
     /// Direct normal and build dependencies of every package, including third-party packages.
     pub normal: BTreeMap<String, BTreeSet<String>>,
@@ -15,17 +16,21 @@ pub struct Graph {
     pub development: BTreeMap<String, BTreeSet<String>>,
 }
 
+fn short(package: &Package) -> String {
+    package.name.trim_start_matches("idem-").to_owned()
+}
+
 impl Graph {
     /// Reads the graph from cargo's metadata.
     pub fn of(metadata: &Metadata) -> Self {
         let names: BTreeMap<&PackageId, String> =
-            metadata.packages.iter().map(|package| (&package.id, package.name.to_string())).collect();
+            metadata.packages.iter().map(|package| (&package.id, short(package))).collect();
         let name = |id: &PackageId| names.get(id).cloned().unwrap_or_default();
         let mut graph = Self::default();
         for package in metadata.workspace_packages() {
             let folder = package.manifest_path.parent().map(ToString::to_string).unwrap_or_default();
             let folder = folder.strip_prefix(metadata.workspace_root.as_str()).unwrap_or(&folder);
-            graph.ours.insert(package.name.to_string(), folder.trim_start_matches('/').to_owned());
+            graph.ours.insert(short(package), folder.trim_start_matches('/').to_owned());
         }
         for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
             for dependency in &node.deps {

@@ -1,7 +1,7 @@
 //! Everything that an installation leaves behind, as text, so that a test can search it: every column of every table, every
 //! message on every topic, every line of every log.
 
-use contracts::Stream;
+use contracts::streams;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use harness::Part;
@@ -63,7 +63,7 @@ impl Stack {
             }
         }
         let kafka = self.kafka();
-        let events = Stream::ALL.map(|stream| kafka.topics.events(stream));
+        let events = streams::ALL.map(|stream| kafka.topics.events(stream));
         let dead_letters = Part::SERVICES.map(|part| kafka.topics.dead_letters(part.name()));
         for topic in events.into_iter().chain(dead_letters) {
             let place = format!("topic {}", topic.trim_start_matches(&kafka.topics.prefixed("")));

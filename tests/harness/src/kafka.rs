@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use audits::{Database, READERS, TopicMessage};
-use contracts::{Stream, Topics};
+use contracts::streams;
+use envelope::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
 use messaging::{Brokers, ReceivedMessage, admin};
 use tokio::net::TcpStream;
@@ -75,7 +76,7 @@ impl Kafka {
     /// The messages of each topic.
     pub async fn counts(&self) -> Result<BTreeMap<Stream, usize>> {
         let mut counts = BTreeMap::new();
-        for stream in Stream::ALL {
+        for stream in streams::ALL {
             counts.insert(stream, self.count(stream).await?);
         }
         Ok(counts)
@@ -84,7 +85,7 @@ impl Kafka {
     /// All messages of one tenant, by topic, partition and offset.
     pub async fn messages(&self, tenant: &str) -> Result<Vec<TopicMessage>> {
         let mut messages = Vec::new();
-        for stream in Stream::ALL {
+        for stream in streams::ALL {
             for received in self.read(&self.topics.events(stream)).await? {
                 let message = TopicMessage::read(stream, received)
                     .map_err(|reason| Error::unreadable("a message", reason))?;

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -98,6 +98,7 @@ pub struct Program {
     process: Child,
     log: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
+    address: OnceLock<String>,
     started: Instant,
 }
 
@@ -113,7 +114,7 @@ impl Program {
         let (log, limit) = (Arc::default(), launch.log_limit);
         let kept = Arc::clone(&log);
         let reader = Some(std::thread::spawn(move || keep(reader, &kept, limit)));
-        Ok(Self { instance, process, log, reader, started })
+        Ok(Self { instance, process, log, reader, address: OnceLock::new(), started })
     }
 
     /// Waits until it is ready; returns how long it took since its start.
@@ -156,9 +157,13 @@ impl Program {
         .await
     }
 
+    /// It is kept, because the end of a long log does not name it.
     fn logged_address(&self) -> Option<String> {
-        let listening = self.lines().into_iter().find(|line| line["message"] == "listening")?;
-        listening["address"].as_str().map(str::to_owned)
+        if self.address.get().is_none() {
+            let listening = self.lines().into_iter().find(|line| line["message"] == "listening")?;
+            let _ = self.address.set(listening["address"].as_str()?.to_owned());
+        }
+        self.address.get().cloned()
     }
 
     /// The lines of the log that are JSON objects.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use audits::Delivery;
-use contracts::{Currency, Money, Topics};
+use contracts::{Currency, Money};
+use envelope::Topics;
 use futures_util::future::try_join_all;
 use harness::api::{Api, Order, place_order};
 use harness::{Books, Client, Endpoint, Instance, Kafka, Part, Response, Result, until};

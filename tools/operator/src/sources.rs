@@ -2,7 +2,7 @@
 
 use audits::Database;
 use clap::Args;
-use contracts::Topics;
+use envelope::Topics;
 use harness::{Books, Kafka, Part};
 use messaging::Brokers;
 

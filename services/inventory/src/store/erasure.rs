@@ -1,9 +1,9 @@
 //! Erases the texts of clients: the `reason` of adjustments. Their quantities stay.
 
-use contracts::TenantId;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::schema::stock_movement as movement;

@@ -1,10 +1,11 @@
 //! The table `item`: name, price and version. `stock` has its other columns.
 
-use contracts::{ItemId, Money, Sku, TenantId};
+use contracts::{ItemId, Money, Sku};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use super::unreadable;

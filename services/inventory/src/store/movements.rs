@@ -2,12 +2,13 @@
 //!
 //! Because `on_hand` is the sum of the movements of its item, an audit can check one against the other.
 
-use contracts::{ItemId, OrderId, TenantId};
+use contracts::{ItemId, OrderId};
 use database::functions::statement_timestamp;
 use database::{Buffered, InsertRows, Result, Tx, UnitOfWork, Write};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::domain::ReservationLine;

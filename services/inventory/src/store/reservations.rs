@@ -1,11 +1,12 @@
 //! The tables `reservation` and `reservation_line`.
 
 use chrono::{DateTime, Utc};
-use contracts::{OrderId, TenantId};
+use contracts::OrderId;
 use database::functions::{clock_timestamp, statement_timestamp};
 use database::{Addable, Aggregate, Connection, InsertRows, Locked, Result, Tx, UpdateRows, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use futures_util::try_join;
 use uuid::Uuid;
 

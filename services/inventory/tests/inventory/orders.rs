@@ -5,9 +5,8 @@ use std::time::Duration;
 use contracts::events::{
     CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
 };
-use contracts::{
-    Currency, Envelope, Event, EventId, Money, OrderId, PaymentId, Stream, TenantId, Timestamp, Topics,
-};
+use contracts::{Currency, Money, OrderId, PaymentId, streams};
+use envelope::{Envelope, Event, EventId, TenantId, Timestamp, Topics};
 use inbox::{Runner, RunnerSettings};
 use inventory::Inventory;
 use messaging::topics::{self, TopicSpec};
@@ -89,14 +88,16 @@ impl Orders {
     pub(crate) async fn on_partitions(partitions: i32) -> Self {
         let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
         let topics = Topics::with_prefix(format!("inventory-test-{}.", Uuid::new_v4()));
-        topics::ensure(&brokers, &[TopicSpec::new(topics.events(Stream::Orders), partitions)]).await.unwrap();
+        topics::ensure(&brokers, &[TopicSpec::new(topics.events(streams::ORDERS), partitions)])
+            .await
+            .unwrap();
         let (publisher, reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
         Self { brokers, topics, publisher, reports }
     }
 
     /// Publishes these messages. Returns when all are on the topic.
     pub(crate) async fn publish(&mut self, events: &[Published]) {
-        let topic = self.topics.events(Stream::Orders);
+        let topic = self.topics.events(streams::ORDERS);
         for (token, Published { envelope, key, payload }) in (0..).zip(events) {
             let headers = envelope.to_headers();
             let headers: Vec<(&str, &[u8])> =
@@ -125,7 +126,7 @@ impl Orders {
 impl Drop for Orders {
     fn drop(&mut self) {
         let (brokers, topic, group) =
-            (self.brokers.clone(), self.topics.events(Stream::Orders), self.topics.group("inventory"));
+            (self.brokers.clone(), self.topics.events(streams::ORDERS), self.topics.group("inventory"));
         let cleanup = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {

@@ -1,8 +1,9 @@
 //! A parked message: it changes nothing, and its discard warns of the consequences.
 
 use clap::Parser;
+use contracts::OrderId;
 use contracts::events::{CancelReason, OrderCancelled};
-use contracts::{OrderId, Topics};
+use envelope::Topics;
 use inbox::operator::{Command, CommandOutput, OperatorContext, run};
 use inventory::Inventory;
 use runtime::{Service, ServiceCommand};

@@ -94,7 +94,7 @@ impl Command for PlaceOrder {
             let first = self.lines.iter().take(i).all(|earlier| earlier.sku != line.sku);
             errors.require(first, format!("/lines/{i}/sku"), "each SKU has one line; add the quantities up");
         }
-        errors.require_payment_method(&self.payment_method, "/payment_method");
+        errors.require_parsed::<PaymentMethod>(&self.payment_method, "/payment_method");
         if let Some(reference) = &self.reference {
             errors.require_text(reference, "/reference", "reference");
         }

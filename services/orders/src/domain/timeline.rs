@@ -1,6 +1,6 @@
 //! The words of an order's timeline: what an entry reports, and what caused it.
 
-use contracts::{Caller, Envelope, OperationId};
+use envelope::{Caller, Envelope, OperationId};
 use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use contracts::events::{ItemChanged, OrderLine};
-use contracts::{Money, Sku, TenantId};
+use contracts::{Money, Sku};
 use database::functions::clock_timestamp;
 use database::{AppendTx, Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use super::unreadable;

@@ -1,9 +1,9 @@
 //! Erases the texts of clients: `reference` and `cancel_note`. States, amounts and events keep none.
 
-use contracts::TenantId;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::domain::CauseKind;

@@ -4,7 +4,7 @@ use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
-use contracts::{Caller, Money, OrderId, PaymentId, Sku, TenantId};
+use contracts::{Money, OrderId, PaymentId, Sku};
 use database::functions::{clock_timestamp, present_time};
 use database::{
     Aggregate, Buffered, Connection, InsertRows, Locked, Result, Tx, UnitOfWork, UpdateRows, Write,
@@ -12,6 +12,7 @@ use database::{
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::{AsyncConnectionCore, RunQueryDsl};
+use envelope::{Caller, TenantId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;

@@ -2,7 +2,8 @@
 
 use chrono::DateTime;
 use contracts::events::{ItemChanged, OrderLine};
-use contracts::{Caller, Currency, ItemId, Money, OperationId, OrderId, Sku, TenantId};
+use contracts::{Currency, ItemId, Money, OrderId, Sku};
+use envelope::{Caller, OperationId, TenantId};
 use runtime::Service as _;
 use testkit::TestDatabase;
 use uuid::Uuid;

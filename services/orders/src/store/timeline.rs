@@ -3,11 +3,12 @@
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
-use contracts::{OrderId, TenantId};
+use contracts::OrderId;
 use database::functions::clock_timestamp;
 use database::{Buffered, Connection, InsertRows, Result, UnitOfWork, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use super::orders::OrderRow;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
-use contracts::Topics;
 use database::Database;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 use edge::{Authenticator, Edge, EdgeSettings};
+use envelope::Topics;
 use orders::{Orders, Settings};
 use reqwest::{RequestBuilder, Response};
 use runtime::{Context, Service};

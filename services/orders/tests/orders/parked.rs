@@ -2,7 +2,8 @@
 
 use clap::Parser;
 use contracts::events::{ItemChanged, PaymentCaptured, StockReserved};
-use contracts::{Currency, ItemId, Money, OrderId, PaymentId, Topics};
+use contracts::{Currency, ItemId, Money, OrderId, PaymentId};
+use envelope::Topics;
 use inbox::operator::{Command, OperatorContext, run};
 use orders::Orders;
 use runtime::Service;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use contracts::{Envelope, Event, EventId, Timestamp};
 use database::Database;
+use envelope::{Envelope, Event, EventId, Timestamp};
 use inbox::{Runner, RunnerSettings};
 use messaging::{DeliveryReports, Publisher, PublisherSettings, Record};
 use orders::Orders;

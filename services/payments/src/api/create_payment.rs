@@ -45,7 +45,7 @@ impl Command for CreatePayment {
 
     fn validate(&self, errors: &mut ValidationErrors) {
         validation::amount(errors, self.amount);
-        errors.require_payment_method(&self.payment_method, "/payment_method");
+        errors.require_parsed::<PaymentMethod>(&self.payment_method, "/payment_method");
         if let Some(reference) = &self.reference {
             errors.require_text(reference, "/reference", "reference");
         }

@@ -6,8 +6,8 @@
 use audit::{Fact, Operator};
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
-use contracts::ClientId;
 use database::{Database, Tx};
+use envelope::ClientId;
 use runtime::{CommandOutput, Context};
 use serde::Serialize;
 use serde_json::json;

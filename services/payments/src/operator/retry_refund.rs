@@ -2,7 +2,8 @@
 
 use audit::Operator;
 use clap::{Args, Subcommand};
-use contracts::{ClientId, RefundId};
+use contracts::RefundId;
+use envelope::ClientId;
 use runtime::{CommandOutput, Context};
 use serde::Serialize;
 use uuid::Uuid;

@@ -1,9 +1,9 @@
 //! Erases the texts of clients: the `reference` of payments and the `reason` of refunds. Ledger, states and amounts keep none.
 
-use contracts::TenantId;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::schema::{payment, refund};

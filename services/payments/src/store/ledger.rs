@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use contracts::{PaymentId, RefundId, TenantId};
+use contracts::{PaymentId, RefundId};
 use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, Write};
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{BigInt, SmallInt, Text};
+use envelope::TenantId;
 
 use crate::domain::ledger::{Posting, PostingKind};
 use crate::schema::ledger_transaction;

@@ -1,7 +1,8 @@
 //! Runs each query that takes a tenant as the tenant that owns the rows and as another one.
 
 use chrono::DateTime;
-use contracts::{Currency, Money, OrderId, PaymentId, RefundId, TenantId};
+use contracts::{Currency, Money, OrderId, PaymentId, RefundId};
+use envelope::TenantId;
 use runtime::Service as _;
 use testkit::TestDatabase;
 use uuid::Uuid;

@@ -3,11 +3,12 @@
 //! A refund changes only under the row lock of its payment, so its own row is never locked.
 
 use chrono::{DateTime, Utc};
-use contracts::{OperationId, PaymentId, RefundId, TenantId};
+use contracts::{PaymentId, RefundId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use super::payments::PaymentRow;

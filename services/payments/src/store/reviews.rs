@@ -2,11 +2,12 @@
 
 use audit::Operator;
 use chrono::{DateTime, Utc};
-use contracts::{PaymentId, RefundId, TenantId};
+use contracts::{PaymentId, RefundId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use serde_json::Value;
 use uuid::Uuid;
 

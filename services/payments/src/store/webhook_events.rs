@@ -1,12 +1,13 @@
 //! The table `webhook_event`: the events of the processor that were received, and the calls they are about.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use contracts::{PaymentId, TenantId};
+use contracts::PaymentId;
 use database::functions::pg_try_advisory_xact_lock;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Interval};
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use super::unreadable;

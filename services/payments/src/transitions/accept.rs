@@ -4,9 +4,10 @@
 //! After the commit, the worker makes the call. A failure before the commit leaves nothing behind.
 
 use audit::Fact;
-use contracts::{Caller, Money, OperationId, PaymentId};
+use contracts::{Money, PaymentId};
 use database::Tx;
 use edge::{CommandError, Problem};
+use envelope::{Caller, OperationId};
 use serde_json::json;
 
 use super::accept_refund::accept_refund;

@@ -2,9 +2,10 @@
 
 use std::mem::discriminant;
 
+use contracts::OrderId;
 use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
-use contracts::{Event, EventId, OrderId, TenantId};
 use database::Tx;
+use envelope::{Event, EventId, TenantId};
 
 use super::accept_refund::accept_refund;
 use super::conclude::{self, DeclinedBy};

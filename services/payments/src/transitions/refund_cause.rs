@@ -1,6 +1,6 @@
 //! The cause of a refund, and what its rows and its audit fact take from it.
 
-use contracts::{Caller, OperationId, TenantId};
+use envelope::{Caller, OperationId, TenantId};
 
 use crate::store::refunds::RefundRow;
 

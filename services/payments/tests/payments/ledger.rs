@@ -1,10 +1,11 @@
 //! The postings of each movement of money, and the writes that the database refuses.
 
+use contracts::PaymentId;
 use contracts::events::OrderConfirmed;
-use contracts::{Message, PaymentId};
 use database::{Database, Error};
 use diesel::sql_query;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use envelope::Message;
 use inbox::HandlerError;
 use payments::consumers;
 use serde_json::json;

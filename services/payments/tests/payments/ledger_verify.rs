@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use clap::Parser;
-use contracts::Topics;
 use database::Database;
+use envelope::Topics;
 use payments::{Payments, Settings};
 use runtime::{Context, Service, ServiceCommand};
 use serde_json::Value;

@@ -2,8 +2,9 @@
 
 use clap::Parser;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced};
-use contracts::{Currency, Envelope, Event, EventId, Money, Stream, Timestamp, Topics};
+use contracts::{Currency, Money, streams};
 use database::Database;
+use envelope::{Envelope, Event, EventId, Timestamp, Topics};
 use inbox::operator::{Command, OperatorContext, run};
 use inbox::{Runner, RunnerSettings};
 use messaging::{Publisher, PublisherSettings, Record};
@@ -58,7 +59,7 @@ fn cancelled(order: Order, sequence: i64) -> OrderMessage {
 /// Publishes these messages. Returns when all are on the topic.
 async fn publish(topics: &TestTopics, messages: &[OrderMessage]) {
     let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
-    let topic = topics.events(Stream::Orders);
+    let topic = topics.events(streams::ORDERS);
     for (token, OrderMessage { envelope, key, payload }) in (0..).zip(messages) {
         let headers = envelope.to_headers();
         let headers: Vec<(&str, &[u8])> =

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use contracts::events::{CancelReason, OrderCancelled, PaymentRequested};
-use contracts::{
-    Currency, Envelope, Event, EventId, Message, Money, OrderId, PaymentId, TenantId, Timestamp,
-};
+use contracts::{Currency, Money, OrderId, PaymentId};
 use database::Database;
 use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
+use envelope::{Envelope, Event, EventId, Message, TenantId, Timestamp};
 use inbox::HandlerError;
 use payments::processor::RequestBodies;
 use payments::{Backoff, Payments, Worker, WorkerSettings, consumers};

@@ -1,9 +1,10 @@
 //! The events that `inventory` publishes.
 
+use envelope::{Event, Stream};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Event, ItemId, Money, OrderId, Sku, Stream};
+use crate::{ItemId, Money, OrderId, Sku, streams};
 
 /// All of the order's stock is held for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ macro_rules! reservation_event {
     ($($event:ident = $kind:literal),* $(,)?) => {$(
         impl Event for $event {
             const TYPE: &'static str = $kind;
-            const STREAM: Stream = Stream::Inventory;
+            const STREAM: Stream = streams::INVENTORY;
             const AGGREGATE: &'static str = "reservation";
 
             fn aggregate(&self) -> Uuid {
@@ -77,7 +78,7 @@ reservation_event! {
 
 impl Event for ItemChanged {
     const TYPE: &'static str = "inventory.ItemChanged.v1";
-    const STREAM: Stream = Stream::Inventory;
+    const STREAM: Stream = streams::INVENTORY;
     const AGGREGATE: &'static str = "item";
 
     fn aggregate(&self) -> Uuid {

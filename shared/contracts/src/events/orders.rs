@@ -1,9 +1,10 @@
 //! The events that `orders` publishes. `inventory` and `payments` read this stream alone.
 
+use envelope::{Event, Stream, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Event, Money, OrderId, PaymentId, Sku, Stream, Timestamp};
+use crate::{Money, OrderId, PaymentId, Sku, streams};
 
 /// So many of one item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +81,7 @@ macro_rules! order_event {
     ($($event:ident = $kind:literal),* $(,)?) => {$(
         impl Event for $event {
             const TYPE: &'static str = $kind;
-            const STREAM: Stream = Stream::Orders;
+            const STREAM: Stream = streams::ORDERS;
             const AGGREGATE: &'static str = "order";
 
             fn aggregate(&self) -> Uuid {

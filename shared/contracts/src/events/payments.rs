@@ -1,9 +1,10 @@
 //! The events that `payments` publishes. `order` is null for a payment without an order; `orders` skips it.
 
+use envelope::{Event, Stream};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Event, Money, OrderId, PaymentId, RefundId, Stream};
+use crate::{Money, OrderId, PaymentId, RefundId, streams};
 
 /// The processor captured the payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +69,7 @@ macro_rules! payment_event {
     ($($event:ident = $kind:literal),* $(,)?) => {$(
         impl Event for $event {
             const TYPE: &'static str = $kind;
-            const STREAM: Stream = Stream::Payments;
+            const STREAM: Stream = streams::PAYMENTS;
             const AGGREGATE: &'static str = "payment";
 
             fn aggregate(&self) -> Uuid {

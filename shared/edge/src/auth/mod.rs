@@ -15,7 +15,7 @@ use std::sync::Arc;
 use actix_web::dev::Payload;
 use actix_web::http::header::{AUTHORIZATION, HeaderValue};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
-use contracts::{Caller, TenantId};
+use envelope::{Caller, TenantId};
 
 use crate::{Edge, Problem, problem_types};
 use key_set::TokenError;

@@ -49,7 +49,7 @@ fn hash(token: &str) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use contracts::Caller;
+    use envelope::Caller;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use audit::Fact;
 use chrono::{DateTime, Utc};
-use contracts::{Caller, OperationId, TenantId};
+use envelope::{Caller, OperationId, TenantId};
 use idempotency::Operation;
 use serde::de::DeserializeOwned;
 

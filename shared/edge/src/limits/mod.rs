@@ -14,7 +14,7 @@ use std::time::Duration;
 use actix_web::dev::ServiceResponse;
 use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest};
-use contracts::{Caller, TenantId};
+use envelope::{Caller, TenantId};
 use governor::Quota;
 use governor::clock::DefaultClock;
 

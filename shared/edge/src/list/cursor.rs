@@ -2,11 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contracts::TenantId;
 use database::Database;
 use diesel::QueryDsl;
 use diesel::result::Error;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use hmac::digest::InvalidLength;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contracts::TenantId;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use super::CursorKey;

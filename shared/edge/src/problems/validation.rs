@@ -1,6 +1,9 @@
 //! Parses JSON to a typed request. Every validation error names its place in the request.
 
-use contracts::{InvalidPaymentMethod, PaymentMethod, has_card_number};
+use std::fmt::Display;
+use std::str::FromStr;
+
+use audit::has_card_number;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
@@ -30,9 +33,11 @@ impl ValidationErrors {
         }
     }
 
-    /// Adds an error unless this text is a [`PaymentMethod`].
-    pub fn require_payment_method(&mut self, text: &str, pointer: &str) {
-        self.require(text.parse::<PaymentMethod>().is_ok(), pointer, InvalidPaymentMethod.to_string());
+    /// Adds the error of parsing, unless this text is a `T`. The error must not repeat the text.
+    pub fn require_parsed<T: FromStr<Err: Display>>(&mut self, text: &str, pointer: &str) {
+        if let Err(error) = text.parse::<T>() {
+            self.require(false, pointer, error.to_string());
+        }
     }
 
     /// Adds an error unless this text of a client has 1 to 200 characters, no control characters and no card number. A

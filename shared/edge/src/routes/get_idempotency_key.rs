@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::web::{Data, Path};
 use actix_web::{HttpResponse, get};
-use contracts::{OperationId, Timestamp};
+use envelope::{OperationId, Timestamp};
 use idempotency::{Key, KeyRecord, records_of};
 use serde::Serialize;
 use utoipa::openapi::RefOr;

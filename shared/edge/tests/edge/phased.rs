@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use contracts::OperationId;
 use diesel_async::SimpleAsyncConnection;
+use envelope::OperationId;
 use idempotency::{Conclusion, StoredResponse};
 use reqwest::Method;
 use serde_json::{Value, json};

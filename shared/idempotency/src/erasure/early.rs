@@ -3,11 +3,11 @@
 //! The keys stay known: a retry gets 409 `idempotency-key-expired` and is not executed again. The job moves the records as it moves
 //! any other expired one.
 
-use contracts::TenantId;
 use database::functions::clock_timestamp;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::RecordState;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use contracts::OperationId;
 use database::{Database, Error, Tx, UnitOfWork};
+use envelope::OperationId;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join, join_all};
 use tokio::time::Instant;

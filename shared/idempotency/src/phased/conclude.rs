@@ -1,7 +1,7 @@
 //! `conclude`: records the outcome of a phased command, in the transaction that also writes its effects.
 
-use contracts::OperationId;
 use database::{Result, Tx, UnitOfWork};
+use envelope::OperationId;
 
 use super::count_after_commit;
 use super::store::{OperationState, move_operation, move_record, retention, store_response};

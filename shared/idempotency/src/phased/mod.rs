@@ -29,8 +29,8 @@ mod wait;
 
 use std::time::Duration;
 
-use contracts::OperationId;
 use database::{Tx, UnitOfWork};
+use envelope::OperationId;
 
 use crate::StoredResponse;
 use crate::metrics::{IdempotencyMetrics, OperationStep};

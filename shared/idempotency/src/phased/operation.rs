@@ -2,10 +2,10 @@
 //! the stored response is only a 202.
 
 use chrono::{DateTime, Utc};
-use contracts::{OperationId, TenantId};
 use database::{Connection, Result};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use super::store::{OperationState, idempotency_operation as row};

@@ -3,8 +3,8 @@
 //! The transaction stores the record in state `started` together with the rows that a worker carries the command out
 //! from. A handler must not call anything outside the database.
 
-use contracts::OperationId;
 use database::{Database, Handler, Tx, UnitOfWork};
+use envelope::OperationId;
 use tracing::{Instrument, Span, info_span};
 
 use super::store;

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use contracts::OperationId;
 use database::functions::{clock_timestamp, from_now, from_now_by};
 use database::{Connection, Result, Tx};
 use diesel::dsl::case_when;
@@ -12,6 +11,7 @@ use diesel::prelude::*;
 use diesel::result::Error::SerializationError;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
+use envelope::OperationId;
 use strum::{EnumString, IntoStaticStr};
 
 use crate::record::{RecordState, idempotency_record, idempotency_snapshot};

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contracts::OperationId;
 use database::{Database, Result};
+use envelope::OperationId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use contracts::Caller;
 use database::{AppendTx, Database, Error, Settings, Tx};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use envelope::Caller;
 use idempotency::{
     CommandError, GroupCommit, GroupSettings, IdempotencyMetrics, KeyScope, KeyedRequest, Operation, Outcome,
     ReplayCache, ResponsesOf, Retention, StoredResponse, WaitPolicy, expire_responses,

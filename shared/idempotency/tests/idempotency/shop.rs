@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contracts::Caller;
 use database::{AppendTx, Buffered, Database, Error, InsertRows, Settings, Tx, Write};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use envelope::Caller;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use idempotency::{

@@ -1,10 +1,10 @@
 //! `has_discarded`: whether an operator has discarded an event of an aggregate. The audit fact of the discard says so.
 
-use contracts::{Event, TenantId};
 use database::{Result, Tx};
 use diesel::QueryableByName;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
+use envelope::{Event, TenantId};
 use uuid::Uuid;
 
 /// Uses the index `audit_fact_discarded`, whose condition is the same.

@@ -15,8 +15,8 @@ mod stopped;
 pub mod table;
 
 use clap::Parser;
-use contracts::Topics;
 use database::Database;
+use envelope::Topics;
 use messaging::Brokers;
 pub use outbox::operator::CommandOutput;
 use thiserror::Error;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use audit::{Fact, Operator};
 use clap::Args;
-use contracts::Stream;
 use database::time::from_rfc3339;
+use envelope::Stream;
 use messaging::{Brokers, admin};
 use serde::Serialize;
 use serde_json::json;

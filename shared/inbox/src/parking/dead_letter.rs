@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use contracts::{MessageParked, TenantId, header};
 use database::{Tx, UnitOfWork};
+use envelope::{MessageParked, TenantId, header};
 use outbox::{Destination, MAX_PAYLOAD};
 
 use super::text::{base64, sha256, shortened};

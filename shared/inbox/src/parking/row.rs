@@ -1,8 +1,8 @@
 //! A waiting message as it is stored, and its decoding.
 
 use chrono::{DateTime, Utc};
-use contracts::{TenantId, header};
 use diesel::prelude::*;
+use envelope::{TenantId, header};
 use serde_json::Value;
 use uuid::Uuid;
 

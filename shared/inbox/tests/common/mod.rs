@@ -2,19 +2,19 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 mod operator;
-mod record;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderPlaced};
-use contracts::{Currency, Event, ItemId, Message, Money, OrderId, PaymentId, Stream};
+use contracts::{Currency, ItemId, Money, OrderId, PaymentId, streams};
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use envelope::{Event, Message};
 use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use messaging::admin;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 pub(crate) use operator::{Operator, audited, facts};
-pub(crate) use record::{TestRecord, publish, record};
+pub(crate) use testkit::{TestRecord, publish, record};
 
 /// The name of the consumer in all these tests.
 pub(crate) const CONSUMER: &str = "inventory";
@@ -193,12 +193,12 @@ pub(crate) async fn wait_for_effects(database: &Database, expected: usize) {
 
 /// Waits until the consumer has committed all offsets.
 pub(crate) async fn wait_until_done(topics: &TestTopics) {
-    topics.wait_until_consumed(CONSUMER, &Stream::ALL).await;
+    topics.wait_until_consumed(CONSUMER, &streams::ALL).await;
 }
 
 /// Resets the group to the first message. All members must have stopped.
 pub(crate) async fn rewind(topics: &TestTopics) {
-    let names = Stream::ALL.map(|stream| topics.events(stream));
+    let names = streams::ALL.map(|stream| topics.events(stream));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     admin::rewind_group(&topics.brokers(), &topics.group(CONSUMER), &names).await.unwrap();
 }

@@ -14,8 +14,8 @@ mod status;
 mod step_down;
 
 use clap::Subcommand;
-use contracts::Topics;
 use database::Database;
+use envelope::Topics;
 use messaging::Brokers;
 use serde::Serialize;
 use thiserror::Error;
@@ -88,7 +88,7 @@ pub enum OperatorError {
         /// The row's id.
         id: i64,
         /// What is invalid.
-        reason: contracts::InvalidName,
+        reason: envelope::InvalidName,
     },
     /// Publishing stopped before the last message. An audit fact names the run.
     #[error(

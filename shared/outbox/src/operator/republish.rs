@@ -7,9 +7,9 @@ use std::fmt;
 
 use audit::{Fact, Operator};
 use clap::Args;
-use contracts::TenantId;
 use database::Database;
 use database::time::to_rfc3339;
+use envelope::TenantId;
 use serde::Serialize;
 use serde_json::json;
 

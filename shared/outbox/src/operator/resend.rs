@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use contracts::Topics;
+use envelope::Topics;
 use messaging::{Brokers, DeliveryReports, PublishError, Publisher, PublisherSettings, admin, health};
 use tokio::time::Instant;
 

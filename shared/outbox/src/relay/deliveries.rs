@@ -1,10 +1,10 @@
 //! The messages of one term: sends them without waiting, and reads their delivery reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use contracts::{Envelope, Stream};
 use database::Database;
+use envelope::Envelope;
 use messaging::topics::{self, LeaderlessTopic};
 use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
 use tracing::{Span, info_span};
@@ -25,6 +25,8 @@ pub(super) struct Deliveries<'r> {
     publisher: Publisher,
     reports: DeliveryReports,
     in_flight: InFlight,
+    /// The topics of this term's messages, and those with a partition that had no leader when the term began.
+    topics: BTreeSet<String>,
     /// Released events that are under way, with their aggregates. The cursor has passed them before.
     released: BTreeMap<i64, Uuid>,
     /// The spans of the messages that are under way. Each ends with its delivery report.
@@ -41,6 +43,7 @@ impl<'r> Deliveries<'r> {
         relay: &'r Relay,
         leaderless: Vec<LeaderlessTopic>,
     ) -> Result<Self, RelayError> {
+        let topics = leaderless.iter().map(|topic| topic.name.clone()).collect();
         let blocked = BlockedEvents::load(&relay.database, leaderless).await?;
         let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
         Ok(Self {
@@ -48,6 +51,7 @@ impl<'r> Deliveries<'r> {
             publisher,
             reports,
             in_flight: InFlight::default(),
+            topics,
             released: BTreeMap::new(),
             spans: BTreeMap::new(),
             exports_spans: true,
@@ -135,6 +139,9 @@ impl<'r> Deliveries<'r> {
                 }
             }
         }
+        if !self.topics.contains(&outgoing.topic) {
+            self.topics.insert(outgoing.topic.clone());
+        }
         crashpoint::reach!("relay.message_sent");
         log_relayed(&outgoing, is_named);
         if let Some(span) = span {
@@ -153,7 +160,7 @@ impl<'r> Deliveries<'r> {
     }
 
     async fn ask_for_leaders(&self) -> Result<(), RelayError> {
-        let topics = Stream::ALL.map(|stream| self.relay.topics.events(stream));
+        let topics: Vec<String> = self.topics.iter().cloned().collect();
         // Without an answer no broker can be reached. Then all messages wait.
         let Ok(leaderless) = topics::leaderless(&self.relay.brokers, &topics).await else { return Ok(()) };
         if self.blocked.knows(&leaderless) { Ok(()) } else { Err(RelayError::NoLeader(leaderless)) }

@@ -18,8 +18,8 @@ mod window;
 
 use std::time::Duration;
 
-use contracts::Topics;
 use database::Database;
+use envelope::Topics;
 use messaging::Brokers;
 use messaging::topics::LeaderlessTopic;
 use thiserror::Error;

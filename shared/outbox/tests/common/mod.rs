@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use clap::Parser;
 use contracts::events::{OrderConfirmed, PaymentRequested, StockReserved};
-use contracts::{Currency, Event, Money, OrderId, PaymentId, Stream, TenantId, Timestamp, header};
+use contracts::{Currency, Money, OrderId, PaymentId, streams};
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use envelope::{Event, Stream, TenantId, Timestamp, header};
 use messaging::ReceivedMessage;
 use outbox::operator::{Command, CommandOutput, OperatorContext, OperatorError};
 use outbox::{Relay, RelaySettings};
@@ -196,7 +197,7 @@ pub(crate) struct HalfDone {
 impl HalfDone {
     pub(crate) async fn prepare(database: &TestDatabase, topics: &TestTopics) -> Self {
         let [late, sent, stuck] = [OrderId::generate(), OrderId::generate(), OrderId::generate()];
-        topics.make(&[Stream::Orders]).await;
+        topics.make(&[streams::ORDERS]).await;
         let mut open = patient(database).begin().await.unwrap();
         write(&mut open, 1, &confirmed(late)).await;
         let mut both = database.begin().await.unwrap();

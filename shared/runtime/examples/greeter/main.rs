@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use actix_web::{HttpResponse, get, web};
 use contracts::events::{ItemChanged, OrderConfirmed};
-use contracts::{Message, Stream};
+use contracts::streams;
 use database::Tx;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::Problem;
+use envelope::{Message, Stream};
 use inbox::{Consumer, HandlerError, no_locks};
 use runtime::{Context, Job, NoCommand, Service, SettingsReader};
 use utoipa::OpenApi;
@@ -51,7 +52,7 @@ struct Document;
 
 impl Service for Greeter {
     const NAME: &'static str = "greeter";
-    const STREAM: Stream = Stream::Orders;
+    const STREAM: Stream = streams::ORDERS;
     const DEFAULTS: &'static str = include_str!("config.toml");
     const PROBLEMS: &'static [&'static edge::ProblemType] = &[];
 

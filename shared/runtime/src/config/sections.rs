@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use contracts::Topics;
 use database::Address;
 use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLimit};
+use envelope::Topics;
 use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;

@@ -1,9 +1,10 @@
 use std::io::Write;
 use std::time::Duration;
 
-use contracts::Stream;
+use contracts::streams;
 use diesel_migrations::EmbeddedMigrations;
 use edge::Limits;
+use envelope::Stream;
 use idempotency::KeyPolicy;
 use secrecy::ExposeSecret;
 use utoipa::openapi::OpenApi;
@@ -16,7 +17,7 @@ struct Shop;
 
 impl Service for Shop {
     const NAME: &'static str = "shop";
-    const STREAM: Stream = Stream::Orders;
+    const STREAM: Stream = streams::ORDERS;
     const DEFAULTS: &'static str =
         "[http]\nport = 8090\n[shop]\nclosing_seconds = 3\n[log]\nlevel = \"debug\"";
     const PROBLEMS: &'static [&'static edge::ProblemType] = &[];

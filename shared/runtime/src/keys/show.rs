@@ -1,9 +1,9 @@
 //! `keys show`: the operations of a client's key, as a retry would find them.
 
 use clap::Args;
-use contracts::{Caller, ClientId, TenantId};
 use database::Database;
 use database::time::to_rfc3339;
+use envelope::{Caller, ClientId, TenantId};
 use idempotency::{Key, KeyPolicy, KeyRecord, records_of};
 use serde::Serialize;
 

@@ -3,10 +3,11 @@
 use std::process::Output;
 
 use contracts::events::OrderConfirmed;
-use contracts::{Envelope, Event, EventId, OrderId, PaymentId, Timestamp};
+use contracts::{OrderId, PaymentId};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use envelope::{Envelope, Event, EventId, Timestamp};
 use messaging::{Publisher, PublisherSettings, Record};
 use serde_json::Value;
 use testkit::{eventually, given};

@@ -1,6 +1,6 @@
 //! A consumer that is stopped, or slower than its producers.
 
-use contracts::{Currency, Money, Stream};
+use contracts::{Currency, Money, streams};
 use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Options, Part, TEA};
 use futures_util::future::join_all;
@@ -26,7 +26,7 @@ async fn a_partition_that_cannot_be_read_fires_its_alert_until_the_record_is_ski
         messages.into_iter().find(|message| message.key == Some(order))
     })
     .await;
-    let topic = kafka.topics.events(Stream::Orders);
+    let topic = kafka.topics.events(streams::ORDERS);
     broker.corrupt(&topic, placed.partition, placed.offset);
     watched.launch("inventory", &[]).await;
     watched.prometheus.fires("PartitionStopped of inventory").await;

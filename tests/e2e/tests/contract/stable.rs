@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use contracts::Timestamp;
+use envelope::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

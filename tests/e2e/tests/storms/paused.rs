@@ -1,7 +1,8 @@
 //! A process is paused for longer than its lease or its session, and then resumed.
 
-use contracts::Stream;
+use contracts::streams;
 use e2e::{Customer, Load, Options, Part, Stack};
+use envelope::Stream;
 use testkit::eventually;
 
 use crate::turn;
@@ -38,7 +39,7 @@ async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() 
 }
 
 fn stream(service: Part) -> Stream {
-    Stream::ALL.into_iter().find(|stream| stream.name() == service.name()).expect("a service's stream")
+    streams::ALL.into_iter().find(|stream| stream.name() == service.name()).expect("a service's stream")
 }
 
 /// The name of the relay that has the lease.

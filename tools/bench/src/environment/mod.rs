@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use contracts::{Stream, Topics};
+use contracts::streams;
+use envelope::Topics;
 use harness::{CommandOutput, Context, Error, Instance, Kafka, Launch, Part, Program, Result, process};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, admin};
@@ -139,7 +140,7 @@ impl Environment {
 
     /// Creates the topic of the events of orders, as the service would.
     pub(crate) async fn make_topic(&self, topics: &Topics) -> Result<String> {
-        let name = topics.events(Stream::Orders);
+        let name = topics.events(streams::ORDERS);
         let spec = TopicSpec::new(name.clone(), Topics::PARTITIONS);
         ensure(&self.brokers, &[spec]).await.context("make a topic")?;
         Ok(name)
@@ -209,7 +210,7 @@ impl Environment {
     /// Returns how many messages of orders these topics hold.
     pub(crate) async fn messages(&self, topics: &Topics) -> Result<usize> {
         let kafka = Kafka { brokers: self.brokers.clone(), topics: topics.clone() };
-        kafka.count(Stream::Orders).await
+        kafka.count(streams::ORDERS).await
     }
 
     /// Removes what this run has made.
@@ -219,7 +220,7 @@ impl Environment {
         let mut names = Vec::new();
         let mut groups = Vec::new();
         for topics in installations {
-            for stream in Stream::ALL {
+            for stream in streams::ALL {
                 names.extend([topics.events(stream), topics.dead_letters(stream.name())]);
                 groups.push(topics.group(stream.name()));
             }

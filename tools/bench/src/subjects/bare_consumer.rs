@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contracts::Topics;
+use envelope::Topics;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::topic_partition_list::TopicPartitionList;
 use rdkafka::{ClientConfig, Offset};

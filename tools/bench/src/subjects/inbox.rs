@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use contracts::events::OrderConfirmed;
-use contracts::{Event, Message, OrderId, PaymentId, TenantId};
+use contracts::{OrderId, PaymentId};
 use database::{Database, Settings, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{Event, Message, TenantId};
 use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use contracts::Topics;
+use envelope::Topics;
 use harness::process::resident_mib;
 use harness::{Books, Endpoint, Error, Kafka, Part, Program, Result, until};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use audits::READERS;
-use contracts::Stream;
+use envelope::Stream;
 use futures_util::future::try_join_all;
 use harness::{Error, Kafka, Part, Result, until};
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use audits::Database;
-use contracts::{OrderId, PaymentId, Topics};
+use contracts::{OrderId, PaymentId};
+use envelope::Topics;
 use futures_util::future::join3;
 use harness::{Books, Part, Result, Session};
 use uuid::Uuid;

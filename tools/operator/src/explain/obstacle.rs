@@ -1,7 +1,7 @@
 //! The obstacle before the end of an order, and the command that removes it. The commands are those of docs/operations.md.
 
 use audits::{Database, READERS};
-use contracts::Stream;
+use envelope::Stream;
 
 use super::facts::Facts;
 use super::line::{short, shown};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use contracts::Envelope;
+use envelope::Envelope;
 use harness::{Kafka, Result};
 use messaging::admin;
 

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use contracts::events::OrderLine;
-use contracts::{ItemId, Sku, TenantId};
+use contracts::{ItemId, Sku};
+use envelope::TenantId;
 use strum::{EnumString, IntoStaticStr};
 
 use super::{MoreThanReserved, Stock};

@@ -7,8 +7,9 @@
 use std::slice;
 
 use audit::Fact;
-use contracts::{Caller, OperationId, OrderId};
+use contracts::OrderId;
 use database::{Database, ErrorClass, Locked, Tx};
+use envelope::{Caller, OperationId};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 

@@ -1,9 +1,9 @@
 //! Expiry next to other changes of the same order, in both orders of arrival. Locks decide which change comes first,
 //! not chance: a test holds a lock that one side needs, and continues when PostgreSQL shows who waits.
 
-use contracts::TenantId;
 use diesel::sql_types::{BigInt, Integer, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use envelope::TenantId;
 use testkit::{TestDatabase, eventually};
 use tokio::task::JoinHandle;
 

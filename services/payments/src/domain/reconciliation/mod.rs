@@ -5,7 +5,8 @@ mod compare;
 mod tests;
 
 use chrono::{DateTime, Utc};
-use contracts::{PaymentId, TenantId};
+use contracts::PaymentId;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use super::CallKind;

@@ -9,11 +9,12 @@ mod attempts;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use contracts::{PaymentId, TenantId};
+use contracts::PaymentId;
 use database::functions::{clock_timestamp, present_time};
 use database::{Database, Error, Locked, Result, Tx, UnitOfWork, WakeUp};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
 use uuid::Uuid;
 
 pub(crate) use self::attempts::{Observed, begin_attempt, begin_look_up, end_attempt};

@@ -4,11 +4,12 @@ mod aggregate;
 mod row;
 
 use chrono::{DateTime, Utc};
-use contracts::{Money, OperationId, OrderId, PaymentId, TenantId};
+use contracts::{Money, OrderId, PaymentId};
 use database::functions::clock_timestamp;
 use database::{Connection, Locked, Result, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 pub(crate) use self::aggregate::PaymentOfOrder;

@@ -1,9 +1,10 @@
 //! A row of the table `payment`, as domain types.
 
 use chrono::{DateTime, Utc};
-use contracts::{Money, OperationId, OrderId, PaymentId, TenantId};
+use contracts::{Money, OrderId, PaymentId};
 use database::Result;
 use diesel::prelude::*;
+use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use crate::domain::payment::{Payment, State};

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
-use contracts::Topics;
 use database::Database;
 use edge::{Authenticator, Edge, EdgeSettings};
+use envelope::Topics;
 use payments::{Payments, Settings};
 use reqwest::Method;
 use reqwest::header::HeaderMap;

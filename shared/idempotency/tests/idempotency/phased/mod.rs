@@ -9,10 +9,10 @@ mod stored_responses;
 
 use std::time::Duration;
 
-use contracts::OperationId;
 use database::{Database, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use envelope::OperationId;
 use idempotency::{
     CommandError, Conclusion, KeyedRequest, Operation, OperationRecord, Outcome, Retention, StoredResponse,
     WaitPolicy,

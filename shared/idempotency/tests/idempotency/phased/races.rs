@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use contracts::OperationId;
 use database::Database;
 use diesel::prelude::*;
 use diesel::sql_query;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
+use envelope::OperationId;
 use futures_util::future::join_all;
 use idempotency::{Conclusion, OperationState, Outcome};
 use testkit::{TestDatabase, eventually};

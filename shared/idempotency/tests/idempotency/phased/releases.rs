@@ -1,7 +1,7 @@
 //! Keys that an operator releases.
 
-use contracts::OperationId;
 use database::Tx;
+use envelope::OperationId;
 use idempotency::{
     CommandError, Conclusion, KeyRelease, Operation, Outcome, RecordState, Retention, WaitPolicy, release_key,
 };

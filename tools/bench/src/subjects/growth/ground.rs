@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::environment::{Environment, Session, TestBed};
 use crate::subjects::meter::{Cost, Meter};
-use contracts::Topics;
+use envelope::Topics;
 use harness::{CommandOutput, Context, Instance, Part, Program, Result, until};
 
 /// The longest that a probe may take.

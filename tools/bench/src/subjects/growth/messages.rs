@@ -1,7 +1,8 @@
 //! Inbox rows: the cost of a message.
 
-use contracts::{Stream, Topics};
+use contracts::streams;
 use database::{Database, Settings};
+use envelope::Topics;
 use inbox::{Runner, RunnerSettings};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -46,7 +47,7 @@ pub(super) fn messages() -> Result<f64> {
 pub(super) async fn apply(ground: &Ground<'_>, topics: &Topics) -> Result<Cost> {
     let (environment, messages) = (ground.environment, messages()?);
     let topic = environment.make_topic(topics).await?;
-    debug_assert_eq!(topic, topics.events(Stream::Orders));
+    debug_assert_eq!(topic, topics.events(streams::ORDERS));
     let records = records(MESSAGES)?;
     tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
     ground.meter.reset().await?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 use std::time::Duration;
 
-use contracts::Stream;
+use contracts::streams;
 use harness::{Context, Part, Result, until};
 
 use super::alone::journey;
@@ -120,7 +120,7 @@ async fn work(stack: &Stack<'_>, meters: &BTreeMap<Part, Meter>) -> Result<Count
         counters.insert((*part, Counter::WalBytes), all.wal_bytes);
     }
     let messages = stack.kafka().counts().await?;
-    for (stream, part) in Stream::ALL.into_iter().zip([Part::Orders, Part::Inventory, Part::Payments]) {
+    for (stream, part) in streams::ALL.into_iter().zip([Part::Orders, Part::Inventory, Part::Payments]) {
         let messages = messages.get(&stream).copied().unwrap_or_default();
         let messages = as_f64(messages);
         counters.insert((part, Counter::Messages), messages);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use contracts::{OrderId, TenantId};
+use contracts::OrderId;
+use envelope::TenantId;
 use harness::{Context, Error, Part, Result};
 use rdkafka::consumer::BaseConsumer;
 use rdkafka::producer::BaseProducer;

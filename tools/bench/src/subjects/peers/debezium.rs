@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use contracts::Topics;
+use envelope::Topics;
 use harness::{Context, Endpoint, Error, Part, Request, Result, until};
 use hyper::Method;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use contracts::TenantId;
+use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::environment::Session;
@@ -72,7 +72,7 @@ pub(crate) async fn read(owner: &Session) -> Result<(Duration, Vec<OutgoingRecor
         let mut record =
             OutgoingRecord::about(order, id, row.get("type"), row.get("payload"), &tenant, row.get(11));
         let traceparent: Option<String> = row.get("traceparent");
-        record.headers.extend(traceparent.map(|text| (contracts::header::TRACEPARENT, text)));
+        record.headers.extend(traceparent.map(|text| (envelope::header::TRACEPARENT, text)));
         records.push(record);
     }
     Ok((took, records))

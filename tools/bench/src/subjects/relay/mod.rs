@@ -9,7 +9,7 @@ use crate::environment::{Environment, Session, TestBed, cpu_seconds};
 use crate::load::{as_f64, median};
 use crate::report::{Ratio, Section, Table, number};
 use crate::workload::Workload;
-use contracts::Topics;
+use envelope::Topics;
 use harness::{Error, Part, Program, Result};
 
 /// The longest that one drain may take.

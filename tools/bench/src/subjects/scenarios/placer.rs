@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use contracts::TenantId;
+use envelope::TenantId;
 use harness::{Error, Part, Result};
 use rdkafka::producer::BaseProducer;
 
@@ -41,7 +41,7 @@ impl Source {
             tenants: tenants(environment)?,
             next: AtomicUsize::new(0),
             poison: producer(environment)?,
-            topic: stack.kafka().topics.events(contracts::Stream::Orders),
+            topic: stack.kafka().topics.events(contracts::streams::ORDERS),
             parked: AtomicUsize::new(0),
         }))
     }

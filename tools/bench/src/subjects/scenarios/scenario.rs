@@ -1,7 +1,8 @@
 //! The scenarios: which order is the next one, and what else happens.
 
 use contracts::events::PaymentRequested;
-use contracts::{Currency, Event, Money, OrderId, PaymentId, TenantId, Timestamp};
+use contracts::{Currency, Money, OrderId, PaymentId};
+use envelope::{Event, TenantId, Timestamp};
 use harness::api::place_order;
 use harness::{Context, Request, Result};
 use serde_json::{Value, json};

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use audits::Database;
 use chrono::{DateTime, Utc};
-use contracts::Topics;
 use diesel::sql_query;
 use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
+use envelope::Topics;
 use harness::{Result, Session};
 use messaging::admin::partition_of;
 use uuid::Uuid;

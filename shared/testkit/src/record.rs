@@ -1,20 +1,26 @@
 //! Messages with any content, including content that no service sends.
 
-use contracts::{Envelope, Event, EventId, Timestamp};
+use envelope::{Envelope, Event, EventId, Timestamp};
 use messaging::{Publisher, PublisherSettings, Record};
-use testkit::TestTopics;
+
+use crate::TestTopics;
 
 /// A message that a test can change before it is sent.
 #[derive(Clone)]
-pub(crate) struct TestRecord {
-    pub(crate) topic: String,
-    pub(crate) key: String,
-    pub(crate) headers: Vec<(String, Vec<u8>)>,
-    pub(crate) payload: Vec<u8>,
+#[must_use]
+pub struct TestRecord {
+    /// The topic.
+    pub topic: String,
+    /// The key, which decides the partition.
+    pub key: String,
+    /// The headers, in order.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The value.
+    pub payload: Vec<u8>,
 }
 
 /// A message of this event and sequence, with a new id.
-pub(crate) fn record<E: Event>(topics: &TestTopics, sequence: i64, event: &E) -> TestRecord {
+pub fn record<E: Event>(topics: &TestTopics, sequence: i64, event: &E) -> TestRecord {
     let envelope = Envelope {
         id: EventId::generate(),
         kind: E::TYPE.to_owned(),
@@ -37,29 +43,31 @@ pub(crate) fn record<E: Event>(topics: &TestTopics, sequence: i64, event: &E) ->
 
 impl TestRecord {
     /// Replaces a header.
-    pub(crate) fn with(mut self, name: &str, value: &[u8]) -> Self {
+    pub fn with(mut self, name: &str, value: &[u8]) -> Self {
         self = self.without(name);
         self.headers.push((name.to_owned(), value.to_vec()));
         self
     }
 
-    pub(crate) fn without(mut self, name: &str) -> Self {
+    /// Removes a header.
+    pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(header, _)| header != name);
         self
     }
 
-    pub(crate) fn saying(self, payload: &str) -> Self {
+    /// Replaces the payload.
+    pub fn saying(self, payload: &str) -> Self {
         Self { payload: payload.as_bytes().to_vec(), ..self }
     }
 
     /// Sends the message to the partition of this key.
-    pub(crate) fn keyed(self, key: &str) -> Self {
+    pub fn keyed(self, key: &str) -> Self {
         Self { key: key.to_owned(), ..self }
     }
 }
 
 /// Sends the messages in this order. Returns their partitions when all are acknowledged.
-pub(crate) async fn publish(topics: &TestTopics, records: &[TestRecord]) -> Vec<i32> {
+pub async fn publish(topics: &TestTopics, records: &[TestRecord]) -> Vec<i32> {
     let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
     for (token, record) in (0..).zip(records) {
         let headers: Vec<(&str, &[u8])> =

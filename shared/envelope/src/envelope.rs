@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::names::is_name;
@@ -27,75 +25,6 @@ pub mod header {
     pub const TENANT: &str = "ce_tenant";
     /// W3C trace context of the request or message that caused it.
     pub const TRACEPARENT: &str = "traceparent";
-}
-
-/// The events of one service: one topic, one source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stream {
-    /// Published by `orders`.
-    Orders,
-    /// Published by `inventory`.
-    Inventory,
-    /// Published by `payments`.
-    Payments,
-}
-
-impl Stream {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
-
-    /// The source's name, as in `ce_source`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Orders => "orders",
-            Self::Inventory => "inventory",
-            Self::Payments => "payments",
-        }
-    }
-
-    /// The topic it goes to, before an installation's prefix.
-    pub fn topic(self) -> String {
-        format!("{}.events", self.name())
-    }
-}
-
-/// A type of event: its names on the wire, its aggregate and its key.
-pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Type and version on the wire, for instance `orders.OrderPlaced.v1`.
-    const TYPE: &'static str;
-    /// The stream that it is published on.
-    const STREAM: Stream;
-    /// The type of aggregate that has this history: `order`, `reservation`, `item`, `payment`.
-    const AGGREGATE: &'static str;
-
-    /// The id of the aggregate; unique over all tenants.
-    fn aggregate(&self) -> Uuid;
-
-    /// The partition key. Messages with the same key stay in order: the order's id if there is an order.
-    fn key(&self) -> Uuid;
-}
-
-/// An event as a handler receives it: data and envelope.
-#[derive(Debug, Clone)]
-pub struct Message<E> {
-    /// The attributes of the message.
-    pub envelope: Envelope,
-    /// The event.
-    pub data: E,
-}
-
-impl<E> Message<E> {
-    /// The tenant whose data it is.
-    pub fn tenant(&self) -> &TenantId {
-        &self.envelope.tenant
-    }
-}
-
-impl<E> std::ops::Deref for Message<E> {
-    type Target = E;
-    fn deref(&self) -> &E {
-        &self.data
-    }
 }
 
 /// The attributes of one message.
@@ -196,5 +125,44 @@ impl Envelope {
                 .filter(|text| is_traceparent(text))
                 .map(str::to_owned),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_envelope_with_a_missing_or_broken_header_names_the_header() {
+        let headers = [
+            (header::ID, "00000000-0000-0000-0000-000000000001"),
+            (header::TYPE, "orders.OrderPlaced.v1"),
+            (header::SOURCE, "orders"),
+            (header::SUBJECT, "00000000-0000-0000-0000-000000000002"),
+            (header::SEQUENCE, "1"),
+            (header::TIME, "2026-11-20T12:00:00Z"),
+            (header::TENANT, "demo"),
+        ];
+        let find = |headers: &[(&str, &'static str)], name: &str| {
+            headers.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_bytes())
+        };
+        assert!(Envelope::from_headers(|name| find(&headers, name)).is_ok());
+        for broken in 0..headers.len() {
+            let mut missing = headers.to_vec();
+            let (name, _) = missing.remove(broken);
+            let error = Envelope::from_headers(|n| find(&missing, n)).unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        for (name, value) in [
+            (header::SEQUENCE, "0"),
+            (header::SEQUENCE, "x"),
+            (header::TENANT, "a b"),
+            (header::ID, "7"),
+            (header::SOURCE, "a b"),
+        ] {
+            let mut bad = headers.to_vec();
+            bad.iter_mut().find(|(n, _)| *n == name).unwrap().1 = value;
+            assert!(Envelope::from_headers(|n| find(&bad, n)).unwrap_err().to_string().contains(name));
+        }
     }
 }

@@ -1,13 +1,18 @@
-//! Names from outside (tenant, client, SKU). A value of these types is valid, because parsing checks it.
+//! Names from outside, such as tenant and client. A value of such a type is valid, because parsing checks it.
 
 use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 /// A name is empty, too long, or holds a character outside `[A-Za-z0-9._-]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidName {
     what: &'static str,
+}
+
+impl InvalidName {
+    /// The name of a `what`, such as a tenant, is invalid.
+    pub const fn of(what: &'static str) -> Self {
+        Self { what }
+    }
 }
 
 impl fmt::Display for InvalidName {
@@ -18,16 +23,37 @@ impl fmt::Display for InvalidName {
 
 impl std::error::Error for InvalidName {}
 
-pub(crate) fn is_name(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+/// Returns whether the text is a valid name.
+pub const fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut valid = matches!(bytes.len(), 1..=64);
+    let mut position = 0;
+    // A loop, because an iterator cannot be used before run time.
+    while valid && position < bytes.len() {
+        valid = bytes[position].is_ascii_alphanumeric() || matches!(bytes[position], b'.' | b'_' | b'-');
+        position += 1;
+    }
+    valid
 }
 
+/// Declares the type of a name: 1 to 64 characters of `A-Za-z0-9._-`, valid because parsing checks it.
+///
+/// The crate needs `serde`, and `utoipa` with its own feature `openapi`.
+///
+/// ```
+/// envelope::name! {
+///     /// A seat, by row and number.
+///     Seat, "seat"
+/// }
+/// assert_eq!("A-12".parse::<Seat>()?.as_str(), "A-12");
+/// # Ok::<(), envelope::InvalidName>(())
+/// ```
+#[macro_export]
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
         #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$"))]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
@@ -40,15 +66,15 @@ macro_rules! name {
         }
 
         impl TryFrom<String> for $name {
-            type Error = InvalidName;
-            fn try_from(text: String) -> Result<Self, InvalidName> {
-                if is_name(&text) { Ok(Self(text)) } else { Err(InvalidName { what: $what }) }
+            type Error = $crate::InvalidName;
+            fn try_from(text: String) -> Result<Self, $crate::InvalidName> {
+                if $crate::is_name(&text) { Ok(Self(text)) } else { Err($crate::InvalidName::of($what)) }
             }
         }
 
         impl std::str::FromStr for $name {
-            type Err = InvalidName;
-            fn from_str(text: &str) -> Result<Self, InvalidName> {
+            type Err = $crate::InvalidName;
+            fn from_str(text: &str) -> Result<Self, $crate::InvalidName> {
                 Self::try_from(text.to_owned())
             }
         }
@@ -59,8 +85,8 @@ macro_rules! name {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
             }
         }
@@ -74,10 +100,6 @@ name! {
 name! {
     /// Who acts for the tenant. Comes from the token alone.
     ClientId, "client"
-}
-name! {
-    /// A stock keeping unit: an item's name within its tenant.
-    Sku, "SKU"
 }
 
 impl TenantId {

@@ -1,0 +1,6 @@
+//! `Sku`: the name of an item.
+
+envelope::name! {
+    /// A stock keeping unit: an item's name within its tenant.
+    Sku, "SKU"
+}
