@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The checks that need no server: format, lints, documentation, third-party crates, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
+# The checks that need no server: format, lints, documentation, third-party crates, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
 # file sizes, retired words.
 # All of them run, so that one run reports every failure.
 
@@ -11,7 +11,7 @@ check() {
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation third_parties openapi kubernetes alerts migrations shell no_markers file_sizes retired_words; do
+  for rule in format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes retired_words; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done

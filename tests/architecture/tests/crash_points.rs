@@ -14,7 +14,7 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The features that enable crash points, by package.
 const SWITCHES: [(&str, &str); 4] = [
-    ("crashpoint", "enabled"),
+    ("idem-crashpoint", "enabled"),
     ("orders", "crash-points"),
     ("payments", "crash-points"),
     ("inventory", "crash-points"),
