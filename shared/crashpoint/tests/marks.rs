@@ -78,7 +78,7 @@ fn the_crash_points_exist_only_with_the_feature() {
     // In a folder of its own: the programs under test keep their crash points.
     let folder = current_exe().unwrap().parent().unwrap().join("../../without-crash-points");
     let build = std::process::Command::new(env!("CARGO"))
-        .args(["test", "--locked", "--offline", "-p", "crashpoint", "--test", "marks", "--target-dir"])
+        .args(["test", "--locked", "--offline", "-p", "idem-crashpoint", "--test", "marks", "--target-dir"])
         .arg(folder)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()

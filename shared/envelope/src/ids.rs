@@ -2,7 +2,7 @@
 
 /// Declares the type of an id, a `UUIDv7` where this process makes it.
 ///
-/// The crate needs `serde` and `uuid`, and `utoipa` with its own feature `openapi`.
+/// The calling crate needs `serde`, `uuid` and a feature `openapi`: with `dep:utoipa` for schemas, otherwise empty.
 ///
 /// ```
 /// envelope::id! {

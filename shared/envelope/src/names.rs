@@ -38,7 +38,7 @@ pub const fn is_name(text: &str) -> bool {
 
 /// Declares the type of a name: 1 to 64 characters of `A-Za-z0-9._-`, valid because parsing checks it.
 ///
-/// The crate needs `serde`, and `utoipa` with its own feature `openapi`.
+/// The calling crate needs `serde` and a feature `openapi`: with `dep:utoipa` for schemas, otherwise empty.
 ///
 /// ```
 /// envelope::name! {

@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(
             listening,
             [
-                ("t.orders.events".to_owned(), Topics::PARTITIONS),
                 ("t.inventory.events".to_owned(), Topics::PARTITIONS),
+                ("t.orders.events".to_owned(), Topics::PARTITIONS),
                 ("t.orders.dlq".to_owned(), 1),
             ]
         );
