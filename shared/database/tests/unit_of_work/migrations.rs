@@ -1,6 +1,6 @@
 //! Migrations while the database is in use, and by several instances at the same time.
 
-use database::{MigrateError, migrate};
+use database::{MigrateError, RELIABILITY, migrate};
 use diesel::sql_types::BigInt;
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -60,4 +60,22 @@ async fn a_migration_that_waits_for_a_table_gives_way_to_others_and_is_applied_a
     let (migrated, ()) = tokio::join!(migration, meanwhile);
     migrated.unwrap();
     database.owner().await.batch_execute("UPDATE page SET author = 'a migration'").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reliability_tables_are_added_to_a_database_that_is_in_use() {
+    let database = TestDatabase::empty().await;
+    apply(&database, vec![FIRST]).await.unwrap();
+    let mut owner = database.owner().await;
+    owner.batch_execute("BEGIN; LOCK TABLE page IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    // A migration that needed the locked table would wait, and then fail.
+    apply(&database, vec![RELIABILITY]).await.unwrap();
+    owner.batch_execute("COMMIT").await.unwrap();
+
+    let others = "SELECT count(*) AS number FROM pg_tables WHERE schemaname = 'public'
+                  AND tablename !~ '^(audit|cursor|idempotency|inbox|job|outbox)_'
+                  AND tablename NOT IN ('page', '__diesel_schema_migrations')";
+    let others: Count = sql_query(others).get_result(&mut owner).await.unwrap();
+    assert_eq!(others.number, 0);
+    apply(&database, vec![RELIABILITY, LATER]).await.unwrap();
 }
