@@ -56,9 +56,7 @@ async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes
             let status = StatusCode::from_u16(response.status).map_err(ErrorServiceUnavailable)?;
             HttpResponse::build(status).body(response.body)
         }
-        Outcome::InProgress => {
-            HttpResponse::Conflict().insert_header(("Retry-After", "1")).body("in progress")
-        }
+        Outcome::InProgress => HttpResponse::Conflict().insert_header(("Retry-After", "1")).body("retry it"),
         Outcome::Reused => HttpResponse::UnprocessableEntity().body("the key belongs to another request"),
         Outcome::Expired => HttpResponse::Conflict().body("the key was used long ago"),
     })
@@ -70,8 +68,9 @@ fn response(status: StatusCode, text: &str) -> StoredResponse {
 
 #[tokio::main]
 async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    database::migrate(&std::env::var("MIGRATION_URL")?.into(), vec![RELIABILITY, MIGRATIONS]).await?;
-    let settings = Settings::new(std::env::var("DATABASE_URL")?);
+    let set = |name| std::env::var(name).map_err(|_| format!("{name} is not set"));
+    database::migrate(&set("MIGRATION_URL")?.into(), vec![RELIABILITY, MIGRATIONS]).await?;
+    let settings = Settings::new(set("DATABASE_URL")?);
     let database = web::Data::new(Database::new(&settings, tokio::runtime::Handle::current())?);
     let app = move || App::new().app_data(database.clone()).route("/tickets", web::post().to(sell));
     let server = HttpServer::new(app).bind("127.0.0.1:0")?;
