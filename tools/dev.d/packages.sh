@@ -7,7 +7,7 @@ command_packages() {
   require "${TO_BUILD[@]}"
   cd "$ROOT" || exit
   pack || die "a crate cannot be published: see above"
-  say "all crates can be published, in this order: $(published_crates | join_lines)"
+  say "all crates can be published"
 }
 
 # Packs without building: some seconds.
@@ -16,9 +16,3 @@ check_packages() { pack --no-verify; }
 pack() { # options of cargo publish...
   cargo publish --workspace --dry-run --allow-dirty --quiet "$@"
 }
-
-published_crates() {
-  cargo publish --workspace --dry-run --allow-dirty --no-verify 2>&1 | awk '$1 == "Uploading" { print $2 }'
-}
-
-join_lines() { paste -sd ' ' -; }

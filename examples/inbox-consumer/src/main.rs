@@ -33,10 +33,6 @@ impl Event for TicketSold {
     fn aggregate(&self) -> Uuid {
         self.ticket
     }
-
-    fn key(&self) -> Uuid {
-        self.ticket
-    }
 }
 
 /// Runs in the transaction that enters the message in the inbox. A message that is known does not come here.

@@ -31,10 +31,6 @@ impl Event for TicketSold {
     fn aggregate(&self) -> Uuid {
         self.ticket
     }
-
-    fn key(&self) -> Uuid {
-        self.ticket
-    }
 }
 
 #[derive(QueryableByName)]

@@ -41,10 +41,6 @@ impl Event for TicketSold {
     fn aggregate(&self) -> Uuid {
         self.ticket
     }
-
-    fn key(&self) -> Uuid {
-        self.ticket
-    }
 }
 
 async fn sell(database: &Database, tenant: &TenantId, seat: &str) -> Result<(), Box<dyn std::error::Error>> {

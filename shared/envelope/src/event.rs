@@ -1,4 +1,4 @@
-//! What an event is: its stream, its type, and its form as a message.
+//! `Event`: the names and the aggregate of a type of event. `Stream`: the events of one service. `Message`: an event with its envelope.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,8 +49,10 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The id of the aggregate; unique over all tenants.
     fn aggregate(&self) -> Uuid;
 
-    /// The partition key. Messages with the same key stay in order.
-    fn key(&self) -> Uuid;
+    /// The partition key, which is the aggregate's id unless the event says otherwise. Messages with the same key stay in order.
+    fn key(&self) -> Uuid {
+        self.aggregate()
+    }
 }
 
 /// An event as a handler receives it: data and envelope.

@@ -1,4 +1,4 @@
-//! `PathSegment`: what a variable segment of a URL's path may be.
+//! `PathSegment`: the types of the variable segments of a URL's path.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use crate::OperationId;
 
 /// An id or a name that may be a segment of a path, such as the id in `/v1/orders/{id}`.
 pub trait PathSegment: FromStr {
-    /// What it names, for the response if there is none.
+    /// The kind of resource that the segment names, such as `order`. The 404 of an unknown one shows it.
     const RESOURCE: &'static str;
 }
 

@@ -31,6 +31,7 @@ pub fn violations(graph: &Graph) -> Vec<String> {
     services(graph, &mut found);
     stripe_sim(graph, &mut found);
     wire(graph, &mut found);
+    examples(graph, &mut found);
     third_parties(graph, &mut found);
     tests(graph, &mut found);
     found
@@ -82,6 +83,17 @@ fn wire(graph: &Graph, found: &mut Vec<String>) {
         for dependency in graph.normal.get(*name).into_iter().flatten() {
             if !may_use.contains(&dependency.as_str()) {
                 found.push(format!("{name} uses {dependency}; it may use {may_use:?} alone"));
+            }
+        }
+    }
+}
+
+/// The examples show that the crates below `edge` work without this project.
+fn examples(graph: &Graph, found: &mut Vec<String>) {
+    for name in graph.below("examples") {
+        for used in graph.reaches(name) {
+            if graph.ours.contains_key(&used) && floor(&used) >= floor("edge") {
+                found.push(format!("{name} reaches {used}, which belongs to this project"));
             }
         }
     }
@@ -141,6 +153,7 @@ mod tests {
             ),
             ("shared", vec!["inbox", "edge", "runtime", "testkit"]),
             ("services", vec!["orders", "inventory", "payments"]),
+            ("examples", vec!["outbox-relay"]),
             ("tests", vec!["e2e", "harness"]),
             ("tools", vec!["stripe-sim"]),
         ] {
@@ -156,6 +169,7 @@ mod tests {
             ("runtime", vec!["edge", "outbox"]),
             ("orders", vec!["runtime", "edge"]),
             ("stripe-sim", vec!["actix-web", "database"]),
+            ("outbox-relay", vec!["outbox"]),
         ] {
             graph.normal.insert(name.to_owned(), used.into_iter().map(str::to_owned).collect());
         }
@@ -181,6 +195,7 @@ mod tests {
             ("contracts", "diesel"),
             ("envelope", "tokio"),
             ("edge", "contracts"),
+            ("outbox-relay", "contracts"),
             ("contracts", "database"),
             ("orders", "rdkafka"),
             ("outbox", "rdkafka"),

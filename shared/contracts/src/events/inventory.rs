@@ -61,10 +61,6 @@ macro_rules! reservation_event {
             fn aggregate(&self) -> Uuid {
                 self.order.uuid()
             }
-
-            fn key(&self) -> Uuid {
-                self.order.uuid()
-            }
         }
     )*};
 }
@@ -82,10 +78,6 @@ impl Event for ItemChanged {
     const AGGREGATE: &'static str = "item";
 
     fn aggregate(&self) -> Uuid {
-        self.item.uuid()
-    }
-
-    fn key(&self) -> Uuid {
         self.item.uuid()
     }
 }

@@ -87,10 +87,6 @@ macro_rules! order_event {
             fn aggregate(&self) -> Uuid {
                 self.order.uuid()
             }
-
-            fn key(&self) -> Uuid {
-                self.order.uuid()
-            }
         }
     )*};
 }
