@@ -93,7 +93,7 @@ prepare_python() {
 generate_python() { # home folder
   local service
   export PATH=$1/bin:$PATH
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     openapi-python-client generate --path "$ROOT/openapi/$service.json" --meta none --output-path "$2/$service" --fail-on-warning || return
   done
   MYPYPATH=$2 mypy --strict --follow-imports=silent --cache-dir "$2/.mypy" "$CLIENTS/python/scenario.py" "$CLIENTS/python/retries.py"
@@ -112,7 +112,7 @@ prepare_typescript() {
 generate_typescript() { # home folder
   local service
   cp "$CLIENTS"/typescript/{package.json,tsconfig.json,scenario.ts,retries.ts} "$2" && ln -s "$1/node_modules" "$2/node_modules" || return
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     "$1/node_modules/.bin/openapi-typescript" "$ROOT/openapi/$service.json" -o "$2/generated/$service.ts" || return
   done
   (cd "$2" && node_modules/.bin/tsc)
@@ -131,7 +131,7 @@ prepare_go() {
 generate_go() { # home folder
   local service
   cp "$CLIENTS"/go/* "$2" || return
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     mkdir "$2/$service"
     "$1/oapi-codegen" -generate types,client -package "$service" -o "$2/$service/client.go" "$ROOT/openapi/$service.json" || return
   done
@@ -156,7 +156,7 @@ install_java() { # folder pom
 # One package for each service, and one for what they share. Two kinds of warnings stand in the generator's templates.
 generate_java() { # home folder
   local service lint=(-Xlint:all -Werror --release 17 -d "$2/classes")
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     openapi_generator java native "$service" "$2/$service" \
       "useJakartaEe=true,openApiNullable=false,invokerPackage=idem,apiPackage=idem.$service,modelPackage=idem.$service.model" || return
     mkdir -p "$2/source" && cp -R "$2/$service/src/main/java/." "$2/source" || return
@@ -176,7 +176,7 @@ prepare_rust() {
 generate_rust() { # home folder
   local service
   cp "$CLIENTS"/rust/* "$2" || return
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     openapi_generator rust reqwest "$service" "$2/$service" \
       "supportMultipleResponses=true,supportMiddleware=true,packageName=$service,packageVersion=0.0.0" || return
   done

@@ -18,13 +18,13 @@ command_conformance() {
 run_conformance() {
   local target failed=''
   cd "$ROOT" || exit
-  for target in orders payments inventory stripe-sim; do
+  for target in "${SERVICES[@]}" stripe-sim; do
     conform "$target" || failed+=" $target"
   done
   say "keys now expire after ${CONFORMANCE_KEY_LIFE}s"
-  locked down orders orders-2 payments payments-2 inventory inventory-2
-  IDEM_IDEMPOTENCY__REPLY_SECONDS=$CONFORMANCE_KEY_LIFE locked up wait orders payments inventory
-  for target in orders payments inventory; do
+  locked down "${SERVICES[@]}" "${SERVICES[@]/%/-2}"
+  IDEM_IDEMPOTENCY__REPLY_SECONDS=$CONFORMANCE_KEY_LIFE locked up wait "${SERVICES[@]}"
+  for target in "${SERVICES[@]}"; do
     EXPIRES_AFTER_SECONDS=$CONFORMANCE_KEY_LIFE conform "$target" --group expiry || failed+=" $target"
   done
   [[ -z $failed ]] || die "not conformant:$failed"

@@ -66,7 +66,7 @@ run_fuzz_http() { # seconds seed
   export IDEM_FUZZ_TOKEN ORDERS PAYMENTS INVENTORY SCHEMATHESIS_HOOKS=$FUZZ/hooks.py PYTHONDONTWRITEBYTECODE=1
   say "seed $seed; to repeat: ./dev fuzz http --seconds $1 --seed $seed"
   "$python" "$FUZZ/world.py" "$folder" || die "the tenant could not be prepared: see above"
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     fuzz_service "$service" "$seconds" "$seed" || failed+=" $service"
   done
   [[ -z $failed ]] || die "fuzzing found a failure:$failed; the seed is $seed"

@@ -96,7 +96,7 @@ join_by_comma() { # words...
 # Resident memory, which the longest loads must not raise without end.
 memory_of_services() { # when
   local name text=''
-  for name in orders payments inventory; do
+  for name in "${SERVICES[@]}"; do
     text+=" $name $(memory_of "$(pid_of "$name")") MiB"
   done
   say "memory $1:$text"

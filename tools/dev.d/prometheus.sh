@@ -23,13 +23,13 @@ prometheus_program() { # name
 
 # Scrapes every second, so that a graph of the demo has points.
 start_prometheus() {
-  local home=$IDEM_DEV_DIR/prometheus program
+  local home=$IDEM_DEV_DIR/prometheus program service ports=()
   program=$(prometheus_program prometheus) || die "there is no Prometheus: install it"
   mkdir -p "$home"
-  sed -e 's/_interval: .*/_interval: 1s/' -e "s/alerts.yml/${ROOT//\//\\/}\/deploy\/prometheus\/alerts.yml/" \
-    -e "s/127.0.0.1:9081/127.0.0.1:$(($(port_of orders) + 1000))/" \
-    -e "s/127.0.0.1:9082/127.0.0.1:$(($(port_of payments) + 1000))/" \
-    -e "s/127.0.0.1:9083/127.0.0.1:$(($(port_of inventory) + 1000))/" \
+  for service in "${SERVICES[@]}"; do
+    ports+=(-e "s/127.0.0.1:$((9080 + $(port_offset "$service")))/127.0.0.1:$(($(port_of "$service") + 1000))/")
+  done
+  sed -e 's/_interval: .*/_interval: 1s/' -e "s/alerts.yml/${ROOT//\//\\/}\/deploy\/prometheus\/alerts.yml/" "${ports[@]}" \
     "$ROOT/deploy/prometheus/prometheus.yml" >"$home/prometheus.yml"
   launch prometheus "$program" --config.file="$home/prometheus.yml" --storage.tsdb.path="$home/data" \
     --web.listen-address="127.0.0.1:$(port_of prometheus)" --log.level=warn

@@ -2,12 +2,13 @@
 # Our programs: builds them once for up, test and demo, and starts each with the settings that it needs.
 
 # The same features in every build, so that nothing is compiled twice. Tests and the demo need crash points.
-FEATURES=orders/crash-points,payments/crash-points,inventory/crash-points
+FEATURES=$(printf "%s/crash-points," "${SERVICES[@]}")
+FEATURES=${FEATURES%,}
 # `--examples` gives dependencies the features that tests need. Without it cargo would compile some dependencies twice,
 # once for the programs and once for the tests.
 EVERYTHING=(--workspace --features "$FEATURES" --examples)
 
-DATABASES=(orders payments inventory provider)
+DATABASES=("${SERVICES[@]}" provider)
 
 # Signs the provider's webhooks. For development, like the passwords of the roles: it protects nothing.
 WEBHOOK_SECRET=whsec_idem
@@ -97,7 +98,7 @@ run_operator_command() { # service arguments...
 # Runs the doctor of each service; fails if one of them finds a fault.
 command_doctor() { # arguments...
   local service status=0
-  for service in orders payments inventory; do
+  for service in "${SERVICES[@]}"; do
     prepare_program "$service"
     [[ " $* " == *" --json "* ]] || printf '%s\n' "$service"
     run_operator_command "$service" doctor "$@" || status=1

@@ -4,8 +4,6 @@
 #   .dev/upgrade/COMMIT/source/   that commit
 #   .dev/upgrade/COMMIT/bin/      its programs
 
-UPGRADE_PROGRAMS=(orders payments inventory)
-
 command_upgrade() {
   local base
   require_for postgres kafka
@@ -32,11 +30,11 @@ build_base_programs() { # commit
   [[ ! -e $folder/bin/ready ]] || return 0
   rm -rf "$folder" && mkdir -p "$folder/source" "$folder/bin"
   git -C "$ROOT" archive "$1" | tar -x -C "$folder/source" || die "the commit $1 could not be unpacked: see above"
-  for program in "${UPGRADE_PROGRAMS[@]}"; do packages+=(-p "$program"); done
+  for program in "${SERVICES[@]}"; do packages+=(-p "$program"); done
   say "building the programs of $1"
   (cd "$folder/source" && CARGO_TARGET_DIR=${BIN_DIR%/debug} cargo build --bins "${packages[@]}" 9>&-) >&2 ||
     die "the programs of $1 could not be built: see above"
-  for program in "${UPGRADE_PROGRAMS[@]}"; do cp "$BIN_DIR/$program" "$folder/bin/" || die "$BIN_DIR/$program is not there"; done
+  for program in "${SERVICES[@]}"; do cp "$BIN_DIR/$program" "$folder/bin/" || die "$BIN_DIR/$program is not there"; done
   touch "$folder/bin/ready"
 }
 

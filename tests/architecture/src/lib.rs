@@ -5,4 +5,5 @@ pub mod graph;
 pub mod modules;
 pub mod rooms;
 pub mod rules;
+pub mod services;
 pub mod tokens;

@@ -10,6 +10,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use architecture::services;
+
 fn text(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -49,7 +51,12 @@ fn says(blocks: &BTreeMap<String, Vec<String>>, name: &str, wanted: &str) -> boo
             .any(|anchor| blocks.contains_key(anchor) && says(blocks, anchor, wanted))
 }
 
-const PROGRAMS: [&str; 5] = ["identity", "provider", "inventory", "payments", "orders"];
+/// The containers that run a program of this project.
+fn programs() -> Vec<String> {
+    let others = ["identity", "provider"].map(str::to_owned);
+    others.into_iter().chain(services::names().unwrap()).collect()
+}
+
 const SERVERS: [&str; 2] = ["postgres", "kafka"];
 
 #[test]
@@ -72,7 +79,7 @@ fn containers_run_the_servers_that_dev_fetches() {
 fn every_container_is_contained() {
     let compose = text("docker-compose.yml");
     let blocks = blocks(&compose);
-    for name in PROGRAMS.into_iter().chain(SERVERS) {
+    for name in programs().into_iter().chain(SERVERS.map(str::to_owned)) {
         for rule in [
             "read_only: true",
             "cap_drop: [ALL]",
@@ -83,11 +90,11 @@ fn every_container_is_contained() {
             "stop_grace_period:",
             "healthcheck:",
         ] {
-            assert!(says(&blocks, name, rule), "{name} has no {rule}");
+            assert!(says(&blocks, &name, rule), "{name} has no {rule}");
         }
     }
     let ports: Vec<&str> = compose.lines().filter(|line| line.trim().starts_with("ports:")).collect();
-    assert_eq!(ports.len(), 6);
+    assert_eq!(ports.len(), services::names().unwrap().len() + 3); // with provider, PostgreSQL and Kafka
     for port in ports {
         assert!(
             port.contains("\"127.0.0.1:${"),
@@ -109,16 +116,20 @@ fn all_but_kafka_fits_into_a_gigabyte() {
             blocks[name].iter().chain(&blocks["program"]).find_map(|line| line.strip_prefix("mem_limit: "));
         own.and_then(|limit| limit.strip_suffix('m')).expect("a limit in MiB").parse().unwrap()
     };
-    let sum: u32 = PROGRAMS.into_iter().chain(["postgres"]).map(limit).sum();
+    let sum: u32 = programs().iter().map(String::as_str).chain(["postgres"]).map(limit).sum();
     assert!((256..1024).contains(&sum), "the limits add up to {sum} MiB");
 }
 
 #[test]
 fn containers_get_the_roles_that_dev_makes() {
     let script = text("deploy/compose/databases.sql");
-    let databases = between(&text("tools/dev.d/services.sh"), "DATABASES=(", ")");
-    let quoted: Vec<String> = databases.split_whitespace().map(|name| format!("'{name}'")).collect();
-    assert!(script.contains(&quoted.join(", ")), "not all of {databases}");
+    let databases = between(&script, "unnest(ARRAY[", "]");
+    let mut databases: Vec<&str> = databases.split(", ").map(|name| name.trim_matches('\'')).collect();
+    databases.sort_unstable();
+    let mut expected = services::names().unwrap();
+    expected.push("provider".to_owned());
+    expected.sort_unstable();
+    assert_eq!(databases, expected);
     let tool = text("tools/devtool/src/databases/mod.rs");
     for statement in [
         "CREATE ROLE",

@@ -11,8 +11,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-const SERVICES: [&str; 3] = ["orders", "inventory", "payments"];
-
 /// The names of the migrations in a folder.
 fn names(folder: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations").join(folder);
@@ -28,10 +26,10 @@ fn version(name: &str) -> String {
 
 #[test]
 fn each_migration_of_a_database_has_a_version_of_its_own() {
-    for service in SERVICES {
+    for service in architecture::services::names().unwrap() {
         // The migrations of `reliability` are applied to the database of each service.
         let mut versions = BTreeMap::new();
-        for name in names("reliability").into_iter().chain(names(service)) {
+        for name in names("reliability").into_iter().chain(names(&service)) {
             if let Some(other) = versions.insert(version(&name), name.clone()) {
                 panic!("{service}: {name} and {other} have one version, and only one of them is applied");
             }

@@ -7,19 +7,18 @@
 )]
 //! The rooms of the three services keep the arrows of docs/architecture.md.
 
-use std::path::Path;
-
 use architecture::modules::Modules;
 use architecture::rooms::violations;
+use architecture::services;
 
 #[test]
 fn every_service_keeps_the_arrows_between_its_rooms() {
-    let services = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services");
     let mut found = Vec::new();
-    for service in ["orders", "inventory", "payments"] {
-        let modules = Modules::read(&services.join(service).join("src")).expect("the service's sources");
+    for service in services::names().expect("the services") {
+        let modules =
+            Modules::read(&services::folder().join(&service).join("src")).expect("the service's sources");
         assert!(modules.0.len() > 10, "{service} has {} files: were they read?", modules.0.len());
-        found.extend(violations(service, &modules));
+        found.extend(violations(&service, &modules));
     }
     assert!(found.is_empty(), "{} violations:\n  {}", found.len(), found.join("\n  "));
 }

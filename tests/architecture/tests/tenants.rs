@@ -11,7 +11,7 @@
 use std::fs;
 use std::path::Path;
 
-const SERVICES: [&str; 3] = ["orders", "inventory", "payments"];
+use architecture::services;
 
 /// The functions of this file that take a tenant and do not only insert.
 fn queries(source: &str) -> impl Iterator<Item = &str> {
@@ -35,10 +35,9 @@ fn source(module: &Path) -> String {
 
 #[test]
 fn every_query_of_a_store_that_takes_a_tenant_is_run_as_another_tenant() {
-    let services = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services");
     let (mut found, mut missing) = (0, Vec::new());
-    for service in SERVICES {
-        let store = services.join(service).join("src/store");
+    for service in services::names().unwrap() {
+        let store = services::folder().join(&service).join("src/store");
         let test = fs::read_to_string(store.join("other_tenant.rs")).unwrap();
         for file in fs::read_dir(&store).unwrap() {
             let file = file.unwrap().path();
