@@ -3,7 +3,9 @@
 use std::ops::Deref;
 
 use database::{Database, Settings};
-use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use diesel::QueryableByName;
+use diesel::sql_types::BigInt;
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::EmbeddedMigrations;
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -27,6 +29,12 @@ pub struct TestDatabase {
     server: String,
     name: String,
     database: Database,
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
 }
 
 impl TestDatabase {
@@ -80,6 +88,12 @@ impl TestDatabase {
     /// A connection as the owner.
     pub async fn owner(&self) -> AsyncPgConnection {
         AsyncPgConnection::establish(&self.owner_url()).await.unwrap()
+    }
+
+    /// The number that a query selects, as the owner.
+    pub async fn count(&self, sql: &str) -> i64 {
+        let select = format!("SELECT ({sql})::bigint AS number");
+        diesel::sql_query(select).get_result::<Count>(&mut self.owner().await).await.unwrap().number
     }
 
     /// The URL of a superuser, to dump and to restore.

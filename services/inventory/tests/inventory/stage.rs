@@ -118,16 +118,7 @@ impl Stage {
 
     /// Returns the number that a query selects.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
-        #[derive(QueryableByName)]
-        struct Row {
-            #[diesel(sql_type = BigInt)]
-            n: i64,
-        }
-        let row: Row = sql_query(format!("SELECT ({sql})::bigint AS n"))
-            .get_result(&mut self.owner().await)
-            .await
-            .unwrap();
-        row.n
+        self.database.count(sql).await
     }
 
     /// Returns the items whose stock differs from their movements and reservations.

@@ -89,15 +89,8 @@ impl Bench {
     }
 
     /// Returns the number that a query selects.
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        #[derive(diesel::QueryableByName)]
-        struct Count {
-            #[diesel(sql_type = BigInt)]
-            count: i64,
-        }
-        let mut owner = self.database.owner().await;
-        let counted: Count = diesel::sql_query(sql).get_result(&mut owner).await.unwrap();
-        counted.count
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        self.database.count(sql).await
     }
 }
 

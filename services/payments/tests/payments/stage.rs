@@ -5,7 +5,7 @@ use std::time::Duration;
 use contracts::events::{CancelReason, OrderCancelled, PaymentRequested};
 use contracts::{Currency, Money, OrderId, PaymentId};
 use database::Database;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::Text;
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use envelope::{Envelope, Event, EventId, Message, TenantId, Timestamp};
@@ -138,13 +138,7 @@ impl Stage {
     }
 
     pub(crate) async fn count(&self, sql: &str) -> i64 {
-        #[derive(QueryableByName)]
-        struct Row {
-            #[diesel(sql_type = BigInt)]
-            count: i64,
-        }
-        let row: Row = sql_query(sql).get_result(&mut self.database.owner().await).await.unwrap();
-        row.count
+        self.database.count(sql).await
     }
 
     pub(crate) async fn text(&self, sql: &str) -> String {

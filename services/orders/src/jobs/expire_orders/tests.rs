@@ -1,7 +1,7 @@
 //! Expiry next to other changes of the same order, in both orders of arrival. Locks decide which change comes first,
 //! not chance: a test holds a lock that one side needs, and continues when PostgreSQL shows who waits.
 
-use diesel::sql_types::{BigInt, Integer, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Integer, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use envelope::TenantId;
 use testkit::{TestDatabase, eventually};
@@ -60,15 +60,8 @@ impl Scene {
         .await;
     }
 
-    async fn count(&self, sql: &'static str) -> i64 {
-        #[derive(diesel::QueryableByName)]
-        struct Count {
-            #[diesel(sql_type = BigInt)]
-            count: i64,
-        }
-        let mut owner = self.database.owner().await;
-        let counted: Count = diesel::sql_query(sql).get_result(&mut owner).await.unwrap();
-        counted.count
+    async fn count(&self, sql: &str) -> i64 {
+        self.database.count(sql).await
     }
 
     /// The order's timeline, as "WHAT by KIND: STATE".
