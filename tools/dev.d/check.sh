@@ -6,12 +6,18 @@
 MAX_LINES=350 # a longer .rs file has two subjects
 CARGO_DENY_VERSION=0.20.2
 
-check() {
+CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes retired_words)
+
+check() { # [names...]
   local failed=() rule
+  (($#)) || set -- "${CHECKS[@]}"
+  for rule in "$@"; do
+    [[ " ${CHECKS[*]} " == *" $rule "* ]] || usage_error "there is no check '$rule': the checks are ${CHECKS[*]}"
+  done
   require "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
-  for rule in format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes retired_words; do
+  for rule in "$@"; do
     say "== $rule"
     "check_$rule" || failed+=("$rule")
   done

@@ -12,7 +12,7 @@ use crate::Database;
 use crate::facts::Row;
 
 /// Each consumer, and a stream that it reads.
-pub const READERS: [(Database, Stream); 4] = [
+pub const READERS: &[(Database, Stream)] = &[
     (Database::Orders, streams::INVENTORY),
     (Database::Orders, streams::PAYMENTS),
     (Database::Inventory, streams::ORDERS),
@@ -142,8 +142,8 @@ impl Delivery {
     pub fn unconsumed(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (reader, stream) in READERS {
-            let entered = self.entered_by(reader);
-            let missing = self.ids_of(stream).into_iter().filter(|id| !entered.contains(id));
+            let entered = self.entered_by(*reader);
+            let missing = self.ids_of(*stream).into_iter().filter(|id| !entered.contains(id));
             found.extend(
                 missing.map(|id| format!("{} has not entered {id} of {}", reader.name(), stream.topic())),
             );

@@ -67,7 +67,7 @@ impl Stack {
         for service in Part::SERVICES {
             unconsumed += self.count(service, UNPUBLISHED).await;
         }
-        for (reader, stream) in READERS {
+        for &(reader, stream) in READERS {
             let source = Part::SERVICES.into_iter().find(|part| part.name() == stream.name()).unwrap();
             let entered = format!("SELECT count(*) FROM inbox_message WHERE source = '{}'", stream.name());
             unconsumed += self.count(source, EVENTS).await - self.count(reader.into(), &entered).await;

@@ -1,0 +1,113 @@
+# shellcheck shell=bash
+# The diffs of docs/how-to: each adds one thing to this project, as docs/architecture.md explains. They are tried on a copy of this
+# checkout, so that they stay true. The documents of the APIs are not in them, because the programs write those.
+#
+#   .dev/how-to/   the copy, a git repository of its own
+
+HOW_TO=$ROOT/docs/how-to
+HOW_TO_COPY=$IDEM_DEV_DIR/how-to
+
+command_how_to() { # [--compile | --open | --write] [names...]
+  local mode=test names=() name
+  while (($#)); do
+    case $1 in
+      --compile | --open | --write) mode=${1#--} ;;
+      -*) usage_error "how-to has no option $1" ;;
+      *) names+=("$1") ;;
+    esac
+    shift
+  done
+  ((${#names[@]})) || while IFS= read -r name; do names+=("$name"); done < <(how_to_names)
+  for name in "${names[@]}"; do
+    [[ -e $HOW_TO/$name.diff ]] || usage_error "there is no diff '$name': the diffs are $(how_to_names | tr '\n' ' ')"
+  done
+  [[ $mode != open && $mode != write ]] || ((${#names[@]} == 1)) || usage_error "--$mode takes one name"
+  case $mode in
+    write) write_diff "${names[0]}" ;;
+    open) open_diff "${names[0]}" ;;
+    compile) copy_for_diffs && compile_diffs "${names[@]}" ;;
+    test)
+      require_for postgres kafka
+      copy_for_diffs
+      with_parts postgres kafka -- test_diffs "${names[@]}"
+      ;;
+  esac
+}
+
+how_to_names() {
+  local file
+  for file in "$HOW_TO"/*.diff; do basename "$file" .diff; done
+}
+
+copy_for_diffs() {
+  require "${TO_BUILD[@]}" git
+  copy_checkout "$HOW_TO_COPY"
+  # Cargo compares times. A file that was compiled with a diff must be newer than that.
+  local file
+  cat "$HOW_TO"/*.diff | sed -n 's|^--- a/||p' | sort -u | while IFS= read -r file; do touch "$HOW_TO_COPY/$file"; done
+}
+
+# All of them together, so that the workspace is compiled once. Each also applies alone.
+compile_diffs() { # names...
+  local name
+  for name in "$@"; do
+    in_copy git apply --check "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
+  done
+  for name in "$@"; do
+    in_copy git apply -C1 "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply beside the others: see above"
+  done
+  # The harness contains the document of each service, and compiles without a new one's contents.
+  for name in $(cd "$HOW_TO_COPY/services" && echo *); do
+    [[ -e $HOW_TO_COPY/openapi/$name.json ]] || echo '{}' >"$HOW_TO_COPY/openapi/$name.json"
+  done
+  in_copy ./dev check format lints || die "a diff does not compile: see above"
+  say "these diffs apply and compile: $*"
+}
+
+test_diffs() { # names...
+  local name package packages failed=''
+  for name in "$@"; do
+    say "== docs/how-to/$name.diff"
+    in_copy git checkout --quiet . && in_copy git clean --quiet -fd
+    in_copy git apply "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
+    packages=()
+    for package in $(packages_of "$name"); do
+      packages+=(-p "$package")
+      [[ ! -e $HOW_TO_COPY/services/$package ]] || write_document "$package" || failed+=" $name"
+    done
+    in_copy ./dev check format lints file_sizes retired_words || failed+=" $name"
+    in_copy env IDEM_SKIP_BUILD=yes IDEM_POSTGRES_URL="$POSTGRES_URL" IDEM_KAFKA_BROKERS="$KAFKA_BROKERS" \
+      ./dev test -p architecture "${packages[@]}" || failed+=" $name"
+  done
+  [[ -z $failed ]] || die "these diffs are wrong:$failed"
+  say "these diffs apply, compile and pass their tests: $*"
+}
+
+write_document() { # service
+  in_copy cargo build --quiet "${EVERYTHING[@]}" --bin "$1" && "$BIN_DIR/$1" openapi >"$HOW_TO_COPY/openapi/$1.json.new" &&
+    mv "$HOW_TO_COPY/openapi/$1.json.new" "$HOW_TO_COPY/openapi/$1.json"
+}
+
+# The packages that a diff changes and that have tests against the servers.
+packages_of() { # name
+  sed -n -E 's|^\+\+\+ b/(services/[a-z]+\|shared/contracts\|audits)/.*|\1|p' "$HOW_TO/$1.diff" | sort -u | sed 's|.*/||'
+}
+
+# In the target folder of this checkout, because third-party crates are the same.
+in_copy() { # command...
+  (cd "$HOW_TO_COPY" && CARGO_TARGET_DIR=$(dirname "$BIN_DIR") IDEM_DEV_DIR=$HOW_TO_COPY/.dev "$@")
+}
+
+# Opens a diff for a change: what does not apply is left beside its file as .rej.
+open_diff() { # name
+  copy_for_diffs
+  in_copy git apply --reject "$HOW_TO/$1.diff" || say "mend what is in the .rej files, and remove them"
+  say "change the files in $HOW_TO_COPY, then: ./dev how-to --write $1"
+}
+
+write_diff() { # name
+  [[ -e $HOW_TO_COPY/.git ]] || die "nothing is open: ./dev how-to --open $1"
+  in_copy git add --all
+  in_copy git diff --cached --no-renames HEAD -- . ':!openapi/*.json' >"$HOW_TO/$1.diff"
+  say "written: docs/how-to/$1.diff"
+}
