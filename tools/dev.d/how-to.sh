@@ -73,7 +73,7 @@ test_diffs() { # names...
     packages=()
     for package in $(packages_of "$name"); do
       packages+=(-p "$package")
-      [[ ! -e $HOW_TO_COPY/services/$package ]] || write_document "$package" || failed+=" $name"
+      [[ ! -e $HOW_TO_COPY/services/$package ]] || in_copy ./dev openapi "$package" || failed+=" $name"
     done
     in_copy ./dev check format lints file_sizes retired_words || failed+=" $name"
     in_copy env IDEM_SKIP_BUILD=yes IDEM_POSTGRES_URL="$POSTGRES_URL" IDEM_KAFKA_BROKERS="$KAFKA_BROKERS" \
@@ -81,11 +81,6 @@ test_diffs() { # names...
   done
   [[ -z $failed ]] || die "these diffs are wrong:$failed"
   say "these diffs apply, compile and pass their tests: $*"
-}
-
-write_document() { # service
-  in_copy cargo build --quiet "${EVERYTHING[@]}" --bin "$1" && "$BIN_DIR/$1" openapi >"$HOW_TO_COPY/openapi/$1.json.new" &&
-    mv "$HOW_TO_COPY/openapi/$1.json.new" "$HOW_TO_COPY/openapi/$1.json"
 }
 
 # The packages that a diff changes and that have tests against the servers.

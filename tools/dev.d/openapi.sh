@@ -73,3 +73,18 @@ install_openapi_lint() { # folder
   mkdir -p "$1" && cp "$OPENAPI_LINT/package.json" "$OPENAPI_LINT/package-lock.json" "$1" &&
     (cd "$1" && npm ci --ignore-scripts --silent --no-audit --no-fund) && touch "$1/ready"
 }
+
+# Writes the documents that the programs print.
+command_openapi() { # [services...]
+  local name
+  (($#)) || set -- "${SERVICES[@]}"
+  for name in "$@"; do
+    [[ " ${SERVICES[*]} " == *" $name "* ]] || usage_error "there is no service '$name': the services are ${SERVICES[*]}"
+  done
+  require "${TO_BUILD[@]}"
+  for name in "$@"; do
+    build "the program $name" --bin "$name"
+    "$BIN_DIR/$name" openapi >"$ROOT/openapi/$name.json.new" || die "$name could not print its document: see above"
+    mv "$ROOT/openapi/$name.json.new" "$ROOT/openapi/$name.json"
+  done
+}
