@@ -82,15 +82,15 @@ without() { # file perl
 }
 
 # Renames the project in every text file: Idem, IDEM_ (settings), idem_ (roles, metrics) and idem- (crates, images). Licenses keep the
-# name, and so does the scheme of fingerprints, because fixed hashes depend on it.
+# name. So do the scheme of fingerprints, because fixed hashes depend on it, and the cards of the processor's stand-in.
 rename_project() { # folder name
   local title
   title=$(perl -e 'print join " ", map { ucfirst } split /-/, shift' "$2")
   git -C "$1" add --all
   git -C "$1" ls-files -z -- ':!LICENSE*' ':!*.png' ':!*.svg' ':!shared/database/migrations' | (
     cd "$1" && KEBAB=$2 SNAKE=${2//-/_} TITLE=$title xargs -0 perl -pi -e '
-      s/(?<![A-Za-z])idem(?=_)|(?<=_)idem(?![a-z])/$ENV{SNAKE}/g;
-      s/(?<![A-Za-z])idem(?!-fingerprint-v1)(?![a-z])/$ENV{KEBAB}/g;
+      s/(?<![A-Za-z])idem(?=_)(?!_(?:slow|charged|processing|refund))|(?<=_)idem(?![a-z_])/$ENV{SNAKE}/g;
+      s/(?<![A-Za-z])idem(?!-fingerprint-v1)(?![a-z_])/$ENV{KEBAB}/g;
       s/(?<![A-Z])IDEM(?![A-Z])/\U$ENV{SNAKE}/g;
       s/\bIdem\b/$ENV{TITLE}/g;
     '

@@ -177,9 +177,13 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
             Some(secret) => Endpoint { url, secret: secret.into() }.checked(),
             None => Err("the secret is missing".to_owned()),
         };
-        endpoint
-            .map_err(|error| self.errors.push(format!("IDEM_WEBHOOK__URL, IDEM_WEBHOOK__SECRET: {error}")))
-            .ok()
+        match endpoint {
+            Ok(endpoint) => Some(endpoint),
+            Err(error) => {
+                self.errors.push(format!("IDEM_WEBHOOK__URL, IDEM_WEBHOOK__SECRET: {error}"));
+                None
+            }
+        }
     }
 
     fn timing(&mut self) -> Timing {
