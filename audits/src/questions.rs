@@ -130,6 +130,12 @@ impl Question {
         name.strip_suffix(".sql").unwrap_or(name)
     }
 
+    /// The promise that the question asks about: the first line of its file, such as `Promise 5: stock is conserved and never
+    /// negative.`
+    pub fn promise(&self) -> &'static str {
+        self.query.lines().next().unwrap_or_default().trim_start_matches("-- ")
+    }
+
     /// The SQL text.
     pub const fn query(&self) -> &'static str {
         self.query

@@ -78,6 +78,7 @@ fn every_audit_names_its_promise_and_its_databases() {
         let mut lines = audit.query().lines();
         let (promise, databases) = (lines.next().unwrap(), lines.next().unwrap());
         assert!(promise.starts_with("-- Promise"), "{}", audit.file);
+        assert_eq!(promise.strip_prefix("-- "), Some(audit.promise()));
         for part in audit.of {
             assert!(databases.contains(part.name()), "{}: {databases}", audit.file);
         }

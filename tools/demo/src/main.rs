@@ -2,7 +2,6 @@
 
 mod clients;
 mod demo;
-mod metrics;
 mod platform;
 mod queries;
 mod report;

@@ -77,6 +77,9 @@ enum Command {
         /// Only topics with this prefix
         #[arg(long, default_value = "")]
         prefix: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -99,7 +102,7 @@ async fn main() -> ExitCode {
         Command::Databases { admin_url, names } => databases::make(&admin_url, &names).await,
         Command::WaitPostgres { url, timeout } => wait::postgres(&url, timeout).await,
         Command::WaitKafka { brokers, timeout } => wait::kafka(&brokers, timeout).await,
-        Command::Topics { brokers, prefix } => topics::print(&brokers, &prefix).await,
+        Command::Topics { brokers, prefix, json } => topics::print(&brokers, &prefix, json).await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -97,6 +97,8 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct Row {
     question: &'static str,
+    /// The promise that a question of `audits/` is about, with its number. A question that joins databases has none.
+    promise: Option<&'static str>,
     databases: Vec<&'static str>,
     violations: Vec<String>,
     /// Why it could not be asked.
@@ -108,6 +110,7 @@ impl Report {
     fn of(asked: &[Asked]) -> Self {
         let row = |it: &Asked| Row {
             question: it.question,
+            promise: audits::ALL.iter().find(|one| one.file == it.question).map(audits::Question::promise),
             databases: it.databases.iter().map(|database| database.name()).collect(),
             violations: it.violations.iter().flatten().map(|text| printable(text)).collect(),
             error: it.violations.as_ref().err().map(|text| printable(text)),

@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use harness::api::place_order;
-use harness::{Error, Part, Result, until};
+use harness::{Endpoint, Error, Metrics, Part, Result, until};
 
 use crate::demo::{Demo, LIMIT, TEA, VISA};
-use crate::metrics::Metrics;
 use crate::report::Step;
 
 /// How often one order is sent again.
@@ -145,6 +144,12 @@ async fn compare(
 }
 
 async fn read(demo: &Demo<'_>, part: Part) -> Result<Metrics> {
-    let metrics = Metrics::read(demo, part).await?;
-    metrics.ok_or_else(|| Error::Refused(format!("/metrics of {} is not reachable", part.name())))
+    let mut admins = Vec::new();
+    for instance in demo.stack.instances(part) {
+        let Some(address) = demo.stack.platform.admin(instance) else {
+            return Err(Error::Refused(format!("/metrics of {} is not reachable", part.name())));
+        };
+        admins.push(Endpoint { instance, address });
+    }
+    Metrics::read(demo.api.client(), &admins).await
 }

@@ -1,55 +1,97 @@
 //! Prints the topics and the position of each consumer group: the first thing to look at when an order does not proceed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use messaging::{Brokers, Error, admin, topics};
+use serde::Serialize;
 
 use crate::Result;
 
 /// The first and the next offset of each partition of a topic.
 type Ranges = BTreeMap<i32, (i64, i64)>;
 
-/// Prints one line per topic, and below it one line for each group that has committed offsets.
-pub(crate) async fn print(brokers: &Brokers, prefix: &str) -> Result<()> {
-    let lines = report(brokers, prefix).await.map_err(|error| format!("cannot read the topics: {error}"))?;
-    println!("{}", lines.join("\n"));
+/// A topic, and the groups that have committed offsets on it.
+#[derive(Debug, Serialize)]
+struct TopicReport {
+    topic: String,
+    messages: i64,
+    /// The next offset of each partition.
+    ends: Vec<i64>,
+    groups: Vec<GroupPosition>,
+}
+
+/// The position of a consumer group on a topic.
+#[derive(Debug, Serialize)]
+struct GroupPosition {
+    group: String,
+    /// The committed offset of each partition; null without one.
+    committed: Vec<Option<i64>>,
+    /// Messages that the group has still to read, over all partitions.
+    lag: i64,
+}
+
+/// Prints each topic whose name has the prefix: as text or as JSON.
+pub(crate) async fn print(brokers: &Brokers, prefix: &str, json: bool) -> Result<()> {
+    let topics = report(brokers, prefix).await.map_err(|error| format!("cannot read the topics: {error}"))?;
+    if json {
+        println!("{}", serde_json::json!({ "topics": topics }));
+    } else if topics.is_empty() {
+        println!("no topics");
+    } else {
+        print!("{}", topics.iter().map(TopicReport::to_string).collect::<String>());
+    }
     Ok(())
 }
 
-async fn report(brokers: &Brokers, prefix: &str) -> std::result::Result<Vec<String>, Error> {
+async fn report(brokers: &Brokers, prefix: &str) -> std::result::Result<Vec<TopicReport>, Error> {
     let groups = admin::groups(brokers).await?;
-    let mut lines = Vec::new();
+    let mut reports = Vec::new();
     for topic in topics::names(brokers).await?.into_iter().filter(|topic| topic.starts_with(prefix)) {
         let ranges = admin::offset_ranges(brokers, &topic).await?;
-        lines.push(line(&topic, &ranges));
+        let mut positions = Vec::new();
         for group in &groups {
             let committed = admin::committed_offsets(brokers, group, &topic).await?;
-            lines.extend(
-                position(&committed, &ranges).map(|position| format!("    group {group}: {position}")),
-            );
+            positions.extend(position(group, &committed, &ranges));
         }
+        reports.push(TopicReport {
+            topic,
+            messages: ranges.values().map(|(first, end)| end - first).sum(),
+            ends: ranges.values().map(|(_, end)| *end).collect(),
+            groups: positions,
+        });
     }
-    if lines.is_empty() {
-        lines.push("no topics".to_owned());
-    }
-    Ok(lines)
+    Ok(reports)
 }
 
-fn line(topic: &str, ranges: &Ranges) -> String {
-    let messages: i64 = ranges.values().map(|(first, end)| end - first).sum();
-    let ends: Vec<_> = ranges.values().map(|(_, end)| end.to_string()).collect();
-    format!("{topic}: {messages} messages, {} partitions, end offsets {}", ends.len(), ends.join(" "))
-}
-
-/// The committed offsets and the lag of a group on a topic; `None` if the group has committed none.
-fn position(committed: &BTreeMap<i32, Option<i64>>, ranges: &Ranges) -> Option<String> {
+/// The position of a group on a topic; `None` if the group has committed no offset.
+fn position(group: &str, committed: &BTreeMap<i32, Option<i64>>, ranges: &Ranges) -> Option<GroupPosition> {
     if committed.values().all(Option::is_none) {
         return None;
     }
     let next = |partition: &i32, first: i64| committed.get(partition).copied().flatten().unwrap_or(first);
-    let lag: i64 = ranges.iter().map(|(partition, (first, end))| end - next(partition, *first)).sum();
-    let offsets = committed.values().map(|offset| offset.map_or("-".to_owned(), |offset| offset.to_string()));
-    Some(format!("committed {}, lag {lag}", offsets.collect::<Vec<_>>().join(" ")))
+    let lag = ranges.iter().map(|(partition, (first, end))| end - next(partition, *first)).sum();
+    Some(GroupPosition { group: group.to_owned(), committed: committed.values().copied().collect(), lag })
+}
+
+/// One line for the topic, and below it one line for each group.
+impl fmt::Display for TopicReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { topic, messages, ends, groups } = self;
+        let offsets: Vec<_> = ends.iter().map(i64::to_string).collect();
+        let partitions = ends.len();
+        writeln!(
+            f,
+            "{topic}: {messages} messages, {partitions} partitions, end offsets {}",
+            offsets.join(" ")
+        )?;
+        for GroupPosition { group, committed, lag } in groups {
+            let offset = |offset: &Option<i64>| offset.map_or("-".to_owned(), |offset| offset.to_string());
+            let offsets: Vec<_> = committed.iter().map(offset).collect();
+            writeln!(f, "    group {group}: committed {}, lag {lag}", offsets.join(" "))?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

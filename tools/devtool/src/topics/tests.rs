@@ -4,6 +4,7 @@ use super::*;
 use messaging::admin::GroupOffsets;
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Publisher, PublisherSettings, Record};
+use serde_json::json;
 
 #[tokio::test]
 async fn a_topic_shows_its_messages_and_each_group_its_position() {
@@ -22,16 +23,21 @@ async fn a_topic_shows_its_messages_and_each_group_its_position() {
     let offsets = GroupOffsets::from([((topic.clone(), 0), 2)]);
     admin::set_group_offsets(&brokers, &group, &offsets).await.unwrap();
 
-    let lines = report(&brokers, &prefix).await.unwrap();
+    let reports = report(&brokers, &prefix).await.unwrap();
 
     admin::delete_topics(&brokers, &[&topic]).await.unwrap();
     admin::delete_groups(&brokers, &[&group]).await.unwrap();
+    let [report] = reports.as_slice() else { panic!("{reports:?}") };
     assert_eq!(
-        lines,
-        [
-            format!("{topic}: 4 messages, 2 partitions, end offsets 3 1"),
-            format!("    group {group}: committed 2 -, lag 2"),
-        ]
+        report.to_string(),
+        format!(
+            "{topic}: 4 messages, 2 partitions, end offsets 3 1\n    group {group}: committed 2 -, lag 2\n"
+        )
+    );
+    let groups = json!([{"group": group, "committed": [2, null], "lag": 2}]);
+    assert_eq!(
+        serde_json::to_value(report).unwrap(),
+        json!({"topic": topic, "messages": 4, "ends": [3, 1], "groups": groups})
     );
 }
 

@@ -1,25 +1,22 @@
-//! The metrics of all instances of a service, from `/metrics` alone, as an operator sees them.
+//! The metrics of the instances of a service, from `/metrics` alone, as an operator sees them.
 
 use std::collections::BTreeMap;
 
-use harness::{Client, Endpoint, Error, Part, Request, Result};
-
-use crate::demo::Demo;
+use crate::{Client, Endpoint, Error, Request, Result};
 
 /// The series of one service, by name and labels. There is one value for each instance.
-pub(crate) struct Metrics(BTreeMap<String, Vec<f64>>);
+#[derive(Debug, Clone, Default)]
+pub struct Metrics(BTreeMap<String, Vec<f64>>);
 
 impl Metrics {
-    /// Reads all instances of a service. Returns `None` where the platform does not let the demo reach `/metrics`.
-    pub(crate) async fn read(demo: &Demo<'_>, part: Part) -> Result<Option<Self>> {
-        let client = Client::new(0, String::new())?;
+    /// Reads the admin listeners of all instances of a service.
+    pub async fn read(client: &Client, admins: &[Endpoint]) -> Result<Self> {
         let mut series: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for instance in demo.stack.instances(part) {
-            let Some(address) = demo.stack.platform.admin(instance) else { return Ok(None) };
-            let request = Request::get(part, "/metrics");
-            let response = client.send(&Endpoint { instance, address }, &request).await;
-            let response =
-                response.map_err(|error| Error::Refused(format!("/metrics of {instance}: {error}")))?;
+        for admin in admins {
+            let request = Request::get(admin.instance.part, "/metrics");
+            let response = client.send(admin, &request).await;
+            let response = response
+                .map_err(|error| Error::Refused(format!("/metrics of {}: {error}", admin.instance)))?;
             let text = String::from_utf8_lossy(&response.body).into_owned();
             for line in text.lines().filter(|line| !line.starts_with('#')) {
                 if let Some((name, Ok(value))) =
@@ -29,28 +26,28 @@ impl Metrics {
                 }
             }
         }
-        Ok(Some(Self(series)))
+        Ok(Self(series))
     }
 
     /// The sum over instances of a counter's series that begin so. A metric that is not exported is an error.
-    pub(crate) fn sum(&self, series: &str) -> Result<f64> {
+    pub fn sum(&self, series: &str) -> Result<f64> {
         self.found(series).map(|values| values.into_iter().flatten().sum())
     }
 
     /// The same as a whole number.
-    pub(crate) fn count(&self, series: &str) -> Result<i64> {
+    pub fn count(&self, series: &str) -> Result<i64> {
         let sum = self.sum(series)?;
         format!("{sum}").parse().map_err(|_| Error::Refused(format!("{series} is {sum}, which is no count")))
     }
 
     /// The value of a gauge of the database, over all series that begin so. Each instance reports the same.
-    pub(crate) fn gauge(&self, series: &str) -> Result<f64> {
+    pub fn gauge(&self, series: &str) -> Result<f64> {
         let greatest = |values: &Vec<f64>| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.found(series).map(|values| values.into_iter().map(greatest).sum())
     }
 
     /// The number of series that begin so.
-    pub(crate) fn number_of(&self, series: &str) -> usize {
+    pub fn number_of(&self, series: &str) -> usize {
         self.0.keys().filter(|name| name.starts_with(series)).count()
     }
 
