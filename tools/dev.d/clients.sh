@@ -199,12 +199,20 @@ openapi_generator() { # generator library service folder properties
     --additional-properties="$5"
 }
 
-prepare_page() {
-  local home folder
-  home=$(client_home page "$CLIENTS/page/package-lock.json")
+browser_home() { client_home page "$CLIENTS/page/package-lock.json"; }
+
+# Playwright, which drives the Chromium of the system.
+prepare_browser() {
+  local home
+  home=$(browser_home)
   [[ -e $home/ready ]] || step "installing Playwright" install_node "$home" "$CLIENTS/page" || die "npm could not install it: see above"
+}
+
+prepare_page() {
+  local folder
+  prepare_browser
   folder=$(client_folder page)
-  cp "$CLIENTS/page/page.mjs" "$folder" && ln -s "$home/node_modules" "$folder/node_modules"
+  cp "$CLIENTS/page/page.mjs" "$folder" && ln -s "$(browser_home)/node_modules" "$folder/node_modules"
   write_run "$folder" env "IDEM_CHROMIUM=$(command -v chromium)" node "$folder/page.mjs"
 }
 

@@ -72,6 +72,19 @@ fn every_test_that_a_document_names_exists() {
     assert!(named > 50, "the documents name {named} tests: were they read?");
 }
 
+#[test]
+fn every_test_that_the_lab_names_exists() {
+    let (functions, page) = (functions(), root().join("tools/lab/page/index.html"));
+    let page = std::fs::read_to_string(page).unwrap();
+    let named: Vec<&str> =
+        page.split("<code class=\"test\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect();
+    for test in &named {
+        assert!(functions.contains(*test), "the page of the lab names {test}, which is not a function");
+    }
+    // Each article under "Break something" names one, and the client two.
+    assert_eq!(named.len(), page.matches("<article").count() + 2);
+}
+
 /// Decisions and the changelog keep their words.
 fn is_history(document: &Path) -> bool {
     document.ends_with("CHANGELOG.md") || document.components().any(|part| part.as_os_str() == "decisions")

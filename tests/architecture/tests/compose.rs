@@ -66,6 +66,23 @@ fn the_image_is_built_by_the_compiler_that_everybody_uses() {
     assert_eq!(image, channel);
 }
 
+/// The lab stops servers by a button. The image therefore has the programs that the Dockerfile names, and no other one.
+#[test]
+fn no_image_contains_the_lab() {
+    let dockerfile = text("Dockerfile");
+    let built = between(&dockerfile, "--bins", "&& for program in");
+    let copied = between(&dockerfile, "for program in", "; do");
+    let built: Vec<&str> = built.split_whitespace().filter(|word| !["-p", "\\"].contains(word)).collect();
+    assert_eq!(built, copied.split_whitespace().collect::<Vec<_>>(), "built, and copied into the image");
+    assert!(built.len() == 5 && !built.contains(&"lab"), "{built:?}");
+    for everything in ["--workspace", "--all", "target/$PROFILE/*", "target/$PROFILE /"] {
+        assert!(!dockerfile.contains(everything), "the Dockerfile has {everything}");
+    }
+    for file in ["docker-compose.yml", "docker-compose.observability.yml"] {
+        assert!(!text(file).split(|c: char| !c.is_alphanumeric()).any(|word| word == "lab"), "{file}");
+    }
+}
+
 #[test]
 fn containers_run_the_servers_that_dev_fetches() {
     let (compose, pom) = (text("docker-compose.yml"), text("tools/dev.d/pom.xml"));

@@ -1,0 +1,144 @@
+//! The client of the page. It follows the retry policy of docs/clients.md: a request without a response is sent again under the
+//! same key.
+
+use std::time::{Duration, Instant};
+
+use contracts::{Currency, Money};
+use futures_util::future::join_all;
+use harness::api::{place_order, put_item};
+use harness::{Part, Request, Response, Result, until};
+
+use crate::lab::Lab;
+use crate::state::Source;
+
+const ITEM: &str = "green-tea";
+const PRICE: Money = Money::new(450, Currency::Eur);
+const PIECES: i64 = 100_000;
+const CARD: &str = "pm_card_visa";
+
+/// Between two sendings, unless the response names a pause.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long the client repeats a request.
+const LIMIT: Duration = Duration::from_mins(5);
+/// How long the catalogue of orders may take to learn an item.
+const CATALOGUE_LIMIT: Duration = Duration::from_mins(1);
+
+/// Puts the item on sale, stocks it, and waits until orders knows its price.
+pub(crate) async fn prepare(lab: &Lab) {
+    let shop = match try_prepare(lab).await {
+        Ok(()) => Source::Read(()),
+        Err(error) => Source::Away(format!("the item is not on sale: {error}")),
+    };
+    lab.state.send_modify(|state| state.shop = shop);
+}
+
+async fn try_prepare(lab: &Lab) -> Result<()> {
+    lab.api.send(&put_item(ITEM, "Green tea, 100 g", PRICE)).await?;
+    lab.api.deliver(ITEM, PIECES).await?;
+    until("orders knows the item", CATALOGUE_LIMIT, "./dev logs orders", async || {
+        let known = lab.api.get(Part::Orders, format!("/v1/catalogue/{ITEM}")).await?.status == 200;
+        Ok(if known { Ok(()) } else { Err("it is not in the catalogue".to_owned()) })
+    })
+    .await
+}
+
+/// Sends one order so many times at once, under one new key.
+pub(crate) async fn place(lab: &Lab, copies: usize) -> Result<()> {
+    send(lab, "order", &order(1), copies).await;
+    Ok(())
+}
+
+/// Sends another order under the key of an order that is placed first.
+pub(crate) async fn reuse_key(lab: &Lab) -> Result<()> {
+    let first = order(1);
+    send(lab, "order", &first, 1).await;
+    let other = order(2).with_key(first.key.unwrap_or_default());
+    send(lab, "other body, same key", &other, 1).await;
+    Ok(())
+}
+
+fn order(quantity: i64) -> Request {
+    place_order(&[(ITEM, quantity)], CARD, "lab")
+}
+
+async fn send(lab: &Lab, title: &'static str, request: &Request, copies: usize) {
+    let key = request.key.clone().unwrap_or_default();
+    let mut number = 0;
+    lab.state.send_modify(|state| number = state.begin(title, &key, copies));
+    join_all((0..copies).map(|_| send_until_final(lab, request, number))).await;
+}
+
+/// Repeats the request until there is a final response, and counts lost responses in the log.
+async fn send_until_final(lab: &Lab, request: &Request, number: u64) {
+    let start = Instant::now();
+    while start.elapsed() < LIMIT {
+        let pause = match lab.api.try_send(request).await {
+            Ok(response) => match pause_before_retry(&response) {
+                Some(pause) => pause,
+                None => {
+                    return lab.state.send_modify(|state| {
+                        state.exchange(number).into_iter().for_each(|exchange| exchange.end(&response));
+                    });
+                }
+            },
+            // Without a connection nothing was sent, so no response was lost.
+            Err(error) => {
+                let lost = usize::from(!error.is_connect());
+                lab.state.send_modify(|state| {
+                    state.exchange(number).into_iter().for_each(|exchange| exchange.lost += lost);
+                });
+                PAUSE
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+    lab.state.send_modify(|state| {
+        state.exchange(number).into_iter().for_each(crate::state::Exchange::give_up);
+    });
+}
+
+/// The pause that the response asks for, if the same request may succeed later.
+fn pause_before_retry(response: &Response) -> Option<Duration> {
+    if [409, 429, 503].contains(&response.status) { response.retry_after() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Reads one request, and sends the response, or closes the connection without one. Returns the key of the request.
+    async fn serve(listener: &TcpListener, response: &str) -> String {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        let read = connection.read(&mut request).await.unwrap();
+        connection.write_all(response.as_bytes()).await.unwrap();
+        let request = String::from_utf8_lossy(&request[..read]).to_lowercase();
+        let (_, key) = request.split_once("idempotency-key: ").unwrap();
+        key.lines().next().unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_request_without_a_final_response_is_sent_again_under_the_same_key() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lab = Lab::of_orders_at(listener.local_addr().unwrap());
+        let orders = async {
+            let in_progress = "HTTP/1.1 409 Conflict\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
+            let replayed = "HTTP/1.1 201 Created\r\nIdempotent-Replayed: true\r\nContent-Length: 10\r\n\r\n{\"id\":\"a\"}";
+            [
+                serve(&listener, "").await,
+                serve(&listener, in_progress).await,
+                serve(&listener, replayed).await,
+            ]
+        };
+        let (keys, placed) = tokio::join!(orders, place(&lab, 1));
+        placed.unwrap();
+        assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        let state = lab.state.borrow();
+        let exchange = state.requests.front().unwrap();
+        let counts = [exchange.lost, exchange.executed, exchange.replayed, exchange.open];
+        assert_eq!((counts, exchange.order.as_deref()), ([1, 0, 1, 0], Some("a")), "{exchange:?}");
+    }
+}
