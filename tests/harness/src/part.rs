@@ -44,6 +44,17 @@ impl Part {
         }
     }
 
+    /// The port of its first process, counted from `IDEM_PORT_BASE`: `./dev help` lists them.
+    const fn port_offset(self) -> u16 {
+        match self {
+            Self::Orders => 1,
+            Self::Payments => 2,
+            Self::Inventory => 3,
+            Self::Provider => 4,
+            Self::Kafka => 41,
+        }
+    }
+
     /// A process that serves; the first has the number 1.
     pub const fn instance(self, number: usize) -> Instance {
         Instance { part: self, role: Role::Serve, number }
@@ -110,6 +121,13 @@ impl Instance {
             .collect()
     }
 
+    /// Its port under `./dev`; that of a relay is its admin port. The second process has a port ten higher.
+    pub const fn port(self, base: u16) -> u16 {
+        let relay = if let Role::Relay = self.role { 60 } else { 0 };
+        let second = if self.number > 1 { 10 } else { 0 };
+        base + self.part.port_offset() + relay + second
+    }
+
     /// The process of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all(2, true).into_iter().find(|instance| instance.to_string() == name)
@@ -129,6 +147,14 @@ impl fmt::Display for Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_relay_has_a_port_of_its_own_sixty_higher_and_a_second_process_ten_higher() {
+        let processes = [1, 2].map(|number| Part::Payments.instance(number));
+        let relays = [1, 2].map(|number| Part::Payments.relay(number));
+        assert_eq!(processes.map(|one| one.port(8080)), [8082, 8092]);
+        assert_eq!(relays.map(|one| one.port(8080)), [8142, 8152]);
+    }
 
     #[test]
     fn the_name_of_a_process_says_what_it_is() {

@@ -120,7 +120,7 @@ await settled('an order whose charge got no response');
 
 await button('Rewind inventory').click();
 await page.waitForFunction(() => {
-  const [, received, duplicates] = [...document.querySelectorAll('#inboxes tr:last-child td')].map((cell) => Number(cell.textContent));
+  const [, received, duplicates] = [...document.querySelectorAll('#inboxes tr:first-child td')].map((cell) => Number(cell.textContent));
   return received > 0 && duplicates === received;
 });
 await button('Rewind inventory').and(page.locator('[aria-disabled=false]')).waitFor();

@@ -1,7 +1,6 @@
 // Shows the state that /events pushes, and sends the buttons to /actions/NAME. It keeps no state of its own.
 
 const by = (id) => document.getElementById(id);
-const SERVICES = ['orders', 'payments', 'inventory'];
 const WORDS = { up: 'up', active: 'active', standby: 'standby', not_ready: 'not ready', silent: 'does not answer', away: 'away' };
 const STATES = { pending: '… pending', awaiting_payment: '… awaiting payment', confirmed: '✓ confirmed', cancelled: '✗ cancelled' };
 
@@ -79,7 +78,7 @@ function showFlow(state) {
   ]));
   const orders = state.orders.read;
   say(by('orders-note'), orders ? `${orders.open} open of the latest ${orders.read}` : '');
-  const services = (cells) => SERVICES.map((name) => {
+  const services = (cells) => Object.keys(state.services).map((name) => {
     const { read, away } = state.services[name] ?? {};
     return read ? [name, ...cells(read, name)] : [name, ['–', 'number'], [away ? '✗ away' : '', 'bad']];
   });

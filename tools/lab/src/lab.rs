@@ -68,17 +68,8 @@ impl Lab {
     }
 }
 
-/// Ports count from the base: `./dev help` lists them.
 fn address(port_base: u16, instance: Instance) -> String {
-    let service = match instance.part {
-        Part::Orders => 1,
-        Part::Payments => 2,
-        Part::Inventory => 3,
-        Part::Provider => 4,
-        Part::Kafka => 41,
-    };
-    let relay = if instance.role == Role::Relay { 60 } else { 0 };
-    format!("127.0.0.1:{}", port_base + service + relay)
+    format!("127.0.0.1:{}", instance.port(port_base))
 }
 
 #[cfg(test)]
@@ -95,16 +86,5 @@ impl Lab {
             port_base: 1024,
             broker: String::new(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_relay_has_a_port_of_its_own_sixty_higher() {
-        let ports = [Part::Orders.instance(1), Part::Inventory.relay(1)].map(|one| address(8080, one));
-        assert_eq!(ports, ["127.0.0.1:8081", "127.0.0.1:8143"]);
     }
 }

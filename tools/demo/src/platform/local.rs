@@ -82,20 +82,6 @@ impl Local {
     }
 }
 
-impl Local {
-    fn port(&self, instance: Instance) -> u16 {
-        let offset = match instance.part {
-            Part::Orders => 1,
-            Part::Payments => 2,
-            Part::Inventory => 3,
-            Part::Provider => 4,
-            Part::Kafka => 41,
-        };
-        let second = if instance.number > 1 { 10 } else { 0 };
-        self.port_base + offset + second
-    }
-}
-
 impl Platform for Local {
     fn instances(&self) -> usize {
         self.instances
@@ -105,13 +91,12 @@ impl Platform for Local {
         true
     }
 
-    /// Ports count from the base; those of second instances are ten higher.
     fn address(&self, instance: Instance) -> String {
-        format!("127.0.0.1:{}", self.port(instance))
+        format!("127.0.0.1:{}", instance.port(self.port_base))
     }
 
     fn admin(&self, instance: Instance) -> Option<String> {
-        Some(format!("127.0.0.1:{}", self.port(instance) + 1000))
+        Some(format!("127.0.0.1:{}", instance.port(self.port_base) + 1000))
     }
 
     fn database(&self, part: Part) -> String {
@@ -159,27 +144,5 @@ impl Platform for Local {
 
     fn act<'a>(&'a self, action: Action<'a>, on: &'a [Instance]) -> Pending<'a, ()> {
         self.act_on(action, on).boxed_local()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_second_instance_has_a_port_of_its_own_ten_higher() {
-        let (empty, run) = (String::new, PathBuf::new);
-        let local = Local {
-            dev: run(),
-            run: run(),
-            port_base: 8080,
-            instances: 2,
-            postgres: empty(),
-            brokers: empty(),
-            topic_prefix: empty(),
-            webhook_secret: empty(),
-        };
-        let addresses = [1, 2].map(|number| local.address(Part::Payments.instance(number)));
-        assert_eq!(addresses, ["127.0.0.1:8082", "127.0.0.1:8092"]);
     }
 }

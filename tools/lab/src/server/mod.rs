@@ -37,7 +37,7 @@ pub(crate) fn loopback(text: &str) -> std::result::Result<SocketAddr, String> {
     if address.ip().is_loopback() {
         Ok(address)
     } else {
-        Err("the lab stops servers by a button: it listens on the loopback alone, such as 127.0.0.1:8085"
+        Err("the lab stops servers by a button: it listens on the loopback alone, such as 127.0.0.1:8080"
             .to_owned())
     }
 }

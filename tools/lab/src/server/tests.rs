@@ -6,7 +6,7 @@ use actix_web::test::{TestRequest, call_service, init_service};
 
 use super::*;
 
-const PORT: u16 = 8085;
+const PORT: u16 = 8080;
 
 /// Sends one request; returns its status, the policy header, and the actions that it caused.
 async fn send(request: TestRequest) -> (StatusCode, Option<String>, Vec<Action>) {
@@ -38,7 +38,7 @@ fn press(host: &'static str, origin: Option<&'static str>) -> TestRequest {
 
 #[actix_web::test]
 async fn the_page_itself_presses_its_buttons() {
-    for host in ["127.0.0.1:8085", "localhost:8085", "[::1]:8085"] {
+    for host in ["127.0.0.1:8080", "localhost:8080", "[::1]:8080"] {
         let origin: &'static str = Box::leak(format!("http://{host}").into_boxed_str());
         let (status, _, performed) = send(press(host, Some(origin))).await;
         assert_eq!((status, performed.as_slice()), (StatusCode::ACCEPTED, [Action::StopBroker].as_slice()));
@@ -48,7 +48,7 @@ async fn the_page_itself_presses_its_buttons() {
 #[actix_web::test]
 async fn an_action_that_is_not_done_yet_is_not_begun_again() {
     let state = LabState { acting: [Action::StopBroker].into(), ..LabState::default() };
-    let request = press("127.0.0.1:8085", Some("http://127.0.0.1:8085"));
+    let request = press("127.0.0.1:8080", Some("http://127.0.0.1:8080"));
     let (status, _, performed) = send_in(state, request).await;
     assert_eq!((status, performed.len()), (StatusCode::CONFLICT, 0));
 }
@@ -60,10 +60,10 @@ async fn a_button_pressed_by_another_page_is_refused_and_nothing_is_done() {
         Some("null"),
         Some("https://attacker.example"),
         Some("http://127.0.0.1:8081"), // another program of this machine
-        Some("https://127.0.0.1:8085"),
-        Some("http://localhost:8085"), // not the address that was asked
+        Some("https://127.0.0.1:8080"),
+        Some("http://localhost:8080"), // not the address that was asked
     ] {
-        let (status, _, performed) = send(press("127.0.0.1:8085", origin)).await;
+        let (status, _, performed) = send(press("127.0.0.1:8080", origin)).await;
         assert_eq!((status, performed.len()), (StatusCode::FORBIDDEN, 0), "{origin:?}");
     }
 }
@@ -71,7 +71,7 @@ async fn a_button_pressed_by_another_page_is_refused_and_nothing_is_done() {
 #[actix_web::test]
 async fn a_foreign_name_that_resolves_to_the_loopback_is_refused_for_reads_too() {
     for host in
-        ["attacker.example:8085", "attacker.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1.example:8085"]
+        ["attacker.example:8080", "attacker.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1.example:8080"]
     {
         for path in ["/", "/events", "/lab.js"] {
             let (status, _, _) = send(TestRequest::get().uri(path).insert_header((HOST, host))).await;
@@ -86,7 +86,7 @@ async fn a_foreign_name_that_resolves_to_the_loopback_is_refused_for_reads_too()
 #[actix_web::test]
 async fn every_response_forbids_the_page_other_hosts() {
     for path in ["/", "/lab.js", "/lab.css", "/nothing"] {
-        let request = TestRequest::get().uri(path).insert_header((HOST, "127.0.0.1:8085"));
+        let request = TestRequest::get().uri(path).insert_header((HOST, "127.0.0.1:8080"));
         let (_, policy, _) = send(request).await;
         let policy = policy.unwrap();
         assert!(
@@ -99,10 +99,10 @@ async fn every_response_forbids_the_page_other_hosts() {
 
 #[test]
 fn an_address_that_other_machines_can_reach_is_refused() {
-    for text in ["127.0.0.1:8085", "[::1]:8085", "127.1.2.3:1"] {
+    for text in ["127.0.0.1:8080", "[::1]:8080", "127.1.2.3:1"] {
         assert_eq!(loopback(text).map(|address| address.ip().is_loopback()), Ok(true), "{text}");
     }
-    for text in ["0.0.0.0:8085", "[::]:8085", "192.168.1.2:8085", "10.0.0.1:8085"] {
+    for text in ["0.0.0.0:8080", "[::]:8080", "192.168.1.2:8080", "10.0.0.1:8080"] {
         assert!(loopback(text).unwrap_err().contains("on the loopback alone"), "{text}");
     }
     assert!(loopback("localhost").is_err());
