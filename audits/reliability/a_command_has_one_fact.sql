@@ -1,5 +1,5 @@
 -- Promise 9: one audit fact for each accepted request. A rejected request has none, and a replay adds none.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 --
 -- Because operation_id is unique, a replay that ran again would show as a fact of an operation that has no record.
 -- These facts have no record, because no request with a key caused them: a PUT (idempotent by itself), the expiry of an

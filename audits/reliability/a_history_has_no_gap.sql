@@ -1,5 +1,5 @@
 -- Promises 6 and 7: the events of an aggregate are numbered 1, 2, 3 and so on, each number once.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 --
 -- Retention has dropped the events of whole days. A number may be missing only if such a day is between its neighbours.
 WITH numbered AS (

@@ -1,5 +1,5 @@
 -- Promise 3: a key that was erased is refused until its tombstone ends.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 SELECT format('the key of operation %s is refused until %s, but operation %s used it at %s',
               tombstone.operation_id, tombstone.tombstone_until, record.operation_id, record.created_at) AS violation
   FROM idempotency_record AS record

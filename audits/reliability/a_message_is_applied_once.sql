@@ -1,5 +1,5 @@
 -- Promise 7: a consumer has applied each message of an aggregate once, up to the last applied sequence.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 --
 -- Held and parked messages are entered but not applied. Old entries may have been trimmed. Sequence 0 marks a message
 -- without a readable sequence.

@@ -1,5 +1,5 @@
 -- Promises 1, 2 and 15: a stored response exists until it expires.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 SELECT format('operation %s was answered with %s until %s, but the answer is gone',
               record.operation_id, record.status, record.expires_at) AS violation
   FROM idempotency_record AS record

@@ -1,5 +1,5 @@
 -- Promise 15: the stored response of a command and its operation never contradict each other.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 --
 -- Both change in one transaction. A stored 202 stays 202; the state of its record says that the outcome is known.
 SELECT format('operation %s is %s%s, but its record is %s with %s', begun.operation_id, begun.state,

@@ -1,5 +1,5 @@
 -- Promises 6 and 7: an aggregate announces each type of event once, however often the cause was delivered.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 --
 -- Exceptions: an item changes often, and a payment can be refunded in parts, and each part can fail.
 SELECT format('%s was announced %s times for %s %s', type, count(*), aggregate_type, aggregate_id) AS violation

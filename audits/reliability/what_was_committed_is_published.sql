@@ -1,5 +1,5 @@
 -- Promise 6: every committed event is published. Lists events that the relay has not passed within a minute or has blocked.
--- Databases: orders, payments, inventory.
+-- Databases: of each service.
 SELECT format('event %s, %s of %s %s, has waited since %s', event.event_id, event.type, event.aggregate_type,
               event.aggregate_id, event.created_at) AS violation
   FROM outbox_event AS event, outbox_cursor AS relay

@@ -163,6 +163,7 @@ mod tests {
         let expected = [one, two, Part::Orders.relay(1), Part::Orders.relay(2)];
         assert_eq!(names.map(Instance::named), expected.map(Some));
         assert_eq!(expected.map(|instance| instance.to_string()), names);
-        assert_eq!((Instance::named("provider-2"), Instance::all(2, true).len()), (None, 13));
+        let number = 4 * Part::SERVICES.len() + 1;
+        assert_eq!((Instance::named("provider-2"), Instance::all(2, true).len()), (None, number));
     }
 }

@@ -218,12 +218,16 @@ async fn run(arguments: &[&str], variables: &[(&str, String)]) -> Result<Command
 mod tests {
     use super::*;
 
-    const ALL: &str = "orders=127.0.0.1:8081 payments=127.0.0.1:8082 inventory=127.0.0.1:8083 \
-                       provider=127.0.0.1:8084 postgres=127.0.0.1:8111 kafka=127.0.0.1:8121";
+    /// The addresses of all parts, as `./dev demo --compose` gives them.
+    fn addresses() -> String {
+        let programs =
+            Part::PROGRAMS.map(|part| format!("{}=127.0.0.1:{}", part.name(), part.instance(1).port(8080)));
+        format!("{} postgres=127.0.0.1:8111 kafka=127.0.0.1:8121", programs.join(" "))
+    }
 
     #[test]
     fn every_part_is_where_its_port_is_published() {
-        let compose = Compose::read(ALL).unwrap();
+        let compose = Compose::read(&addresses()).unwrap();
         assert_eq!(compose.address(Part::Payments.instance(1)), "127.0.0.1:8082");
         assert_eq!(compose.brokers(), "127.0.0.1:8121");
         let database = "postgres://provider_owner:provider_owner@127.0.0.1:8111/provider";
@@ -233,7 +237,7 @@ mod tests {
     #[test]
     fn a_part_without_an_address_is_refused() {
         for missing in ["orders", "provider", "postgres", "kafka"] {
-            assert!(Compose::read(&ALL.replace(missing, "other")).is_none(), "{missing}");
+            assert!(Compose::read(&addresses().replace(missing, "other")).is_none(), "{missing}");
         }
         assert!(Compose::read("").is_none());
     }
@@ -248,7 +252,7 @@ mod tests {
 
     #[test]
     fn hints_name_commands_that_serve_here() {
-        let compose = Compose::read(ALL).unwrap();
+        let compose = Compose::read(&addresses()).unwrap();
         let hint = compose
             .translate_hint("look at ./dev logs orders, ./dev psql orders; ./dev run payments reconcile");
         let expected = "look at docker compose logs orders, docker compose exec postgres psql -U postgres orders; \

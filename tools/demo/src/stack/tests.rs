@@ -94,6 +94,6 @@ fn relays_run_apart_where_there_are_two_instances() {
     assert_eq!(stack(1).relays(Part::Orders), []);
     assert_eq!(stack(2).relays(Part::Orders), [1, 2].map(|number| Part::Orders.relay(number)));
     assert_eq!(stack(2).relays(Part::Provider), []);
-    assert_eq!(stack(2).processes().len(), 3 * 4 + 1);
+    assert_eq!(stack(2).processes().len(), Part::SERVICES.len() * 4 + 1);
     assert_eq!(stack(2).addresses(Part::Orders), ":orders :orders-2");
 }
