@@ -48,6 +48,9 @@ async fn after_a_failover_to_a_lagging_standby_what_survived_ends_and_what_was_l
     stack.at_rest().await;
     assert_eq!(stack.count(Part::Orders, CONFIRMED).await, survivors);
     for service in Part::SERVICES {
+        if stack.count(service, "SELECT count(*) FROM outbox_event").await == 0 {
+            continue; // without an event there is no cursor to re-base
+        }
         let log = stack.program(service.name()).log();
         assert!(log.contains("OutboxRebased"), "the relay of {} took no notice", service.name());
         let status = stack.operate(service, &["outbox", "status"]).await;
