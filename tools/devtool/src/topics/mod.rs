@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use messaging::{Brokers, Error, admin, topics};
 use serde::Serialize;
 
@@ -10,6 +11,9 @@ use crate::Result;
 
 /// The first and the next offset of each partition of a topic.
 type Ranges = BTreeMap<i32, (i64, i64)>;
+
+/// How many topics are read at once: each has a connection of its own.
+const AT_ONCE: usize = 8;
 
 /// A topic, and the groups that have committed offsets on it.
 #[derive(Debug, Serialize)]
@@ -46,22 +50,28 @@ pub(crate) async fn print(brokers: &Brokers, prefix: &str, json: bool) -> Result
 
 async fn report(brokers: &Brokers, prefix: &str) -> std::result::Result<Vec<TopicReport>, Error> {
     let groups = admin::groups(brokers).await?;
-    let mut reports = Vec::new();
-    for topic in topics::names(brokers).await?.into_iter().filter(|topic| topic.starts_with(prefix)) {
-        let ranges = admin::offset_ranges(brokers, &topic).await?;
-        let mut positions = Vec::new();
-        for group in &groups {
-            let committed = admin::committed_offsets(brokers, group, &topic).await?;
-            positions.extend(position(group, &committed, &ranges));
-        }
-        reports.push(TopicReport {
-            topic,
-            messages: ranges.values().map(|(first, end)| end - first).sum(),
-            ends: ranges.values().map(|(_, end)| *end).collect(),
-            groups: positions,
-        });
+    let topics = topics::names(brokers).await?.into_iter().filter(|topic| topic.starts_with(prefix));
+    stream::iter(topics)
+        .map(|topic| report_topic(brokers, topic, &groups))
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await
+}
+
+async fn report_topic(
+    brokers: &Brokers,
+    topic: String,
+    groups: &[String],
+) -> std::result::Result<TopicReport, Error> {
+    let ranges = admin::offset_ranges(brokers, &topic).await?;
+    let mut positions = Vec::new();
+    for group in groups {
+        let committed = admin::committed_offsets(brokers, group, &topic).await?;
+        positions.extend(position(group, &committed, &ranges));
     }
-    Ok(reports)
+    let messages = ranges.values().map(|(first, end)| end - first).sum();
+    let ends = ranges.values().map(|(_, end)| *end).collect();
+    Ok(TopicReport { topic, messages, ends, groups: positions })
 }
 
 /// The position of a group on a topic; `None` if the group has committed no offset.
