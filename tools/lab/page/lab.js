@@ -90,7 +90,7 @@ function showFlow(state) {
   rows(by('inboxes'), services((read) => [number(read.received), number(read.duplicates)]));
   fresh(by('topics'), state.topics);
   say(by('topics-age'), age(state.topics));
-  source('topics', state.topics.last, ({ topics }) => topics.filter(({ topic }) => topic.endsWith('.events')).flatMap(({ topic, ends, groups }) =>
+  source('topics', state.topics.last, ({ topics }) => topics.flatMap(({ topic, ends, groups }) =>
     (groups.length ? groups : [{ group: '–', committed: [], lag: 0 }]).map(({ group, committed, lag }) => [
       topic, group, committed.map((offset) => offset ?? '–').join(' '), ends.join(' '), [String(lag), lag ? 'number warn' : 'number'],
     ])));

@@ -3,6 +3,7 @@
 use std::env;
 use std::sync::Arc;
 
+use envelope::Topics;
 use futures_util::future::join4;
 use harness::api::Api;
 use harness::{Client, Endpoint, Error, Instance, Part, Result, Role};
@@ -25,6 +26,8 @@ pub(crate) struct Lab {
     port_base: u16,
     /// `host:port` of the first broker.
     pub(crate) broker: String,
+    /// The names of the topics.
+    pub(crate) topics: Topics,
 }
 
 impl Lab {
@@ -47,7 +50,8 @@ impl Lab {
         };
         let api = Api::new(Client::new(0, token)?, endpoint);
         let state = watch::Sender::new(LabState { tenant: tenant.clone(), ..LabState::default() });
-        Ok(Self { dev, api, state: Arc::new(state), tenant, port_base, broker })
+        let topics = Topics::with_prefix(env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default());
+        Ok(Self { dev, api, state: Arc::new(state), tenant, port_base, broker, topics })
     }
 
     /// Reads every source until the program ends.
@@ -85,6 +89,7 @@ impl Lab {
             tenant: String::new(),
             port_base: 1024,
             broker: String::new(),
+            topics: Topics::with_prefix(""),
         }
     }
 }
