@@ -40,10 +40,11 @@ impl Stack {
     pub async fn at_rest(&self) {
         let books = self.books();
         eventually_done("every order has ended, and nothing is in progress", async || {
+            // Messages first: one that is consumed after the count of the calls could have begun a call.
+            let (events, unconsumed) = (self.events().await, self.unconsumed().await);
             let open = self.count(Part::Orders, OPEN_ORDERS).await + books.calls_due().await.unwrap();
             let webhooks = books.webhooks_due(vec![self.webhook_url()]).await.unwrap();
             let held = self.count(Part::Inventory, HELD_STOCK).await;
-            let (events, unconsumed) = (self.events().await, self.unconsumed().await);
             // An event between the two counts would have begun something new.
             let rests = open + webhooks + held + unconsumed == 0 && self.events().await == events;
             (!rests).then_some((open, webhooks, held, events, unconsumed))
