@@ -9,28 +9,29 @@ TEMPLATES=(
   "ticket-shop --name ticket-shop --service seats"
 )
 
-command_template() { # [--compile]
-  local variant folder arguments only=''
-  [[ ${1:-} != --compile ]] || { only=yes && shift; }
-  (($# == 0)) || usage_error "template takes no other argument than --compile"
+command_template() { # [--quick]
+  local variant folder arguments quick=''
+  [[ ${1:-} != --quick ]] || { quick=yes && shift; }
+  (($# == 0)) || usage_error "template takes no other argument than --quick"
   for variant in "${TEMPLATES[@]}"; do
     read -r folder arguments <<<"$variant"
     say "== ./dev new $folder $arguments"
     rm -rf "${IDEM_DEV_DIR:?}/template/$folder"
     # shellcheck disable=SC2086 # words
     CARGO_TARGET_DIR=$(dirname "$BIN_DIR") command_new "$IDEM_DEV_DIR/template/$folder" $arguments
-    if [[ -n $only ]]; then compile_project "$folder"; else use_project "$folder"; fi || die "the project $folder is not sound: see above"
+    if [[ -n $quick ]]; then try_rules "$folder"; else use_project "$folder"; fi || die "the project $folder is not sound: see above"
   done
   say "these projects are sound: ${TEMPLATES[*]%% *}"
 }
 
-# In the target folder of this checkout, because third-party crates are the same.
-compile_project() { # folder
+# Compiles the rules of the architecture and asks them; ./dev new has compiled the program of a new service. In the target folder of this
+# checkout, because third-party crates are the same.
+try_rules() { # folder
   (
     cd "$IDEM_DEV_DIR/template/$1" && export CARGO_TARGET_DIR
     CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
     forget_this_checkout
-    ./dev check format lints && cargo test --quiet --package architecture
+    ./dev check format && cargo test --quiet --package architecture
   )
 }
 
