@@ -28,8 +28,9 @@ command_template() { # [--quick]
 # checkout, because third-party crates are the same.
 try_rules() { # folder
   (
-    cd "$IDEM_DEV_DIR/template/$1" && export CARGO_TARGET_DIR
+    cd "$IDEM_DEV_DIR/template/$1" || exit
     CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
+    export CARGO_TARGET_DIR
     forget_this_checkout
     ./dev check format && cargo test --quiet --package architecture
   )
