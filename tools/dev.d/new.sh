@@ -36,7 +36,7 @@ make_project() { # folder name [service]
   forget_the_template "$folder" && rename_project "$folder" "$name" || return
   (
     cd "$folder" && require "${TO_BUILD[@]}"
-    cargo fmt --all && cargo update --quiet --workspace --offline 2>/dev/null || cargo update --quiet --workspace
+    cargo fmt --all && { cargo update --quiet --workspace --offline 2>/dev/null || cargo update --quiet --workspace; }
   ) || return
   if [[ -n $service ]]; then
     # Its document is written by its program.
@@ -65,12 +65,15 @@ skeleton_of() { # service
 # Removes what only a template needs, and the history of this project.
 forget_the_template() { # folder
   local folder=$1
-  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/tools/dev.d/{copy,how-to,new,template}.sh
-  without "$folder/dev" 's/ (copy|how-to|new|template)(?=[ ;])//g if /^for subject in/; $_ = "" if /command_(how_to|new|template) /'
-  without "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$/'
-  without "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/'
-  without "$folder/docs/architecture.md" '$_ = "" if /^## How to add …/ .. /^## How to add a field/ and !/^## How to add a field/; s/The steps of \[[a-z-]+\]\([^)]*\)/The steps/'
-  without "$folder/README.md" '$_ = "" if /docs\/template\.md/; s/, a diff for each//; s/#how-to-add-\)/#how-to-add-a-field)/'
+  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/{copy,how-to,new,template}.sh
+  without "$folder/dev" 's/ (copy|how-to|new|template)(?=[ ;])//g if /^for subject in/; $_ = "" if /command_(how_to|new|template) /' &&
+    without "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$/' &&
+    without "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/' &&
+    without "$folder/docs/architecture.md" '$_ = "" if /^## How to add …/ .. /^## How to add a field/ and !/^## How to add a field/' &&
+    without "$folder/docs/architecture.md" 's/The steps of \[[a-z-]+\]\([^)]*\)/The steps/' &&
+    without "$folder/docs/decisions/README.md" '$_ = "" if /\(0041-/' &&
+    without "$folder/CONTRIBUTING.md" '$_ = "" if /^\.\/dev (how-to|template) /; s/; of `how-to` and `template` it runs the short forms//' &&
+    without "$folder/README.md" '$_ = "" if /docs\/template\.md/; s/, a diff for each//; s/#how-to-add-\)/#how-to-add-a-field)/'
 }
 
 # Edits a file line by line. Fails if nothing changes: the file is then not as this script expects it.
