@@ -5,24 +5,26 @@
 
 use std::time::{Duration, Instant};
 
-/// Longer than any rebalance: each of its two rounds waits `max_poll_interval` (10 s) for the slowest member.
-const LIMIT: Duration = Duration::from_mins(1);
-
 /// The time outside the group, from the client's reports.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Membership {
+    limit: Duration,
     outside_since: Option<Instant>,
 }
 
 impl Membership {
-    /// Reads a report. Returns true if the client is outside its group for longer than [`LIMIT`], although it can reach
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit, outside_since: None }
+    }
+
+    /// Reads a report. Returns true if the client is outside its group for longer than the limit, although it can reach
     /// the group's coordinator. A member without partitions is inside.
     pub(super) fn is_lost(&mut self, state: &str, join_state: &str, now: Instant) -> bool {
         if state != "up" || join_state == "steady" {
             self.outside_since = None;
             return false;
         }
-        now.duration_since(*self.outside_since.get_or_insert(now)) > LIMIT
+        now.duration_since(*self.outside_since.get_or_insert(now)) > self.limit
     }
 }
 
@@ -32,7 +34,7 @@ mod tests {
 
     /// Reports every second; returns the second of the first report that says "lost".
     fn lost_after(reports: impl Iterator<Item = (&'static str, &'static str)>) -> Option<usize> {
-        let (mut membership, start) = (Membership::default(), Instant::now());
+        let (mut membership, start) = (Membership::new(Duration::from_mins(1)), Instant::now());
         let is_lost = |(second, (state, join_state)): (u64, _)| {
             membership.is_lost(state, join_state, start + Duration::from_secs(second))
         };
