@@ -45,13 +45,7 @@ impl Runner {
         let group = topics.group(consumer.name());
         let instance = settings.instance.clone();
         let lags = database.metrics::<InboxMetrics>().lags.clone();
-        let outside_limit = settings.outside_limit;
-        let membership = SubscriptionSettings {
-            instance,
-            lags,
-            outside_limit,
-            ..SubscriptionSettings::new(group, streams)
-        };
+        let membership = SubscriptionSettings { instance, lags, ..SubscriptionSettings::new(group, streams) };
         let files = brokers.watch_files();
         let subscription = Subscription::start(brokers, membership.clone())?;
         let worker = Worker { database, brokers: brokers.clone(), consumer, settings };
@@ -79,7 +73,7 @@ impl Runner {
 }
 
 impl Worker {
-    /// Returns whether the consumer has to join again: files of the brokers' address were renewed, or the client hangs outside its group.
+    /// Returns whether the consumer has to join again, because files of the brokers' address were renewed.
     async fn read(
         self: &Arc<Self>,
         mut subscription: Subscription,
@@ -98,7 +92,7 @@ impl Worker {
                 () = stop.cancelled() => break false,
                 () = &mut renewed => break true,
                 batch = subscription.next(), if messages < MESSAGES_AT_ONCE => {
-                    let Some(batch) = batch else { break subscription.is_lost() };
+                    let Some(batch) = batch else { break false };
                     crashpoint::reach!("consume.batch_received");
                     match batch.unreadable().cloned() {
                         Some(record) => start(Arc::clone(self).skip_or_wait(batch, record, stop.clone()).boxed()),
@@ -114,9 +108,7 @@ impl Worker {
         drop(waiting); // the next owner of their partitions receives them
         tasks.close();
         tasks.wait().await;
-        if !subscription.is_lost() {
-            subscription.shutdown().await;
-        }
+        subscription.shutdown().await;
         join_again
     }
 }

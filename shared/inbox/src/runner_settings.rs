@@ -23,9 +23,6 @@ pub struct RunnerSettings {
     pub parking_window: Duration,
     /// The pause between two looks at a partition that waits for an operator.
     pub stopped_pause: Duration,
-    /// The time outside the consumer group after which the Kafka client counts as hanging, and another one joins:
-    /// `SubscriptionSettings::outside_limit`.
-    pub outside_limit: Duration,
     /// Under load, the shortest time between two transactions: all that arrives in between is applied together. A transaction of
     /// several messages shows load. A single message on an idle consumer waits for no other.
     pub gather: Duration,
@@ -42,7 +39,6 @@ impl Default for RunnerSettings {
             parking_limit: 10,
             parking_window: Duration::from_mins(10),
             stopped_pause: Duration::from_secs(10),
-            outside_limit: Duration::from_mins(1),
             gather: Duration::from_millis(10),
         }
     }

@@ -11,19 +11,16 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use common::{
-    CONSUMER, confirmed, count, database, effects, parked, publish, record, record_effect, run, run_with,
-    settings, slow_pool, wait_for_effects,
+    CONSUMER, confirmed, count, database, effects, parked, publish, record, record_effect, run, slow_pool,
+    wait_for_effects,
 };
 use contracts::events::OrderConfirmed;
 use contracts::{OrderId, streams};
 use database::{Database, Tx};
 use envelope::Message;
-use inbox::{Consumer, InboxMetrics, RunnerSettings, no_locks};
-use rdkafka::ClientConfig;
-use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use inbox::{Consumer, InboxMetrics, no_locks};
 use testkit::{Metrics, TestTopics, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -119,36 +116,4 @@ async fn a_batch_from_before_a_rebalance_takes_effect_once() {
     assert_eq!(effects.into_iter().collect::<BTreeSet<_>>(), orders);
     assert!(by(&database, "slow").await > 0);
     assert!(parked(&database).await.is_empty());
-}
-
-/// Joins the group, and never polls again. A rebalance waits for it until its `max.poll.interval.ms` is over.
-async fn silent_member(topics: &TestTopics) -> BaseConsumer {
-    let member: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", topics.brokers().to_string())
-        .set("group.id", topics.group(CONSUMER))
-        .set("partition.assignment.strategy", "cooperative-sticky")
-        .set("session.timeout.ms", "6000")
-        .set("max.poll.interval.ms", "8000")
-        .create()
-        .unwrap();
-    member.subscribe(&[&topics.events(streams::ORDERS)]).unwrap();
-    eventually("the silent member has partitions", async || {
-        let polled = member.poll(Duration::ZERO);
-        assert!(polled.is_none_or(|message| message.is_err()), "no message is published yet");
-        (member.assignment().unwrap().count() > 0).then_some(())
-    })
-    .await;
-    member
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_consumer_whose_client_stays_outside_its_group_goes_on_with_another_client() {
-    let (database, topics) = (database().await, TestTopics::create().await);
-    let silent = silent_member(&topics).await;
-    let settings = RunnerSettings { outside_limit: Duration::from_millis(500), ..settings() };
-    let runner = run_with(&database, &topics, of_orders("one"), settings);
-    publish(&topics, &[record(&topics, 1, &confirmed(OrderId::generate()))]).await;
-    wait_for_effects(&database, 1).await;
-    runner.stop().await;
-    drop(silent);
 }

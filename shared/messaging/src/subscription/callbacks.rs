@@ -65,7 +65,7 @@ impl ConsumerCallbacks {
             commands,
             consumer: OnceLock::new(),
             joined: Arc::default(),
-            membership: Mutex::new(Membership::new(settings.outside_limit)),
+            membership: Mutex::default(),
             lags: settings.lags.clone(),
         }
     }

@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
@@ -36,7 +35,6 @@ pub(super) struct ConsumerThread {
     commands: CommandSender,
     batches: Sender<Batch>,
     settings: SubscriptionSettings,
-    is_lost: Arc<AtomicBool>,
     partitions: Vec<AssignedPartition>,
     /// Partitions with a batch in progress. An entry stays when its partition is revoked: if the partition is assigned
     /// again, it waits until the batch from before is done or dropped.
@@ -50,21 +48,10 @@ impl ConsumerThread {
         commands: CommandSender,
         batches: Sender<Batch>,
         settings: SubscriptionSettings,
-        is_lost: Arc<AtomicBool>,
     ) -> Self {
         let generations = consumer.context().generations.clone();
         let (partitions, in_progress) = (Vec::new(), HashSet::new());
-        Self {
-            consumer,
-            generations,
-            received,
-            commands,
-            batches,
-            settings,
-            is_lost,
-            partitions,
-            in_progress,
-        }
+        Self { consumer, generations, received, commands, batches, settings, partitions, in_progress }
     }
 
     /// Runs until the command to leave, until a fatal error, or until the client hangs. Dropping the consumer blocks while it commits the last
@@ -132,8 +119,7 @@ impl ConsumerThread {
             }
             ThreadCommand::OffsetsUnknown => return self.join_again(),
             ThreadCommand::Lost => {
-                tracing::error!(target: "kafka", "the client hangs outside its group although a broker answers; another client has to join");
-                self.is_lost.store(true, Ordering::Release);
+                tracing::error!(target: "kafka", "the client hangs outside its group although a broker answers; the consumer ends");
                 return ControlFlow::Break(());
             }
             ThreadCommand::Leave => return ControlFlow::Break(()),

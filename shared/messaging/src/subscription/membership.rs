@@ -2,29 +2,30 @@
 //!
 //! After a lost session, the client joins its group again by itself. librdkafka 2.12 was seen to hang there for good, although the
 //! broker answered: the consumer then reads nothing, and no error says so.
+//!
+//! The process ends then, and is started again. Another client in the same process is no way out: librdkafka 2.12 was seen to crash
+//! (in `rd_kafka_cgrp_handle_LeaveGroup`) when a client that had not joined yet was closed.
 
 use std::time::{Duration, Instant};
 
+/// Longer than any rebalance: each of its two rounds waits `max_poll_interval` (10 s) for the slowest member.
+const LIMIT: Duration = Duration::from_mins(1);
+
 /// The time outside the group, from the client's reports.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Membership {
-    limit: Duration,
     outside_since: Option<Instant>,
 }
 
 impl Membership {
-    pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, outside_since: None }
-    }
-
-    /// Reads a report. Returns true if the client is outside its group for longer than the limit, although it can reach
+    /// Reads a report. Returns true if the client is outside its group for longer than [`LIMIT`], although it can reach
     /// the group's coordinator. A member without partitions is inside.
     pub(super) fn is_lost(&mut self, state: &str, join_state: &str, now: Instant) -> bool {
         if state != "up" || join_state == "steady" {
             self.outside_since = None;
             return false;
         }
-        now.duration_since(*self.outside_since.get_or_insert(now)) > self.limit
+        now.duration_since(*self.outside_since.get_or_insert(now)) > LIMIT
     }
 }
 
@@ -34,7 +35,7 @@ mod tests {
 
     /// Reports every second; returns the second of the first report that says "lost".
     fn lost_after(reports: impl Iterator<Item = (&'static str, &'static str)>) -> Option<usize> {
-        let (mut membership, start) = (Membership::new(Duration::from_mins(1)), Instant::now());
+        let (mut membership, start) = (Membership::default(), Instant::now());
         let is_lost = |(second, (state, join_state)): (u64, _)| {
             membership.is_lost(state, join_state, start + Duration::from_secs(second))
         };

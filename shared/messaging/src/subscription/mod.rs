@@ -13,7 +13,6 @@ mod membership;
 mod settings;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -42,7 +41,6 @@ pub struct Subscription {
     batches: mpsc::Receiver<Batch>,
     commands: CommandSender,
     joined: Arc<SetOnce<()>>,
-    is_lost: Arc<AtomicBool>,
     left: oneshot::Receiver<()>,
 }
 
@@ -69,15 +67,7 @@ impl Subscription {
         let (batch_sender, batches) = mpsc::channel(settings.max_waiting_batches);
         let (leaving, left) = oneshot::channel();
         let group = settings.group.clone();
-        let is_lost = Arc::new(AtomicBool::new(false));
-        let thread = ConsumerThread::new(
-            consumer,
-            received,
-            commands.clone(),
-            batch_sender,
-            settings,
-            Arc::clone(&is_lost),
-        );
+        let thread = ConsumerThread::new(consumer, received, commands.clone(), batch_sender, settings);
         std::thread::Builder::new()
             .name("kafka-consumer".to_owned())
             .spawn(move || {
@@ -85,7 +75,7 @@ impl Subscription {
                 drop(leaving);
             })
             .map_err(Error::Thread)?;
-        Ok(Self { group, batches, commands, joined, is_lost, left })
+        Ok(Self { group, batches, commands, joined, left })
     }
 
     /// Is set once the group has assigned this member its first partitions; none, if others still have all of them.
@@ -96,7 +86,7 @@ impl Subscription {
     /// Waits for the next batch of any partition. A partition has at most one batch in progress.
     ///
     /// Returns `None` once the consumer has ended. By itself it ends only after a fatal error, or if the client hangs outside
-    /// its group ([`is_lost`](Self::is_lost)). It logs both. Dropping the future loses no batch.
+    /// its group. It logs both. Dropping the future loses no batch.
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             let batch = self.batches.recv().await?;
@@ -105,12 +95,6 @@ impl Subscription {
                 return Some(batch);
             }
         }
-    }
-
-    /// Whether the consumer has ended because its client hangs outside its group. A new subscription can join. The hanging client is left
-    /// behind: waiting for it would wait for ever.
-    pub fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Acquire)
     }
 
     /// Commits the offsets of the batches that are done and leaves the group. Returns once both have happened, or after

@@ -46,9 +46,6 @@ pub struct SubscriptionSettings {
     /// The time without a poll after which the client leaves the group. A slow batch does not stop the polling; only a
     /// stopped process does. A rebalance waits so long for a member that does not answer, and no member reads meanwhile.
     pub max_poll_interval: Duration,
-    /// The time outside the group, while the coordinator answers, after which the client counts as hanging. It exceeds every rebalance: each
-    /// of its two rounds waits `max_poll_interval` for the slowest member.
-    pub outside_limit: Duration,
     /// Where the lag of each partition of this member is kept.
     pub lags: PartitionLags,
 }
@@ -69,7 +66,6 @@ impl SubscriptionSettings {
             session_timeout: Duration::from_secs(6),
             heartbeat_interval: Duration::from_millis(500), // so soon a member learns of a rebalance
             max_poll_interval: Duration::from_secs(10),
-            outside_limit: Duration::from_mins(1),
             lags: PartitionLags::default(),
         }
     }
