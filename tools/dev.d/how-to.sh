@@ -85,7 +85,7 @@ test_diffs() { # names...
 
 # The packages that a diff changes and that have tests against the servers.
 packages_of() { # name
-  sed -n -E 's|^\+\+\+ b/(services/[a-z]+\|shared/contracts\|audits)/.*|\1|p' "$HOW_TO/$1.diff" | sort -u | sed 's|.*/||'
+  sed -n -E 's#^\+\+\+ b/(services/[a-z]+|shared/contracts|audits)/.*#\1#p' "$HOW_TO/$1.diff" | sort -u | sed 's|.*/||'
 }
 
 # In the target folder of this checkout, because third-party crates are the same.

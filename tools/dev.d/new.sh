@@ -22,6 +22,10 @@ command_new() { # folder --name name [--service name]
   [[ -z $service || -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
     usage_error "there is already a crate '$service'"
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
+  mkdir -p "$folder" || die "$folder cannot be made"
+  folder=$(cd "$folder" && pwd)
+  # Otherwise the copy would be copied, too.
+  [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
   require git perl
   make_project "$folder" "$name" "$service" || die "the project could not be made: see above"
 }
@@ -29,7 +33,6 @@ command_new() { # folder --name name [--service name]
 make_project() { # folder name [service]
   local folder=$1 name=$2 service=$3
   copy_checkout "$folder"
-  folder=$(cd "$folder" && pwd)
   if [[ -n $service ]]; then
     skeleton_of "$service" | git -C "$folder" apply --whitespace=nowarn || return
   fi

@@ -36,7 +36,7 @@ impl Dev {
         self.output(command, words).await?.expect_success(name(words))
     }
 
-    /// Reads the JSON that a command prints, whatever its exit code. The command is killed at the limit.
+    /// Reads the JSON that a command prints, also if the command fails. The command is killed at the limit.
     pub(crate) async fn read_json(&self, words: &[&str], limit: Duration) -> Result<Value> {
         let mut command = self.command(words);
         command.kill_on_drop(true);

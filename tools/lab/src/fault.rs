@@ -23,7 +23,7 @@ pub(crate) enum Fault {
     Relay,
 }
 
-/// What the page says about a fault.
+/// The state of a fault, as the page shows it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct FaultState {
     pub(crate) is_active: bool,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_shown_as_active_whoever_brought_it_about() {
+    fn a_fault_is_shown_as_active_also_if_it_began_at_the_terminal() {
         let none = json!({"rules": [], "bites": {"drop_reply": 0}});
         let rules = lost_reply();
         let [set, hit] = [0, 1].map(|hits| json!({"rules": rules, "bites": {"drop_reply": hits}}));

@@ -14,7 +14,7 @@ use crate::dev::Dev;
 use crate::state::LabState;
 use crate::{audit, customer, panels};
 
-/// A day, in seconds: nobody looks longer.
+/// A day, in seconds: longer than a demonstration.
 const TOKEN_LIFE: &str = "86400";
 
 /// One run of the lab.

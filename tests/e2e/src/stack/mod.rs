@@ -16,6 +16,7 @@ use messaging::Brokers;
 use testkit::{TestDatabase, TestTopics, free_port, given, identity};
 use uuid::Uuid;
 
+pub use rest::publishers;
 pub use settings::{SECRET_KEY, WEBHOOK_SECRET};
 
 /// The differences between an installation and the usual one.

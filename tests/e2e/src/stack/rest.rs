@@ -13,6 +13,12 @@ const UNPUBLISHED: &str = "SELECT count(*) FROM outbox_event AS event, outbox_cu
                             WHERE NOT outbox_is_published(relay, event.xid, event.id)";
 const EVENTS: &str = "SELECT count(*) FROM outbox_event";
 
+/// The services whose events another service reads: each of them has announced something once an order has ended.
+pub fn publishers() -> impl Iterator<Item = Part> {
+    let is_read = |service: &Part| READERS.iter().any(|(_, stream)| stream.name() == service.name());
+    Part::SERVICES.into_iter().filter(is_read)
+}
+
 impl Stack {
     /// One number from the database of a part: the column `count`.
     pub async fn count(&self, part: Part, sql: &str) -> i64 {

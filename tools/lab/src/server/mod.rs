@@ -25,7 +25,7 @@ use crate::state::LabState;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
-/// What the handlers share with the task that reads and acts.
+/// The data that the handlers share with the task that reads and acts.
 struct PageData {
     state: Arc<watch::Sender<LabState>>,
     actions: mpsc::UnboundedSender<Action>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(crate) struct Exchange {
     /// Counts the requests of this run.
     pub(crate) number: u64,
-    /// What the client asked for.
+    /// The kind of request, such as `order`.
     pub(crate) request: &'static str,
     pub(crate) key: String,
     /// How many copies the client sends at once.

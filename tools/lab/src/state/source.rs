@@ -1,4 +1,4 @@
-//! What a panel has of its source.
+//! `Source`: the value that a panel has read, or why there is none.
 
 use std::time::Duration;
 
