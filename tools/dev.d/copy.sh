@@ -21,3 +21,20 @@ commit_all() { # folder message
   git -C "$1" add --all
   git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false commit --quiet --message "$2"
 }
+
+# Applies a diff of docs/how-to. It names above its first hunk what it removes whole, because the contents would say nothing.
+apply_how_to() { # folder name options of git apply...
+  local folder=$1 name=$2 path
+  shift 2
+  while IFS= read -r path; do
+    rm -r "${folder:?}/$path" || return
+  done < <(sed -n 's/^removed: //p' "$HOW_TO/$name.diff")
+  git -C "$folder" apply "$@" "$HOW_TO/$name.diff"
+}
+
+# Picks a commit. Where both sides changed a line, their words are merged.
+pick_by_words() { # folder commit
+  printf '* merge=words\n' >"$1/.git/info/attributes"
+  git -C "$1" config merge.words.driver "'$ROOT/tools/dev.d/merge-words.pl' %A %O %B"
+  git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false cherry-pick "$2" >/dev/null
+}

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The diffs of docs/how-to: each adds one thing to this project, as docs/architecture.md explains. They are tried on a copy of this
-# checkout, so that they stay true. The documents of the APIs are not in them, because the programs write those.
+# The diffs of docs/how-to: each adds one thing to this project, or drops a service, as docs/architecture.md explains. They are tried on
+# a copy of this checkout, so that they stay true. The documents of the APIs and Cargo.lock are not in them, because programs write those.
 #
 #   .dev/how-to/   the copy, a git repository of its own
 
@@ -47,13 +47,15 @@ copy_for_diffs() {
   cat "$HOW_TO"/*.diff | sed -n 's|^--- a/||p' | sort -u | while IFS= read -r file; do touch "$HOW_TO_COPY/$file"; done
 }
 
-# All of them together, so that the workspace is compiled once. Each also applies alone.
+# All that add something together, so that the workspace is compiled once. Each also applies alone. Those that drop a service are compiled
+# by ./dev template.
 compile_diffs() { # names...
   local name
   for name in "$@"; do
     in_copy git apply --check "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
   done
   for name in "$@"; do
+    [[ $name != without-* ]] || continue
     in_copy git apply -C1 "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply beside the others: see above"
   done
   # The harness contains the document of each service, and compiles without a new one's contents.
@@ -69,7 +71,7 @@ test_diffs() { # names...
   for name in "$@"; do
     say "== docs/how-to/$name.diff"
     in_copy git checkout --quiet . && in_copy git clean --quiet -fd
-    in_copy git apply "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
+    apply_how_to "$HOW_TO_COPY" "$name" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
     packages=()
     for package in $(packages_of "$name"); do
       packages+=(-p "$package")
@@ -96,13 +98,28 @@ in_copy() { # command...
 # Opens a diff for a change: what does not apply is left beside its file as .rej.
 open_diff() { # name
   copy_for_diffs
-  in_copy git apply --reject "$HOW_TO/$1.diff" || say "mend what is in the .rej files, and remove them"
+  apply_how_to "$HOW_TO_COPY" "$1" --reject || say "mend what is in the .rej files, and remove them"
   say "change the files in $HOW_TO_COPY, then: ./dev how-to --write $1"
 }
 
 write_diff() { # name
+  local context=()
+  # What drops a service is long, and read for what it removes.
+  [[ $1 != without-* ]] || context=(--unified=1)
   [[ -e $HOW_TO_COPY/.git ]] || die "nothing is open: ./dev how-to --open $1"
   in_copy git add --all
-  in_copy git diff --cached --no-renames HEAD -- . ':!openapi/*.json' >"$HOW_TO/$1.diff"
+  {
+    removed_whole | sed 's/^/removed: /'
+    in_copy git diff --cached --no-renames --diff-filter=d ${context[@]+"${context[@]}"} HEAD -- . ':!openapi/*.json' ':!Cargo.lock'
+  } >"$HOW_TO/$1.diff"
   say "written: docs/how-to/$1.diff"
+}
+
+# The files that are no longer there. A folder goes as one.
+removed_whole() {
+  local path
+  in_copy git diff --cached --no-renames --name-only --diff-filter=D HEAD | while IFS= read -r path; do
+    while [[ $path == */* && ! -e $HOW_TO_COPY/${path%/*} ]]; do path=${path%/*}; done
+    printf '%s\n' "$path"
+  done | sort -u
 }

@@ -1,14 +1,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # perl expands its own variables
 # A project of your own, made from this one: docs/template.md. There is no second copy of the code: the files of this checkout are
-# copied and renamed, and docs/how-to/a-service.diff is the skeleton of a new service.
+# copied and renamed. docs/how-to/a-service.diff is the skeleton of a new service; docs/how-to/without-*.diff drop one.
 
-command_new() { # folder --name name [--service name]
-  local folder='' name='' service=''
+command_new() { # folder --name name [--without service] [--service name] [--no-build]
+  local folder='' name='' dropped='' service='' documents=yes
   while (($#)); do
     case $1 in
       --name) name=${2:-} && shift ;;
+      --without) dropped=${2:-} && shift ;;
       --service) service=${2:-} && shift ;;
+      --no-build) documents='' ;;
       -*) usage_error "new has no option $1" ;;
       *) folder=$1 ;;
     esac
@@ -17,6 +19,8 @@ command_new() { # folder --name name [--service name]
   [[ -n $folder ]] || usage_error "new takes a folder, such as: ./dev new ../tickets --name tickets"
   [[ $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ && ${#name} -le 20 ]] ||
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
+  [[ -z $dropped || -e $HOW_TO/without-$dropped.diff ]] ||
+    usage_error "--without is '$dropped': it can be $(cd "$HOW_TO" && printf '%s\n' without-*.diff | sed 's/without-\(.*\)\.diff/\1/' | paste -sd ' ' | sed 's/ / or /')"
   [[ -z $service || $service =~ ^[a-z]{3,20}$ ]] ||
     usage_error "--service is '$service': 3 to 20 letters, the plural of what the service keeps, such as seats"
   [[ -z $service || -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
@@ -27,24 +31,20 @@ command_new() { # folder --name name [--service name]
   # Otherwise the copy would be copied, too.
   [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
   require git perl
-  make_project "$folder" "$name" "$service" || die "the project could not be made: see above"
+  make_project "$folder" "$name" "$dropped" "$service" "$documents" || die "the project could not be made: see above"
 }
 
-make_project() { # folder name [service]
-  local folder=$1 name=$2 service=$3
+make_project() { # folder name dropped service documents; the last three may be empty
+  local folder=$1 name=$2 dropped=$3 service=$4 documents=$5
   copy_checkout "$folder"
-  if [[ -n $service ]]; then
-    skeleton_of "$service" | git -C "$folder" apply --whitespace=nowarn || return
-  fi
-  forget_the_template "$folder" && rename_project "$folder" "$name" || return
+  change_services "$folder" "$dropped" "$service" && forget_the_template "$folder" && rename_project "$folder" "$name" || return
   (
     cd "$folder" && require "${TO_BUILD[@]}"
     cargo fmt --all && { cargo update --quiet --workspace --offline 2>/dev/null || cargo update --quiet --workspace; }
   ) || return
-  if [[ -n $service ]]; then
-    # Its document is written by its program.
-    echo '{}' >"$folder/openapi/$service.json"
-    (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi "$service") || return
+  # The programs write them.
+  if [[ -n $documents && -n $dropped$service ]]; then
+    (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi) || return
   fi
   release_documents "$folder"
   rm -rf "$folder/.git"
@@ -56,6 +56,24 @@ make_project() { # folder name [service]
   say "next: cd $folder && ./dev demo"
 }
 
+# Drops a service and adds one. Both change the lists of services: the second is a commit on the first by a merge of words.
+change_services() { # folder dropped service
+  local folder=$1 dropped=$2 service=$3
+  git -C "$folder" branch added
+  if [[ -n $dropped ]]; then
+    apply_how_to "$folder" "without-$dropped" && commit_all "$folder" "Without $dropped" || return
+  fi
+  [[ -n $service ]] || return 0
+  git -C "$folder" switch --quiet added
+  skeleton_of "$service" | git -C "$folder" apply --whitespace=nowarn || return
+  commit_all "$folder" "With $service"
+  git -C "$folder" switch --quiet -
+  pick_by_words "$folder" added || return
+  skeleton_without "$folder" "$dropped" "$service" || return
+  # The harness compiles only with a document of each service.
+  echo '{}' >"$folder/openapi/$service.json"
+}
+
 # The diff of a-service with another name.
 skeleton_of() { # service
   MANY=$1 ONE=${1%s} perl -pe '
@@ -65,10 +83,18 @@ skeleton_of() { # service
   ' "$HOW_TO/a-service.diff"
 }
 
+# The skeleton reads the events of orders, which are fewer without payments, and places an order.
+skeleton_without() { # folder dropped service
+  [[ $2 == payments ]] || return 0
+  without "$1/services/$3/src/consumers.rs" '$_ = "" if /PaymentRequested/' &&
+    without "$1/services/$3/tests/$3/stage.rs" 's/, payment: PaymentId::of\(order\)//; s/, PaymentId(?=[,}])//' &&
+    without "$1/tests/e2e/tests/contract/$3.rs" 's/, "pm_card_visa"//'
+}
+
 # Removes what only a template needs, and the history of this project.
 forget_the_template() { # folder
   local folder=$1
-  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/{copy,how-to,new,template}.sh
+  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/{copy.sh,how-to.sh,merge-words.pl,new.sh,template.sh}
   without "$folder/dev" 's/ (copy|how-to|new|template)(?=[ ;])//g if /^for subject in/; $_ = "" if /command_(how_to|new|template) /' &&
     without "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$/' &&
     without "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/' &&
@@ -106,6 +132,7 @@ rename_project() { # folder name
 # The documents of the first release. Its changelog names their checksums, as `./dev check` asks for each change of them.
 release_documents() { # folder
   local file
+  rm "$1"/openapi/released/*
   cp "$1"/openapi/*.json "$1/openapi/released/"
   {
     printf '# Changelog\n\nThe format follows [Keep a Changelog](https://keepachangelog.com/en/1.1.0/).\n\n## Unreleased\n\n### Added\n\n'

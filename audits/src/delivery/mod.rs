@@ -13,6 +13,7 @@ use crate::facts::Row;
 
 /// Each consumer, and a stream that it reads.
 pub const READERS: &[(Database, Stream)] = &[
+    // The saga.
     (Database::Orders, streams::INVENTORY),
     (Database::Orders, streams::PAYMENTS),
     (Database::Inventory, streams::ORDERS),
