@@ -26,6 +26,8 @@ command_template() { # [--quick] [names...]
     if [[ -n $quick ]]; then try_rules "$folder" "$arguments"; else use_project "$folder"; fi || die "the project $folder is not sound: see above"
     tried+=("$folder")
   done
+  # Cargo takes the rules of a project, compiled in the same target folder, for those of this checkout unless these are newer.
+  touch "$ROOT"/tests/architecture/{src,tests}/*.rs
   say "these projects are sound: ${tried[*]}"
 }
 
