@@ -69,11 +69,17 @@ refuse_taken_port() { # name
 # Only one ./dev at a time starts and stops parts in this checkout. kill -9 of the holder releases the lock.
 # A part that is started from here must close descriptor 9. Otherwise the part would hold the lock as long as it runs.
 locked() { # function arguments...
+  # What runs under the lock may lock again.
+  if [[ -n ${is_locked:-} ]]; then
+    ("$@")
+    return
+  fi
   (
     if command -v flock >/dev/null && ! flock -n 9; then
       say "waiting for another ./dev in this checkout"
       flock 9
     fi
+    is_locked=yes
     "$@"
   ) 9>"$RUN_DIR/lock"
 }

@@ -19,7 +19,12 @@ copy_checkout() { # folder
 commit_all() { # folder message
   git -C "$1" init --quiet
   git -C "$1" add --all
-  git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false commit --quiet --message "$2"
+  commits_as_dev "$1" commit --quiet --message "$2"
+}
+
+# Runs a command of git that commits, whoever the person is.
+commits_as_dev() { # folder command...
+  git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false "${@:2}"
 }
 
 # Applies a diff of docs/how-to. It names above its first hunk what it removes whole, because the contents would say nothing.
@@ -36,5 +41,5 @@ apply_how_to() { # folder name options of git apply...
 pick_by_words() { # folder commit
   printf '* merge=words\n' >"$1/.git/info/attributes"
   git -C "$1" config merge.words.driver "'$ROOT/tools/dev.d/merge-words.pl' %A %O %B"
-  git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false cherry-pick "$2" >/dev/null
+  commits_as_dev "$1" cherry-pick "$2" >/dev/null
 }

@@ -64,7 +64,8 @@ sub edits {
     return @edits;
 }
 
-# Of `a, b` from `a`, both `, b` behind `a` and `b, ` before it can be said to come. The first keeps a list whole if another entry goes.
+# Moves an edit as far to the left as its result allows. In `a, b, c` the entry `b` then always comes or goes with the comma before it, so that
+# the list stays a list if the other side removes or adds an entry beside it.
 sub leftmost {
     my ($list, $first, $goes, @comes) = @_;
     while ($first && @comes && !$goes && $list->[$first - 1] eq $comes[-1]) {

@@ -20,7 +20,7 @@ command_new() { # folder --name name [--without service] [--service name] [--no-
   [[ $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ && ${#name} -le 20 ]] ||
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
   [[ -z $dropped || -e $HOW_TO/without-$dropped.diff ]] ||
-    usage_error "--without is '$dropped': it can be $(cd "$HOW_TO" && printf '%s\n' without-*.diff | sed 's/without-\(.*\)\.diff/\1/' | paste -sd ' ' | sed 's/ / or /')"
+    usage_error "--without is '$dropped': it can be one of: $(how_to_names | sed -n 's/^without-//p' | tr '\n' ' ')"
   [[ -z $service || $service =~ ^[a-z]{3,20}$ ]] ||
     usage_error "--service is '$service': 3 to 20 letters, the plural of what the service keeps, such as seats"
   [[ -z $service || -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
