@@ -3,13 +3,19 @@
 # A project of your own, made from this one: docs/template.md. There is no second copy of the code: the files of this checkout are
 # copied and renamed. docs/how-to/a-service.diff is the skeleton of a new service; docs/how-to/without-*.diff drop one.
 
-command_new() { # folder --name name [--without service] [--service name] [--no-build]
-  local folder='' name='' dropped='' service='' documents=yes
+FIRST_NEW_OFFSET=5 # in port_offset; the ports below 10 are those of first instances
+MOST_NEW_SERVICES=4
+
+command_new() { # folder --name name [--without service] [--service name]... [--no-build]
+  local folder='' name='' dropped='' service services=() documents=yes
   while (($#)); do
     case $1 in
       --name) name=${2:-} && shift ;;
-      --without) dropped=${2:-} && shift ;;
-      --service) service=${2:-} && shift ;;
+      --without)
+        [[ -z $dropped ]] || usage_error "--without takes one service: orders need another one that decides"
+        dropped=${2:-} && shift
+        ;;
+      --service) services+=("${2:-}") && shift ;;
       --no-build) documents='' ;;
       -*) usage_error "new has no option $1" ;;
       *) folder=$1 ;;
@@ -21,29 +27,34 @@ command_new() { # folder --name name [--without service] [--service name] [--no-
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
   [[ -z $dropped || -e $HOW_TO/without-$dropped.diff ]] ||
     usage_error "--without is '$dropped': it can be one of: $(how_to_names | sed -n 's/^without-//p' | tr '\n' ' ')"
-  [[ -z $service || $service =~ ^[a-z]{3,20}$ ]] ||
-    usage_error "--service is '$service': 3 to 20 letters, the plural of what the service keeps, such as seats"
-  [[ -z $service || -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
-    usage_error "there is already a crate '$service'"
+  [[ -z $(printf '%s\n' ${services[@]+"${services[@]}"} | sort | uniq -d) ]] || usage_error "--service names a service twice"
+  ((${#services[@]} <= MOST_NEW_SERVICES)) || usage_error "--service can be given $MOST_NEW_SERVICES times"
+  for service in ${services[@]+"${services[@]}"}; do
+    [[ $service =~ ^[a-z]{3,20}$ ]] ||
+      usage_error "--service is '$service': 3 to 20 letters, the plural of what the service keeps, such as seats"
+    [[ -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
+      usage_error "there is already a crate '$service'"
+  done
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
   mkdir -p "$folder" || die "$folder cannot be made"
   folder=$(cd "$folder" && pwd)
   # Otherwise the copy would be copied, too.
   [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
   require git perl
-  make_project "$folder" "$name" "$dropped" "$service" "$documents" || die "the project could not be made: see above"
+  make_project "$folder" "$name" "$dropped" "$documents" ${services[@]+"${services[@]}"} || die "the project could not be made: see above"
 }
 
-make_project() { # folder name dropped service documents; the last three may be empty
-  local folder=$1 name=$2 dropped=$3 service=$4 documents=$5
+make_project() { # folder name dropped documents services...; dropped and documents may be empty
+  local folder=$1 name=$2 dropped=$3 documents=$4
+  shift 4
   copy_checkout "$folder"
-  change_services "$folder" "$dropped" "$service" && forget_the_template "$folder" && rename_project "$folder" "$name" || return
+  change_services "$folder" "$dropped" "$@" && forget_the_template "$folder" && rename_project "$folder" "$name" || return
   (
     cd "$folder" && require "${TO_BUILD[@]}"
     cargo fmt --all && { cargo update --quiet --workspace --offline 2>/dev/null || cargo update --quiet --workspace; }
   ) || return
   # The programs write them.
-  if [[ -n $documents && -n $dropped$service ]]; then
+  if [[ -n $documents && -n $dropped$* ]]; then
     (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi) || return
   fi
   release_documents "$folder"
@@ -56,27 +67,35 @@ make_project() { # folder name dropped service documents; the last three may be 
   say "next: cd $folder && ./dev demo"
 }
 
-# Drops a service and adds one. Both change the lists of services: the second is a commit on the first by a merge of words.
-change_services() { # folder dropped service
-  local folder=$1 dropped=$2 service=$3
-  git -C "$folder" branch added
+# Drops a service and adds others. All change the lists of services: each added one is a commit on the others by a merge of words.
+change_services() { # folder dropped services...
+  local folder=$1 dropped=$2 service offset=$FIRST_NEW_OFFSET
+  shift 2
+  git -C "$folder" tag copied
   if [[ -n $dropped ]]; then
     apply_how_to "$folder" "without-$dropped" && commit_all "$folder" "Without $dropped" || return
   fi
-  [[ -n $service ]] || return 0
-  git -C "$folder" switch --quiet added
-  skeleton_of "$service" | git -C "$folder" apply --whitespace=nowarn || return
-  commit_all "$folder" "With $service"
-  git -C "$folder" switch --quiet -
-  pick_by_words "$folder" added || return
-  skeleton_without "$folder" "$dropped" "$service" || return
-  # The harness compiles only with a document of each service.
-  echo '{}' >"$folder/openapi/$service.json"
+  for service in "$@"; do
+    git -C "$folder" switch --quiet --create "$service" copied
+    skeleton_of "$service" "$offset" | git -C "$folder" apply --whitespace=nowarn || return
+    commit_all "$folder" "With $service"
+    git -C "$folder" switch --quiet -
+    pick_by_words "$folder" "$service" && skeleton_without "$folder" "$dropped" "$service" || return
+    # The harness compiles only with a document of each service.
+    echo '{}' >"$folder/openapi/$service.json"
+    commit_all "$folder" "With the document of $service"
+    offset=$((offset + 1))
+  done
 }
 
-# The diff of a-service with another name.
-skeleton_of() { # service
-  MANY=$1 ONE=${1%s} perl -pe '
+# The diff of a-service with another name, and other ports: the offset is what port_offset says.
+skeleton_of() { # service offset
+  local one=${1%s}
+  [[ $1 != *ies ]] || one=${1%ies}y
+  MANY=$1 ONE=$one OFFSET=$2 perl -pe '
+    s/\b([89]08)5\b/$1$ENV{OFFSET}/g;
+    s/(parcels\) echo |Parcels => )5/$1$ENV{OFFSET}/;
+    s/\b([Aa])([ _]parcel)/$1n$2/g if $ENV{ONE} =~ /^[aeiou]/;
     s/(parcel)(s?)/$2 ? $ENV{MANY} : $ENV{ONE}/ge;
     s/(Parcel)(s?)/ucfirst($2 ? $ENV{MANY} : $ENV{ONE})/ge;
     s/(PARCEL)(S?)/uc($2 ? $ENV{MANY} : $ENV{ONE})/ge;
@@ -88,7 +107,8 @@ skeleton_without() { # folder dropped service
   [[ $2 == payments ]] || return 0
   without "$1/services/$3/src/consumers.rs" '$_ = "" if /PaymentRequested/' &&
     without "$1/services/$3/tests/$3/stage.rs" 's/, payment: PaymentId::of\(order\)//; s/, PaymentId(?=[,}])//' &&
-    without "$1/tests/e2e/tests/contract/$3.rs" 's/, "pm_card_visa"//'
+    without "$1/tests/e2e/tests/contract/$3.rs" 's/, "pm_card_visa"//' &&
+    without "$1/tools/demo/src/steps/$3.rs" 's/, VISA(?=\})|VISA, //'
 }
 
 # Removes what only a template needs, and the history of this project.

@@ -7,7 +7,7 @@
 TEMPLATES=(
   "shop --name shop"
   "ticket-shop --name ticket-shop --without payments --service seats"
-  "studio --name studio --without inventory"
+  "studio --name studio --without inventory --service bookings --service invoices"
 )
 
 command_template() { # [--quick] [names...]
