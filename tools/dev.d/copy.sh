@@ -43,3 +43,9 @@ pick_by_words() { # folder commit
   git -C "$1" config merge.words.driver "'$ROOT/tools/dev.d/merge-words.pl' %A %O %B"
   commits_as_dev "$1" cherry-pick "$2" >/dev/null
 }
+
+# Cargo takes crates of one name and one version for the same, if they are built in one target folder. A version of its own keeps the
+# crates of a copy apart from those of this checkout.
+set_own_version() { # folder
+  (cd "$1" && perl -pi -e 's/^version = "0\.1\.0"$/version = "0.1.999"/' Cargo.toml && cargo update --quiet --workspace --offline)
+}

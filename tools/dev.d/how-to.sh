@@ -29,10 +29,10 @@ command_how_to() { # [--compile | --open | --write] [names...]
   case $mode in
     write) write_diff "${names[0]}" ;;
     open) open_diff "${names[0]}" ;;
-    compile) copy_for_diffs && compile_diffs "${names[@]}" ;;
+    compile) copy_to_build && compile_diffs "${names[@]}" ;;
     test)
       require_for postgres kafka
-      copy_for_diffs
+      copy_to_build
       with_parts postgres kafka -- test_diffs "${names[@]}"
       ;;
   esac
@@ -49,6 +49,12 @@ copy_for_diffs() {
   # Cargo compares times. A file that was compiled with a diff must be newer than that.
   local file
   cat "$HOW_TO"/*.diff | sed -n 's|^--- a/||p' | sort -u | while IFS= read -r file; do touch "$HOW_TO_COPY/$file"; done
+}
+
+copy_to_build() {
+  copy_for_diffs
+  set_own_version "$HOW_TO_COPY" || die "cargo could not lock the new versions: see above"
+  commit_all "$HOW_TO_COPY" "A version of its own"
 }
 
 # All that add something together, so that the workspace is compiled once. Each also applies alone. Those that drop a service are compiled

@@ -39,9 +39,7 @@ try_rules() { # folder arguments
     CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
     export CARGO_TARGET_DIR
     forget_this_checkout
-    # Cargo takes a crate of the same name and version in one target folder for the same crate. A version of their own keeps those of a
-    # project apart from those of this checkout.
-    perl -pi -e 's/^version = "0\.1\.0"$/version = "0.1.999"/' Cargo.toml && cargo update --quiet --workspace --offline || exit
+    set_own_version . || exit
     # Without the rule that reads documents: the programs write them, and --no-build builds none.
     ./dev check "${checks[@]}" && cargo test --quiet --package architecture -- --skip the_texts_in_each_stored_response_are_documented
   )

@@ -143,11 +143,11 @@ async fn a_transaction_that_was_open_above_xmax_is_not_lost() {
 }
 
 /// The entries of indexes that the relay reads for each row of a backlog that takes several reads: one, which finds the row. A row
-/// that the relay saw before its commit was read once more. The plans are made while the table is empty, and kept.
+/// that a running relay sees before its commit is read twice. The plans are made while the table is empty, and kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
     const ROWS: i64 = 160_000;
-    for (is_analysed, runs_while_filled, reads) in [(false, false, 1), (true, false, 1), (false, true, 2)] {
+    for (is_analysed, runs_while_filled, most_reads) in [(false, false, 1), (true, false, 1), (false, true, 2)] {
         let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
         let publisher = counted(&database);
         let start = || relay(&publisher, &topics, RelaySettings { page: 1_000, ..settings() });
@@ -173,6 +173,6 @@ async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
         running.stop().await;
         drop(publisher);
         let scanned_by_analyze = if is_analysed { ROWS + 1 } else { 0 };
-        assert_each_row_was_read(&database, ROWS, reads, scanned_by_analyze).await;
+        assert_each_row_was_read(&database, ROWS, most_reads, scanned_by_analyze).await;
     }
 }
