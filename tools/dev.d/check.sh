@@ -25,7 +25,9 @@ check() { # [names...]
   say "check passed"
 }
 
-check_format() { cargo fmt --all --check; }
+check_format() {
+  cargo fmt --all --check || { say "cargo fmt --all writes it so" && return 1; }
+}
 
 # Fails if clippy.toml bans a path that does not exist. Clippy only warns about it, even with -D warnings.
 check_lints() {

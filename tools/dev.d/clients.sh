@@ -253,11 +253,11 @@ run_clients() { # clients...
       stripe) run_stripe ;;
       page)
         say "== a browser drives the page of the OpenAPI document"
-        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored -p clients --test page -- || die "the page failed: see above"
+        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test page -- || die "the page failed: see above"
         ;;
       *)
         say "== the $name client drives the services"
-        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored -p clients --test scenario "the_${name}_client" -- ||
+        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test scenario "the_${name}_client" -- ||
           die "the $name client failed: see above"
         ;;
     esac
@@ -269,7 +269,7 @@ run_stripe() {
   say "== Stripe's libraries call the provider"
   IDEM_CLIENTS_PYTHON=$(client_home stripe-python "$STRIPE_LIBRARIES/python/requirements.txt")/bin/python \
     IDEM_CLIENTS_NODE=$(client_home stripe-node "$STRIPE_LIBRARIES/node/package-lock.json") \
-    test_ignored -p stripe-sim --test stripe_sim libraries:: -- || die "a check of a library failed: see above"
+    test_ignored --test stripe_sim libraries:: -- || die "a check of a library failed: see above"
   say "== stripe-mock accepts every request of payments' client"
   ask_stripe_mock "$(stripe_mock)" || die "stripe-mock refused a request: see above"
 }
@@ -284,12 +284,13 @@ ask_stripe_mock() ( # program
   launch stripe-mock "$1" -http-port "$port"
   await_ready stripe-mock 30 port_is_open "$port"
   IDEM_STRIPE_MOCK=http://127.0.0.1:$port \
-    test_ignored -p payments --features payments/crash-points --test payments mock:: --
+    test_ignored --test payments mock:: --
 )
 
-# Runs ignored tests, which need these programs. It fails if no test has the name.
+# Runs ignored tests, which need these programs. It fails if no test has the name. With --workspace, dependencies keep the features of
+# ./dev test and are not compiled again.
 test_ignored() { # cargo-arguments... --
   local output=$LOG_DIR/clients.log
-  cargo test --quiet "$@" --ignored --nocapture 2>&1 | tee "$output" &&
+  cargo test --quiet --workspace --features "$FEATURES" "$@" --ignored --nocapture 2>&1 | tee "$output" &&
     grep -q '^test result: ok\. [1-9]' "$output"
 }

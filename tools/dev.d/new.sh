@@ -57,12 +57,9 @@ make_project() { # folder name dropped documents services...; dropped and docume
   if [[ -n $documents && -n $dropped$* ]]; then
     (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi) || return
   fi
-  release_documents "$folder"
+  nothing_is_released "$folder"
   rm -rf "$folder/.git"
   commit_all "$folder" "$name, made from Idem"
-  # Upgrades are tried from the first commit on.
-  git -C "$folder" rev-parse HEAD >"$folder/tests/upgrade/BASE"
-  commit_all "$folder" "The base of upgrades"
   say "made: $folder"
   say "next: cd $folder && ./dev demo"
 }
@@ -149,15 +146,8 @@ rename_project() { # folder name
   )
 }
 
-# The documents of the first release. Its changelog names their checksums, as `./dev check` asks for each change of them.
-release_documents() { # folder
-  local file
-  rm "$1"/openapi/released/*
-  cp "$1"/openapi/*.json "$1/openapi/released/"
-  {
-    printf '# Changelog\n\nThe format follows [Keep a Changelog](https://keepachangelog.com/en/1.1.0/).\n\n## Unreleased\n\n### Added\n\n'
-    for file in "$1"/openapi/released/*.json; do
-      printf -- '- `openapi/released/%s`, checksum %s.\n' "${file##*/}" "$(cksum <"$file" | cut -d ' ' -f 1)"
-    done
-  } >"$1/CHANGELOG.md"
+# Until the first release, documents and migrations may change: no client and no database has them.
+nothing_is_released() { # folder
+  rm -r "$1/openapi/released" "$1/tests/upgrade/BASE"
+  printf '# Changelog\n\nThe format follows [Keep a Changelog](https://keepachangelog.com/en/1.1.0/).\n\n## Unreleased\n' >"$1/CHANGELOG.md"
 }

@@ -54,6 +54,7 @@ compare_with_released() {
     GOBIN=$home locked go install "github.com/oasdiff/oasdiff@$OASDIFF_VERSION" || die "go could not build oasdiff: see above"
   fi
   for released in openapi/released/*.json; do
+    [[ -e $released ]] || continue # before the first release
     checksum=$(cksum <"$released" | cut -d ' ' -f 1)
     if ! grep -q "\b$checksum\b" CHANGELOG.md; then
       say "$released was changed: name it in CHANGELOG.md, with its checksum $checksum"

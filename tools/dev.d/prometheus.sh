@@ -63,7 +63,7 @@ command_alerts() { # arguments of cargo test...
   build_programs
   IDEM_PROMETHEUS=$(prometheus_program prometheus) || die "there is no Prometheus: install it"
   export IDEM_PROMETHEUS
-  with_parts postgres kafka -- run_tests -p e2e --test alerts "$@" -- --ignored
+  with_parts postgres kafka -- run_tests --test alerts "$@" -- --ignored
 }
 
 fetch_prometheus() {

@@ -44,11 +44,23 @@ devtool() {
 }
 
 prepare_databases() {
+  refuse_edited_migrations
   if postgres_answers; then
     devtool databases "$POSTGRES_URL" "${DATABASES[@]}" || die "the databases could not be made: see above"
   else
     say "PostgreSQL does not answer: its roles and databases are not checked"
   fi
+}
+
+# A migration that was edited after this data had it would not be applied again: programs would miss what it added.
+refuse_edited_migrations() {
+  local known=$POSTGRES_DIR/migrations edited=''
+  ! is_given postgres || return 0
+  [[ ! -e $known ]] || edited=$(
+    cd "$ROOT" && cksum migrations/*/*/up.sql | awk 'NR == FNR { sum[$3] = $1; next } $3 in sum && sum[$3] != $1 { print $3 }' "$known" -
+  )
+  [[ -z $edited ]] || die "edited after this data had it: $edited: undo the edit, or remove the data with ./dev down --wipe"
+  (cd "$ROOT" && cksum migrations/*/*/up.sql) >"$known"
 }
 
 sections_of() { # name

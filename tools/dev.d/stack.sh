@@ -94,7 +94,7 @@ down() { # names...
 
 # Removes data, keys and logs. Downloads stay.
 wipe() {
-  rm -rf "$IDEM_DEV_DIR/kafka" "$IDEM_DEV_DIR/kafka-tls" "$TLS_DIR" "$IDEM_DEV_DIR/prometheus" "$POSTGRES_DIR/data" "$KEYS_DIR" "$LOG_DIR"
+  rm -rf "$IDEM_DEV_DIR/kafka" "$IDEM_DEV_DIR/kafka-tls" "$TLS_DIR" "$IDEM_DEV_DIR/prometheus" "$POSTGRES_DIR/data" "$POSTGRES_DIR/migrations" "$KEYS_DIR" "$LOG_DIR"
   say "data removed"
 }
 

@@ -147,7 +147,9 @@ async fn a_transaction_that_was_open_above_xmax_is_not_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cost_of_a_row_does_not_depend_on_the_backlog() {
     const ROWS: i64 = 160_000;
-    for (is_analysed, runs_while_filled, most_reads) in [(false, false, 1), (true, false, 1), (false, true, 2)] {
+    for (is_analysed, runs_while_filled, most_reads) in
+        [(false, false, 1), (true, false, 1), (false, true, 2)]
+    {
         let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
         let publisher = counted(&database);
         let start = || relay(&publisher, &topics, RelaySettings { page: 1_000, ..settings() });

@@ -3,6 +3,7 @@
 use e2e::{Part, Stack};
 use harness::api::Api;
 use harness::{Client, Request};
+use serde_json::{Value, json};
 use testkit::identity;
 use uuid::Uuid;
 
@@ -66,16 +67,21 @@ fn with_body(request: &Request, body: &str) -> Request {
 
 /// The same request with another content.
 fn other(request: &Request) -> Request {
-    let words = [
-        ("\"quantity\":2", "\"quantity\":3"),
-        ("changed", "lost"),
-        ("delivery", "count"),
-        ("broken", "worn"),
-        ("EUR", "USD"),
-    ];
-    let body = request.body.clone().unwrap_or_default();
-    let body = words.iter().fold(body, |body, (from, to)| body.replace(from, to));
-    Request { body: Some(body), ..request.clone() }
+    let mut body = serde_json::from_str(request.body.as_deref().unwrap_or_default()).unwrap();
+    assert!(change(&mut body), "{} has no number or text to change", request.name());
+    Request { body: Some(body.to_string()), ..request.clone() }
+}
+
+/// Changes the first number or text.
+fn change(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => *value = json!(number.as_i64().unwrap() + 1),
+        Value::String(text) => text.push('s'),
+        Value::Array(values) => return values.iter_mut().any(change),
+        Value::Object(members) => return members.values_mut().any(change),
+        Value::Null | Value::Bool(_) => return false,
+    }
+    true
 }
 
 fn client(stack: &Stack, token: String) -> Api<'_> {
