@@ -37,11 +37,15 @@ apply_how_to() { # folder name options of git apply...
   git -C "$folder" apply "$@" "$HOW_TO/$name.diff"
 }
 
-# Picks a commit. Where both sides changed a line, their words are merged.
-pick_by_words() { # folder commit
-  printf '* merge=words\n' >"$1/.git/info/attributes"
-  git -C "$1" config merge.words.driver "'$ROOT/tools/dev.d/merge-words.pl' %A %O %B"
-  commits_as_dev "$1" cherry-pick "$2" >/dev/null
+# Runs a command on the copy as it was at the tag `copied`, and picks its changes. Where both sides changed a line, their words are merged.
+pick_by_words() { # folder title command...
+  local folder=$1 title=$2
+  shift 2
+  git -C "$folder" switch --quiet --detach copied && "$@" && commit_all "$folder" "$title" && git -C "$folder" tag --force picked >/dev/null &&
+    git -C "$folder" switch --quiet - || return
+  printf '* merge=words\n' >"$folder/.git/info/attributes"
+  git -C "$folder" config merge.words.driver "'$ROOT/tools/dev.d/merge-words.pl' %A %O %B"
+  commits_as_dev "$folder" cherry-pick picked >/dev/null
 }
 
 # Cargo takes crates of one name and one version for the same, if they are built in one target folder. A version of its own keeps the

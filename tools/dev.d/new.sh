@@ -64,25 +64,25 @@ make_project() { # folder name dropped documents services...; dropped and docume
   say "next: cd $folder && ./dev demo"
 }
 
-# Drops a service and adds others. All change the lists of services: each added one is a commit on the others by a merge of words.
+# Adds services and drops one. All change the same lists, so each is a commit on the copy, and they are merged by words: those that add
+# first, because a word that comes and one that goes together would look like a word that was replaced.
 change_services() { # folder dropped services...
   local folder=$1 dropped=$2 service offset=$FIRST_NEW_OFFSET
   shift 2
   git -C "$folder" tag copied
-  if [[ -n $dropped ]]; then
-    apply_how_to "$folder" "without-$dropped" && commit_all "$folder" "Without $dropped" || return
-  fi
   for service in "$@"; do
-    git -C "$folder" switch --quiet --create "$service" copied
-    skeleton_of "$service" "$offset" | git -C "$folder" apply --whitespace=nowarn || return
-    commit_all "$folder" "With $service"
-    git -C "$folder" switch --quiet -
-    pick_by_words "$folder" "$service" && skeleton_without "$folder" "$dropped" "$service" || return
-    # The harness compiles only with a document of each service.
-    echo '{}' >"$folder/openapi/$service.json"
-    commit_all "$folder" "With the document of $service"
+    pick_by_words "$folder" "With $service" add_skeleton "$folder" "$service" "$offset" || return
     offset=$((offset + 1))
   done
+  [[ -n $dropped ]] || return 0
+  pick_by_words "$folder" "Without $dropped" apply_how_to "$folder" "without-$dropped" || return
+  for service in "$@"; do skeleton_without "$folder" "$dropped" "$service" || return; done
+}
+
+add_skeleton() { # folder service offset
+  skeleton_of "$2" "$3" | git -C "$1" apply --whitespace=nowarn || return
+  # The harness compiles only with a document of each service.
+  echo '{}' >"$1/openapi/$2.json"
 }
 
 # The diff of a-service with another name, and other ports: the offset is what port_offset says.

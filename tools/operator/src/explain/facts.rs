@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use audits::Database;
 use contracts::{OrderId, PaymentId};
 use envelope::Topics;
-use futures_util::future::join3;
 use harness::{Books, Part, Result, Session};
 use uuid::Uuid;
 
@@ -49,12 +48,11 @@ pub(crate) struct Facts {
 impl Facts {
     /// Reads all databases beside each other. A database that is away leaves a gap, and the others are read.
     pub(crate) async fn read(books: &Books, id: Uuid) -> Self {
-        let (order, stock, money) = join3(
+        let (order, stock, money) = tokio::join!(
             read_service(books, Database::Orders, id, OrderFacts::read, OrderFacts::lines),
             read_service(books, Database::Inventory, id, StockFacts::read, StockFacts::lines),
             read_service(books, Database::Payments, id, MoneyFacts::read, MoneyFacts::lines),
-        )
-        .await;
+        );
         let (mut messages, mut unread) = (Vec::new(), Vec::new());
         let order = note(order, &mut messages, &mut unread);
         let stock = note(stock, &mut messages, &mut unread);
