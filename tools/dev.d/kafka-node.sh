@@ -61,7 +61,7 @@ client_protocol() {
 
 # The certificates, and the password that a client and the broker itself log in with.
 tls_properties() {
-  local jaas=org.apache.kafka.common.security mechanisms=SCRAM-SHA-512,PLAIN password
+  local jaas=org.apache.kafka.common.security mechanisms=SCRAM-SHA-512,PLAIN user=idem password
   [[ ! -e $IDEM_KAFKA_TLS/jwks.json ]] || mechanisms+=,OAUTHBEARER
   cat <<PROPERTIES
 ssl.keystore.type=PEM
@@ -78,8 +78,8 @@ PROPERTIES
 sasl.enabled.mechanisms=$mechanisms
 sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512
 listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=$jaas.scram.ScramLoginModule required \\
-  username="idem" password="$password";
-listener.name.sasl_ssl.plain.sasl.jaas.config=$jaas.plain.PlainLoginModule required user_idem="$password";
+  username="$user" password="$password";
+listener.name.sasl_ssl.plain.sasl.jaas.config=$jaas.plain.PlainLoginModule required user_$user="$password";
 PROPERTIES
   [[ -e $IDEM_KAFKA_TLS/jwks.json ]] || return 0
   cat <<PROPERTIES

@@ -4,10 +4,10 @@
 
 # The feature, the crate's test target, the test.
 MUTANTS=(
-  "idem-inbox/mutant-no-inbox once effects_events_and_ids_commit_together"
-  "idem-inbox/mutant-no-sequence-guard order swapped_messages_of_an_aggregate_are_applied_in_order"
-  "idem-outbox/mutant-id-only-cursor window a_late_commit_with_a_smaller_id_is_not_lost_and_does_not_block"
-  "idem-outbox/mutant-no-fence election a_replaced_relay_cannot_move_the_cursor"
+  "idem-inbox/mutant-no-inbox inbox once::effects_events_and_ids_commit_together"
+  "idem-inbox/mutant-no-sequence-guard inbox order::swapped_messages_of_an_aggregate_are_applied_in_order"
+  "idem-outbox/mutant-id-only-cursor outbox window::a_late_commit_with_a_smaller_id_is_not_lost_and_does_not_block"
+  "idem-outbox/mutant-no-fence outbox election::a_replaced_relay_cannot_move_the_cursor"
   "idem-idempotency/mutant-no-fingerprint idempotency replay::another_request_with_the_same_key_is_refused"
   "payments/mutant-key-per-attempt payments charges::a_lost_response_leads_to_a_retry_with_the_same_key_and_the_same_bytes"
 )

@@ -1,0 +1,184 @@
+//! Several aggregates fail for the same reason: a few are parked, and then their partitions keep their place.
+
+use std::iter::repeat_with;
+
+use contracts::OrderId;
+use database::Database;
+use diesel_async::SimpleAsyncConnection;
+use envelope::Topics;
+use inbox::RunnerSettings;
+use testkit::{TestTopics, eventually};
+
+use crate::common::{
+    Fix, Operator, TestRecord, confirmed, count, database, effects, parked, publish, record, run_with,
+    settings, wait_until_done,
+};
+
+/// One partition, so that the messages are applied in this order.
+const SAME: &str = "the same partition";
+
+fn limited(parking_limit: i64) -> RunnerSettings {
+    RunnerSettings { parking_limit, ..settings() }
+}
+
+fn in_order(topics: &TestTopics, order: OrderId) -> TestRecord {
+    record(topics, 1, &confirmed(order)).keyed(SAME)
+}
+
+/// Waits until so many partitions wait because of messages that fail alike.
+async fn wait_until_stopped(operator: &Operator, partitions: usize) {
+    eventually("partitions that wait", async || {
+        let (_, report) = operator.asks("stopped").await;
+        let stopped = report["partitions"].as_array().unwrap().clone();
+        assert!(stopped.iter().all(|partition| partition["cause"] == "alike"), "{stopped:?}");
+        (stopped.len() == partitions).then_some(())
+    })
+    .await;
+}
+
+async fn wait_until_parked(database: &Database, messages: usize) {
+    eventually("parked messages", async || (parked(database).await.len() == messages).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_many_aggregates_fail_alike_a_few_are_parked_and_the_rest_waits_for_the_fix() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders: Vec<OrderId> = repeat_with(OrderId::generate).take(60).collect();
+    let records: Vec<TestRecord> =
+        orders.iter().map(|order| record(&topics, 1, &confirmed(*order))).collect();
+    let mut partitions = publish(&topics, &records).await;
+    partitions.sort_unstable();
+    partitions.dedup();
+    assert_eq!(i32::try_from(partitions.len()), Ok(Topics::PARTITIONS));
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(3));
+    wait_until_stopped(&operator, partitions.len()).await;
+    assert_eq!(parked(&database).await.len(), 3);
+    assert_eq!(effects(&database).await, []);
+
+    fix.come();
+    wait_until_done(&topics).await;
+    assert_eq!(parked(&database).await.len(), 3, "all others took effect without an operator");
+    operator.does("redrive --all").await;
+    consumer.stop().await;
+    let mut done: Vec<_> = effects(&database).await.into_iter().map(|(order, _)| order).collect();
+    done.sort_unstable();
+    let mut expected: Vec<_> = orders.iter().map(|order| order.uuid()).collect();
+    expected.sort_unstable();
+    assert_eq!(done, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_waits_parks_again_once_an_operator_discards() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders = [OrderId::generate(), OrderId::generate()];
+    publish(&topics, &orders.map(|order| in_order(&topics, order))).await;
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    wait_until_stopped(&operator, 1).await;
+    let first = parked(&database).await;
+    assert_eq!(first.iter().map(|row| row.aggregate_id).collect::<Vec<_>>(), [orders[0].uuid()]);
+
+    operator.does(&format!("discard {}", first[0].message_id)).await;
+    wait_until_done(&topics).await;
+    let second = parked(&database).await;
+    assert_eq!(second.iter().map(|row| row.aggregate_id).collect::<Vec<_>>(), [orders[1].uuid()]);
+    consumer.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aggregates_that_fail_for_different_reasons_are_all_parked() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let [unreadable, refused, waiting] = [(); 3].map(|()| OrderId::generate());
+    let records = [
+        in_order(&topics, unreadable).saying("{"),
+        in_order(&topics, refused),
+        in_order(&topics, waiting).saying("{"),
+    ];
+    publish(&topics, &records).await;
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    wait_until_parked(&database, 2).await;
+    wait_until_stopped(&operator, 1).await;
+    assert!(parked(&database).await.iter().all(|row| row.aggregate_id != waiting.uuid()));
+    consumer.stop().await;
+}
+
+/// The limit is for a time, so that an old parked message does not stop today's consumer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_was_parked_long_ago_does_not_count() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders = [OrderId::generate(), OrderId::generate()];
+    publish(&topics, &[in_order(&topics, orders[0])]).await;
+    let fix = Fix::default();
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    wait_until_parked(&database, 1).await;
+    change(&database, "UPDATE inbox_parked SET parked_at = parked_at - interval '1 hour'").await;
+    publish(&topics, &[in_order(&topics, orders[1])]).await;
+    wait_until_done(&topics).await;
+    assert_eq!(parked(&database).await.len(), 2);
+    consumer.stop().await;
+}
+
+/// Otherwise a defect that nobody repairs would move one more group of aggregates into `inbox_parked` every ten minutes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_waits_parks_nothing_because_time_passes() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders = [OrderId::generate(), OrderId::generate()];
+    publish(&topics, &orders.map(|order| in_order(&topics, order))).await;
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    wait_until_stopped(&operator, 1).await;
+
+    // The partition waits for a second, and then the parked message is ten minutes old: the length of the window.
+    change(&database, "UPDATE inbox_parked SET parked_at = clock_timestamp()").await;
+    wait_until_the_partition_looked(&database, "1 second").await;
+    change(&database, "UPDATE inbox_parked SET parked_at = clock_timestamp() - interval '10 minutes'").await;
+    wait_until_the_partition_looked(&database, "10 minutes 300 milliseconds").await;
+    assert_eq!(parked(&database).await.len(), 1);
+    consumer.stop().await;
+}
+
+/// Waits until the waiting partition has looked, and still waits, this long after the message was parked.
+async fn wait_until_the_partition_looked(database: &Database, after: &str) {
+    let looked = format!(
+        "SELECT count(*) AS count FROM inbox_stopped_partition, inbox_parked WHERE seen_at > parked_at + interval '{after}'"
+    );
+    eventually("a look of the partition that waits", async || {
+        (count(database, &looked).await == 1).then_some(())
+    })
+    .await;
+}
+
+/// A lock of the test lets the transactions count parked aggregates, but not add one, until both are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_that_fail_at_the_same_instant_do_not_exceed_the_limit_together() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let records =
+        ["one", "another"].map(|key| record(&topics, 1, &confirmed(OrderId::generate())).keyed(key));
+    let partitions = publish(&topics, &records).await;
+    assert_ne!(partitions[0], partitions[1]);
+    let mut owner = database.owner().await;
+    owner.batch_execute("BEGIN; LOCK TABLE inbox_parked IN SHARE MODE").await.unwrap();
+    let fix = Fix::default();
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
+    let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    eventually("both partitions about to park", async || {
+        (count(&database, waiting).await == 2).then_some(())
+    })
+    .await;
+    owner.batch_execute("COMMIT").await.unwrap();
+    wait_until_stopped(&operator, 1).await;
+    assert_eq!(parked(&database).await.len(), 1);
+    consumer.stop().await;
+}
+
+async fn change(database: &Database, sql: &str) {
+    database.connection().await.unwrap().batch_execute(sql).await.unwrap();
+}

@@ -1,0 +1,105 @@
+//! The messages of an aggregate are applied in the order of their sequences. The order of arrival does not matter.
+
+use contracts::{ItemId, OrderId};
+use testkit::{TestTopics, eventually};
+
+use crate::common::{
+    cancelled, changed, confirmed, database, effects, parked, publish, record, recording, run,
+    wait_for_effects, wait_until_done,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn swapped_messages_of_an_aggregate_are_applied_in_order() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let [order, other] = [OrderId::generate(), OrderId::generate()];
+    let swapped = [2, 1].map(|sequence| record(&topics, sequence, &confirmed(order)));
+    let backwards = [5, 4, 3, 2, 1].map(|sequence| record(&topics, sequence, &confirmed(other)));
+    publish(&topics, &[&swapped[..], &backwards[..]].concat()).await;
+    let runner = run(&database, &topics, recording("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let effects = effects(&database).await;
+    let of = |wanted: OrderId| -> Vec<i64> {
+        effects.iter().filter(|(order, _)| *order == wanted.uuid()).map(|(_, sequence)| *sequence).collect()
+    };
+    assert_eq!((of(order), of(other)), (vec![1, 2], vec![1, 2, 3, 4, 5]));
+    assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_comes_too_early_is_held_until_the_missing_one_has_come() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (order, other) = (OrderId::generate(), OrderId::generate());
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &[3, 4, 6].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
+    eventually("three held messages", async || (parked(&database).await.len() == 3).then_some(())).await;
+    publish(&topics, &[record(&topics, 1, &confirmed(other)).keyed(&order.to_string())]).await;
+    wait_for_effects(&database, 1).await; // no other message waits
+
+    publish(&topics, &[1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)))).await;
+    wait_for_effects(&database, 5).await;
+    let held = parked(&database).await;
+    assert_eq!(
+        held.iter().map(|held| (held.sequence, held.state.as_str())).collect::<Vec<_>>(),
+        [(6, "held")]
+    );
+    publish(&topics, &[record(&topics, 5, &confirmed(order))]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    let sequences: Vec<(bool, i64)> =
+        effects(&database).await.into_iter().map(|(of, sequence)| (of == order.uuid(), sequence)).collect();
+    assert_eq!(sequences, [(false, 1), (true, 1), (true, 2), (true, 3), (true, 4), (true, 5), (true, 6)]);
+    assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ignored_message_counts_in_its_aggregates_history() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    publish(
+        &topics,
+        &[
+            record(&topics, 3, &confirmed(order)),
+            record(&topics, 1, &confirmed(order)),
+            record(&topics, 2, &cancelled(order)),
+        ],
+    )
+    .await;
+    let runner = run(&database, &topics, recording("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(order.uuid(), 1), (order.uuid(), 3)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projection_takes_the_newest_and_ignores_the_stale() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let item = ItemId::from(OrderId::generate().uuid());
+    publish(&topics, &[1, 3, 2, 4, 7].map(|sequence| record(&topics, sequence, &changed(item)))).await;
+    let runner = run(&database, &topics, recording("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [1, 3, 4, 7].map(|sequence| (item.uuid(), sequence)));
+    assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_message_that_comes_again_is_held_once() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let [first, second] = [1, 2].map(|sequence| record(&topics, sequence, &confirmed(order)));
+    let runner = run(&database, &topics, recording("one"));
+    for _ in 0..2 {
+        publish(&topics, std::slice::from_ref(&second)).await;
+        wait_until_done(&topics).await;
+        assert_eq!(
+            parked(&database).await.iter().map(|row| row.state.as_str()).collect::<Vec<_>>(),
+            ["held"]
+        );
+    }
+    publish(&topics, &[first, second]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(order.uuid(), 1), (order.uuid(), 2)]);
+    assert!(parked(&database).await.is_empty());
+}

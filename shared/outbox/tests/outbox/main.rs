@@ -1,0 +1,27 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The promises of the outbox and its relay, against real PostgreSQL and Kafka. One program, so that it links once.
+
+mod append;
+mod archive;
+mod backlog;
+mod blocked;
+mod common;
+mod election;
+mod idle;
+mod leader;
+mod metrics;
+mod order;
+mod outage;
+mod partitions;
+mod rebase;
+mod renewed;
+mod republish;
+mod retention;
+mod status;
+mod window;
