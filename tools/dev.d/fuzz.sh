@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Fuzzing. `http`: schemathesis sends generated requests to the three services, and checks each response against the OpenAPI
+# Fuzzing. `http`: schemathesis sends generated requests to the services, and checks each response against the OpenAPI
 # documents. The other targets are in fuzz-bytes.sh.
 #
 #   .dev/cache/fuzz-http-CHECKSUM/   schemathesis, with its pinned versions

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Counts lines by crate: code, tests and documents. Core is what an installation runs: the three services and shared/
+# Counts lines by crate: code, tests and documents. Core is what an installation runs: the services and shared/
 # without testkit.
 #
 #   code       lines of *.rs that are neither blank nor a comment line

@@ -17,7 +17,7 @@ command_new() { # folder --name name [--without service] [--service name]... [--
         ;;
       --service) services+=("${2:-}") && shift ;;
       --no-build) documents='' ;;
-      -*) usage_error "new has no option $1" ;;
+      -*) usage_error "new has no option $1: docs/template.md lists its options" ;;
       *) folder=$1 ;;
     esac
     shift || usage_error "an option of new lacks its value"
@@ -26,12 +26,12 @@ command_new() { # folder --name name [--without service] [--service name]... [--
   [[ $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ && ${#name} -le 20 ]] ||
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
   [[ -z $dropped || -e $HOW_TO/without-$dropped.diff ]] ||
-    usage_error "--without is '$dropped': it can be one of: $(how_to_names | sed -n 's/^without-//p' | tr '\n' ' ')"
+    usage_error "--without is '$dropped': it can be one of: $(how_to_names | sed -n 's/^without-//p' | paste -s -d ' ' -)"
   [[ -z $(printf '%s\n' ${services[@]+"${services[@]}"} | sort | uniq -d) ]] || usage_error "--service names a service twice"
   ((${#services[@]} <= MOST_NEW_SERVICES)) || usage_error "--service can be given $MOST_NEW_SERVICES times"
   for service in ${services[@]+"${services[@]}"}; do
-    [[ $service =~ ^[a-z]{3,20}$ ]] ||
-      usage_error "--service is '$service': 3 to 20 letters, the plural of what the service keeps, such as seats"
+    [[ $service =~ ^[a-z]{2,19}s$ ]] ||
+      usage_error "--service is '$service': 3 to 20 letters, the plural in s of what the service keeps, such as seats"
     [[ -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
       usage_error "there is already a crate '$service'"
   done
@@ -55,6 +55,7 @@ make_project() { # folder name dropped documents services...; dropped and docume
   ) || return
   # The programs write them.
   if [[ -n $documents && -n $dropped$* ]]; then
+    say "its programs print its documents: the first build takes some minutes (--no-build leaves that to you)"
     (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi) || return
   fi
   nothing_is_released "$folder"

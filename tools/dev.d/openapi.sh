@@ -77,14 +77,15 @@ install_openapi_lint() { # folder
 
 # Writes the documents that the programs print.
 command_openapi() { # [services...]
-  local name
+  local name bins=()
   (($#)) || set -- "${SERVICES[@]}"
   for name in "$@"; do
     [[ " ${SERVICES[*]} " == *" $name "* ]] || usage_error "there is no service '$name': the services are ${SERVICES[*]}"
+    bins+=(--bin "$name")
   done
   require "${TO_BUILD[@]}"
+  build "the programs that print the documents" "${bins[@]}"
   for name in "$@"; do
-    build "the program $name" --bin "$name"
     "$BIN_DIR/$name" openapi >"$ROOT/openapi/$name.json.new" || die "$name could not print its document: see above"
     mv "$ROOT/openapi/$name.json.new" "$ROOT/openapi/$name.json"
   done

@@ -5,7 +5,7 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! The rooms of the three services keep the arrows of docs/architecture.md.
+//! The rooms of the services keep the arrows of docs/architecture.md.
 
 use architecture::modules::Modules;
 use architecture::rooms::violations;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::bench::{Bench, context};
 
-/// The other two services. Each aggregate has its own sequence of events.
+/// The other services. Each aggregate has its own sequence of events.
 pub(crate) struct Peers {
     publisher: Publisher,
     reports: DeliveryReports,

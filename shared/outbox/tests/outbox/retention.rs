@@ -33,7 +33,7 @@ async fn gaps(database: &Database) -> Vec<String> {
         #[diesel(sql_type = Text)]
         violation: String,
     }
-    let audit = include_str!("../../../audits/reliability/a_history_has_no_gap.sql");
+    let audit = include_str!("../../../../audits/reliability/a_history_has_no_gap.sql");
     let audit = diesel::sql_query(audit.trim_end().trim_end_matches(';'));
     let found: Vec<Violation> = audit.load(&mut database.connection().await.unwrap()).await.unwrap();
     found.into_iter().map(|row| row.violation).collect()

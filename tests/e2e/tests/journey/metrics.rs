@@ -1,4 +1,4 @@
-//! `/metrics` of three running services, after orders of every kind.
+//! `/metrics` of the running services, after orders of every kind.
 
 use std::collections::BTreeMap;
 

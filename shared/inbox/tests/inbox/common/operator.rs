@@ -80,10 +80,10 @@ pub(crate) async fn audited(database: &Database) {
         violation: String,
     }
     for audit in [
-        include_str!("../../../../audits/reliability/a_history_has_no_gap.sql"),
-        include_str!("../../../../audits/reliability/a_message_is_applied_once.sql"),
-        include_str!("../../../../audits/reliability/an_event_is_announced_once.sql"),
-        include_str!("../../../../audits/reliability/a_command_has_one_fact.sql"),
+        include_str!("../../../../../audits/reliability/a_history_has_no_gap.sql"),
+        include_str!("../../../../../audits/reliability/a_message_is_applied_once.sql"),
+        include_str!("../../../../../audits/reliability/an_event_is_announced_once.sql"),
+        include_str!("../../../../../audits/reliability/a_command_has_one_fact.sql"),
     ] {
         let mut connection = database.connection().await.unwrap();
         let sql = diesel::sql_query(audit.trim_end().trim_end_matches(';'));
