@@ -207,7 +207,6 @@ pub(crate) async fn rewind(topics: &TestTopics) {
 #[diesel(table_name = inbox_parked)]
 pub(crate) struct Parked {
     pub(crate) message_id: Uuid,
-    pub(crate) source: String,
     pub(crate) aggregate_id: Uuid,
     pub(crate) sequence: i64,
     pub(crate) state: String,
