@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! Each migration of a database has a version of its own. Of two migrations with one version, only one is applied, without an error.
 
 use std::collections::BTreeMap;

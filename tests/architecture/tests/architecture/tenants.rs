@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! Each service runs the queries of its store as another tenant, in `store/other_tenant.rs`. Here we check that the file
 //! names all of them.
 

@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! docs/problems.md is the catalogue of every problem type that the services declare, and of no other.
 
 use std::fs;

@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! deploy/kubernetes contains its pods as docker-compose.yml does, waits for their drain, and keeps secrets out of files and the
 //! owners' secrets away from the services.
 

@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! docs/operations.md says what the stored response of each keyed operation holds, and of no other.
 
 use std::collections::BTreeMap;

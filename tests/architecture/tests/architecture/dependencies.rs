@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! The dependencies of the workspace keep the rules of `src/rules.rs`.
 
 use std::fs;

@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! Shipped programs have no crash points. Only the services' feature `crash-points` enables them. It is in no default
 //! feature and in no command that builds shipped programs.
 

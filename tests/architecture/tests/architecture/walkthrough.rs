@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! Links of documents lead to files and symbols that exist. An afternoon is enough for the walkthrough's path. The README
 //! shows a handler as it is.
 

@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! Alerts and boards ask for documented metrics only. Each alert has its entry in the runbook and its tests, and each family is on a
 //! board.
 

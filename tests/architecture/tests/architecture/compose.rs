@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! docker-compose.yml uses the same compiler, servers and roles as `./dev`, and restricts every container.
 
 use std::collections::BTreeMap;

@@ -1,10 +1,3 @@
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    reason = "a test fails by panicking"
-)]
 //! The rooms of the services keep the arrows of docs/architecture.md.
 
 use architecture::modules::Modules;

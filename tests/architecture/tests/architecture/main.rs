@@ -1,0 +1,22 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+//! The rules of the architecture. One program, so that it links once.
+
+mod claims;
+mod clients;
+mod compose;
+mod crash_points;
+mod dependencies;
+mod kubernetes;
+mod migrations;
+mod monitoring;
+mod problems;
+mod rooms;
+mod stored_responses;
+mod tenants;
+mod walkthrough;
