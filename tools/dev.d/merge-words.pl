@@ -23,12 +23,14 @@ sub by_conflict {
 sub contents { my ($file) = @_; open my $in, '<', $file or die "$file: $!"; local $/; return <$in> }
 
 # Returns the base with the edits of both sides; nothing if one replaces a word that the other replaces or deletes.
-sub merge { return compose(qr/.*\n/, @_) // compose(qr/\w+|\W/, @_) }
+sub merge { return compose(qr/.*\n/, @_) // words(@_) }
+
+sub words { return compose(qr/\w+|\W/, @_) }
 
 sub compose {
     my $unit = shift;
     my ($ours, $base, $theirs) = map { [/$unit/g] } @_;
-    my (%gone, %replaced, %comes, %sum);
+    my (%gone, %replaced, %comes, %sum, %line);
     for my $side ($ours, $theirs) {
         for (edits($base, $side)) {
             my ($first, $goes, @comes) = @$_;
@@ -36,14 +38,21 @@ sub compose {
                 $sum{$first} = ($sum{$first} // $base->[$first]) + $comes[0] - $base->[$first];
                 next;
             }
+            if ($goes == 1 && @comes == 1 && $comes[0] =~ /\n/) {
+                # Git takes a line that both sides change to the same for one change. Its numbers may add up.
+                my $merged = defined $line{$first} ? words($line{$first}, $base->[$first], $comes[0]) : $comes[0];
+                return if $gone{$first} || !defined $merged;
+                $line{$first} = $merged;
+                next;
+            }
             for my $at ($first .. $first + $goes - 1) {
-                return if $gone{$at}++ && (@comes || $replaced{$at});
+                return if defined $line{$at} || $gone{$at}++ && (@comes || $replaced{$at});
                 $replaced{$at} = @comes;
             }
             push @{$comes{$first}}, @comes;
         }
     }
-    return join '', map { (@{$comes{$_} // []}, $gone{$_} ? () : $sum{$_} // $base->[$_] // '') } 0 .. @$base;
+    return join '', map { (@{$comes{$_} // []}, $gone{$_} ? () : $line{$_} // $sum{$_} // $base->[$_] // '') } 0 .. @$base;
 }
 
 # Returns the edits that make one list the other: [first, number of those that go, those that come].

@@ -112,7 +112,7 @@ skeleton_without() { # folder dropped service
 # Removes what only a template needs, and the history of this project.
 forget_the_template() { # folder
   local folder=$1
-  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/{copy.sh,how-to.sh,merge-words.pl,new.sh,template.sh}
+  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/{copy.sh,how-to.sh,merge-words.pl,merge-words.t,new.sh,template.sh}
   without "$folder/dev" 's/ (copy|how-to|new|template)(?=[ ;])//g if /^for subject in/; $_ = "" if /command_(how_to|new|template) /' &&
     without "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$/' &&
     without "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/' &&

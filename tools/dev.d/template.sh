@@ -16,6 +16,7 @@ command_template() { # [--quick] [names...]
   for folder in "$@"; do
     [[ " ${TEMPLATES[*]%% *} " == *" $folder "* ]] || usage_error "there is no project '$folder': the projects are ${TEMPLATES[*]%% *}"
   done
+  perl "$ROOT/tools/dev.d/merge-words.t" || die "merge-words.pl merges otherwise than its examples say: see above"
   for variant in "${TEMPLATES[@]}"; do
     read -r folder arguments <<<"$variant"
     (($# == 0)) || [[ " $* " == *" $folder "* ]] || continue
