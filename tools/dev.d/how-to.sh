@@ -88,8 +88,8 @@ test_diffs() { # names...
       [[ ! -e $HOW_TO_COPY/services/$package ]] || in_copy ./dev openapi "$package" || failed+=" $name"
     done
     in_copy ./dev check format lints file_sizes retired_words || failed+=" $name"
-    in_copy env IDEM_SKIP_BUILD=yes IDEM_POSTGRES_URL="$POSTGRES_URL" IDEM_KAFKA_BROKERS="$KAFKA_BROKERS" \
-      ./dev test -p architecture "${packages[@]}" || failed+=" $name"
+    with_our_servers env IDEM_SKIP_BUILD=yes ./dev test -p architecture "${packages[@]}" || failed+=" $name"
+    with_our_servers ./dev test --test contract || failed+=" $name"
   done
   [[ -z $failed ]] || die "these diffs are wrong:$failed"
   say "these diffs apply, compile and pass their tests: $*"
@@ -98,6 +98,11 @@ test_diffs() { # names...
 # The packages that a diff changes and that have tests against the servers.
 packages_of() { # name
   sed -n -E 's#^\+\+\+ b/(services/[a-z]+|shared/contracts|audits)/.*#\1#p' "$HOW_TO/$1.diff" | sort -u | sed 's|.*/||'
+}
+
+# Other ports: the copy then sees that these servers are not its own.
+with_our_servers() { # command...
+  in_copy env IDEM_PORT_BASE=$((IDEM_PORT_BASE + 100)) IDEM_POSTGRES_URL="$POSTGRES_URL" IDEM_KAFKA_BROKERS="$KAFKA_BROKERS" "$@"
 }
 
 # In the target folder of this checkout, because third-party crates are the same.
