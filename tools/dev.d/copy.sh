@@ -51,5 +51,5 @@ pick_by_words() { # folder title command...
 # Cargo takes crates of one name and one version for the same, if they are built in one target folder. A version of its own keeps the
 # crates of a copy apart from those of this checkout.
 set_own_version() { # folder
-  (cd "$1" && perl -pi -e 's/^version = "0\.1\.0"$/version = "0.1.999"/' Cargo.toml && cargo update --quiet --workspace --offline)
+  (cd "$1" && perl -pi -e 's/^version = "\d+\.\d+\.\K\d+(?="$)/999/' Cargo.toml && cargo update --quiet --workspace --offline)
 }

@@ -31,7 +31,7 @@ impl Ids {
         }
     }
 
-    fn text(&mut self, text: &str) -> String {
+    pub(crate) fn text(&mut self, text: &str) -> String {
         if is_time(text) {
             return "2026-11-20T12:00:00.123456Z".to_owned();
         }
