@@ -1,6 +1,6 @@
-"""Prepares the tenant of a run: items with stock, orders, payments and refunds. Writes their ids as dictionaries of schemathesis.
+"""Prepares the tenant of a run: items, orders and so on. Writes their ids as dictionaries of schemathesis.
 
-Usage: world.py FOLDER, with the token in IDEM_FUZZ_TOKEN and the addresses in ORDERS, PAYMENTS and INVENTORY.
+Usage: world.py FOLDER, with the token in IDEM_FUZZ_TOKEN and the address of each service in a variable such as ORDERS.
 """
 
 import os
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import requests
 
-ORDERS, PAYMENTS, INVENTORY = (os.environ[name] for name in ("ORDERS", "PAYMENTS", "INVENTORY"))
+ORDERS = os.environ["ORDERS"]
+PAYMENTS = os.environ["PAYMENTS"]
+INVENTORY = os.environ["INVENTORY"]
 SKUS = [f"SKU-{number}" for number in range(12)]  # fewer would often meet twice in one order
 ORDERED = SKUS[:3]
 TIMEOUT = 30  # seconds, until an event has arrived

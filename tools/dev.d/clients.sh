@@ -158,7 +158,7 @@ generate_java() { # home folder
   local service lint=(-Xlint:all -Werror --release 17 -d "$2/classes")
   for service in "${SERVICES[@]}"; do
     openapi_generator java native "$service" "$2/$service" \
-      "useJakartaEe=true,openApiNullable=false,invokerPackage=idem,apiPackage=idem.$service,modelPackage=idem.$service.model" || return
+      "useJakartaEe=true,openApiNullable=false,invokerPackage=client,apiPackage=client.$service,modelPackage=client.$service.model" || return
     mkdir -p "$2/source" && cp -R "$2/$service/src/main/java/." "$2/source" || return
   done
   find "$2/source" -name '*.java' -exec javac "${lint[@]}" -Xlint:-serial -Xlint:-deprecation -cp "$1/libraries/*" {} + &&

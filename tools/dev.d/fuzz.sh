@@ -25,14 +25,14 @@ command_fuzz() { # [target] [--seconds N] [--seed N]
     shift 2
   done
   case $target in
-    http) fuzz_http "${seconds:-75}" "$seed" ;;
+    http) fuzz_http "${seconds:-$((25 * ${#SERVICES[@]}))}" "$seed" ;;
     bytes) fuzz_bytes "${seconds:-300}" "$seed" ;;
     *) fuzz_bytes "${seconds:-300}" "$seed" "$target" ;;
   esac
 }
 
 fuzz_http() { # seconds seed
-  (($1 >= 30)) || usage_error "http takes at least 30 seconds: 10 for each service"
+  (($1 >= 10 * ${#SERVICES[@]})) || usage_error "http takes at least $((10 * ${#SERVICES[@]})) seconds: 10 for each service"
   # Its parts have no limits. Otherwise most responses would be 429.
   [[ -z $(running_names) ]] || die "fuzz starts its own parts: ./dev down first"
   require_for "${ALL[@]}"
@@ -54,16 +54,16 @@ prepare_fuzz_http() {
 }
 
 run_fuzz_http() { # seconds seed
-  local seconds=$(($1 / 3)) seed=$2 folder=$IDEM_DEV_DIR/fuzz python service failed=''
+  local seconds=$(($1 / ${#SERVICES[@]})) seed=$2 folder=$IDEM_DEV_DIR/fuzz python service failed=''
   python=$(fuzz_http_home)/bin/python
   rm -rf "$folder"
   mkdir -p "$folder"
   cp "$FUZZ/schemathesis.toml" "$folder"
   IDEM_FUZZ_TOKEN=$(devtool token --keys "$KEYS_DIR" --tenant "fuzz-$seed-$(date +%s)")
-  ORDERS=http://127.0.0.1:$(port_of orders)
-  PAYMENTS=http://127.0.0.1:$(port_of payments)
-  INVENTORY=http://127.0.0.1:$(port_of inventory)
-  export IDEM_FUZZ_TOKEN ORDERS PAYMENTS INVENTORY SCHEMATHESIS_HOOKS=$FUZZ/hooks.py PYTHONDONTWRITEBYTECODE=1
+  for service in "${SERVICES[@]}"; do
+    export "$(tr '[:lower:]' '[:upper:]' <<<"$service")=http://127.0.0.1:$(port_of "$service")"
+  done
+  export IDEM_FUZZ_TOKEN SCHEMATHESIS_HOOKS=$FUZZ/hooks.py PYTHONDONTWRITEBYTECODE=1
   say "seed $seed; to repeat: ./dev fuzz http --seconds $1 --seed $seed"
   "$python" "$FUZZ/world.py" "$folder" || die "the tenant could not be prepared: see above"
   for service in "${SERVICES[@]}"; do

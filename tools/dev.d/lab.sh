@@ -14,6 +14,7 @@ command_lab() { # [--check]
     *) usage_error "lab takes nothing, or --check" ;;
   esac
   set_instances 2
+  ! port_is_open "$(lab_port)" || die "port $(lab_port), for the lab, is taken: set IDEM_PORT_BASE to another number"
   require_for "${LAB_PARTS[@]}"
   if [[ $run == drive_lab ]]; then
     require node npm chromium psql && require_node
@@ -35,10 +36,13 @@ run_lab() {
 
 # Opens the page for a person at the terminal, if the system can.
 open_lab() {
-  local opener
+  local opener deadline=$((SECONDS + 30))
   [[ -t 1 ]] || return 0
   opener=$(command -v xdg-open || command -v open) || return 0
-  until port_is_open "$(lab_port)"; do sleep 0.2; done
+  until port_is_open "$(lab_port)"; do
+    ((SECONDS < deadline)) || return 0
+    sleep 0.2
+  done
   "$opener" "http://127.0.0.1:$(lab_port)/" >/dev/null 2>&1 || true
 }
 
@@ -53,7 +57,6 @@ prepare_lab_browser() {
 # In a subshell, so that the lab ends with it, also on Ctrl-C.
 drive_lab() (
   port=$(lab_port)
-  ! port_is_open "$port" || die "port $port, for the lab, is taken: set IDEM_PORT_BASE to another number"
   trap 'kill_process lab || true' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP

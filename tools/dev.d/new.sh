@@ -3,6 +3,13 @@
 # A project of your own, made from this one: docs/template.md. There is no second copy of the code: the files of this checkout are
 # copied and renamed. docs/how-to/a-service.diff is the skeleton of a new service; docs/how-to/without-*.diff drop one.
 
+# Names of a table, of a Rust module and of variables that the skeleton cannot have: keywords, and words that its code has already.
+RESERVED_WORDS=(
+  break const crate enum extern impl import let loop macro match mod move ref return static struct super trait type use yield
+  array case cast check collation column constraint default end grant group join left limit offset order right select table union user window
+  event id key operation processor sku step stock tag
+)
+
 FIRST_NEW_OFFSET=5 # in port_offset; the ports below 10 are those of first instances
 MOST_NEW_SERVICES=4
 
@@ -29,12 +36,7 @@ command_new() { # folder --name name [--without service] [--service name]... [--
     usage_error "--without is '$dropped': it can be one of: $(how_to_names | sed -n 's/^without-//p' | paste -s -d ' ' -)"
   [[ -z $(printf '%s\n' ${services[@]+"${services[@]}"} | sort | uniq -d) ]] || usage_error "--service names a service twice"
   ((${#services[@]} <= MOST_NEW_SERVICES)) || usage_error "--service can be given $MOST_NEW_SERVICES times"
-  for service in ${services[@]+"${services[@]}"}; do
-    [[ $service =~ ^[a-z]{2,19}s$ ]] ||
-      usage_error "--service is '$service': 3 to 20 letters, the plural in s of what the service keeps, such as seats"
-    [[ -z $(find "$ROOT/services/$service" "$ROOT/shared/$service" "$ROOT/tools/$service" -prune 2>/dev/null) ]] ||
-      usage_error "there is already a crate '$service'"
-  done
+  for service in ${services[@]+"${services[@]}"}; do check_service_name "$service"; done
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
   mkdir -p "$folder" || die "$folder cannot be made"
   folder=$(cd "$folder" && pwd)
@@ -44,11 +46,37 @@ command_new() { # folder --name name [--without service] [--service name]... [--
   make_project "$folder" "$name" "$dropped" "$documents" ${services[@]+"${services[@]}"} || die "the project could not be made: see above"
 }
 
+# Refuses a name whose crate, files, types or words something else here has already.
+check_service_name() { # service
+  local service=$1 one path
+  [[ $service =~ ^[a-z]{2,19}s$ ]] ||
+    usage_error "--service is '$service': 3 to 20 letters, the plural in s of what the service keeps, such as seats"
+  one=$(one_of "$service")
+  [[ " ${RESERVED_WORDS[*]} " != *" $one "* ]] ||
+    usage_error "--service is '$service': '$one' means something else in Rust, in PostgreSQL or in the code here; take another name"
+  for path in "$service" "services/$service" "shared/$service" "tools/$service"; do
+    [[ ! -e $ROOT/$path ]] || usage_error "--service is '$service': there is already $path"
+  done
+  ! grep -qFx "name = \"$service\"" "$ROOT/Cargo.lock" || usage_error "--service is '$service': there is already a crate of that name"
+  ! port_offset "$service" >/dev/null || usage_error "--service is '$service': there is already a part of that name"
+  ! grep -qw "$(title_of "$one")Id" "$ROOT/shared/contracts/src/ids.rs" ||
+    usage_error "--service is '$service': another service has the type $(title_of "$one")Id"
+  ! grep -rqw "$(title_of "$one")Row" "$ROOT/tools/operator/src" ||
+    usage_error "--service is '$service': tools/operator has the type $(title_of "$one")Row"
+  while IFS= read -r path; do
+    [[ ! -e $ROOT/$path ]] || usage_error "--service is '$service': there is already $path"
+  done < <(skeleton_of "$service" "$FIRST_NEW_OFFSET" | sed -n '/^--- \/dev\/null/{n;s|^+++ b/||p;}')
+}
+
+# The singular of the name of a service, and a word with a capital letter.
+one_of() { if [[ $1 == *ies ]]; then echo "${1%ies}y"; else echo "${1%s}"; fi; }
+title_of() { perl -e 'print ucfirst shift' "$1"; }
+
 make_project() { # folder name dropped documents services...; dropped and documents may be empty
   local folder=$1 name=$2 dropped=$3 documents=$4
   shift 4
   copy_checkout "$folder"
-  change_services "$folder" "$dropped" "$@" && forget_the_template "$folder" && rename_project "$folder" "$name" || return
+  change_services "$folder" "$dropped" "$@" && forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" || return
   (
     cd "$folder" && require "${TO_BUILD[@]}"
     cargo fmt --all && { cargo update --quiet --workspace --offline 2>/dev/null || cargo update --quiet --workspace; }
@@ -88,9 +116,7 @@ add_skeleton() { # folder service offset
 
 # The diff of a-service with another name, and other ports: the offset is what port_offset says.
 skeleton_of() { # service offset
-  local one=${1%s}
-  [[ $1 != *ies ]] || one=${1%ies}y
-  MANY=$1 ONE=$one OFFSET=$2 perl -pe '
+  MANY=$1 ONE=$(one_of "$1") OFFSET=$2 perl -pe '
     s/\b([89]08)5\b/$1$ENV{OFFSET}/g;
     s/(parcels\) echo |Parcels => )5/$1$ENV{OFFSET}/;
     s/\b([Aa])([ _]parcel)/$1n$2/g if $ENV{ONE} =~ /^[aeiou]/;
@@ -120,14 +146,20 @@ forget_the_template() { # folder
     without "$folder/docs/architecture.md" 's/The steps of \[[a-z-]+\]\([^)]*\)/The steps/' &&
     without "$folder/docs/decisions/README.md" '$_ = "" if /\(0041-/' &&
     without "$folder/CONTRIBUTING.md" '$_ = "" if /^\.\/dev (how-to|template) /; s/; of `how-to` and `template` it runs the short forms//' &&
-    without "$folder/README.md" '$_ = "" if /docs\/template\.md/; s/, a diff for each//; s/#how-to-add-\)/#how-to-add-a-field)/'
+    without "$folder/README.md" '$_ = "" if /docs\/template\.md/; s/, a diff for each//; s/#how-to-add-\)/#how-to-add-a-field)/' &&
+    without "$folder/README.md" 's/ is a reference application: / is an application: /' &&
+    without "$folder/tools/dev.d/retired-words.txt" '$_ = "" if !/^#/' || return
+  # The picture shows Idem. A diff that drops a service has removed it.
+  [[ -e $folder/docs/figures/lab-light.png ]] || return 0
+  rm "$folder"/docs/figures/lab-*.png
+  without "$folder/README.md" '$_ = "" if /^<picture>/ .. /^$/; s/(README\.md\)\)):$/$1./ if /^`\.\/dev lab`/'
 }
 
 # Edits a file line by line. Fails if nothing changes: the file is then not as this script expects it.
 without() { # file perl
   cp "$1" "$1.before"
   perl -CSD -pi -e "use utf8; $2" "$1"
-  ! cmp -s "$1" "$1.before" || { say "tools/dev.d/new.sh finds nothing to remove in $1" && return 1; }
+  ! cmp -s "$1" "$1.before" || { say "tools/dev.d/new.sh finds nothing to change in $1" && return 1; }
   rm "$1.before"
 }
 
@@ -145,6 +177,17 @@ rename_project() { # folder name
       s/\bIdem\b/$ENV{TITLE}/g;
     '
   )
+}
+
+# Says which documents are about Idem: after the renaming, which would rename it here as well.
+name_the_origin() { # folder
+  local page
+  for page in performance peers load scaling time-lapse; do
+    [[ ! -e $1/docs/$page.md ]] || without "$1/docs/$page.md" \
+      's/$/\n\n**Measured in Idem, the project that this one was made from.** Measure again before you show a figure./ if $. == 1' || return
+  done
+  without "$1/docs/decisions/README.md" \
+    's/^(?=\| \| decision \|)/These are the reasons of Idem, the project that this one was made from. Some speak of services and pages that are not here.\n\n/'
 }
 
 # Until the first release, documents and migrations may change: no client and no database has them.

@@ -44,7 +44,6 @@ devtool() {
 }
 
 prepare_databases() {
-  refuse_edited_migrations
   if postgres_answers; then
     devtool databases "$POSTGRES_URL" "${DATABASES[@]}" || die "the databases could not be made: see above"
   else

@@ -34,6 +34,7 @@ up() { # wait|no-wait names...
   fi
   if ((${#services[@]})); then
     devtool keys "$KEYS_DIR" || die "the development keys could not be made: see above"
+    refuse_edited_migrations
     prepare_databases
     start_parts "${services[@]}"
     [[ $wait == no-wait ]] || await_parts "${services[@]}"

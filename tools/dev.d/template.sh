@@ -24,39 +24,52 @@ command_template() { # [--quick] [names...]
     rm -rf "${IDEM_DEV_DIR:?}/template/$folder"
     # shellcheck disable=SC2086 # words
     command_new "$IDEM_DEV_DIR/template/$folder" $arguments ${quick:+--no-build}
-    if [[ -n $quick ]]; then try_rules "$folder" "$arguments"; else use_project "$folder"; fi || die "the project $folder is not sound: see above"
+    if [[ -n $quick ]]; then try_quickly "$folder" "$arguments"; else use_project "$folder"; fi || die "the project $folder is not sound: see above"
     tried+=("$folder")
   done
   say "these projects are sound: ${tried[*]}"
 }
 
-# Compiles a project with other services than here, and asks the rules of the architecture. In the target folder of this checkout, because
-# third-party crates are the same.
-try_rules() { # folder arguments
+# Compiles a project with other services than here, and asks the rules of the architecture. Where a service is left out and another one
+# added, plays its demo. In the target folder of this checkout, because third-party crates are the same.
+try_quickly() { # folder arguments
   local checks=(format)
   [[ $2 != *--without* && $2 != *--service* ]] || checks+=(lints)
   (
     cd "$IDEM_DEV_DIR/template/$1" || exit
     CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
     export CARGO_TARGET_DIR
-    forget_this_checkout
+    keep_only_the_ports "$1"
     set_own_version . || exit
     # Without the rule that reads documents: the programs write them, and --no-build builds none.
-    ./dev check "${checks[@]}" && cargo test --quiet --package architecture -- --skip the_texts_in_each_stored_response_are_documented
+    ./dev check "${checks[@]}" && cargo test --quiet --package architecture -- --skip the_texts_in_each_stored_response_are_documented || exit
+    [[ $1 != ticket-shop ]] || { ./dev demo && refuses_an_edited_migration "$PROJECT_PREFIX"; }
   )
+}
+
+# An owner edits the migration of the new service, which the data of the demo has already.
+refuses_an_edited_migration() { # prefix of the settings
+  local edited printed
+  edited=$(echo migrations/seats/*/up.sql)
+  echo '-- edited' >>"$edited"
+  printed=$(env "$1_SKIP_BUILD=yes" ./dev up 2>&1) && say "./dev up accepts an edited migration: $edited" && return 1
+  ./dev down
+  [[ $printed == *"edited after this data had it: $edited"* ]] || { say "./dev up should name $edited, and prints: $printed" && return 1; }
 }
 
 # As the README says, with nothing of this checkout.
 use_project() { # folder
   (
     cd "$IDEM_DEV_DIR/template/$1" || exit
-    forget_this_checkout
+    keep_only_the_ports "$1"
     ./dev check && ./dev test && ./dev demo
   )
 }
 
-# The settings of this checkout have its own prefix.
-forget_this_checkout() {
-  local variable
+# Forgets the settings of this checkout, all but the ports: those that are free.
+keep_only_the_ports() { # name; sets PROJECT_PREFIX
+  local variable base=$IDEM_PORT_BASE
   for variable in $(compgen -e IDEM_); do unset "$variable"; done
+  PROJECT_PREFIX=$(tr 'a-z-' 'A-Z_' <<<"$1")
+  export "${PROJECT_PREFIX}_PORT_BASE=$base"
 }

@@ -14,7 +14,6 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::operator::parse_name;
 use crate::{CommandOutput, Service};
 
 /// The number of rows in one transaction.
@@ -26,7 +25,7 @@ const LIMIT: Duration = Duration::from_mins(10);
 #[derive(Debug, Args)]
 pub(crate) struct Erase {
     /// The tenant whose texts are erased
-    #[arg(long, value_name = "NAME", value_parser = parse_name::<TenantId>)]
+    #[arg(long, value_name = "NAME")]
     tenant: TenantId,
     /// Erase only what belongs to this reference
     #[arg(long, value_name = "TEXT")]

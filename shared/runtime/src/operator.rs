@@ -2,10 +2,8 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use database::Database;
-use envelope::InvalidName;
 use inbox::operator::OperatorContext;
 use outbox::operator::RelayCommand;
 use tokio::runtime::Builder;
@@ -107,9 +105,4 @@ where
 pub(crate) fn print(text: &str) -> ExitCode {
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
-}
-
-/// Reads the name of a tenant or client on the command line.
-pub(crate) fn parse_name<T: FromStr<Err = InvalidName>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: InvalidName| error.to_string())
 }

@@ -1,4 +1,4 @@
-import idem.ApiException;
+import client.ApiException;
 import java.util.List;
 
 /** The retry policy: while a response asks for it, or is lost, send the same bytes again. */

@@ -11,7 +11,6 @@ use harness::{Books, Client, Endpoint, Instance, Kafka, Part, Response, Result, 
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::queries::ChargeCall;
 use crate::stack::Stack;
 
 /// How long an order may take when no fault is active, or a fault has just ended.
@@ -124,14 +123,6 @@ impl<'s> Demo<'s> {
             amount: sum.amount + charge.amount,
             refunded: sum.refunded + charge.refunded,
         }))
-    }
-
-    /// The call by which payments charged the card of an order.
-    pub(crate) async fn charge_call_of(&self, order: &Order) -> Result<ChargeCall> {
-        match order.payment_id {
-            Some(payment) => self.charge_call(payment).await,
-            None => Ok(ChargeCall::default()),
-        }
     }
 
     /// Sets faults at the processor while the work runs, and removes them afterwards.

@@ -3,6 +3,7 @@
 use audits::AmountOwed;
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
+use harness::api::Order;
 use harness::{Part, Result};
 use uuid::Uuid;
 
@@ -98,6 +99,14 @@ impl Demo<'_> {
     /// The accepted requests of this run at one service.
     pub(crate) async fn accepted_requests(&self, part: Part) -> Result<AcceptedRequests> {
         self.books.one(part, fact!("calls").bind::<Text, _>(self.tenant.clone())).await
+    }
+
+    /// The call by which payments charged the card of an order.
+    pub(crate) async fn charge_call_of(&self, order: &Order) -> Result<ChargeCall> {
+        match order.payment_id {
+            Some(payment) => self.charge_call(payment).await,
+            None => Ok(ChargeCall::default()),
+        }
     }
 
     /// The call that charges a payment.

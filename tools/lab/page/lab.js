@@ -9,8 +9,11 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A cell is a text, or a text with a class, or an element. */
+const heading = (text) => Object.assign(document.createElement('th'), { scope: 'row', textContent: text });
+
+/** A cell is a text, or a text with a class, or an element, or a whole cell. */
 function cell(content) {
+  if (content instanceof HTMLTableCellElement) return content;
   const td = document.createElement('td');
   if (content instanceof Node) td.append(content);
   else if (Array.isArray(content)) [td.textContent, td.className] = content;
@@ -18,16 +21,24 @@ function cell(content) {
   return td;
 }
 
-/** Replaces the rows of a table body whose text has changed; rows that stay the same are not touched. */
+/** Replaces the children that have changed; those that stay the same are not touched. */
+function show(parent, children) {
+  children.forEach((child, index) => {
+    const present = parent.children[index];
+    if (!present) parent.append(child);
+    else if (!present.isEqualNode(child)) present.replaceWith(child);
+  });
+  while (parent.children.length > children.length) parent.lastElementChild.remove();
+}
+
+/** Shows the rows of a table body. A single cell is as wide as the table. */
 function rows(body, lines) {
-  lines.forEach((cells, index) => {
+  show(body, lines.map((cells) => {
     const row = document.createElement('tr');
     row.append(...cells.map(cell));
-    const present = body.rows[index];
-    if (!present) body.append(row);
-    else if (!present.isEqualNode(row)) present.replaceWith(row);
-  });
-  while (body.rows.length > lines.length) body.lastElementChild.remove();
+    if (cells.length === 1) row.cells[0].colSpan = body.parentElement.tHead?.rows[0].cells.length ?? 2;
+    return row;
+  }));
 }
 
 /** Shows a source: its value, or in one row why there is none. */
@@ -35,8 +46,6 @@ function source(id, { read, away } = {}, lines) {
   const body = by(id);
   if (read !== undefined && read !== null) rows(body, lines(read));
   else rows(body, [[[away ? `✗ ${away}` : 'not read yet', away ? 'bad' : '']]]);
-  const columns = body.parentElement.tHead?.rows[0].cells.length ?? 2;
-  for (const row of body.rows) if (row.cells.length === 1) row.cells[0].colSpan = columns;
 }
 
 /** A disabled button keeps the focus, so that the keyboard does not lose its place. */
@@ -53,6 +62,8 @@ function fresh(element, { begun, ended }) {
   Object.assign(element.dataset, { begun, ended });
 }
 
+const title = ({ number, request, copies }) => `${number}. ${request}${copies > 1 ? ` × ${copies}` : ''}`;
+
 function response(exchange) {
   const parts = [];
   const times = (number, text) => (number > 1 ? `${number} × ${text}` : text);
@@ -60,16 +71,19 @@ function response(exchange) {
   if (exchange.executed) parts.push(`${exchange.status} executed`);
   if (exchange.replayed) parts.push(exchange.executed ? `${exchange.replayed} replays` : times(exchange.replayed, `${exchange.status} replayed`));
   if (exchange.replayed + exchange.executed > 1 && exchange.is_equal) parts.push('same bytes');
-  if (exchange.code) parts.push(`${exchange.status} ${exchange.code}`);
+  if (exchange.status >= 400) parts.push(`${exchange.status} ${exchange.code}`.trim());
+  if (exchange.given_up) parts.push(`✗ ${times(exchange.given_up, 'given up after five minutes')}`);
   if (exchange.open) parts.push(exchange.lost ? '… the same key again' : '… waiting');
   if (!exchange.is_equal) return [`✗ ${parts.join('; ')}; the bytes differ`, 'bad'];
-  return [parts.join('; '), exchange.open ? 'warn' : ''];
+  return [parts.join('; '), exchange.given_up ? 'bad' : exchange.open ? 'warn' : ''];
 }
 
 function showFlow(state) {
   rows(by('requests'), state.requests.map((exchange) => [
-    `${exchange.number}. ${exchange.request}${exchange.copies > 1 ? ` × ${exchange.copies}` : ''}`, [short(exchange.key), 'key'], response(exchange),
+    title(exchange), [short(exchange.key), 'key'], response(exchange),
   ]));
+  const [newest] = state.requests;
+  say(by('newest'), newest ? `${title(newest)}: ${response(newest)[0]}` : '');
   by('shop').hidden = state.shop.read !== undefined;
   say(by('shop'), state.shop.away ?? 'The item is put on sale …');
   source('orders', state.orders, (orders) => orders.latest.map((order) => [
@@ -99,14 +113,13 @@ function showFlow(state) {
     ['sum', [sum ? `✗ ${euros(sum)}` : '✓ 0.00', sum ? 'number bad' : 'number good']],
   ]);
   source('charges', state.charges, ({ payments, charges, captured, refunds, refunded }) => [
-    ['orders with a payment', number(payments)], ['charges', number(charges)], ['refunds', number(refunds)],
-    ['total EUR', [euros(captured - refunded), 'number']],
+    [heading('orders with a payment'), number(payments)], [heading('charges'), number(charges)], [heading('refunds'), number(refunds)],
+    [heading('total EUR'), [euros(captured - refunded), 'number']],
   ]);
 }
 
 function showParts(parts) {
-  const list = by('parts');
-  list.replaceChildren(...Object.entries(parts).map(([name, state]) => {
+  show(by('parts'), Object.entries(parts).map(([name, state]) => {
     const item = document.createElement('li');
     const good = state === 'up' || state === 'active';
     item.className = good ? '' : 'bad';
@@ -137,8 +150,12 @@ function showFaults(state) {
     say(button, acts ? `${words} …` : words);
     disable(button, acts || (button.classList.contains('client') && state.shop.read === undefined));
   }
-  by('failure').hidden = !state.failure;
-  say(by('failure'), state.failure ? `✗ The last action failed: ${state.failure}` : '');
+  const failures = Object.entries(state.failures).map(([action, reason]) => {
+    const { words } = document.querySelector(`[data-action="${action}"]`).dataset;
+    return `✗ “${words}” failed: ${reason}`;
+  });
+  by('failure').hidden = failures.length === 0;
+  say(by('failure'), failures.join('; '));
 }
 
 function showInvariants(audit) {
@@ -149,11 +166,11 @@ function showInvariants(audit) {
   const unread = asked.filter((row) => row.error);
   const violated = new Set(asked.filter((row) => row.violations.length).map((row) => row.question)).size;
   if (report.away) [line.dataset.state] = ['unread', say(line, `✗ The audit gave no result: ${report.away}`)];
-  else if (!report.read) return;
+  else if (!report.read) [line.dataset.state] = ['unread', say(line, 'The invariants are not read yet')];
   else if (violated) [line.dataset.state] = ['violated', say(line, `✗ ${violated} of ${report.read.questions} invariants ${violated === 1 ? 'is' : 'are'} violated`)];
   else if (unread.length) [line.dataset.state] = ['unread', say(line, `? ${unread.length} of ${asked.length} questions could not be asked`)];
   else [line.dataset.state] = ['holds', say(line, `✓ ${report.read.questions} invariants hold`)];
-  say(by('verdict-age'), `asked ${asked.length} times by ./dev audit, ${age(audit)}`);
+  say(by('verdict-age'), asked.length ? `asked ${asked.length} times by ./dev audit, ${age(audit)}` : '');
   const questions = Map.groupBy(asked, (row) => row.question);
   rows(by('invariants'), [...questions].map(([question, found]) => {
     const [wrong] = found.filter((row) => row.violations.length || row.error);
@@ -185,7 +202,6 @@ for (const test of document.querySelectorAll('.test')) {
 }
 
 const events = new EventSource('/events');
-events.onopen = () => (by('connection').hidden = true);
 // What the page still shows is old by then, so it makes no claim.
 events.onerror = () => {
   by('connection').hidden = false;
@@ -195,6 +211,7 @@ events.onerror = () => {
 };
 events.onmessage = ({ data }) => {
   const state = JSON.parse(data);
+  by('connection').hidden = true;
   say(by('tenant'), state.tenant);
   showParts(state.parts);
   showFaults(state);

@@ -39,10 +39,7 @@ pub(crate) async fn perform_all(lab: &Lab, pressed: mpsc::UnboundedReceiver<Acti
 
 async fn perform(lab: &Lab, action: Action) {
     let done = try_perform(lab, action).await;
-    lab.state.send_modify(|state| {
-        state.acting.remove(&action);
-        state.failure = done.err().map(|error| error.to_string());
-    });
+    lab.state.send_modify(|state| state.end_action(action, done));
 }
 
 async fn try_perform(lab: &Lab, action: Action) -> Result<()> {

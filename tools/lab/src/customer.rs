@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use contracts::{Currency, Money};
 use futures_util::future::join_all;
-use harness::api::{place_order, put_item};
-use harness::{Part, Request, Response, Result, until};
+use harness::api::{adjust_stock, place_order, put_item};
+use harness::{Error, Part, Request, Response, Result, until};
+use serde_json::Value;
 
 use crate::lab::Lab;
-use crate::state::Source;
+use crate::state::{Exchange, Source};
 
 const ITEM: &str = "green-tea";
 const PRICE: Money = Money::new(450, Currency::Eur);
@@ -23,18 +24,25 @@ const LIMIT: Duration = Duration::from_mins(5);
 /// How long the catalogue of orders may take to learn an item.
 const CATALOGUE_LIMIT: Duration = Duration::from_mins(1);
 
-/// Puts the item on sale, stocks it, and waits until orders knows its price.
+/// Puts the item on sale, stocks it, and waits until orders knows its price. Repeats this until it succeeds, with one delivery:
+/// its key stays.
 pub(crate) async fn prepare(lab: &Lab) {
-    let shop = match try_prepare(lab).await {
-        Ok(()) => Source::Read(()),
-        Err(error) => Source::Away(format!("the item is not on sale: {error}")),
-    };
-    lab.state.send_modify(|state| state.shop = shop);
+    let delivery = adjust_stock(ITEM, PIECES);
+    while let Err(error) = try_prepare(lab, &delivery).await {
+        let away = Source::Away(format!("the item is not on sale: {error}"));
+        lab.state.send_modify(|state| state.shop = away);
+        tokio::time::sleep(PAUSE).await;
+    }
+    lab.state.send_modify(|state| state.shop = Source::Read(()));
 }
 
-async fn try_prepare(lab: &Lab) -> Result<()> {
-    lab.api.send(&put_item(ITEM, "Green tea, 100 g", PRICE)).await?;
-    lab.api.deliver(ITEM, PIECES).await?;
+async fn try_prepare(lab: &Lab, delivery: &Request) -> Result<()> {
+    let put = lab.api.send(&put_item(ITEM, "Green tea, 100 g", PRICE)).await?;
+    // Otherwise the response of the delivery, 404, would be stored under its key.
+    if put.status >= 400 {
+        return Err(Error::unexpected(&put, 200));
+    }
+    lab.api.send(delivery).await?.read::<Value>(201)?;
     until("orders knows the item", CATALOGUE_LIMIT, "./dev logs orders", async || {
         let known = lab.api.get(Part::Orders, format!("/v1/catalogue/{ITEM}")).await?.status == 200;
         Ok(if known { Ok(()) } else { Err("it is not in the catalogue".to_owned()) })
@@ -93,7 +101,7 @@ async fn send_until_final(lab: &Lab, request: &Request, number: u64) {
         tokio::time::sleep(pause).await;
     }
     lab.state.send_modify(|state| {
-        state.exchange(number).into_iter().for_each(crate::state::Exchange::give_up);
+        state.exchange(number).into_iter().for_each(Exchange::give_up);
     });
 }
 
@@ -104,20 +112,63 @@ fn pause_before_retry(response: &Response) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::*;
 
-    /// Reads one request, and sends the response, or closes the connection without one. Returns the key of the request.
+    /// Reads one request, and sends the response, or closes the connection without one. Returns the key of the request, if it has
+    /// one.
     async fn serve(listener: &TcpListener, response: &str) -> String {
         let (mut connection, _) = listener.accept().await.unwrap();
         let mut request = vec![0; 4096];
         let read = connection.read(&mut request).await.unwrap();
         connection.write_all(response.as_bytes()).await.unwrap();
         let request = String::from_utf8_lossy(&request[..read]).to_lowercase();
-        let (_, key) = request.split_once("idempotency-key: ").unwrap();
-        key.lines().next().unwrap().to_owned()
+        let key = request.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
+        key.unwrap_or_default().to_owned()
+    }
+
+    fn documented(status: &str, body: &Value) -> String {
+        let body = body.to_string();
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+    }
+
+    #[tokio::test]
+    async fn the_item_is_put_on_sale_until_it_succeeds_and_its_delivery_keeps_its_key() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lab = Lab::of_orders_at(listener.local_addr().unwrap());
+        let id = "019a9b60-7c00-7000-8000-000000000001";
+        let item = documented(
+            "200 OK",
+            &json!({"id": id, "sku": ITEM, "name": "Tea", "unit_price": PRICE, "version": 1, "on_hand": 0, "reserved": 0, "available": 0}),
+        );
+        let adjustment = documented(
+            "201 Created",
+            &json!({"id": id, "sku": ITEM, "delta": PIECES, "reason": "delivery", "on_hand": PIECES, "reserved": 0}),
+        );
+        let entry = documented(
+            "200 OK",
+            &json!({"item_id": id, "sku": ITEM, "name": "Tea", "unit_price": PRICE, "version": 1, "updated_at": "2026-11-20T12:00:00Z"}),
+        );
+        let services = async {
+            // The response to the item is lost; then the response to the delivery is lost; then all succeed.
+            serve(&listener, "").await;
+            serve(&listener, &item).await;
+            let lost = serve(&listener, "").await;
+            serve(&listener, &item).await;
+            let delivered = serve(&listener, &adjustment).await;
+            assert!(lab.state.borrow().shop.value().is_none());
+            serve(&listener, &entry).await;
+            (lost, delivered)
+        };
+        let ((lost, delivered), ()) = tokio::join!(services, prepare(&lab));
+        assert!(!lost.is_empty() && lost == delivered, "{lost}, {delivered}");
+        assert_eq!(lab.state.borrow().shop, Source::Read(()));
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! The faults that the page can bring about, and whether each is active.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use harness::{Error, Part, Result};
 use serde::Serialize;
@@ -47,7 +48,7 @@ impl Fault {
             Self::Crash => {
                 lab.dev.run(&["down", ORDERS]).await?;
                 lab.dev.run_armed(&["up", ORDERS], AFTER_COMMIT).await?;
-                lab.state.send_modify(|state| state.is_armed = true);
+                lab.state.send_modify(|state| state.armed_at = Some(Instant::now()));
                 Ok(())
             }
         }
@@ -64,7 +65,7 @@ impl Fault {
                 // An armed process that still runs keeps its crash point until it is started again.
                 lab.dev.run(&["down", ORDERS]).await?;
                 lab.dev.run(&["up", ORDERS]).await?;
-                lab.state.send_modify(|state| state.is_armed = false);
+                lab.state.send_modify(|state| state.armed_at = None);
                 Ok(())
             }
         }
@@ -87,6 +88,17 @@ pub(crate) async fn rules(lab: &Lab) -> Result<Value> {
     } else {
         Err(Error::unreadable("/_faults of provider", "no rules"))
     }
+}
+
+/// Keeps the time of arming, unless a look that began later has seen orders away: its process has died with the crash point. An
+/// earlier look may have seen the restart that armed the process.
+pub(crate) fn still_armed(
+    armed_at: Option<Instant>,
+    looked_at: Instant,
+    parts: &BTreeMap<String, PartState>,
+) -> Option<Instant> {
+    let is_away = parts.get(ORDERS) == Some(&PartState::Away);
+    armed_at.filter(|armed_at| !is_away || *armed_at > looked_at)
 }
 
 /// The state of every fault.
@@ -137,6 +149,8 @@ pub(crate) async fn rewind(lab: &Lab) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn seen(part: (&str, PartState), is_armed: bool, rules: &Value) -> BTreeMap<Fault, FaultState> {
@@ -165,5 +179,19 @@ mod tests {
             assert_eq!(active, [(&fault, &FaultState { is_active: true, shows })]);
         }
         assert!(seen(well, false, &none).values().all(|state| !state.is_active));
+    }
+
+    #[test]
+    fn orders_is_no_longer_armed_once_it_was_seen_away() {
+        let before = Instant::now();
+        let [armed_at, after] = [1, 2].map(|seconds| before + Duration::from_secs(seconds));
+        for (looked_at, seen, kept) in [
+            (after, PartState::Up, Some(armed_at)),
+            (before, PartState::Away, Some(armed_at)),
+            (after, PartState::Away, None),
+        ] {
+            let parts = BTreeMap::from([(ORDERS.to_owned(), seen)]);
+            assert_eq!(still_armed(Some(armed_at), looked_at, &parts), kept, "{seen:?}");
+        }
     }
 }

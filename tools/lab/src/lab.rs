@@ -56,8 +56,8 @@ impl Lab {
 
     /// Reads every source until the program ends.
     pub(crate) async fn watch(&self) {
-        join4(customer::prepare(self), panels::watch(self), panels::watch_topics(self), audit::watch(self))
-            .await;
+        let panels = Box::pin(panels::watch(self));
+        join4(customer::prepare(self), panels, panels::watch_topics(self), audit::watch(self)).await;
     }
 
     /// `host:port` of a process.

@@ -1,1 +1,1 @@
-DROP TABLE ticket;
+DROP TABLE IF EXISTS ticket;

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::publish::{members, operations};
+use super::document::{members, operations};
 use crate::problems::MEDIA_TYPE;
 
 /// The member of the shared problems.

@@ -1,6 +1,7 @@
 //! What the OpenAPI documents of all services have in common: parameters, responses, problems and security.
 
 mod accepted;
+mod document;
 mod examples;
 mod idempotency_key;
 mod links;

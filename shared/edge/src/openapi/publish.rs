@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use super::document::{members, operations, references};
 use super::examples::{SHARED, add_examples, named};
 use super::links::add_links;
 use super::problem_components::{GROUPS, camel_case, capitalised, response, schema, schema_name};
@@ -39,24 +40,6 @@ pub fn publish(document: &OpenApi, own: &[&'static ProblemType], examples: &str)
     move_webhooks(&mut document);
     document.sort_all_objects();
     document
-}
-
-pub(super) fn members(value: &mut Value) -> &mut Map<String, Value> {
-    if !value.is_object() {
-        *value = json!({});
-    }
-    match value {
-        Value::Object(members) => members,
-        _ => unreachable!("an object was just made"),
-    }
-}
-
-pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
-    let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
-    paths
-        .filter_map(Value::as_object_mut)
-        .flat_map(Map::values_mut)
-        .filter(|item| item["responses"].is_object())
 }
 
 /// A scope stands in the description, and for programs in `x-required-scope`: a scheme of type `http` lists none.
@@ -203,17 +186,6 @@ fn add_problems(document: &mut Value, own: &[&'static ProblemType], examples: &V
     let used = references(document);
     for kind in kinds().filter(|kind| used.contains(&format!("#/components/schemas/{}", schema_name(kind)))) {
         document["components"]["schemas"][schema_name(kind)] = schema(kind);
-    }
-}
-
-fn references(value: &Value) -> BTreeSet<String> {
-    match value {
-        Value::Object(members) => {
-            let own = members.get("$ref").and_then(Value::as_str).map(str::to_owned);
-            own.into_iter().chain(members.values().flat_map(references)).collect()
-        }
-        Value::Array(items) => items.iter().flat_map(references).collect(),
-        _ => BTreeSet::new(),
     }
 }
 

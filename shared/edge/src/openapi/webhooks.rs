@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::publish::members;
+use super::document::members;
 
 /// The routes of other systems' events.
 const PREFIX: &str = "/v1/webhooks/";

@@ -7,7 +7,6 @@ use envelope::{Caller, ClientId, TenantId};
 use idempotency::{Key, KeyPolicy, KeyRecord, records_of};
 use serde::Serialize;
 
-use crate::operator::parse_name;
 use crate::{CommandOutput, table};
 
 /// The arguments.
@@ -16,10 +15,10 @@ pub(crate) struct Show {
     /// The key, as the client sends it
     key: String,
     /// The tenant of the client
-    #[arg(long, value_name = "NAME", value_parser = parse_name::<TenantId>)]
+    #[arg(long, value_name = "NAME")]
     tenant: TenantId,
     /// The client that sent the key
-    #[arg(long, value_name = "NAME", value_parser = parse_name::<ClientId>)]
+    #[arg(long, value_name = "NAME")]
     client: ClientId,
     /// Print JSON
     #[arg(long)]

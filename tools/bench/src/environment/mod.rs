@@ -71,6 +71,9 @@ pub(crate) fn own_cpu_seconds() -> Option<f64> {
 /// The tenant of the token.
 pub(crate) const TENANT: &str = "bench";
 
+/// The consumer of the subject `inbox`.
+pub(crate) const CONSUMER: &str = "bench";
+
 /// The servers of a run, and what the run has made on them.
 pub(crate) struct Environment {
     pub(crate) postgres: Postgres,
@@ -224,7 +227,7 @@ impl Environment {
                 names.extend([topics.events(stream), topics.dead_letters(stream.name())]);
                 groups.push(topics.group(stream.name()));
             }
-            groups.push(topics.group(crate::subjects::inbox::CONSUMER));
+            groups.push(topics.group(CONSUMER));
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         admin::delete_topics(&self.brokers, &names).await.context("delete the topics")?;

@@ -15,14 +15,11 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::bare_producer::{self, OutgoingRecord};
-use crate::environment::{Environment, Session, TENANT};
+use crate::environment::{CONSUMER, Environment, Session, TENANT};
 use crate::load::as_f64;
 use crate::report::{Ratio, Section, Table, number};
 use crate::workload::Workload;
 use harness::{Context, Result, until};
-
-/// The name of the consumer.
-pub(crate) const CONSUMER: &str = "bench";
 
 /// The longest that all messages may take.
 const LIMIT: Duration = Duration::from_mins(3);

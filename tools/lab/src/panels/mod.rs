@@ -1,7 +1,6 @@
 //! Reads what the panels show, from public interfaces alone: HTTP, `/metrics` and `./dev`.
 //!
-//! A round reads all sources at once and waits for each two seconds at most, so a part that is away delays no other panel for
-//! longer.
+//! A round reads all sources at once, for two seconds at most, so a part that is away delays no other panel for longer.
 
 mod money;
 mod orders;
@@ -9,9 +8,10 @@ mod parts;
 mod services;
 mod topics;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures_util::future::{join, join5};
+use tokio::join;
+use tokio::time::sleep;
 
 use crate::fault;
 use crate::lab::Lab;
@@ -28,24 +28,26 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Reads all panels but the topics, round after round.
 pub(crate) async fn watch(lab: &Lab) {
     loop {
-        let reads = join5(
+        let begun = Instant::now();
+        // The payments of the round before, so that the provider's books need not wait for orders.
+        let payments = lab.state.borrow().orders.value().map(Orders::payments).unwrap_or_default();
+        let (parts, services, orders, ledger, charges, rules) = join!(
             parts::read(lab),
             services::read(lab),
             Source::look("orders", orders::read(lab)),
             Source::look("payments", money::ledger(lab)),
+            Source::look("provider", money::charges(lab, &payments)),
             Source::look("provider", fault::rules(lab)),
         );
-        let (parts, services, orders, ledger, rules) = reads.await;
-        let payments = orders.value().map(Orders::payments).unwrap_or_default();
-        let (charges, ()) =
-            join(Source::look("provider", money::charges(lab, &payments)), tokio::time::sleep(PAUSE)).await;
         lab.state.send_modify(|state| {
             state.parts = parts;
             state.services = services;
             state.orders = orders;
             state.ledger = ledger;
             state.charges = charges;
-            state.faults = fault::states(&state.parts, state.is_armed, &rules);
+            state.armed_at = fault::still_armed(state.armed_at, begun, &state.parts);
+            state.faults = fault::states(&state.parts, state.armed_at.is_some(), &rules);
         });
+        sleep(PAUSE).await;
     }
 }

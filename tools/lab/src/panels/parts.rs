@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use harness::{Error, Instance, Metrics, Part, Request, Result, Role};
 
 use crate::lab::Lab;
@@ -17,8 +17,9 @@ pub(super) async fn read(lab: &Lab) -> BTreeMap<String, PartState> {
             if instance.role == Role::Relay { lab.admin(instance).address } else { lab.address(instance) };
         (instance.to_string(), PartState::look(&address, ask(lab, instance)).await)
     });
-    let broker = PartState::look(&lab.broker, async { Ok(PartState::Up) }).await;
-    let mut parts: BTreeMap<_, _> = join_all(looks).await.into_iter().collect();
+    let broker = PartState::look(&lab.broker, async { Ok(PartState::Up) });
+    let (looked, broker) = join(join_all(looks), broker).await;
+    let mut parts: BTreeMap<_, _> = looked.into_iter().collect();
     parts.insert(Part::Kafka.name().to_owned(), broker);
     parts
 }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use contracts::streams;
 use envelope::Topics;
 use serde_json::Value;
-use tokio::net::TcpStream;
 
 use crate::lab::Lab;
-use crate::state::Source;
+use crate::state::{PartState, Source};
 
 /// The longest that the command may take.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -28,13 +27,14 @@ fn events_of(mut read: Value, names: &Topics) -> Value {
 pub(crate) async fn watch(lab: &Lab) {
     loop {
         lab.state.send_modify(|state| state.topics.begin());
-        let topics = if TcpStream::connect(&lab.broker).await.is_err() {
-            Source::Away("kafka is away: no process listens".to_owned())
-        } else {
+        let broker = PartState::look(&lab.broker, async { Ok(PartState::Up) }).await;
+        let topics = if broker == PartState::Up {
             match lab.dev.read_json(&["topics", "--json"], LIMIT).await {
                 Ok(topics) => Source::Read(events_of(topics, &lab.topics)),
                 Err(error) => Source::Away(error.to_string()),
             }
+        } else {
+            Source::Away("kafka is away: no process accepts a connection".to_owned())
         };
         lab.state.send_modify(|state| state.topics.end(topics));
         tokio::time::sleep(PAUSE).await;

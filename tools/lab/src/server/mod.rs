@@ -6,7 +6,7 @@ mod origin;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use actix_web::http::header::{
@@ -31,13 +31,15 @@ struct PageData {
     actions: mpsc::UnboundedSender<Action>,
 }
 
-/// Reads an address to listen on, and refuses one that other machines can reach.
+/// Reads an address to listen on. Refuses an address that other machines can reach, and an address that a browser does not repeat
+/// in `Host`. Otherwise the lab would refuse every request.
 pub(crate) fn loopback(text: &str) -> std::result::Result<SocketAddr, String> {
     let address: SocketAddr = text.parse().map_err(|_| "must be ADDRESS:PORT".to_owned())?;
-    if address.ip().is_loopback() {
+    let is_local = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()].contains(&address.ip());
+    if is_local && ![0, 80].contains(&address.port()) {
         Ok(address)
     } else {
-        Err("the lab stops servers by a button: it listens on the loopback alone, such as 127.0.0.1:8080"
+        Err("the lab stops servers by a button: it listens on 127.0.0.1 or [::1] alone, at a port other than 0 and 80"
             .to_owned())
     }
 }
@@ -97,10 +99,7 @@ async fn icon() -> HttpResponse {
 #[post("/actions/{action}")]
 async fn press(data: Data<PageData>, action: Path<Action>) -> HttpResponse {
     let action = action.into_inner();
-    let is_new = data.state.send_if_modified(|state| {
-        state.failure = None;
-        state.acting.insert(action)
-    });
+    let is_new = data.state.send_if_modified(|state| state.begin_action(action));
     if is_new && data.actions.send(action).is_ok() {
         HttpResponse::Accepted().finish()
     } else {

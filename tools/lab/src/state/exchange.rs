@@ -15,6 +15,8 @@ pub(crate) struct Exchange {
     pub(crate) copies: usize,
     /// Copies without a final response yet.
     pub(crate) open: usize,
+    /// Copies that the client no longer repeats, because five minutes have passed.
+    pub(crate) given_up: usize,
     /// Sendings that ended without a response, and were sent again under the same key.
     pub(crate) lost: usize,
     /// The responses that are not marked as replays.
@@ -41,6 +43,7 @@ impl Exchange {
             key: key.to_owned(),
             copies,
             open: copies,
+            given_up: 0,
             lost: 0,
             executed: 0,
             replayed: 0,
@@ -70,9 +73,10 @@ impl Exchange {
         self.is_equal &= first.stored_part() == response.stored_part();
     }
 
-    /// Counts a copy that is given up: no response came within the time.
+    /// Counts a copy that is given up: no final response came within the time.
     pub(crate) fn give_up(&mut self) {
         self.open = self.open.saturating_sub(1);
+        self.given_up += 1;
     }
 }
 
@@ -111,5 +115,13 @@ mod tests {
         assert_eq!((exchange.executed, exchange.code.as_str()), (1, "idempotency-key-reused"));
         exchange.end(&response(201, true, r#"{"id":"b"}"#));
         assert!(!exchange.is_equal);
+    }
+
+    #[test]
+    fn a_copy_without_a_final_response_is_counted_as_given_up() {
+        let mut exchange = Exchange::new(1, "order", "key", 2);
+        exchange.end(&response(201, false, r#"{"id":"a"}"#));
+        exchange.give_up();
+        assert_eq!((exchange.open, exchange.executed, exchange.given_up), (0, 1, 1));
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The longest that a process may take to accept a connection, or to answer.
+/// The longest that a process may take to accept a connection and to answer.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// The state of a process.
@@ -22,7 +22,7 @@ pub(crate) enum PartState {
     Standby,
     /// It answers, and is not ready.
     NotReady,
-    /// It accepts connections, and does not answer: it is frozen or overloaded.
+    /// It does not answer, and may not even accept a connection: it is frozen or overloaded.
     Silent,
     /// No process listens.
     Away,
@@ -31,16 +31,13 @@ pub(crate) enum PartState {
 impl PartState {
     /// Connects to the process, and then asks it.
     pub(crate) async fn look(address: &str, ask: impl Future<Output = Result<Self>>) -> Self {
-        match timeout(LIMIT, TcpStream::connect(address)).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(_)) => return Self::Away,
-            Err(_) => return Self::Silent,
-        }
-        match timeout(LIMIT, ask).await {
-            Ok(Ok(state)) => state,
-            Ok(Err(_)) => Self::NotReady,
-            Err(_) => Self::Silent,
-        }
+        let look = async {
+            match TcpStream::connect(address).await {
+                Ok(_) => ask.await.unwrap_or(Self::NotReady),
+                Err(_) => Self::Away,
+            }
+        };
+        timeout(LIMIT, look).await.unwrap_or(Self::Silent)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::eventually;
 use tokio::io::AsyncReadExt;
 
-use crate::simulator::{Simulator, VISA};
+use crate::simulator::{Simulator, VISA, read};
 
 const NO_REPLY: &str = "pm_card_idem_charged_no_reply";
 
@@ -135,4 +135,24 @@ async fn a_fault_that_does_not_exist_is_refused() {
         assert_eq!(sim.faults(Method::POST, wrong).await.status, 400, "{wrong}");
     }
     assert_eq!(sim.faults(Method::GET, "").await.json()["rules"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_page_reads_and_changes_neither_faults_nor_receivers() {
+    let sim = Simulator::start().await;
+    for (path, body) in [
+        ("/_faults", json!({ "rules": [{ "kinds": ["outage"] }] })),
+        ("/_webhooks", json!({ "url": "http://127.0.0.1:9/hook", "secret": "whsec_canary" })),
+    ] {
+        for method in [Method::GET, Method::POST, Method::DELETE] {
+            for origin in ["https://page.example", "null"] {
+                let request = sim.client.request(method.clone(), sim.url(path)).body(body.to_string());
+                let refused = read(request.header("Origin", origin)).await.unwrap();
+                assert_eq!(refused.status, 403, "{method} {path} {origin}");
+                assert!(refused.error("message").as_str().unwrap().contains("without the header Origin"));
+            }
+        }
+    }
+    assert_eq!(sim.faults(Method::GET, "").await.json()["rules"], json!([]));
+    assert_eq!(sim.get("/_webhooks").await.json()["endpoints"], json!([]));
 }

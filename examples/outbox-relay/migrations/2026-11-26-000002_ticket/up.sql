@@ -1,4 +1,5 @@
-CREATE TABLE ticket (
+-- Two examples have this table, and may share a database.
+CREATE TABLE IF NOT EXISTS ticket (
     id   uuid PRIMARY KEY,
     seat text NOT NULL UNIQUE
 );
