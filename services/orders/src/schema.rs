@@ -49,5 +49,15 @@ diesel::table! {
     }
 }
 
+// The columns that the erasure reads. The crate `audit` writes the table.
+diesel::table! {
+    audit_fact (id) {
+        id -> Uuid,
+        action -> Text,
+        subject_id -> Text,
+        operation_id -> Uuid,
+    }
+}
+
 diesel::joinable!(order_timeline -> orders (order_id));
 diesel::allow_tables_to_appear_in_same_query!(order_timeline, orders);

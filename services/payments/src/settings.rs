@@ -73,7 +73,7 @@ pub struct WorkerSettings {
     pub refund_tries: i32,
     /// The pauses between these tries.
     pub refund_backoff: Backoff,
-    /// How often a call may fail to be taken with a permanent error. After that, a review is opened.
+    /// How often a call may fail with a permanent error, while it is taken or its result is recorded. Then a review is opened.
     pub faults: i32,
 }
 

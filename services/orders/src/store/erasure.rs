@@ -7,7 +7,7 @@ use envelope::TenantId;
 use uuid::Uuid;
 
 use crate::domain::CauseKind;
-use crate::schema::{order_timeline as timeline, orders};
+use crate::schema::{audit_fact as fact, order_timeline as timeline, orders};
 
 /// Erases the texts of the next orders of this tenant after `after`: of all, or of those with this reference. Returns the orders, in
 /// order, and the operations whose responses have the texts.
@@ -36,6 +36,12 @@ pub(crate) async fn erase_texts(
         .filter(timeline::order_id.eq_any(&ids))
         .filter(timeline::cause_kind.eq(CauseKind::Request))
         .select(timeline::cause_id);
-    let operations = requests.load(tx).await?;
+    let mut operations: Vec<Uuid> = requests.load(tx).await?;
+    // A repeated cancellation has a response, and no entry in the timeline.
+    let cancellations = fact::table
+        .filter(fact::action.eq("order.cancel"))
+        .filter(fact::subject_id.eq_any(ids.iter().map(Uuid::to_string)))
+        .select(fact::operation_id);
+    operations.extend(cancellations.load::<Uuid>(tx).await?);
     Ok((ids, operations))
 }

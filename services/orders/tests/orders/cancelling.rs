@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
+use tokio::process::Command;
 
-use crate::bench::{Bench, key, problem};
+use crate::bench::{Bench, key, order, problem};
 
 fn because(reason: &str) -> Value {
     json!({ "reason": reason })
@@ -71,4 +72,31 @@ async fn another_tenants_order_cannot_be_cancelled() {
     let response = bench.post("rival", &path, &key(), &because("mine now")).send().await.unwrap();
     assert_eq!(problem(response, 404).await, "not-found");
     assert_eq!(bench.count("SELECT count(*) FROM orders WHERE state = 'cancelled'").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_by_reference_takes_back_the_responses_of_repeated_cancellations() {
+    let bench = Bench::start().await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut body = order("TEA");
+    body["reference"] = json!("basket-4711");
+    let placed: Value = bench.place("acme", &key(), &body).await.json().await.unwrap();
+    let path = format!("/v1/orders/{}/cancel", placed["id"].as_str().unwrap());
+    let keys = [key(), key()];
+    let cancel = async |key| bench.post("acme", &path, key, &because("ask for Maria")).send().await.unwrap();
+    for key in &keys {
+        assert_eq!(cancel(key).await.status(), 200);
+    }
+
+    let words =
+        ["erase", "--tenant", "acme", "--reference", "basket-4711", "--by", "kim", "--reason", "asked for"];
+    let mut erase = Command::new(env!("CARGO_BIN_EXE_orders"));
+    erase.args(words).env_clear().env("IDEM_DATABASE__URL", bench.database.service_url(None));
+    let output = erase.output().await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, "the texts of 1 rows are erased, and 3 stored responses with them\n");
+    for key in &keys {
+        assert_eq!(problem(cancel(key).await, 409).await, "idempotency-key-expired");
+    }
 }

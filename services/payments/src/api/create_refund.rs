@@ -53,8 +53,9 @@ impl Command for CreateRefund {
 /// Refund a payment.
 ///
 /// A captured payment can be refunded in full or in parts, until nothing is left. The amount is reserved at once, so that
-/// two refunds never use the same money. It is released if the refund fails. If the outcome is not known within a short
-/// time, the response is 202, and the operation in `Location` will show the outcome.
+/// two refunds never use the same money. It is released if the refund fails. A payment can have 100 refunds, and failed ones
+/// count. If the outcome is not known within a short time, the response is 202, and the operation in `Location` will show
+/// the outcome.
 #[utoipa::path(
     operation_id = "createRefund",
     tag = "refunds",

@@ -7,6 +7,10 @@ use super::call::LookupsExhausted;
 use super::review::Reason;
 use super::{AttemptOutcome, CallConditions, CallMode, LookupResult, NextStep, Rejection};
 
+/// A client's refund is accepted only while its payment has fewer refunds, because each read of the payment loads all of them.
+/// Failed refunds count. Automatic refunds and those that follow a failed one count, and are never refused.
+pub const MOST_REFUNDS: i64 = 100;
+
 /// The state of a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {

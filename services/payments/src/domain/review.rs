@@ -49,7 +49,7 @@ pub enum Reason {
     AmountDiffers,
     /// The reconciliation did not find a captured payment at the processor.
     MissingThere,
-    /// A worker cannot take the call: it fails with a permanent error each time.
+    /// A worker cannot take the call or record its result: it fails with a permanent error each time.
     CannotBeTaken,
 }
 

@@ -112,6 +112,11 @@ pub(crate) async fn get(tx: &mut Tx, id: RefundId) -> Result<RefundRow> {
     Ok(refund::table.find(id.uuid()).select(RefundRow::as_select()).first(tx).await?)
 }
 
+/// Counts the refunds of a payment, which is locked.
+pub(crate) async fn count(tx: &mut Tx, payment: PaymentId) -> Result<i64> {
+    Ok(refund::table.filter(refund::payment_id.eq(payment.uuid())).count().get_result(tx).await?)
+}
+
 /// Finds the refund that follows this one. Its payment is locked.
 pub(crate) async fn find_follower(tx: &mut Tx, id: RefundId) -> Result<Option<RefundRow>> {
     let row = refund::table.filter(refund::follows.eq(id.uuid())).select(RefundRow::as_select());

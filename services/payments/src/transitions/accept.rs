@@ -13,6 +13,7 @@ use serde_json::json;
 use super::accept_refund::accept_refund;
 use super::refund_cause::RefundCause;
 use crate::domain::payment::State;
+use crate::domain::refund::MOST_REFUNDS;
 use crate::domain::{CallKind, ProcessorReference};
 use crate::error::{
     PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
@@ -20,6 +21,7 @@ use crate::error::{
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::{self, NewPayment, PaymentRow};
+use crate::store::refunds;
 
 /// Accepts a charge. Returns `false` if the payment, or another payment of its order, exists.
 pub(crate) async fn accept_charge(
@@ -71,16 +73,18 @@ pub(crate) async fn accept_requested_refund(
     let &RequestedRefund { caller, operation, payment: id, amount, reason } = requested;
     let payment = payments::lock_of_tenant(tx, &caller.tenant, id).await?;
     let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
-    let (captured, amount) = refundable(&payment, amount)?;
+    let made = refunds::count(tx, id).await?;
+    let (captured, amount) = refundable(&payment, made, amount)?;
     let payment = payments::reserve(tx, id, amount).await?;
     let cause = RefundCause::Requested { by: caller, operation, reason };
     accept_refund(tx, bodies, &payment, &captured, amount, cause).await?;
     Ok(())
 }
 
-/// Decides how much of a payment is refunded now. The payment is locked.
+/// Decides how much of a payment is refunded now. It has `made` refunds, and is locked.
 fn refundable(
     payment: &PaymentRow,
+    made: i64,
     requested: Option<Money>,
 ) -> Result<(ProcessorReference, i64), CommandError> {
     let current = payment.payment()?;
@@ -106,6 +110,10 @@ fn refundable(
     if amount < 1 || amount > left {
         let left = Money::new(left, total.currency);
         let detail = format!("Of {total}, {left} can still be refunded.");
+        return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
+    }
+    if made >= MOST_REFUNDS {
+        let detail = format!("The payment has {made} refunds, failed ones included, and can have no more.");
         return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
     }
     Ok((captured, amount))

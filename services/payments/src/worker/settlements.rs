@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use database::{CommitGroup, Database};
 use tokio::time::Instant;
-use tracing::Span;
+use tracing::{Instrument, Span};
 
 use super::attempt::Ended;
+use super::failures;
 use super::settle::settle;
 use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
+use crate::transitions::TransitionError;
 
 /// The results that wait for their transaction.
 pub(super) struct Settlements(CommitGroup<(Ended, Span), ()>);
@@ -20,8 +22,8 @@ impl Settlements {
         Self(CommitGroup::new(gather))
     }
 
-    /// Records a result, and retries while the lease lasts. After the lease, the call is due again, and another attempt
-    /// under the same key gets the same response.
+    /// Records a result, or counts its failure if the database is not to blame, and retries while the lease lasts. After the
+    /// lease, the call is due again, and another attempt under the same key gets the same response.
     pub(super) async fn record(
         &self,
         database: &Database,
@@ -44,7 +46,7 @@ impl Settlements {
             return;
         }
         let alone = [(ended, Span::current())];
-        while let Err(error) = settle(database, bodies, settings, &alone).await {
+        while let Err(error) = settle_or_count(database, bodies, settings, &alone).await {
             if start.elapsed() > settings.lease {
                 tracing::error!(%error, "a result was not recorded; the call will be made again");
                 return;
@@ -52,5 +54,22 @@ impl Settlements {
             tracing::warn!(%error, "a result was not recorded; retrying");
             tokio::time::sleep(settings.backoff.first).await;
         }
+    }
+}
+
+/// Records a result, or counts that it cannot be recorded. Returns a transient error.
+async fn settle_or_count(
+    database: &Database,
+    bodies: &RequestBodies,
+    settings: &WorkerSettings,
+    alone: &[(Ended, Span); 1],
+) -> Result<(), TransitionError> {
+    match settle(database, bodies, settings, alone).await {
+        Err(error) if !error.is_transient() => {
+            let [(ended, span)] = alone;
+            let counted = failures::count_unrecorded(database, bodies, settings, ended, &error);
+            counted.instrument(span.clone()).await
+        }
+        settled => settled,
     }
 }

@@ -95,7 +95,10 @@ async fn take_each(
         match begun.instrument(span.clone()).await {
             Ok(call) => taken.leased.extend(call),
             Err(error) if TransitionError::is_transient(&error) => return Err(error),
-            Err(error) => failures::count(&mut tx, bodies, settings, &due, &error).instrument(span).await?,
+            Err(error) => {
+                let of = (&due.payment, due.call.id);
+                failures::count(&mut tx, bodies, settings, of, &error, None).instrument(span).await?;
+            }
         }
     }
     tx.commit().await?;

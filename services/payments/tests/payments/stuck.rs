@@ -1,10 +1,12 @@
-//! A call whose row became unreadable after its request was sent.
+//! Calls that fail with an error of their own: the row became unreadable after the request was sent, or the result cannot be
+//! recorded, because an operator took the object of one call for that of another.
 
+use payments::WorkerSettings;
 use serde_json::json;
 use testkit::eventually;
 
 use crate::listing::operate;
-use crate::processor::Fate;
+use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
 const NOT_CAPTURED: [&str; 4] = ["--as", "not-captured", "--note", "I do not see it"];
@@ -53,4 +55,81 @@ async fn a_charge_that_cannot_be_taken_is_resolved_as_not_captured_after_a_looku
     assert_eq!(operate(&stage, &resolve, &[]).await.0, 0);
     assert_eq!(stage.state(order).await, "declined");
     assert_eq!(stage.announced(order).await[0].1["code"], json!("by_review"));
+}
+
+impl Stage {
+    /// Resolves the open review of a call that was never made, with the object of another call.
+    async fn mistake(&self, object: &str, resolution: &str) {
+        let review = self.text("SELECT id::text FROM review WHERE resolution IS NULL").await;
+        let found = ["--as", resolution, "--processor-id", object, "--note", "it looks like this one"];
+        let (code, text) = operate(self, &[&["review", "resolve", &review], &found[..]].concat(), &[]).await;
+        assert_eq!(code, 0, "{text}");
+    }
+
+    /// Waits for the review of a result that cannot be recorded. Returns its subject, the object, and whether a request was sent.
+    async fn unrecorded(&self) -> String {
+        let review = "SELECT concat_ws(' ', subject, subject_id, details->>'object', details->>'sent')
+                      FROM review WHERE reason = 'cannot_be_taken'";
+        eventually("a review", async || self.texts(review).await.pop()).await
+    }
+}
+
+#[tokio::test]
+async fn a_capture_that_cannot_be_recorded_opens_a_review_and_delays_no_other_call() {
+    let stage = Stage::new().await;
+    stage.processor.order([Fate::FailedForEver { acted: false }]);
+    let mistaken = stage.request(VISA).await;
+    let worker = stage.worker(brisk());
+    stage.is_at_rest().await;
+    worker.stop().await;
+
+    // The next charge is made, and its response is lost.
+    stage.processor.order([Fate::FailedForEver { acted: true }, held()]);
+    let order = stage.request(VISA).await;
+    let worker = stage.worker(WorkerSettings { look_up_concurrency: 1, ..brisk() });
+    stage.processor.has_received(7).await;
+    stage.mistake("pi_2", "captured").await;
+    stage.processor.release();
+    let posted = stage.processor.posted().len();
+    let another = stage.request("pm_card_processing").await;
+    eventually("another charge", async || (stage.processor.posted().len() > posted).then_some(())).await;
+    stage.processor.amend("payment_intent", "amount_received", &json!(AMOUNT));
+    stage.processor.amend("payment_intent", "status", &json!("succeeded"));
+    stage.becomes(another, "captured").await;
+    assert_eq!(stage.unrecorded().await, format!("payment {} pi_2 true", order.payment));
+    assert_eq!((stage.state(order).await, stage.announced(order).await), ("unknown".to_owned(), vec![]));
+
+    // The mistake is repaired, and the worker records the capture by itself.
+    let repair = format!("UPDATE payment SET processor_intent = 'pi_1' WHERE id = '{}'", mistaken.payment);
+    stage.meddle(&repair).await;
+    stage.becomes(order, "captured").await;
+    worker.stop().await;
+    assert_eq!(stage.processor.charges(), [AMOUNT]);
+}
+
+#[tokio::test]
+async fn a_refund_that_cannot_be_recorded_opens_a_review() {
+    let stage = Stage::new().await;
+    let [mistaken, order] = [stage.captured("pi_1").await, stage.captured("pi_2").await];
+    stage.processor.order([Fate::FailedForEver { acted: false }]);
+    stage.cancel(mistaken).await;
+    let worker = stage.worker(brisk());
+    stage.is_at_rest().await;
+    worker.stop().await;
+
+    stage.processor.order([Fate::FailedForEver { acted: true }, held()]);
+    stage.cancel(order).await;
+    let worker = stage.worker(brisk());
+    stage.processor.has_received(7).await;
+    stage.mistake("re_2", "refunded").await;
+    stage.processor.release();
+    let refund =
+        stage.text(&format!("SELECT id::text FROM refund WHERE payment_id = '{}'", order.payment)).await;
+    assert_eq!(stage.unrecorded().await, format!("refund {refund} re_2 true"));
+    assert_eq!(stage.refunds(order).await, ["unknown"]);
+
+    stage.meddle("UPDATE refund SET processor_refund = 're_1' WHERE state = 'succeeded'").await;
+    eventually("a refund", async || (stage.refunds(order).await == ["succeeded"]).then_some(())).await;
+    worker.stop().await;
+    assert_eq!(stage.processor.refunds(), [AMOUNT]);
 }

@@ -262,18 +262,18 @@ pub(crate) async fn may_be_sent(tx: &mut Tx, id: Uuid, since: DateTime<Utc>) -> 
     Ok(())
 }
 
-/// The failures of a call that no worker could take.
-pub(crate) struct TakeFailures {
+/// The failures of a call that no worker could take, or whose result no worker could record.
+pub(crate) struct Failures {
     /// Their number.
     pub(crate) count: i32,
     /// A request may have been sent earlier.
     pub(crate) is_sent: bool,
 }
 
-/// Counts one more failure to take the call.
-pub(crate) async fn count_failure(tx: &mut Tx, id: Uuid) -> Result<TakeFailures> {
+/// Counts one more failure of the call.
+pub(crate) async fn count_failure(tx: &mut Tx, id: Uuid) -> Result<Failures> {
     let call = change(tx, id, |call, _| call.faults += 1).await?;
-    Ok(TakeFailures { count: call.faults, is_sent: call.is_sent() })
+    Ok(Failures { count: call.faults, is_sent: call.is_sent() })
 }
 
 /// Makes the call due after `pause`.

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use serde_json::json;
+use testkit::eventually;
 
 use super::{ApiResponse, LONG, SHORT, client, key, part, visa, whole};
 use crate::processor::{Fate, held};
-use crate::stage::{AMOUNT, Stage, brisk};
+use crate::stage::{AMOUNT, Stage, VISA, brisk};
 
 fn id(created: &ApiResponse) -> String {
     assert_eq!(created.status, 201, "{created:?}");
@@ -75,6 +76,35 @@ async fn fifty_concurrent_refunds_never_exceed_the_capture() {
     assert_eq!(stage.processor.refunds(), [100; 19]);
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 1900);
     worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_with_a_hundred_refunds_takes_no_more_of_clients_and_an_automatic_one() {
+    let stage = Stage::new().await;
+    let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
+    let payment = id(&client.charge(&key(), &visa()).await);
+    let order = stage.request(VISA).await;
+    stage.becomes(order, "captured").await;
+    let failed = "INSERT INTO refund (id, tenant_id, payment_id, cause, operation_id, amount, state, failure_code)
+                  SELECT gen_random_uuid(), tenant_id, id, 'requested', gen_random_uuid(), 1, 'failed', 'disputed'
+                  FROM payment, generate_series(1, CASE WHEN order_id IS NULL THEN 99 ELSE 100 END)";
+    stage.meddle(failed).await;
+
+    id(&client.refund(&payment, &key(), &part(1)).await);
+    let rejected = client.refund(&payment, &refund_key, &part(1)).await;
+    rejected.refuses(422, "refund-exceeds-capture");
+    assert!(rejected.json()["detail"].as_str().unwrap().contains("has 100 refunds"), "{rejected:?}");
+    client.refund(&payment, &refund_key, &part(1)).await.assert_replays(&rejected);
+    let shown = client.get(&format!("/v1/payments/{payment}")).await.json();
+    assert_eq!(shown["refunds"].as_array().unwrap().len(), 100);
+
+    stage.cancel(order).await;
+    eventually("the automatic refund", async || {
+        stage.refunds(order).await.contains(&"succeeded".to_owned()).then_some(())
+    })
+    .await;
+    worker.stop().await;
+    assert_eq!(stage.processor.refunds(), [1, AMOUNT]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
