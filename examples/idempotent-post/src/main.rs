@@ -13,10 +13,7 @@ use idempotency::{CommandError, Fingerprint, FingerprintInput, Key, KeyPolicy, K
 use idempotency::{Limits, Operation, Outcome, Retention, StoredResponse, canonicalise, execute};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!();
-
-diesel::table! {
-    ticket (id) { id -> Uuid, seat -> Text }
-}
+diesel::table! { ticket (id) { id -> Uuid, seat -> Text } }
 
 #[derive(Clone, serde::Deserialize)]
 struct Sale {
@@ -54,7 +51,9 @@ async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes
     Ok(match outcome.map_err(ErrorServiceUnavailable)? {
         Outcome::Executed(response) | Outcome::Replayed { response, .. } | Outcome::Refused(response) => {
             let status = StatusCode::from_u16(response.status).map_err(ErrorServiceUnavailable)?;
-            HttpResponse::build(status).body(response.body)
+            let mut sent = HttpResponse::build(status);
+            let _ = response.headers.into_iter().fold(&mut sent, |sent, header| sent.append_header(header));
+            sent.body(response.body)
         }
         Outcome::InProgress => HttpResponse::Conflict().insert_header(("Retry-After", "1")).body("retry it"),
         Outcome::Reused => HttpResponse::UnprocessableEntity().body("the key belongs to another request"),
@@ -63,11 +62,13 @@ async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes
 }
 
 fn response(status: StatusCode, text: &str) -> StoredResponse {
-    StoredResponse { status: status.as_u16(), headers: Vec::new(), body: text.as_bytes().to_vec() }
+    let headers = vec![("Content-Type".to_owned(), "text/plain".to_owned())];
+    StoredResponse { status: status.as_u16(), headers, body: text.as_bytes().to_vec() }
 }
 
 #[tokio::main]
 async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let set = |name| std::env::var(name).map_err(|_| format!("{name} is not set"));
     database::migrate(&set("MIGRATION_URL")?.into(), vec![RELIABILITY, MIGRATIONS]).await?;
     let settings = Settings::new(set("DATABASE_URL")?);

@@ -1,6 +1,8 @@
 //! Writes a mail for each ticket that was sold: one, however often the message arrives.
 #![allow(missing_docs, reason = "an example has no callers")]
 
+use std::pin::pin;
+
 use database::{Database, RELIABILITY, Settings, Tx};
 use diesel::ExpressionMethods;
 use diesel_async::RunQueryDsl;
@@ -44,6 +46,7 @@ async fn write_mail(tx: &mut Tx, sold: &Message<TicketSold>) -> Result<(), Handl
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let set = |name| std::env::var(name).map_err(|_| format!("{name} is not set"));
     database::migrate(&set("MIGRATION_URL")?.into(), vec![RELIABILITY, MIGRATIONS]).await?;
     let database = Database::new(&Settings::new(set("DATABASE_URL")?), tokio::runtime::Handle::current())?;
@@ -54,10 +57,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mailer = Consumer::of("mailer").on(no_locks, write_mail);
     let runner = Runner::join(database, &brokers, &topics, mailer, RunnerSettings::default())?;
     let stop = CancellationToken::new();
-    let interrupted = async {
-        tokio::signal::ctrl_c().await?;
-        stop.cancel();
-        Ok(())
-    };
-    tokio::join!(interrupted, runner.run(stop.clone())).0
+    let mut running = pin!(runner.run(stop.clone()));
+    tokio::select! {
+        () = &mut running => return Err("the consumer has ended: the log says why".into()),
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+    }
+    stop.cancel();
+    running.await; // finishes the batches that are being applied
+    Ok(())
 }

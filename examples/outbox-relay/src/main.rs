@@ -55,6 +55,7 @@ async fn sell(database: &Database, tenant: &TenantId, seat: &str) -> Result<(), 
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let set = |name| std::env::var(name).map_err(|_| format!("{name} is not set"));
     database::migrate(&set("MIGRATION_URL")?.into(), vec![RELIABILITY, MIGRATIONS]).await?;
     let database = Database::new(&Settings::new(set("DATABASE_URL")?), tokio::runtime::Handle::current())?;
@@ -64,12 +65,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stop = CancellationToken::new();
     let relay = Relay::new(database.clone(), brokers, topics, RelaySettings::default());
     let sales = async {
+        let _end = stop.clone().drop_guard(); // the relay ends with the sales
         let (mut lines, tenant) = (BufReader::new(stdin()).lines(), "theatre".parse()?);
         while let Some(seat) = lines.next_line().await? {
             let sold = sell(&database, &tenant, &seat).await;
             println!("{seat}: {}", sold.err().map_or_else(|| "sold".to_owned(), |error| error.to_string()));
         }
-        stop.cancel();
         Ok(())
     };
     tokio::join!(sales, relay.run(stop.clone())).0

@@ -162,6 +162,6 @@ async fn lock_stock(tx: &mut Tx, lines: &[ReservationLine]) -> database::Result<
 }
 
 fn announce<E: Event>(tx: &mut Tx, tenant: &TenantId, sequence: i64, event: &E) -> Result<(), HandlerError> {
-    outbox::append(tx, tenant, sequence, event).map_err(|error| HandlerError::Refused(error.to_string()))?;
+    outbox::append(tx, tenant, sequence, event)?;
     Ok(())
 }

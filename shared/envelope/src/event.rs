@@ -46,7 +46,7 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The type of aggregate that has this history, for instance `order`.
     const AGGREGATE: &'static str;
 
-    /// The id of the aggregate; unique over all tenants.
+    /// The id of the aggregate; unique in its stream, over all tenants and types of aggregate.
     fn aggregate(&self) -> Uuid;
 
     /// The partition key, which is the aggregate's id unless the event says otherwise. Messages with the same key stay in order.

@@ -28,7 +28,7 @@ pub(crate) struct BatchPlan {
     pub(crate) repeated: Vec<InboxEntry>,
     /// The number of messages that wait for an earlier one.
     pub(crate) held: usize,
-    /// The number of gaps that a projection skips.
+    /// The number of gaps that were skipped, because no type of their aggregate is handled in order.
     pub(crate) skipped_gaps: usize,
 }
 
@@ -47,26 +47,27 @@ pub(crate) fn plan(
         let InboxEntry { aggregate, sequence, .. } = message.entry();
         let last = sequences.last(&aggregate);
         match sequences.position(&aggregate, sequence) {
-            SequencePosition::Duplicate => plan.repeated.push(message.entry()),
-            SequencePosition::Later if consumer.takes_newest(&message.envelope.kind) => {
-                tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "a projection skips a gap and takes the newest message");
+            SequencePosition::Duplicate => {
+                plan.repeated.push(message.entry());
+                continue;
+            }
+            SequencePosition::Later if consumer.skips_gaps(&message.envelope.kind) => {
+                tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "GapSkipped");
                 plan.skipped_gaps += 1;
-                sequences.advance(&aggregate, sequence);
-                plan.ready.push(ReadyMessage { message, was_held: false });
             }
             SequencePosition::Later => {
                 tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "MessageHeld");
                 plan.held += 1;
                 held.add(message);
+                continue;
             }
-            SequencePosition::Next => {
-                sequences.advance(&aggregate, sequence);
-                plan.ready.push(ReadyMessage { message, was_held: false });
-                while let Some(message) = held.release(&aggregate, sequences.last(&aggregate) + 1) {
-                    sequences.advance(&aggregate, message.envelope.sequence);
-                    plan.ready.push(ReadyMessage { message, was_held: true });
-                }
-            }
+            SequencePosition::Next => {}
+        }
+        sequences.advance(&aggregate, sequence);
+        plan.ready.push(ReadyMessage { message, was_held: false });
+        while let Some(message) = held.release(&aggregate, sequences.last(&aggregate) + 1) {
+            sequences.advance(&aggregate, message.envelope.sequence);
+            plan.ready.push(ReadyMessage { message, was_held: true });
         }
     }
     plan

@@ -27,9 +27,18 @@ type Warn = Arc<
         + Sync,
 >;
 
-/// The handling of the messages of one type.
+/// The messages of one type.
 #[derive(Clone)]
-enum Registered {
+struct Registered {
+    stream: Stream,
+    /// The type of aggregate. All messages of an aggregate have one history, whatever their type.
+    aggregate: &'static str,
+    handling: Handling,
+}
+
+/// What a consumer does with the messages of one type.
+#[derive(Clone)]
+enum Handling {
     /// Handles each message in the order of its aggregate.
     Next(Prepare),
     /// Handles each message that is newer than the last one; a gap before it does not hold it.
@@ -116,29 +125,42 @@ impl Consumer {
 
     /// Handles each message of this type, in the order of its aggregate. `locks` names the rows that must be locked
     /// before the handler runs; [`no_locks`](crate::no_locks) names none.
+    ///
+    /// # Panics
+    ///
+    /// If the type is registered already, or another type of its aggregate is registered with [`newest`](Self::newest).
     #[must_use]
     pub fn on<E: Event>(
         self,
         locks: impl Locks<E>,
         handler: impl Handler<Tx, Message<E>, Result<(), HandlerError>>,
     ) -> Self {
-        self.with::<E>(Registered::Next(preparing(locks, handler)))
+        self.with::<E>(Handling::Next(preparing(locks, handler)))
     }
 
     /// Handles messages that carry a whole state: newer wins, stale ones are skipped, a gap is logged.
+    ///
+    /// # Panics
+    ///
+    /// If the type is registered already, or another type of its aggregate is registered with [`on`](Self::on): of two that need
+    /// different orders, one would lose messages.
     #[must_use]
     pub fn newest<E: Event>(
         self,
         locks: impl Locks<E>,
         handler: impl Handler<Tx, Message<E>, Result<(), HandlerError>>,
     ) -> Self {
-        self.with::<E>(Registered::Newest(preparing(locks, handler)))
+        self.with::<E>(Handling::Newest(preparing(locks, handler)))
     }
 
     /// Ignores messages of this type. A message whose type is neither handled nor ignored is parked.
+    ///
+    /// # Panics
+    ///
+    /// If the type is registered already.
     #[must_use]
     pub fn ignoring<E: Event>(self) -> Self {
-        self.with::<E>(Registered::Ignore)
+        self.with::<E>(Handling::Ignore)
     }
 
     /// Locks the rows that the handlers of a batch name. Called once a batch, before the first handler runs, unless
@@ -171,12 +193,28 @@ impl Consumer {
         self
     }
 
-    fn with<E: Event>(mut self, handler: Registered) -> Self {
+    fn with<E: Event>(mut self, handling: Handling) -> Self {
+        let (name, kind) = (self.name, E::TYPE);
+        let new = Registered { stream: E::STREAM, aggregate: E::AGGREGATE, handling };
+        let is_mixed = self.related(&new).any(|other| {
+            matches!(
+                (&other.handling, &new.handling),
+                (Handling::Next(_), Handling::Newest(_)) | (Handling::Newest(_), Handling::Next(_))
+            )
+        });
+        assert!(!is_mixed, "consumer {name}: {kind} and another type of its aggregate need different orders");
         if !self.streams.contains(&E::STREAM) {
             self.streams.push(E::STREAM);
         }
-        self.handlers.insert(E::TYPE, handler);
+        let earlier = self.handlers.insert(kind, new);
+        assert!(earlier.is_none(), "consumer {name} registers {kind} twice");
         self
+    }
+
+    /// The types whose messages are in the same histories.
+    fn related(&self, one: &Registered) -> impl Iterator<Item = &Registered> {
+        let of = (one.stream, one.aggregate);
+        self.handlers.values().filter(move |other| (other.stream, other.aggregate) == of)
     }
 
     /// The consumer's name.
@@ -189,20 +227,21 @@ impl Consumer {
         &self.streams
     }
 
-    /// Returns whether a gap before a message of this type does not hold it.
-    pub(crate) fn takes_newest(&self, kind: &str) -> bool {
-        matches!(self.handlers.get(kind), Some(Registered::Newest(_)))
+    /// Returns whether a gap before a message of this type does not hold it: no type of its aggregate is handled in order.
+    pub(crate) fn skips_gaps(&self, kind: &str) -> bool {
+        let in_order = |one: &Registered| matches!(one.handling, Handling::Next(_));
+        self.handlers.get(kind).is_some_and(|one| !self.related(one).any(in_order))
     }
 
     /// Decodes a message for its handler.
     pub(crate) fn prepare(&self, incoming: &IncomingMessage) -> Result<Prepared, HandlerError> {
         let Envelope { kind, .. } = &incoming.envelope;
-        match self.handlers.get(kind.as_str()) {
+        match self.handlers.get(kind.as_str()).map(|registered| &registered.handling) {
             None => Err(HandlerError::UnknownType(kind.clone())),
-            Some(Registered::Ignore) => {
+            Some(Handling::Ignore) => {
                 Ok(Prepared { envelope: incoming.envelope.clone(), keys: LockKeys::default(), run: None })
             }
-            Some(Registered::Next(prepare) | Registered::Newest(prepare)) => {
+            Some(Handling::Next(prepare) | Handling::Newest(prepare)) => {
                 catch_unwind(AssertUnwindSafe(|| prepare(incoming))).unwrap_or(Err(HandlerError::Panicked))
             }
         }

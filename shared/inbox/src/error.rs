@@ -28,8 +28,12 @@ pub enum HandlerError {
     /// The handler panicked.
     #[error("the handler panicked")]
     Panicked,
-    /// Another message took effect under this number: the sender was restored to an earlier time, and numbers go on from there.
-    #[error("message {0} took effect under the same number: the sender was restored to an earlier time")]
+    /// Another message took effect under this number: the sender was restored to an earlier time, and numbers go on from there. Or
+    /// it counts wrong: it has used a sequence twice, or an id for two aggregates.
+    #[error(
+        "message {0} took effect under the same number: the sender was restored to an earlier time, or has used a sequence or the \
+         id of an aggregate twice"
+    )]
     SecondHistory(Uuid),
 }
 
@@ -67,6 +71,13 @@ impl HandlerError {
 impl From<diesel::result::Error> for HandlerError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Database(error.into())
+    }
+}
+
+/// An event of the handler cannot be published.
+impl From<outbox::AppendError> for HandlerError {
+    fn from(error: outbox::AppendError) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 

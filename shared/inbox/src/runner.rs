@@ -60,6 +60,9 @@ impl Runner {
     /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
     /// one batch at a time.
     ///
+    /// Ends earlier if the client fails for good, is lost outside of its group, or cannot join it again: the log says why. Then end the
+    /// process, or join once more.
+    ///
     /// A handler that waits delays the partitions of its transaction until the transaction fails and is split, and all
     /// others by 100 ms at most.
     pub async fn run(mut self, stop: CancellationToken) {
@@ -81,6 +84,8 @@ impl Worker {
         stop: &CancellationToken,
     ) -> bool {
         let tasks = TaskTracker::new();
+        // A partition that waits for an operator must not hold up the end of this membership: the next one reads it again.
+        let stop = stop.child_token();
         let start = |task| drop(self.database.spawn(tasks.track_future(task)));
         let mut turns = Turns::new(self.settings.gather);
         let mut waiting: Vec<Batch> = Vec::new();
@@ -105,6 +110,7 @@ impl Worker {
                 }
             }
         };
+        stop.cancel();
         drop(waiting); // the next owner of their partitions receives them
         tasks.close();
         tasks.wait().await;

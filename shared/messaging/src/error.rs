@@ -99,6 +99,14 @@ pub enum PublishError {
         /// The client's reason.
         reason: String,
     },
+    /// The brokers do not know the topic or the partition, or do not know it yet. The client remembers this for minutes.
+    #[error("the brokers do not know the topic {topic}: {reason}")]
+    MissingTopic {
+        /// The record's topic.
+        topic: String,
+        /// The client's reason.
+        reason: String,
+    },
     /// The client refused the record for another reason, such as an invalid topic name.
     #[error("the record for {topic} was refused: {reason}")]
     Refused {

@@ -53,7 +53,7 @@ impl<'c> History<'c> {
     /// Where this message is in the history. A projection that takes the newest message does not wait for a gap.
     pub(super) fn position(&self, row: &WaitingRow) -> SequencePosition {
         match self.sequences.position(&self.aggregate, row.sequence) {
-            SequencePosition::Later if row.kind().is_some_and(|kind| self.consumer.takes_newest(&kind)) => {
+            SequencePosition::Later if row.kind().is_some_and(|kind| self.consumer.skips_gaps(&kind)) => {
                 SequencePosition::Next
             }
             position => position,

@@ -97,8 +97,7 @@ fn reserving(fails: impl Fn() -> bool + Clone + Send + Sync + 'static) -> Consum
     Consumer::of(CONSUMER).on(no_locks, async move |tx: &mut Tx, m: &Message<OrderConfirmed>| {
         record_effect(tx, "one", m).await?;
         let event = StockReserved { order: m.order };
-        outbox::append(tx, m.tenant(), 1, &event)
-            .map_err(|error| HandlerError::Refused(error.to_string()))?;
+        outbox::append(tx, m.tenant(), 1, &event)?;
         tx.flush().await?; // so that the row is there when the handler fails
         if fails() { Err(HandlerError::Refused("not yet".to_owned())) } else { Ok(()) }
     })

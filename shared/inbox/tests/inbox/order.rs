@@ -1,11 +1,15 @@
 //! The messages of an aggregate are applied in the order of their sequences. The order of arrival does not matter.
 
+use contracts::events::{ItemChanged, OrderCancelled, OrderConfirmed};
 use contracts::{ItemId, OrderId};
+use database::Tx;
+use envelope::Message;
+use inbox::{Consumer, no_locks};
 use testkit::{TestTopics, eventually};
 
 use crate::common::{
-    cancelled, changed, confirmed, database, effects, parked, publish, record, recording, run,
-    wait_for_effects, wait_until_done,
+    CONSUMER, cancelled, changed, confirmed, database, effects, parked, publish, record, record_effect,
+    recording, run, wait_for_effects, wait_until_done,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,6 +85,64 @@ async fn a_projection_takes_the_newest_and_ignores_the_stale() {
     runner.stop().await;
     assert_eq!(effects(&database).await, [1, 3, 4, 7].map(|sequence| (item.uuid(), sequence)));
     assert!(parked(&database).await.is_empty());
+}
+
+/// The topic may have lost the beginning of their histories.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ignored_message_waits_only_for_messages_that_are_handled_in_order() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (item, order) = (ItemId::from(OrderId::generate().uuid()), OrderId::generate());
+    let consumer = Consumer::of(CONSUMER)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<OrderConfirmed>| record_effect(tx, "one", m).await)
+        .ignoring::<OrderCancelled>()
+        .ignoring::<ItemChanged>();
+    let records = [record(&topics, 7, &changed(item)), record(&topics, 2, &cancelled(order))];
+    publish(&topics, &records).await;
+    let runner = run(&database, &topics, consumer);
+    wait_until_done(&topics).await;
+    let held: Vec<_> =
+        parked(&database).await.into_iter().map(|row| (row.aggregate_id, row.sequence)).collect();
+    assert_eq!(held, [(order.uuid(), 2)]);
+    publish(&topics, &[record(&topics, 1, &confirmed(order))]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_was_held_follows_the_newest_before_it() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let item = ItemId::from(OrderId::generate().uuid());
+    let in_order = Consumer::of(CONSUMER)
+        .on(no_locks, async |tx: &mut Tx, m: &Message<ItemChanged>| record_effect(tx, "one", m).await);
+    publish(&topics, &[record(&topics, 4, &changed(item))]).await;
+    let runner = run(&database, &topics, in_order);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(parked(&database).await.len(), 1);
+    // The next version of the program takes the newest.
+    let runner = run(&database, &topics, recording("one"));
+    publish(&topics, &[record(&topics, 3, &changed(item))]).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [3, 4].map(|sequence| (item.uuid(), sequence)));
+    assert!(parked(&database).await.is_empty());
+}
+
+#[test]
+#[should_panic(expected = "need different orders")]
+fn types_of_one_aggregate_are_handled_in_order_or_by_the_newest() {
+    let _ = Consumer::of(CONSUMER)
+        .on(no_locks, async |_: &mut Tx, _: &Message<OrderConfirmed>| Ok(()))
+        .newest(no_locks, async |_: &mut Tx, _: &Message<OrderCancelled>| Ok(()));
+}
+
+#[test]
+#[should_panic(expected = "registers orders.OrderCancelled.v1 twice")]
+fn a_type_has_one_handler() {
+    let _ = Consumer::of(CONSUMER)
+        .on(no_locks, async |_: &mut Tx, _: &Message<OrderCancelled>| Ok(()))
+        .ignoring::<OrderCancelled>();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,7 +35,7 @@ pub(super) fn opaque(token: u64) -> usize {
 }
 
 /// Returns whether the brokers do not know the topic or the partition.
-fn is_about_a_missing_topic(code: RDKafkaErrorCode) -> bool {
+pub(super) fn is_about_a_missing_topic(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode::{UnknownPartition, UnknownTopic, UnknownTopicOrPartition};
     matches!(code, UnknownTopic | UnknownPartition | UnknownTopicOrPartition)
 }

@@ -110,6 +110,9 @@ impl Publisher {
                 let first = self.producer.client().fatal_error();
                 PublishError::Fatal { reason: first.map_or_else(|| error.to_string(), |(_, reason)| reason) }
             }
+            Some(code) if callbacks::is_about_a_missing_topic(code) => {
+                PublishError::MissingTopic { topic, reason: error.to_string() }
+            }
             _ => PublishError::Refused { topic, reason: error.to_string() },
         }
     }

@@ -6,17 +6,18 @@
 //! The relay itself releases events whose topic was missing or whose partition had no leader, once the topic can be used. A
 //! topic may be missing for a moment only, because brokers learn of it one after the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use database::functions::clock_timestamp;
 use database::{Database, Tx};
 use diesel::prelude::*;
+use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use messaging::topics::LeaderlessTopic;
-use messaging::{Brokers, Record, topics};
+use messaging::{Brokers, PublishError, Record, topics};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -61,6 +62,16 @@ pub(super) struct BlockedEvents {
 pub(super) struct Refusal {
     pub(super) error: String,
     pub(super) unusable_topic: Option<String>,
+}
+
+impl From<PublishError> for Refusal {
+    fn from(refused: PublishError) -> Self {
+        let error = refused.to_string();
+        let PublishError::MissingTopic { topic, .. } = refused else {
+            return Self { error, unusable_topic: None };
+        };
+        Self { error, unusable_topic: Some(topic) }
+    }
 }
 
 #[derive(Insertable)]
@@ -163,8 +174,9 @@ impl BlockedEvents {
         if self.new.is_empty() {
             return Ok(());
         }
-        // The row may exist: the event was released and refused again, or a re-base sent it again.
-        diesel::insert_into(outbox_blocked::table)
+        // The row may exist: the event was released and refused again. Or it was read again, after a re-base or by the next term: then it
+        // waits behind its own aggregate, and keeps its cause.
+        let store = diesel::insert_into(outbox_blocked::table)
             .values(&self.new)
             .on_conflict(outbox_blocked::id)
             .do_update()
@@ -172,11 +184,11 @@ impl BlockedEvents {
                 outbox_blocked::error.eq(excluded(outbox_blocked::error)),
                 outbox_blocked::unusable_topic.eq(excluded(outbox_blocked::unusable_topic)),
                 outbox_blocked::blocked_at.eq(clock_timestamp()),
-            ))
-            .execute(tx)
-            .await?;
-        // The rest of a released aggregate waits again, too. Otherwise the relay would look at it for ever.
-        let aggregates = self.new.iter().map(|row| row.aggregate_id);
+            ));
+        methods::FilterDsl::filter(store, excluded(outbox_blocked::error).is_not_null()).execute(tx).await?;
+        // The rest of an aggregate that was refused again waits again, too. Otherwise the relay would look at it for ever.
+        let refused = self.new.iter().filter(|row| row.error.is_some());
+        let aggregates = refused.map(|row| row.aggregate_id);
         diesel::update(outbox_blocked::table)
             .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
             .filter(outbox_blocked::released_at.is_not_null())
@@ -191,41 +203,56 @@ impl BlockedEvents {
         self.new.clear();
     }
 
-    /// Returns the next events of the released aggregates, in order, and unblocks these aggregates.
-    pub(super) async fn released(&mut self, database: &Database) -> database::Result<Vec<i64>> {
-        // An aggregate is unblocked together with all of its events, so none of them may be missing in the table.
+    /// Returns the next events of the released aggregates, in order. These aggregates are not blocked until [`delete`](Self::delete).
+    pub(super) async fn released(&mut self, database: &Database) -> database::Result<BTreeMap<i64, Uuid>> {
+        // The table must have all events of an aggregate, because its next event is published once the last one of these is.
         if self.aggregates.is_empty() || !self.new.is_empty() || self.looked_at.elapsed() < LOOK_INTERVAL {
-            return Ok(Vec::new());
+            return Ok(BTreeMap::new());
         }
+        let mut connection = database.connection().await?;
         let released = diesel::alias!(outbox_blocked as released);
         let aggregates = released
             .filter(released.field(outbox_blocked::released_at).is_not_null())
             .select(released.field(outbox_blocked::aggregate_id));
-        // With the events that were blocked after the operator's command.
-        let rows: Vec<(i64, Uuid)> = outbox_blocked::table
+        // With the events behind a released one, and those that were blocked after the command. Later reads still find them, when the
+        // event before them is gone.
+        diesel::update(outbox_blocked::table)
+            .filter(outbox_blocked::released_at.is_null())
             .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
+            .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
+            .execute(&mut connection)
+            .await?;
+        let rows: Vec<(i64, Uuid)> = outbox_blocked::table
+            .filter(outbox_blocked::released_at.is_not_null())
             .order(outbox_blocked::id)
             .limit(EVENTS_PER_READ)
             .select((outbox_blocked::id, outbox_blocked::aggregate_id))
-            .load(&mut database.connection().await?)
+            .load(&mut connection)
             .await?;
         if rows.is_empty() {
             self.looked_at = Instant::now();
         }
-        let (ids, aggregates): (Vec<i64>, Vec<Uuid>) = rows.into_iter().unzip();
-        for aggregate in aggregates {
-            self.aggregates.remove(&aggregate);
+        for (_, aggregate) in &rows {
+            self.aggregates.remove(aggregate);
         }
-        Ok(ids)
+        Ok(rows.into_iter().collect())
     }
 
-    /// Deletes events that are published, unless they were blocked again.
-    pub(super) async fn delete(&self, database: &Database, ids: &[i64]) -> database::Result<()> {
-        let published: Vec<i64> =
-            ids.iter().copied().filter(|id| self.new.iter().all(|row| row.id != *id)).collect();
+    /// Deletes events that are published, unless they were blocked again. An aggregate that has more events is blocked again, so that
+    /// its next event stays behind them.
+    pub(super) async fn delete(
+        &mut self,
+        database: &Database,
+        released: &BTreeMap<i64, Uuid>,
+    ) -> database::Result<()> {
+        let mut connection = database.connection().await?;
+        let published = released.keys().filter(|id| self.new.iter().all(|row| row.id != **id));
         diesel::delete(outbox_blocked::table.filter(outbox_blocked::id.eq_any(published)))
-            .execute(&mut database.connection().await?)
+            .execute(&mut connection)
             .await?;
+        let rest = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();
+        let rest = rest.filter(outbox_blocked::aggregate_id.eq_any(released.values()));
+        self.aggregates.extend(rest.load::<Uuid>(&mut connection).await?);
         Ok(())
     }
 }

@@ -86,13 +86,14 @@ impl<'r> Deliveries<'r> {
     /// Publishes the next events that an operator has released, and waits for their reports. Returns whether there were any.
     pub(super) async fn publish_released(&mut self, database: &Database) -> Result<bool, RelayError> {
         self.blocked.release_found_topics(database, &self.relay.brokers).await?;
-        let ids = self.blocked.released(database).await?;
-        if ids.is_empty() {
+        let released = self.blocked.released(database).await?;
+        if released.is_empty() {
             return Ok(false);
         }
         // The producer remembers for minutes that a topic is missing. Nothing is under way now.
         (self.publisher, self.reports) =
             Publisher::connect(&self.relay.brokers, PublisherSettings::default())?;
+        let ids: Vec<i64> = released.keys().copied().collect();
         for row in load_events(database, &ids).await? {
             self.released.insert(row.id, row.aggregate_id);
             self.publish(&row, true).await?;
@@ -100,7 +101,7 @@ impl<'r> Deliveries<'r> {
         while !self.are_done() {
             self.next_report().await?;
         }
-        self.blocked.delete(database, &ids).await?;
+        self.blocked.delete(database, &released).await?;
         Ok(true)
     }
 
@@ -132,9 +133,8 @@ impl<'r> Deliveries<'r> {
                 // The queue is bounded; each report makes room for a record.
                 Err(PublishError::Full) => self.next_report().await?,
                 Err(error @ PublishError::Fatal { .. }) => return Err(error.into()),
-                Err(error @ (PublishError::TooLarge { .. } | PublishError::Refused { .. })) => {
-                    let refusal = Refusal { error: error.to_string(), unusable_topic: None };
-                    self.block(row.id, row.aggregate_id, Some(refusal));
+                Err(error) => {
+                    self.block(row.id, row.aggregate_id, Some(Refusal::from(error)));
                     return Ok(false);
                 }
             }

@@ -20,6 +20,7 @@ mod order;
 mod outage;
 mod partitions;
 mod rebase;
+mod released;
 mod renewed;
 mod republish;
 mod retention;

@@ -1,0 +1,229 @@
+//! Blocked messages that are released: by an operator, or because their topic can be used again.
+
+use contracts::{OrderId, streams};
+use diesel_async::SimpleAsyncConnection;
+use envelope::Event;
+use outbox::Relay;
+use serde_json::{Value, json};
+use testkit::{Background, TestDatabase, TestTopics, eventually};
+
+use crate::blocked::{RELEASE, blocked, set_tenant, wait_for_blocked};
+use crate::common::{
+    append_one, confirmed, context, count, first_occurrences, history, json_output, relay, reserved,
+    settings, short_lived, tenant, wait_for,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn released_messages_are_published_in_order_and_later_ones_follow() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let (bad, other) = (OrderId::generate(), OrderId::generate());
+    for order in [bad, other] {
+        append_one(&database, 1, &confirmed(order)).await;
+        set_tenant(&database, order, "not a name").await;
+        append_one(&database, 2, &confirmed(order)).await;
+    }
+    let relay = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (4, 2)).await;
+
+    // While the cause remains, a release changes nothing.
+    let report = json_output(&context, &RELEASE).await;
+    assert_eq!(report, json!({ "dry_run": false, "messages": 4, "aggregates": 2 }));
+    eventually("they are blocked again", async || {
+        (count(&database, "SELECT count(*) AS count FROM outbox_blocked WHERE released_at IS NULL").await
+            == 4)
+            .then_some(())
+    })
+    .await;
+    assert_eq!(topics.count(streams::ORDERS).await, 0);
+
+    set_tenant(&database, bad, "acme").await;
+    let aggregate = bad.uuid().to_string();
+    let one = [&RELEASE[..], &["--aggregate", &aggregate]].concat();
+    let dry: Value = json_output(&context, &[&one[..], &["--dry-run"]].concat()).await;
+    assert_eq!(dry, json!({ "dry_run": true, "messages": 2, "aggregates": 1 }));
+    assert_eq!(json_output(&context, &one).await["messages"], 2);
+    wait_for(&topics, streams::ORDERS, 2).await;
+    wait_for_blocked(&context, (2, 1)).await;
+    append_one(&database, 3, &confirmed(bad)).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
+    relay.stop().await;
+    assert_eq!(first_occurrences(&topics.messages(streams::ORDERS).await), [(bad.uuid(), history(3))].into());
+    let facts = "SELECT count(*) AS count FROM audit_fact WHERE action = 'outbox.release'";
+    assert_eq!(count(&database, facts).await, 2, "a dry run leaves no fact");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_a_missing_topic_are_published_without_an_operator_once_it_exists() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    topics.make(&[streams::ORDERS]).await;
+    let context = context(&database, &topics);
+    let (late, bad) = (OrderId::generate(), OrderId::generate());
+    append_one(&database, 1, &reserved(late)).await;
+    append_one(&database, 2, &reserved(late)).await;
+    append_one(&database, 1, &confirmed(bad)).await;
+    set_tenant(&database, bad, "not a name").await;
+    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
+    let relay = Background::run(|stop| relay.run(stop));
+    wait_for_blocked(&context, (3, 2)).await;
+    topics.make(&[streams::INVENTORY]).await;
+    wait_for(&topics, streams::INVENTORY, 2).await;
+    wait_for_blocked(&context, (1, 1)).await; // an event that was refused for another reason waits for an operator
+    append_one(&database, 3, &reserved(late)).await;
+    wait_for(&topics, streams::INVENTORY, 3).await;
+    relay.stop().await;
+    let published = first_occurrences(&topics.messages(streams::INVENTORY).await);
+    assert_eq!(published.into_values().collect::<Vec<_>>(), [history(3)]);
+}
+
+/// The client knows by then that the topic is missing, and refuses them at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_come_while_their_topic_is_missing_are_published_once_it_exists() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    let context = context(&database, &topics);
+    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
+    let relay = Background::run(|stop| relay.run(stop));
+    for messages in 1..=3 {
+        append_one(&database, 1, &reserved(OrderId::generate())).await;
+        wait_for_blocked(&context, (messages, messages)).await;
+    }
+    topics.make(&[streams::INVENTORY]).await;
+    wait_for(&topics, streams::INVENTORY, 3).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    relay.stop().await;
+}
+
+/// More messages than the relay reads at a time: the first ones of all aggregates, then the second ones.
+async fn append_two_of_many<E: Event>(database: &TestDatabase, event: impl Fn(OrderId) -> E) -> Vec<OrderId> {
+    let orders: Vec<OrderId> = (0..700).map(|_| OrderId::generate()).collect();
+    let mut tx = database.begin().await.unwrap();
+    for sequence in [1, 2] {
+        for order in &orders {
+            outbox::append(&mut tx, &tenant(), sequence, &event(*order)).unwrap();
+        }
+    }
+    tx.commit().await.unwrap();
+    orders
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_of_many_aggregates_publishes_all_of_their_messages_in_order() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let orders = append_two_of_many(&database, confirmed).await;
+    let mut owner = database.owner().await;
+    owner.batch_execute("UPDATE outbox_event SET tenant_id = 'not a name'").await.unwrap();
+    let relay = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (1_400, 700)).await;
+    owner.batch_execute("UPDATE outbox_event SET tenant_id = 'acme'").await.unwrap();
+    json_output(&context, &RELEASE).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    append_one(&database, 3, &confirmed(orders[0])).await;
+    wait_for(&topics, streams::ORDERS, 1_401).await;
+    relay.stop().await;
+    let mut published = first_occurrences(&topics.messages(streams::ORDERS).await);
+    assert_eq!(published.remove(&orders[0].uuid()), Some(history(3)));
+    assert_eq!(published.len(), 699);
+    assert!(published.values().all(|sequences| *sequences == history(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_that_can_be_used_again_gets_all_messages_of_many_aggregates() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    let context = context(&database, &topics);
+    append_two_of_many(&database, reserved).await;
+    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
+    let relay = Background::run(|stop| relay.run(stop));
+    wait_for_blocked(&context, (1_400, 700)).await;
+    topics.make(&[streams::INVENTORY]).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    relay.stop().await;
+    let published = first_occurrences(&topics.messages(streams::INVENTORY).await);
+    assert_eq!(published.len(), 700);
+    assert!(published.values().all(|sequences| *sequences == history(2)));
+}
+
+/// The relay of a promoted server reads every row again. A blocked row then waits behind its own aggregate.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_is_read_again_keeps_the_topic_that_it_waits_for() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
+    let context = context(&database, &topics);
+    let order = OrderId::generate();
+    append_one(&database, 1, &reserved(order)).await;
+    append_one(&database, 2, &reserved(order)).await;
+    let start = || {
+        let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+        let relay = Relay::new(database.clone(), brokers, (*topics).clone(), short_lived());
+        Background::run(|stop| relay.run(stop))
+    };
+    let first = start();
+    wait_for_blocked(&context, (2, 1)).await;
+    first.stop().await;
+    let promoted = "UPDATE outbox_cursor SET server = replace(server, '/00000001', '/00000000')";
+    database.owner().await.batch_execute(promoted).await.unwrap();
+    let second = start();
+    let rebased = "SELECT count(*) AS count FROM outbox_cursor WHERE server LIKE '%/00000001%'";
+    eventually("the relay has read both rows again", async || {
+        let is_rebased = count(&database, rebased).await == 1;
+        let backlog = json_output(&context, &["status"]).await["backlog"]["rows"].take();
+        (is_rebased && backlog == 0).then_some(())
+    })
+    .await;
+    topics.make(&[streams::INVENTORY]).await;
+    wait_for(&topics, streams::INVENTORY, 2).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_while_no_relay_runs_also_counts_for_messages_that_come_later() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let order = OrderId::generate();
+    append_one(&database, 1, &confirmed(order)).await;
+    set_tenant(&database, order, "not a name").await;
+    let first = relay(&database, &topics, short_lived());
+    wait_for_blocked(&context, (1, 1)).await;
+    first.stop().await;
+    set_tenant(&database, order, "acme").await;
+    assert_eq!(json_output(&context, &RELEASE).await["messages"], 1);
+    append_one(&database, 2, &confirmed(order)).await;
+    let second = relay(&database, &topics, short_lived());
+    wait_for(&topics, streams::ORDERS, 2).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    second.stop().await;
+    assert_eq!(
+        first_occurrences(&topics.messages(streams::ORDERS).await),
+        [(order.uuid(), history(2))].into()
+    );
+}
+
+/// More messages than the relay reads at a time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_of_many_messages_whose_cause_remains_stops_nothing() {
+    const MANY: i64 = 1_100;
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let bad = OrderId::generate();
+    let mut tx = database.begin().await.unwrap();
+    for sequence in 1..=MANY {
+        outbox::append(&mut tx, &tenant(), sequence, &confirmed(bad)).unwrap();
+    }
+    tx.commit().await.unwrap();
+    set_tenant(&database, bad, "not a name").await;
+    let relay = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (MANY, 1)).await;
+    assert_eq!(json_output(&context, &RELEASE).await["messages"], MANY);
+    eventually("they are blocked again", async || {
+        let released = "SELECT count(*) AS count FROM outbox_blocked WHERE released_at IS NOT NULL";
+        (count(&database, released).await == 0).then_some(())
+    })
+    .await;
+    append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
+    assert_eq!(blocked(&context).await, (MANY, 1));
+    relay.stop().await;
+}
