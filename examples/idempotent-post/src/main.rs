@@ -52,7 +52,7 @@ async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes
         Outcome::Executed(response) | Outcome::Replayed { response, .. } | Outcome::Refused(response) => {
             let status = StatusCode::from_u16(response.status).map_err(ErrorServiceUnavailable)?;
             let mut sent = HttpResponse::build(status);
-            let _ = response.headers.into_iter().fold(&mut sent, |sent, header| sent.append_header(header));
+            response.headers.into_iter().for_each(|header| _ = sent.append_header(header));
             sent.body(response.body)
         }
         Outcome::InProgress => HttpResponse::Conflict().insert_header(("Retry-After", "1")).body("retry it"),
