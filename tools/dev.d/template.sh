@@ -43,7 +43,7 @@ try_quickly() { # folder arguments
     set_own_version . || exit
     # Without the rule that reads documents: the programs write them, and --no-build builds none.
     ./dev check "${checks[@]}" && cargo test --quiet --package architecture -- --skip the_texts_in_each_stored_response_are_documented || exit
-    [[ $1 != ticket-shop ]] || { ./dev demo && refuses_an_edited_migration "$PROJECT_PREFIX"; }
+    [[ $1 != ticket-shop ]] || { ./dev openapi && ./dev demo && refuses_an_edited_migration "$PROJECT_PREFIX"; }
   )
 }
 
