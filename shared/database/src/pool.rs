@@ -68,7 +68,8 @@ pub struct PoolStatus {
 
 impl Database {
     /// Creates the pool; it connects at the first request. `runtime` drives the connections: it must outlive all work
-    /// and must run no blocking code.
+    /// and must run no blocking code. A URL that cannot be read is an [`Error::Unavailable`] of each request: parse it as an
+    /// [`Address`](crate::Address) first.
     pub fn new(settings: &Settings, runtime: Handle) -> Result<Self> {
         let shared = SharedState {
             settings: settings.clone(),
