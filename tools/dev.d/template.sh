@@ -49,11 +49,12 @@ try_quickly() { # folder arguments
 
 # An owner edits the migration of the new service, which the data of the demo has already.
 refuses_an_edited_migration() { # prefix of the settings
-  local edited printed
+  local edited printed status=0
   edited=$(echo migrations/seats/*/up.sql)
   echo '-- edited' >>"$edited"
-  printed=$(env "$1_SKIP_BUILD=yes" ./dev up 2>&1) && say "./dev up accepts an edited migration: $edited" && return 1
+  printed=$(env "$1_SKIP_BUILD=yes" ./dev up 2>&1) || status=$?
   ./dev down
+  ((status != 0)) || { say "./dev up accepts an edited migration: $edited" && return 1; }
   [[ $printed == *"edited after this data had it: $edited"* ]] || { say "./dev up should name $edited, and prints: $printed" && return 1; }
 }
 

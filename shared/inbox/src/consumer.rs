@@ -27,16 +27,16 @@ type Warn = Arc<
         + Sync,
 >;
 
-/// The messages of one type.
+/// A type of message that a consumer has registered.
 #[derive(Clone)]
 struct Registered {
     stream: Stream,
-    /// The type of aggregate. All messages of an aggregate have one history, whatever their type.
+    /// The type of the aggregate. Messages of several types can be in the history of one aggregate.
     aggregate: &'static str,
     handling: Handling,
 }
 
-/// What a consumer does with the messages of one type.
+/// How a consumer handles a message.
 #[derive(Clone)]
 enum Handling {
     /// Handles each message in the order of its aggregate.

@@ -60,8 +60,8 @@ impl Runner {
     /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
     /// one batch at a time.
     ///
-    /// Ends earlier if the client fails for good, is lost outside of its group, or cannot join it again: the log says why. Then end the
-    /// process, or join once more.
+    /// Ends earlier if the client fails for good, if the client is lost outside of its group, or if it cannot join the group again. The
+    /// log names the reason. The caller then ends the process, or joins the group again with a new runner.
     ///
     /// A handler that waits delays the partitions of its transaction until the transaction fails and is split, and all
     /// others by 100 ms at most.

@@ -2,13 +2,12 @@
 
 use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
-use outbox::Relay;
 use outbox::operator::OperatorContext;
-use testkit::{Background, TestDatabase, TestTopics, eventually};
+use testkit::{TestDatabase, TestTopics, eventually};
 
 use crate::common::{
-    append_one, confirmed, context, first_occurrences, history, json_output, relay, reserved, settings,
-    wait_for,
+    append_one, confirmed, context, first_occurrences, history, json_output, relay,
+    relay_with_missing_topics, reserved, settings, wait_for,
 };
 
 pub(crate) const RELEASE: [&str; 5] = ["release", "--by", "ada", "--reason", "the cause is removed"];
@@ -70,10 +69,7 @@ async fn a_missing_topic_stops_no_other_topic() {
     let context = context(&database, &topics);
     append_one(&database, 1, &reserved(OrderId::generate())).await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    // How soon the client gives up on a missing topic; the default is 30 s.
-    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
-    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
-    let relay = Background::run(|stop| relay.run(stop));
+    let relay = relay_with_missing_topics(&database, &topics, settings());
     wait_for(&topics, streams::ORDERS, 1).await;
     wait_for_blocked(&context, (1, 1)).await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;

@@ -3,14 +3,13 @@
 use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
 use envelope::Event;
-use outbox::Relay;
 use serde_json::{Value, json};
-use testkit::{Background, TestDatabase, TestTopics, eventually};
+use testkit::{TestDatabase, TestTopics, eventually};
 
 use crate::blocked::{RELEASE, blocked, set_tenant, wait_for_blocked};
 use crate::common::{
-    append_one, confirmed, context, count, first_occurrences, history, json_output, relay, reserved,
-    settings, short_lived, tenant, wait_for,
+    append_one, confirmed, context, count, first_occurrences, history, json_output, relay,
+    relay_with_missing_topics, reserved, settings, short_lived, tenant, wait_for,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,9 +62,7 @@ async fn messages_of_a_missing_topic_are_published_without_an_operator_once_it_e
     append_one(&database, 2, &reserved(late)).await;
     append_one(&database, 1, &confirmed(bad)).await;
     set_tenant(&database, bad, "not a name").await;
-    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
-    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
-    let relay = Background::run(|stop| relay.run(stop));
+    let relay = relay_with_missing_topics(&database, &topics, settings());
     wait_for_blocked(&context, (3, 2)).await;
     topics.make(&[streams::INVENTORY]).await;
     wait_for(&topics, streams::INVENTORY, 2).await;
@@ -82,9 +79,7 @@ async fn messages_of_a_missing_topic_are_published_without_an_operator_once_it_e
 async fn messages_that_come_while_their_topic_is_missing_are_published_once_it_exists() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let context = context(&database, &topics);
-    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
-    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
-    let relay = Background::run(|stop| relay.run(stop));
+    let relay = relay_with_missing_topics(&database, &topics, settings());
     for messages in 1..=3 {
         append_one(&database, 1, &reserved(OrderId::generate())).await;
         wait_for_blocked(&context, (messages, messages)).await;
@@ -134,9 +129,7 @@ async fn a_topic_that_can_be_used_again_gets_all_messages_of_many_aggregates() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let context = context(&database, &topics);
     append_two_of_many(&database, reserved).await;
-    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
-    let relay = Relay::new(database.clone(), brokers, (*topics).clone(), settings());
-    let relay = Background::run(|stop| relay.run(stop));
+    let relay = relay_with_missing_topics(&database, &topics, settings());
     wait_for_blocked(&context, (1_400, 700)).await;
     topics.make(&[streams::INVENTORY]).await;
     wait_for_blocked(&context, (0, 0)).await;
@@ -154,17 +147,12 @@ async fn a_message_that_is_read_again_keeps_the_topic_that_it_waits_for() {
     let order = OrderId::generate();
     append_one(&database, 1, &reserved(order)).await;
     append_one(&database, 2, &reserved(order)).await;
-    let start = || {
-        let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
-        let relay = Relay::new(database.clone(), brokers, (*topics).clone(), short_lived());
-        Background::run(|stop| relay.run(stop))
-    };
-    let first = start();
+    let first = relay_with_missing_topics(&database, &topics, short_lived());
     wait_for_blocked(&context, (2, 1)).await;
     first.stop().await;
     let promoted = "UPDATE outbox_cursor SET server = replace(server, '/00000001', '/00000000')";
     database.owner().await.batch_execute(promoted).await.unwrap();
-    let second = start();
+    let second = relay_with_missing_topics(&database, &topics, short_lived());
     let rebased = "SELECT count(*) AS count FROM outbox_cursor WHERE server LIKE '%/00000001%'";
     eventually("the relay has read both rows again", async || {
         let is_rebased = count(&database, rebased).await == 1;

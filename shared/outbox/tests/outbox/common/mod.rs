@@ -42,6 +42,17 @@ pub(crate) fn relay(database: &Database, topics: &TestTopics, settings: RelaySet
     Background::run(|stop| relay.run(stop))
 }
 
+/// A relay whose client gives up on a missing topic after 100 ms; the default is 30 s.
+pub(crate) fn relay_with_missing_topics(
+    database: &Database,
+    topics: &TestTopics,
+    settings: RelaySettings,
+) -> Background {
+    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let relay = Relay::new(database.clone(), brokers, (**topics).clone(), settings);
+    Background::run(|stop| relay.run(stop))
+}
+
 /// A pool whose transactions may stay idle for a minute.
 pub(crate) fn patient(database: &TestDatabase) -> Database {
     let settings = Settings {
