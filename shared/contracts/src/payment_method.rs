@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A text with this many consecutive digits is not a token. The shortest card numbers have 12 digits.
+/// A text with this many digits and underscores in a row is not a token. The shortest card numbers have 12 digits.
 const CARD_DIGITS: usize = 12;
 
 /// The processor's token of a card: `pm_` or `card_` and 1 to 100 of `A-Za-z0-9_`. It is never a card number.
@@ -41,7 +41,7 @@ impl FromStr for PaymentMethod {
         let is_token = rest.is_some_and(|rest| {
             (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         });
-        let mut runs = text.split(|character: char| !character.is_ascii_digit());
+        let mut runs = text.split(|character: char| !character.is_ascii_digit() && character != '_');
         let has_card_number = runs.any(|digits| digits.len() >= CARD_DIGITS);
         if is_token && !has_card_number { Ok(Self(text.to_owned())) } else { Err(InvalidPaymentMethod) }
     }
@@ -64,6 +64,7 @@ mod tests {
             "4242424242424242",
             "pm_4242424242424242",
             "pm_card_4111111111111",
+            "pm_4242_4242_4242_4242",
             "pm_é",
             "tok_visa",
             &long,

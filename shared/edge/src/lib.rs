@@ -18,11 +18,13 @@ pub use commands::{
 pub use conditional::{IfNoneMatch, Precondition, entity_tag};
 pub use http::{CorsOrigins, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers};
 pub use limits::{Limits, RateLimit, check_signature};
-pub use list::{Filter, Listing, NoFilter, Page, PageQuery};
+pub use list::{Filter, Listing, Page, PageQuery};
 pub use openapi::{
     Accepted, IdempotencyKey, InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound,
     OptionalIdempotencyKey, ReadProblems, Text, problem_responses, publish,
 };
-pub use problems::{Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types};
+pub use problems::{
+    CardNumbers, Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types,
+};
 pub use routes::{AcceptedOperation, docs, idempotency_keys, operations, unmatched};
 pub use settings::{Edge, EdgeSettings};

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::limits::Limiter;
 use crate::list::CursorKey;
-use crate::{Authenticator, CorsOrigins, Limits, Problem, problem_types};
+use crate::{Authenticator, CardNumbers, CorsOrigins, Limits, Problem, problem_types};
 
 /// Limits, policies and times of the HTTP edge.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct EdgeSettings {
     pub body_limit: usize,
     /// The longest time in which a body must arrive.
     pub body_deadline: Duration,
+    /// Whether a client's own reference may contain a card number.
+    pub card_numbers_in_references: CardNumbers,
     /// The status of a reused or expired key: 409, or 422 as the IETF draft has it.
     pub mismatch_status: u16,
     /// How long a phased command waits for its outcome. After that the response is 202.
@@ -55,6 +57,7 @@ impl Default for EdgeSettings {
             preconditions_required: false,
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),
+            card_numbers_in_references: CardNumbers::default(),
             mismatch_status: 409,
             operation_wait: Duration::from_secs(2),
             groups: GroupSettings::default(),

@@ -2,10 +2,19 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{Edge, Filter, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use serde::Deserialize;
 
 use crate::store::items;
 use crate::views::ItemView;
+
+/// The list has no filter.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct AllItems {}
+
+impl Filter for AllItems {
+    const SCOPE: &'static str = "inventory:read";
+}
 
 /// List the tenant's items, newest first.
 #[utoipa::path(
@@ -18,10 +27,9 @@ use crate::views::ItemView;
 #[get("/v1/items")]
 pub(crate) async fn list_items(
     principal: Principal,
-    page: Page,
+    page: Page<AllItems>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    principal.require("inventory:read")?;
     let mut connection = edge.database().connection().await?;
     let rows = items::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let listing = page.listing(rows, |row| row.position, ItemView::try_from).transposed()?;

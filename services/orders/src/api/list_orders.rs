@@ -24,9 +24,11 @@ pub(crate) struct OrderFilter {
 }
 
 impl Filter for OrderFilter {
+    const SCOPE: &'static str = "orders:read";
+
     fn validate(&self, errors: &mut ValidationErrors) {
         if let Some(reference) = &self.reference {
-            errors.require_text(reference, "reference", "reference");
+            errors.require_words(reference, "reference", "reference");
         }
     }
 }
@@ -45,7 +47,6 @@ pub(crate) async fn list_orders(
     page: Page<OrderFilter>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    principal.require("orders:read")?;
     let mut connection = edge.database().connection().await?;
     let OrderFilter { reference, status } = page.filter();
     let filter = (reference.as_deref(), status.map(Status::from));

@@ -96,7 +96,7 @@ impl Command for PlaceOrder {
         }
         errors.require_parsed::<PaymentMethod>(&self.payment_method, "/payment_method");
         if let Some(reference) = &self.reference {
-            errors.require_text(reference, "/reference", "reference");
+            errors.require_reference(reference, "/reference");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The list of orders: its pages, and its filters.
 
+use edge::{CardNumbers, EdgeSettings};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, key, problem};
+use crate::bench::{Bench, key, order, problem};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_is_newest_first_and_pages_to_the_end() {
@@ -74,6 +75,23 @@ async fn orders_are_listed_by_reference_and_status() {
         let refused = bench.get("acme", &format!("/v1/orders?cursor={cursor}{other}")).await;
         assert_eq!(problem(refused, 400).await, "request-invalid", "{other}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reference_that_looks_like_a_card_number_is_stored_and_found_where_a_setting_says_so() {
+    let settings =
+        EdgeSettings { card_numbers_in_references: CardNumbers::Stored, ..EdgeSettings::default() };
+    let bench = Bench::with(settings).await;
+    bench.item("acme", "TEA", 450, "EUR").await;
+    let mut order = order("TEA");
+    order["reference"] = json!("4242424242424242");
+    let placed = bench.place("acme", &key(), &order).await;
+    assert_eq!(placed.status(), 201);
+    assert_eq!(ids(&bench, "/v1/orders?reference=4242424242424242").await.len(), 1);
+    let events = "SELECT count(*) FROM outbox_event WHERE convert_from(payload, 'UTF8') LIKE '%4242%'";
+    assert_eq!(bench.count(events).await, 0);
+    let facts = "SELECT count(*) FROM audit_fact WHERE details::text LIKE '%4242%'";
+    assert_eq!(bench.count(facts).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -115,6 +115,10 @@ async fn every_validation_error_of_an_order_is_reported_with_its_pointer() {
             json!({"lines": [line], "payment_method": "pm_x", "reference": "4242-4242-4242-4242"}),
             vec!["/reference"],
         ),
+        (
+            json!({"lines": [line], "payment_method": "pm_x", "reference": "1 ".repeat(16_000)}),
+            vec!["/reference"],
+        ),
     ];
     for (body, pointers) in cases {
         let response = bench.place("acme", &key(), &body).await;

@@ -47,7 +47,7 @@ impl Command for CreatePayment {
         validation::amount(errors, self.amount);
         errors.require_parsed::<PaymentMethod>(&self.payment_method, "/payment_method");
         if let Some(reference) = &self.reference {
-            errors.require_text(reference, "/reference", "reference");
+            errors.require_reference(reference, "/reference");
         }
     }
 }

@@ -25,9 +25,11 @@ pub(crate) struct PaymentFilter {
 }
 
 impl Filter for PaymentFilter {
+    const SCOPE: &'static str = "payments:read";
+
     fn validate(&self, errors: &mut ValidationErrors) {
         if let Some(reference) = &self.reference {
-            errors.require_text(reference, "reference", "reference");
+            errors.require_words(reference, "reference", "reference");
         }
     }
 }
@@ -46,7 +48,6 @@ pub(crate) async fn list_payments(
     page: Page<PaymentFilter>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
     let PaymentFilter { order_id, reference } = page.filter();
     let filter = (*order_id, reference.as_deref());

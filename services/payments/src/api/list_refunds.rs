@@ -2,10 +2,19 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, get};
-use edge::{Edge, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use edge::{Edge, Filter, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems};
+use serde::Deserialize;
 
 use crate::store::refunds;
 use crate::views::RefundView;
+
+/// The list has no filter.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct AllRefunds {}
+
+impl Filter for AllRefunds {
+    const SCOPE: &'static str = "payments:read";
+}
 
 /// List the tenant's refunds, newest first.
 #[utoipa::path(
@@ -18,10 +27,9 @@ use crate::views::RefundView;
 #[get("/v1/refunds")]
 pub(crate) async fn list_refunds(
     principal: Principal,
-    page: Page,
+    page: Page<AllRefunds>,
     edge: Data<Edge>,
 ) -> Result<HttpResponse, Problem> {
-    principal.require("payments:read")?;
     let mut connection = edge.database().connection().await?;
     let rows = refunds::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let view = |(row, payment)| RefundView::new(&payment, &row);

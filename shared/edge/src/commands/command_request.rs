@@ -10,7 +10,7 @@ use idempotency::Operation;
 use serde::de::DeserializeOwned;
 
 use crate::problems::{ValidationErrors, parse};
-use crate::{Problem, ProblemType};
+use crate::{EdgeSettings, Problem, ProblemType};
 
 /// A request body that is a command.
 pub trait Command: DeserializeOwned + Send + Sync + 'static {
@@ -32,9 +32,9 @@ pub struct CommandRequest<W> {
 }
 
 impl<W: Command> CommandRequest<W> {
-    pub(super) fn read(body: &[u8], operation: &Operation) -> Result<Self, Problem> {
+    pub(super) fn read(body: &[u8], operation: &Operation, edge: &EdgeSettings) -> Result<Self, Problem> {
         let command: W = parse(body)?;
-        let mut errors = ValidationErrors::default();
+        let mut errors = ValidationErrors::new(edge.card_numbers_in_references);
         command.validate(&mut errors);
         match errors.into_problem() {
             Some(problem) => Err(problem),

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
@@ -30,10 +31,12 @@ impl<W: Command> Idempotent<W> {
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let IncomingCommand { edge, request, body } = self.incoming;
+        let settings = Arc::clone(&edge.settings);
         let command = async move |tx: &mut Tx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
-            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            let request =
+                CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
             Ok(handler.run(tx, &request).await?.stored_response()?)
         };
         let outcome = idempotency::execute(&edge.database, edge.settings.retention, request, command).await?;
@@ -46,10 +49,12 @@ impl<W: Command> Idempotent<W> {
         F: Handler<AppendTx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let IncomingCommand { edge, request, body } = self.incoming;
+        let settings = Arc::clone(&edge.settings);
         let command = async move |tx: &mut AppendTx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
-            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            let request =
+                CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
             Ok(handler.run(tx, &request).await?.stored_response()?)
         };
         let outcome = edge.groups.execute(request, command).await?;

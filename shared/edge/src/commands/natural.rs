@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
@@ -35,10 +36,12 @@ impl<W: Command> Natural<W> {
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let Self { edge, principal, traceparent, body, has_key, .. } = self;
+        let settings = Arc::clone(&edge.settings);
         let command = async move |tx: &mut Tx,
                                   operation: &Operation|
                     -> Result<StoredResponse, idempotency::CommandError> {
-            let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+            let request =
+                CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
             Ok(handler.run(tx, &request).await?.stored_response()?)
         };
         let caller = principal.caller().clone();

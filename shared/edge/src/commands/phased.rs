@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
@@ -34,9 +35,11 @@ impl<W: Command> Phased<W> {
         R: Handler<Tx, Operation, Result<(), CommandError>>,
     {
         let IncomingCommand { edge, request, body } = self.incoming;
+        let settings = Arc::clone(&edge.settings);
         let begin =
             async move |tx: &mut Tx, operation: &Operation| -> Result<(), idempotency::CommandError> {
-                let request = CommandRequest::<W>::read(&body, operation).map_err(CommandError::Refused)?;
+                let request =
+                    CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
                 Ok(begin.run(tx, &request).await?)
             };
         let resume =

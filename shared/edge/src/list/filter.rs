@@ -1,6 +1,5 @@
 //! The filter of a list: the parameters beside `limit` and `cursor`.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
@@ -8,12 +7,9 @@ use crate::ValidationErrors;
 
 /// Which entries a list contains. Only parameters that it documents are accepted, and a cursor is valid for the same filter only.
 pub trait Filter: DeserializeOwned + IntoParams {
+    /// The scope that the token must have, such as `orders:read`. A request without it is not read further.
+    const SCOPE: &'static str;
+
     /// Checks what the types do not say.
     fn validate(&self, _errors: &mut ValidationErrors) {}
 }
-
-/// The filter of a list that has none.
-#[derive(Debug, Deserialize, IntoParams)]
-pub struct NoFilter {}
-
-impl Filter for NoFilter {}

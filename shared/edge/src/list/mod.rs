@@ -21,7 +21,7 @@ use cursor::Sealer;
 use parameters::{Parameters, not_valid, parse};
 
 pub(crate) use cursor::CursorKey;
-pub use filter::{Filter, NoFilter};
+pub use filter::Filter;
 
 const DEFAULT_LIMIT: i64 = 20;
 const MAX_LIMIT: u8 = 100;
@@ -41,7 +41,7 @@ pub struct PageQuery {
 
 /// The requested page of a list. Lists are ordered by id, newest first.
 #[derive(Clone)]
-pub struct Page<F = NoFilter> {
+pub struct Page<F> {
     limit: u8,
     before: Option<Uuid>,
     filter: F,
@@ -81,6 +81,7 @@ impl<F: Filter> Page<F> {
     /// Reads the page. A cursor is valid for one tenant, route, path and filter only.
     async fn of(request: &HttpRequest) -> Result<Self, Problem> {
         let who = Principal::of(request).await?;
+        who.require(F::SCOPE)?;
         let edge = Edge::of(request)?;
         let route = request.match_pattern().unwrap_or_else(|| request.path().to_owned());
         let parameters = Parameters::read::<F>(request.query_string())?;

@@ -7,4 +7,4 @@ pub(crate) use problem::{MEDIA_TYPE, json_bytes};
 pub(crate) use validation::{describe, invalid, parse};
 
 pub use problem::{Problem, ProblemBody, ProblemType, problem_types};
-pub use validation::{ValidationError, ValidationErrors};
+pub use validation::{CardNumbers, ValidationError, ValidationErrors};

@@ -21,15 +21,32 @@ pub struct ValidationError {
     pub detail: String,
 }
 
+/// Whether a client's own reference may contain a card number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CardNumbers {
+    /// The request is refused.
+    #[default]
+    Refused,
+    /// The reference is stored. It is in rows and responses, and in no event, audit fact or log line.
+    Stored,
+}
+
 /// Collects all errors of a request, so that a client can correct them together.
 #[derive(Debug, Default)]
-pub struct ValidationErrors(Vec<ValidationError>);
+pub struct ValidationErrors {
+    errors: Vec<ValidationError>,
+    in_references: CardNumbers,
+}
 
 impl ValidationErrors {
+    pub(crate) fn new(in_references: CardNumbers) -> Self {
+        Self { errors: Vec::new(), in_references }
+    }
+
     /// Adds an error unless `holds`.
     pub fn require(&mut self, holds: bool, pointer: impl Into<String>, detail: impl Into<String>) {
         if !holds {
-            self.0.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
+            self.errors.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
         }
     }
 
@@ -40,17 +57,34 @@ impl ValidationErrors {
         }
     }
 
-    /// Adds an error unless this text of a client has 1 to 200 characters, no control characters and no card number. A
-    /// request with a card number is refused before anything of it is stored.
+    /// Adds an error unless this text has 1 to 200 characters, no control characters and no card number. Because events, audit
+    /// facts and rows keep such texts, a request with a card number is refused before anything of it is stored.
     pub fn require_text(&mut self, text: &str, pointer: &str, what: &str) {
-        let is_text = (1..=200).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+        if self.require_words(text, pointer, what) {
+            let has_card = has_card_number(text);
+            self.require(!has_card, pointer, format!("a {what} must not contain a card number"));
+        }
+    }
+
+    /// The same for a client's own reference, of which the setting `http.card_numbers_in_references` allows card numbers.
+    pub fn require_reference(&mut self, text: &str, pointer: &str) {
+        match self.in_references {
+            CardNumbers::Refused => self.require_text(text, pointer, "reference"),
+            CardNumbers::Stored => drop(self.require_words(text, pointer, "reference")),
+        }
+    }
+
+    /// Adds an error unless this text has 1 to 200 characters and no control characters. Returns whether the text is so.
+    pub fn require_words(&mut self, text: &str, pointer: &str, what: &str) -> bool {
+        // A longer text is not read further.
+        let has_length = (1..=200).contains(&text.chars().take(201).count());
+        let is_text = has_length && !text.chars().any(char::is_control);
         self.require(is_text, pointer, format!("a {what} has 1 to 200 characters, no control characters"));
-        let has_card = has_card_number(text);
-        self.require(!has_card, pointer, format!("a {what} must not contain a card number"));
+        is_text
     }
 
     pub(crate) fn into_problem(self) -> Option<Problem> {
-        (!self.0.is_empty()).then(|| invalid("The request is not valid; see errors.", self.0))
+        (!self.errors.is_empty()).then(|| invalid("The request is not valid; see errors.", self.errors))
     }
 }
 
@@ -106,6 +140,30 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_searched_for_card_numbers_only_if_its_length_is_right() {
+        let card = "4242 4242 4242 4242";
+        for (text, stored, expected) in [
+            (card.to_owned(), CardNumbers::Refused, vec!["a reference must not contain a card number"]),
+            (card.to_owned(), CardNumbers::Stored, vec![]),
+            (
+                card.repeat(11),
+                CardNumbers::Refused,
+                vec!["a reference has 1 to 200 characters, no control characters"],
+            ),
+            (
+                card.repeat(11),
+                CardNumbers::Stored,
+                vec!["a reference has 1 to 200 characters, no control characters"],
+            ),
+        ] {
+            let mut errors = ValidationErrors::new(stored);
+            errors.require_reference(&text, "/reference");
+            let details: Vec<&str> = errors.errors.iter().map(|error| error.detail.as_str()).collect();
+            assert_eq!(details, expected, "{text}, {stored:?}");
+        }
+    }
 
     #[derive(Debug, serde::Deserialize)]
     #[expect(dead_code, reason = "only errors are read")]

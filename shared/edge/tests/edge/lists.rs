@@ -75,6 +75,16 @@ async fn a_bad_page_is_refused_by_name() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_parameters_of_a_list_are_not_read_without_its_scope() {
+    let bench = Bench::start().await;
+    let token = identity::token("acme", "web-shop", "orders:write");
+    for query in ["", "limit=0", "cursor=AAAA", "offset=1"] {
+        let request = bench.request_as(&token, Method::GET, &format!("/v1/orders?{query}"));
+        send(request).await.refuses(403, "forbidden");
+    }
+}
+
 /// Returns the cursor after a first page of one order.
 async fn cursor(bench: &Bench, path: &str) -> String {
     let page = bench.get(&format!("{path}?limit=1")).await.json();

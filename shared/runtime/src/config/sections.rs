@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use database::Address;
-use edge::{Authenticator, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLimit};
+use edge::{Authenticator, CardNumbers, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLimit};
 use envelope::Topics;
 use idempotency::{GroupSettings, KeyPolicy, Retention};
 use inbox::RunnerSettings;
@@ -90,6 +90,10 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         preconditions_required: reader.switch("http.preconditions_required"),
         body_limit: reader.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: reader.seconds("http.body_deadline_seconds", 1..=DAY),
+        card_numbers_in_references: reader.one_of(
+            "http.card_numbers_in_references",
+            &[("refuse", CardNumbers::Refused), ("store", CardNumbers::Stored)],
+        ),
         mismatch_status: reader.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
         operation_wait: reader.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
         groups: groups(reader),

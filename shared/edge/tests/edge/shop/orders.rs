@@ -8,7 +8,7 @@ use contracts::{OrderId, Sku};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use edge::{
-    Command, CommandError, CommandRequest, Edge, IdempotencyKey, Idempotent, KeyOptional,
+    Command, CommandError, CommandRequest, Edge, Filter, IdempotencyKey, Idempotent, KeyOptional,
     KeyOptionalProblems, KeyedProblems, Listing, OptionalIdempotencyKey, Page, PageQuery, Principal, Problem,
     ReadProblems, Reply, Segment, ValidationErrors,
 };
@@ -186,6 +186,14 @@ pub(super) async fn read(
     Ok(HttpResponse::Ok().json(order.ok_or_else(|| Problem::not_found("order"))?))
 }
 
+/// The list has no filter.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(super) struct AllOrders {}
+
+impl Filter for AllOrders {
+    const SCOPE: &'static str = "orders:read";
+}
+
 #[utoipa::path(
     operation_id = "listOrders",
     params(PageQuery),
@@ -193,8 +201,11 @@ pub(super) async fn read(
     security(("bearer" = []))
 )]
 #[get("/v1/orders")]
-pub(super) async fn list(who: Principal, page: Page, edge: Data<Edge>) -> Result<HttpResponse, Problem> {
-    who.require("orders:read")?;
+pub(super) async fn list(
+    who: Principal,
+    page: Page<AllOrders>,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
     let mut connection = edge.database().connection().await?;
     let orders = placed::table
         .filter(placed::tenant_id.eq(who.tenant().as_str()))
