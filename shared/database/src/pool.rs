@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::address::connect;
 use crate::attached::Attached;
-use crate::{Connection, Error, Result, Settings, Tx};
+use crate::{Connection, Error, Heartbeats, Result, Settings, Tx};
 
 /// How long the service waits for a new connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -51,6 +51,7 @@ struct SharedState {
     tasks: TaskTracker,
     wake_ups: Mutex<HashMap<WakeUp, Arc<Notify>>>,
     attached: Attached,
+    heartbeats: Heartbeats,
 }
 
 /// The connections of the pool at one moment.
@@ -74,6 +75,7 @@ impl Database {
         let shared = SharedState {
             settings: settings.clone(),
             session_options: settings.session_options(),
+            heartbeats: Heartbeats::of_runtime(&runtime),
             runtime,
             tasks: TaskTracker::new(),
             wake_ups: Mutex::default(),
@@ -149,6 +151,11 @@ impl Database {
     /// The same, by the name that is usual for metrics.
     pub fn metrics<M: Default + Send + Sync + 'static>(&self) -> &M {
         self.attached()
+    }
+
+    /// The heartbeats of the process. The threads of the runtime are among its parts.
+    pub fn heartbeats(&self) -> &Heartbeats {
+        &self.inner.shared.heartbeats
     }
 
     /// Counts the connections of the pool.

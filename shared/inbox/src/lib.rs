@@ -18,6 +18,7 @@ mod metrics;
 #[cfg(feature = "operator")]
 pub mod operator;
 mod parking;
+mod progress;
 mod readings;
 mod retries;
 mod runner;

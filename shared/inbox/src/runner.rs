@@ -7,7 +7,7 @@ use std::mem::take;
 use std::pin::pin;
 use std::sync::Arc;
 
-use database::Database;
+use database::{Database, Heartbeat};
 use envelope::Topics;
 use futures_util::FutureExt;
 use messaging::{Batch, Brokers, FileWatch, Subscription, SubscriptionSettings};
@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::consumer::Consumer;
 use crate::metrics::InboxMetrics;
+use crate::progress::check_progress;
 use crate::runner_settings::RunnerSettings;
 use crate::turns::Turns;
 use crate::worker::Worker;
@@ -30,6 +31,7 @@ pub struct Runner {
     files: FileWatch,
     membership: SubscriptionSettings,
     worker: Arc<Worker>,
+    heartbeat: Heartbeat,
 }
 
 impl Runner {
@@ -45,11 +47,14 @@ impl Runner {
         let group = topics.group(consumer.name());
         let instance = settings.instance.clone();
         let lags = database.metrics::<InboxMetrics>().lags.clone();
-        let membership = SubscriptionSettings { instance, lags, ..SubscriptionSettings::new(group, streams) };
+        let heartbeat = database.heartbeats().of("consumer");
+        let progress = check_progress(database.heartbeats().clone());
+        let membership =
+            SubscriptionSettings { instance, lags, progress, ..SubscriptionSettings::new(group, streams) };
         let files = brokers.watch_files();
         let subscription = Subscription::start(brokers, membership.clone())?;
         let worker = Worker { database, brokers: brokers.clone(), consumer, settings };
-        Ok(Self { subscription, files, membership, worker: Arc::new(worker) })
+        Ok(Self { subscription, files, membership, worker: Arc::new(worker), heartbeat })
     }
 
     /// Is set once the group has assigned partitions.
@@ -65,7 +70,11 @@ impl Runner {
     ///
     /// A handler that waits delays the partitions of its transaction until the transaction fails and is split, and all
     /// others by 100 ms at most.
-    pub async fn run(mut self, stop: CancellationToken) {
+    pub async fn run(self, stop: CancellationToken) {
+        self.heartbeat.clone().during(self.read(stop)).await;
+    }
+
+    async fn read(mut self, stop: CancellationToken) {
         while self.worker.read(self.subscription, &mut self.files, &stop).await {
             match Subscription::start(&self.worker.brokers, self.membership.clone()) {
                 Ok(subscription) => self.subscription = subscription,

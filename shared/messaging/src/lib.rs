@@ -16,4 +16,6 @@ pub use publisher::{
     DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, PublisherSettings, Record, RecordMetadata,
 };
 pub use received::ReceivedMessage;
-pub use subscription::{Batch, PartitionLags, Subscription, SubscriptionSettings, UnreadableRecord};
+pub use subscription::{
+    Batch, PartitionLags, ProgressCheck, Subscription, SubscriptionSettings, UnreadableRecord,
+};

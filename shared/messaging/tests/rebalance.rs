@@ -10,10 +10,12 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{A_WHILE, Scratch, in_time, next, range};
-use messaging::{Batch, Subscription, SubscriptionSettings};
+use messaging::{Batch, ProgressCheck, Subscription, SubscriptionSettings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rebalance_with_two_members_delivers_everything_at_least_once() {
@@ -81,11 +83,15 @@ async fn a_batch_of_a_revoked_partition_moves_no_offset_and_the_kept_partition_r
     assert_eq!(scratch.committed().await, 10, "of the kept partition only");
 }
 
-/// Waits until two members have two partitions each. Returns a batch of each partition, by member.
-async fn divided(first: &mut Subscription, second: &mut Subscription) -> [BTreeMap<i32, Batch>; 2] {
+/// Waits until two members have so many partitions each. Returns a batch of each partition, by member.
+async fn divided(
+    each: usize,
+    first: &mut Subscription,
+    second: &mut Subscription,
+) -> [BTreeMap<i32, Batch>; 2] {
     let [mut of_first, mut of_second] = [BTreeMap::new(), BTreeMap::new()];
-    in_time("two partitions for each member", async {
-        while (of_first.len(), of_second.len()) != (2, 2) {
+    in_time("as many partitions for each member", async {
+        while (of_first.len(), of_second.len()) != (each, each) {
             let (member, batch) = tokio::select! {
                 batch = first.next() => (&mut of_first, batch.unwrap()),
                 batch = second.next() => (&mut of_second, batch.unwrap()),
@@ -134,7 +140,7 @@ async fn a_member_that_restarts_does_not_interrupt_the_partitions_of_the_others(
     let mut first = scratch.subscribe(settings.clone());
     let mut second = scratch.subscribe(settings.clone());
     scratch.fill(400).await;
-    let [own, of_second] = divided(&mut first, &mut second).await;
+    let [own, of_second] = divided(2, &mut first, &mut second).await;
     drop(of_second);
 
     second.shutdown().await;
@@ -160,7 +166,7 @@ async fn a_static_member_that_restarts_moves_no_partition() {
     let mut first = scratch.subscribe(named("first"));
     let mut second = scratch.subscribe(named("second"));
     scratch.fill(400).await;
-    let [own, of_second] = divided(&mut first, &mut second).await;
+    let [own, of_second] = divided(2, &mut first, &mut second).await;
     let of_second = of_second.into_keys();
     second.shutdown().await;
     assert!(
@@ -197,4 +203,26 @@ async fn a_member_that_leaves_hands_its_partitions_over() {
         partitions.insert(batch.partition());
         batch.done();
     }
+}
+
+/// The threads of the client library go on, and would keep the membership.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_whose_program_stands_still_loses_its_partitions_and_joins_again_when_it_goes_on() {
+    let scratch = Scratch::new(2).await;
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&goes_on);
+    let progress = ProgressCheck::new(move || asked.load(Ordering::Relaxed));
+    let mut first = scratch.subscribe(SubscriptionSettings { progress, ..scratch.settings() });
+    let mut second = scratch.subscribe(scratch.settings());
+    scratch.fill(20).await;
+    let [of_first, of_second] = divided(1, &mut first, &mut second).await;
+
+    goes_on.store(false, Ordering::Relaxed);
+    let moved = next(&mut second).await;
+    let first_offsets: Vec<_> = of_first.values().map(|batch| (batch.partition(), range(batch).0)).collect();
+    assert_eq!(first_offsets, [(moved.partition(), range(&moved).0)], "it is delivered again");
+    drop((of_first, of_second, moved));
+
+    goes_on.store(true, Ordering::Relaxed);
+    divided(1, &mut first, &mut second).await;
 }

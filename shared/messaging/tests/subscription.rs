@@ -139,7 +139,7 @@ async fn a_batch_ends_at_its_limit_of_bytes() {
 async fn a_slow_batch_does_not_evict_the_member() {
     let scratch = Scratch::new(1).await;
     scratch.fill(10).await;
-    let settings = SubscriptionSettings { max_poll_interval: Duration::from_secs(6), ..scratch.settings() };
+    let settings = scratch.settings();
     let held = settings.session_timeout.max(settings.max_poll_interval) + Duration::from_secs(2);
     let mut subscription = scratch.subscribe(settings);
     let batch = next(&mut subscription).await;

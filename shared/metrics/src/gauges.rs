@@ -5,6 +5,7 @@ use std::fmt;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric, GaugeValueEncoder};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
@@ -139,6 +140,11 @@ impl Readings {
         let samples: Vec<Sample> = samples.into_iter().collect();
         self.samples.push((name, samples.clone()));
         register_gauges(&mut self.registry, name, help, move || samples.clone());
+    }
+
+    /// Adds a counter that is kept elsewhere. The name has no suffix; `_total` is added.
+    pub fn add_counter(&mut self, name: &'static str, help: &'static str, count: u64) {
+        self.registry.register(name, help, ConstCounter::new(count));
     }
 
     /// The samples of a gauge; none if it was not read.

@@ -110,7 +110,7 @@ fn with_log<S: Service>(
             return Ok(ExitCode::FAILURE);
         }
     };
-    telemetry::start(std::mem::take(&mut config.log), exporter.as_ref());
+    let log = telemetry::start(std::mem::take(&mut config.log), exporter.as_ref());
     let done = run(config);
     match &done {
         Ok(()) => tracing::info!("{} has stopped", S::NAME),
@@ -119,6 +119,7 @@ fn with_log<S: Service>(
     if let Some(exporter) = exporter {
         exporter.shut_down();
     }
+    drop(log);
     Ok(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

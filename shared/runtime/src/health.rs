@@ -9,6 +9,7 @@ use database::Database;
 use edge::{Problem, problem_types};
 use serde::Serialize;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 /// The state of this instance and of the servers that it needs.
 pub(crate) struct Health {
@@ -46,6 +47,12 @@ const READY: &str = "ready";
 /// How long the result of a check counts.
 const KEPT: Duration = Duration::from_secs(1);
 
+/// How long a check waits for the database. Connecting to a server that is away takes two seconds.
+const CHECK: Duration = Duration::from_secs(3);
+
+/// A part of the process that makes no progress for so long is broken for good. Only a restart helps.
+pub(crate) const STANDSTILL: Duration = Duration::from_secs(20);
+
 impl Health {
     pub(crate) fn new(database: Database) -> Self {
         let [migrated, keyed, started, broker, stopping] = [const { AtomicBool::new(false) }; 5];
@@ -81,6 +88,11 @@ impl Health {
         self.stopping.load(Ordering::Relaxed)
     }
 
+    /// Returns the parts of the process that stand still.
+    pub(crate) fn standing_still(&self) -> Vec<&'static str> {
+        self.database.heartbeats().standing_still(STANDSTILL)
+    }
+
     /// Returns whether tables and keys are there, so that the API can process requests.
     pub(crate) fn is_open(&self) -> bool {
         self.migrated.load(Ordering::Relaxed) && self.keyed.load(Ordering::Relaxed)
@@ -97,7 +109,8 @@ impl Health {
         // Detached, because a statement that is cancelled would close its connection.
         let database = self.database.clone();
         let ping = self.database.detach(async move { database.ping().await });
-        let is_reachable = matches!(ping.await, Ok(Ok(())));
+        // Limited, because a runtime that stands still gives no answer.
+        let is_reachable = matches!(timeout(CHECK, ping).await, Ok(Ok(Ok(()))));
         *checked = Some((Instant::now(), is_reachable));
         is_reachable
     }
@@ -113,7 +126,8 @@ impl Health {
         let broker = if self.broker.load(Ordering::Relaxed) { "ok" } else { "away" };
         let keys = if self.keyed.load(Ordering::Relaxed) { "ok" } else { "away" };
         let started = self.is_open() && self.started.load(Ordering::Relaxed);
-        let status = match (self.is_stopping(), started, is_reachable) {
+        let can_serve = is_reachable && self.standing_still().is_empty();
+        let status = match (self.is_stopping(), started, can_serve) {
             (true, ..) => "stopping",
             (false, false, _) => "starting",
             (false, true, false) => "unavailable",
@@ -143,8 +157,12 @@ fn probe(path: &str, handler: fn() -> Route) -> Resource {
 }
 
 /// Checks no server. Otherwise an outage of the database would restart every instance.
-async fn live() -> HttpResponse {
-    HttpResponse::Ok().json(serde_json::json!({ "status": "live" }))
+async fn live(health: web::Data<Health>) -> HttpResponse {
+    let parts = health.standing_still();
+    if parts.is_empty() {
+        return HttpResponse::Ok().json(serde_json::json!({ "status": "live" }));
+    }
+    HttpResponse::ServiceUnavailable().json(serde_json::json!({ "status": "standing still", "parts": parts }))
 }
 
 async fn ready(health: web::Data<Health>) -> HttpResponse {

@@ -1,5 +1,6 @@
 //! The two HTTP listeners: the public one for clients, the admin one for operators.
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, Error, HttpServer, web};
+use database::Heartbeats;
 use edge::{Edge, Problem, problem_types};
 use serde_json::Value;
 use thiserror::Error as ThisError;
@@ -75,7 +77,9 @@ pub(crate) fn public<S: Service>(
     let (requests, connections) = (web::Data::new(requests.clone()), requests.clone());
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
+    let heartbeats = context.database.heartbeats().clone();
     let server = HttpServer::new(move || {
+        beat(&heartbeats);
         App::new()
             .configure(health::routes)
             .configure(routes(edge.clone(), context.clone()))
@@ -106,6 +110,12 @@ pub(crate) fn public<S: Service>(
     .disable_signals();
     let address = settings.address;
     listen(server.bind(address), address, "IDEM_HTTP__PORT", |server| (server.addrs(), server.run()))
+}
+
+/// Beats for the thread of a worker, which calls this when it starts. The heartbeat ends with the thread.
+#[expect(clippy::disallowed_methods, reason = "ends with its thread, and does nothing else")]
+fn beat(heartbeats: &Heartbeats) {
+    actix_web::rt::spawn(heartbeats.of("HTTP worker").during(pending::<()>()));
 }
 
 /// Opens the admin port. It stays open until the process ends.

@@ -81,7 +81,7 @@ where
     let mut config = Config::<S>::read(Needs::Database { and }, environment())?;
     // The log is for warnings only, because the output of the command is on stdout.
     config.log.filter = EnvFilter::new("warn");
-    telemetry::start(std::mem::take(&mut config.log), None);
+    let log = telemetry::start(std::mem::take(&mut config.log), None);
     let result =
         Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(Into::into).and_then(
             |runtime| {
@@ -89,6 +89,7 @@ where
                 runtime.block_on(work(config, database))
             },
         );
+    drop(log); // its lines come before the output
     Ok(match result {
         Ok(CommandOutput { text, done }) => {
             print(&text);

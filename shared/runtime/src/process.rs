@@ -1,17 +1,19 @@
 //! The parts of a running process and its shutdown: requests first, then consumers and jobs, then transactions, and the
 //! relay last.
 
+use std::future::pending;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use database::Database;
+use database::{Database, Heartbeats};
 use envelope::Topics;
 use messaging::Brokers;
 use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::Instant;
+use tokio::time::timeout;
 
 use crate::config::{Config, LogRetention};
 use crate::health::Health;
@@ -23,6 +25,9 @@ use crate::{Context, RunError, Service};
 
 /// The time limit for each of three stages of the shutdown: consumers and jobs, transactions, relay.
 const STAGE: Duration = Duration::from_secs(6);
+
+/// The time after the last stage for spans and lines of the log. The watchdog ends the process after it.
+const LAST: Duration = Duration::from_millis(1500);
 
 /// The parts that the start-up uses. Cheap to clone.
 #[derive(Clone)]
@@ -49,6 +54,8 @@ impl Process {
     ) -> Result<(Self, UnboundedReceiver<TaskError>), RunError> {
         let pools = Pools::new(&config.database, config.pool_sizes, runtime.clone())?;
         let (reports, task_errors) = unbounded_channel();
+        // Beside the runtime's threads, this task shows that its timers run.
+        runtime.spawn(pools.operators.heartbeats().of("database runtime").during(pending::<()>()));
         let process = Self {
             health: Arc::new(Health::new(pools.operators.clone())),
             pools,
@@ -73,6 +80,16 @@ impl Process {
         Scrape::new(self.context(config, &self.pools.operators), &self.pools, http)
     }
 
+    /// Starts to receive signals. The watchdog ends the process if the stages of the shutdown exceed their limits.
+    pub(crate) fn signals(&self) -> io::Result<Signals> {
+        Signals::listen(self.drain + 3 * STAGE + LAST, self.heartbeats().clone())
+    }
+
+    /// The heartbeats of the parts of this process.
+    pub(crate) fn heartbeats(&self) -> &Heartbeats {
+        self.pools.operators.heartbeats()
+    }
+
     /// Waits for a signal or the error of a background task, and then shuts down. A second signal ends it at once.
     pub(crate) async fn run(
         &self,
@@ -87,6 +104,7 @@ impl Process {
             }
             Some(error) = task_errors.recv() => {
                 tracing::error!("stopping: {error}");
+                signals.stopping();
                 Err(RunError::Task(error))
             }
         };
@@ -103,19 +121,18 @@ impl Process {
         self.health.stopping();
         let mut unfinished = Vec::new();
         if let Some(clients) = clients {
-            let start = Instant::now();
             let drained = clients.stop(true);
             crashpoint::reach!("shutdown.draining");
-            drained.await;
-            // The server drops requests that have not ended by then, and does not report them.
-            if start.elapsed() >= self.drain {
+            // The server drops requests that have not ended by then, and does not report them. It waits without limit for a worker
+            // that stands still.
+            if timeout(self.drain, drained).await.is_err() {
                 unfinished.push("requests");
             }
             tracing::info!("requests have ended");
         }
         unfinished.extend(self.work.stop(STAGE).await);
         // Transactions of clients that disconnected, and batches of the inbox.
-        if tokio::time::timeout(STAGE, self.pools.requests.drained()).await.is_err() {
+        if timeout(STAGE, self.pools.requests.drained()).await.is_err() {
             unfinished.push("transactions");
         }
         tracing::info!("consumers, jobs and transactions have ended");

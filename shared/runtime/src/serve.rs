@@ -11,7 +11,6 @@ use crate::config::Config;
 use crate::http::{self, Listener};
 use crate::metrics::HttpMetrics;
 use crate::process::Process;
-use crate::signals::Signals;
 use crate::{RunError, Service, auditor};
 
 /// Serves HTTP and runs the background tasks.
@@ -37,8 +36,8 @@ fn database_runtime() -> io::Result<Runtime> {
 }
 
 async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Result<(), RunError> {
-    let signals = Signals::listen()?;
     let (process, task_errors) = Process::new(&config, &runtime)?;
+    let signals = process.signals()?;
     let context = process.context::<S>(&config, &process.pools.requests);
     let authenticator = config.auth.authenticator.take().ok_or(RunError::NotConfigured("auth.jwks"))?;
     let authenticator = Arc::new(authenticator);
@@ -57,10 +56,13 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
         stop.run_until_cancelled(start_service(parts, edge, config)).await.unwrap_or(Ok(()))
     });
     let clients = public.server.handle();
-    tokio::select! {
-        ended = process.run(task_errors, signals, Some(clients)) => ended,
-        ended = listen(public, admin, &process) => ended,
-    }
+    let main = async {
+        tokio::select! {
+            ended = process.run(task_errors, signals, Some(clients)) => ended,
+            ended = listen(public, admin, &process) => ended,
+        }
+    };
+    process.heartbeats().of("main thread").during(main).await
 }
 
 async fn start_service<S: Service>(process: Process, edge: Edge, config: Config<S>) -> Result<(), String> {
@@ -100,8 +102,8 @@ async fn answer_operators(admin: Listener) -> Result<(), RunError> {
 }
 
 async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(), RunError> {
-    let signals = Signals::listen()?;
     let (process, task_errors) = Process::new(&config, &runtime)?;
+    let signals = process.signals()?;
     let admin = if config.http.admin_is_set { Some(relay_admin(&config, &process)?) } else { None };
     let (parts, stop) = (process.clone(), process.work.stop_token());
     let start = async move {
@@ -121,10 +123,13 @@ async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(),
             None => std::future::pending().await,
         }
     };
-    tokio::select! {
-        ended = process.run(task_errors, signals, None) => ended,
-        ended = operators => ended,
-    }
+    let main = async {
+        tokio::select! {
+            ended = process.run(task_errors, signals, None) => ended,
+            ended = operators => ended,
+        }
+    };
+    process.heartbeats().of("main thread").during(main).await
 }
 
 /// Opens the admin port of a relay.

@@ -1,7 +1,7 @@
 //! The consumer thread: polls the client, hands out batches, and stores the offsets of batches that are done.
 //!
 //! It never waits for the worker of a batch. Otherwise a slow worker would stop the polling, and the group would remove
-//! this member.
+//! this member. If the program makes no progress, the thread stops polling, because the group should remove this member.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -69,15 +69,23 @@ impl ConsumerThread {
     }
 
     fn run_round(&mut self) -> ControlFlow<()> {
+        if !self.settings.progress.ask() {
+            return self.handle_commands();
+        }
         for _ in 0..POLLS_PER_ROUND {
             self.poll_client()?;
             // Commands are handled after each event: a revoked queue must be dropped before its partition is assigned
             // again, because dropping the queue removes the partition's wake-up.
-            while let Ok(command) = self.received.try_recv() {
-                self.handle_command(command)?;
-            }
+            self.handle_commands()?;
         }
         self.hand_out_batches()
+    }
+
+    fn handle_commands(&mut self) -> ControlFlow<()> {
+        while let Ok(command) = self.received.try_recv() {
+            self.handle_command(command)?;
+        }
+        ControlFlow::Continue(())
     }
 
     /// Serves one event: a rebalance, an error or a log line. Messages arrive only in the queues of the partitions.

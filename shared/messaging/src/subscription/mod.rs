@@ -28,7 +28,7 @@ use crate::{Brokers, Error};
 pub(crate) use self::assigned_partition::is_about_a_record;
 pub use self::batch::{Batch, UnreadableRecord};
 pub use self::lags::PartitionLags;
-pub use self::settings::SubscriptionSettings;
+pub use self::settings::{ProgressCheck, SubscriptionSettings};
 
 /// How long `shutdown` waits until the consumer has left its group.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);

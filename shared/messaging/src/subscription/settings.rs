@@ -1,5 +1,7 @@
 //! The subscription's settings: the fields may be changed, the rest of the client configuration is fixed.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
@@ -43,11 +45,36 @@ pub struct SubscriptionSettings {
     pub session_timeout: Duration,
     /// The interval between heartbeats.
     pub heartbeat_interval: Duration,
-    /// The time without a poll after which the client leaves the group. A slow batch does not stop the polling; only a
-    /// stopped process does. A rebalance waits so long for a member that does not answer, and no member reads meanwhile.
+    /// The time without a poll after which the client leaves the group, at least `session_timeout`. A slow batch does not stop the
+    /// polling; only a stopped process does, and [`progress`](Self::progress). A rebalance waits so long for a member that does
+    /// not answer, and no member reads meanwhile.
     pub max_poll_interval: Duration,
+    /// Whether the program that works on the batches makes progress.
+    pub progress: ProgressCheck,
     /// Where the lag of each partition of this member is kept.
     pub lags: PartitionLags,
+}
+
+/// A question that the consumer thread asks before it polls, some ten times a second. While the answer is no, the thread polls
+/// nothing, so the client leaves the group, and other members get the partitions. The question must not wait.
+#[derive(Clone)]
+pub struct ProgressCheck(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl ProgressCheck {
+    /// Asks this function.
+    pub fn new(makes_progress: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(makes_progress))
+    }
+
+    pub(super) fn ask(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for ProgressCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressCheck")
+    }
 }
 
 impl SubscriptionSettings {
@@ -65,7 +92,8 @@ impl SubscriptionSettings {
             commit_interval: Duration::from_secs(1),
             session_timeout: Duration::from_secs(6),
             heartbeat_interval: Duration::from_millis(500), // so soon a member learns of a rebalance
-            max_poll_interval: Duration::from_secs(10),
+            max_poll_interval: Duration::from_secs(6),
+            progress: ProgressCheck::new(|| true),
             lags: PartitionLags::default(),
         }
     }

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use actix_web::rt::System;
 use actix_web::{HttpResponse, get, web};
 use contracts::events::{ItemChanged, OrderConfirmed};
 use contracts::streams;
@@ -43,6 +44,7 @@ struct Greeter;
 struct Settings {
     pause: Duration,
     shy: bool,
+    stuck: bool,
     tired: bool,
 }
 
@@ -63,6 +65,7 @@ impl Service for Greeter {
         Settings {
             pause: reader.milliseconds("greeter.pause_milliseconds", 0..=60_000),
             shy: reader.switch("greeter.shy"),
+            stuck: reader.switch("greeter.stuck"),
             tired: reader.switch("greeter.tired"),
         }
     }
@@ -76,14 +79,17 @@ impl Service for Greeter {
     }
 
     fn routes(app: &mut ServiceConfig<'_>) {
-        app.service(greet);
+        app.service(greet).map(|app| app.route("/v1/standstill/{part}", web::post().to(stand_still)));
     }
 
     fn consumer(context: &Context<Self>) -> Option<Consumer> {
-        let shy = context.settings.shy;
+        let Settings { shy, stuck, .. } = context.settings;
         Some(
             Consumer::of("greeter")
                 .on(no_locks, async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
+                    if stuck {
+                        block();
+                    }
                     if shy {
                         return Err(HandlerError::Refused("too shy to greet".to_owned()));
                     }
@@ -114,6 +120,22 @@ async fn greet(context: web::Data<Context<Greeter>>) -> Result<HttpResponse, Pro
     let english = greeting::table.filter(greeting::language.eq("en"));
     let words: String = english.select(greeting::words).first(&mut connection).await?;
     Ok(HttpResponse::Ok().json(words))
+}
+
+/// Blocks threads for ever, as a defect would: the thread of this worker, the main thread, or all threads of the database runtime.
+async fn stand_still(part: web::Path<String>, context: web::Data<Context<Greeter>>) -> HttpResponse {
+    match part.as_str() {
+        "worker" => block(),
+        "main" => drop(System::current().arbiter().spawn_fn(block)),
+        _ => (0..64).for_each(|_| drop(context.database.spawn(async { block() }))),
+    }
+    HttpResponse::Accepted().finish()
+}
+
+fn block() {
+    loop {
+        std::thread::park();
+    }
 }
 
 fn main() -> ExitCode {

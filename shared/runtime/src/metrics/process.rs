@@ -5,6 +5,7 @@ use std::time::Duration;
 use metrics::{Readings, Sample};
 
 use crate::health::Report;
+use crate::telemetry;
 
 /// Adds the gauges of a process with this health.
 pub(super) fn add(readings: &mut Readings, service: &str, report: Report, uptime: Duration) {
@@ -16,6 +17,11 @@ pub(super) fn add(readings: &mut Readings, service: &str, report: Report, uptime
         "idem_uptime_seconds",
         "Time since the process began to listen",
         i64::try_from(uptime.as_secs()).unwrap_or(i64::MAX),
+    );
+    readings.add_counter(
+        "idem_log_dropped_lines",
+        "Lines of the log that were dropped, because too many others waited for its reader",
+        telemetry::dropped_lines(),
     );
     readings.add("idem_ready", "Whether requests should be sent here", report.is_ready());
     let dependencies = [("database", report.database), ("broker", report.broker), ("keys", report.keys)];
@@ -40,6 +46,7 @@ mod tests {
         let text = metrics::write(Format::Prometheus, [readings.registry()]);
         for line in [
             "idem_ready 0",
+            "idem_log_dropped_lines_total 0",
             "idem_uptime_seconds 7",
             "idem_dependency_up{dependency=\"database\"} 0",
             "idem_dependency_up{dependency=\"broker\"} 1",

@@ -19,4 +19,5 @@ mod operators;
 mod outbox;
 mod pools;
 mod slow_readers;
+mod standstill;
 mod start;

@@ -30,7 +30,11 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-async fn confirm(surroundings: &Surroundings, order: OrderId, sequences: std::ops::RangeInclusive<i64>) {
+pub(crate) async fn confirm(
+    surroundings: &Surroundings,
+    order: OrderId,
+    sequences: std::ops::RangeInclusive<i64>,
+) {
     let brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
     let (publisher, mut acks) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
     let event = OrderConfirmed { order, payment: PaymentId::generate() };

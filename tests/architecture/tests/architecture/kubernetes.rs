@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 /// After `shutdown.drain_seconds`, as the comment of that setting says.
 const STEPS_AFTER_DRAIN: u64 = 18;
 
+/// The longest time in seconds from a failing liveness to the restart.
+const RESTART: u64 = 30;
+
 /// Settings that are secrets: only `…_FILE` may be in a manifest.
 const SECRETS: [&str; 4] = [
     "IDEM_DATABASE__URL",
@@ -121,6 +124,10 @@ fn service(deployment: &Value, resources: &[Value], wrong: &mut impl FnMut(&str)
             wrong(&format!("{probe} does not ask {path} of the admin listener"));
         }
     }
+    let restart = ["periodSeconds", "failureThreshold"].map(|name| container["livenessProbe"][name].as_u64());
+    if !matches!(restart, [Some(period), Some(failures)] if period * failures <= RESTART) {
+        wrong("a pod that stands still is restarted too late");
+    }
     let pause = at(container, "/lifecycle/preStop/sleep/seconds").as_u64().unwrap_or(0);
     let drain = number(&text("shared/runtime/src/config/defaults.toml"), "\ndrain_seconds");
     let grace = spec["terminationGracePeriodSeconds"].as_u64();
@@ -195,6 +202,7 @@ fn every_planted_mistake_in_a_manifest_is_found() {
     plant("Deployment", "/spec/template/spec/volumes/0/secret/secretName", json!("orders-database-owner"));
     plant("Deployment", &format!("{container}/lifecycle"), json!({}));
     plant("Deployment", &format!("{container}/livenessProbe/httpGet/path"), json!("/health/ready"));
+    plant("Deployment", &format!("{container}/livenessProbe/failureThreshold"), json!(6));
     plant("Deployment", &format!("{container}/readinessProbe/httpGet/port"), json!("http"));
     plant("Deployment", &format!("{container}/resources/limits/memory"), json!("512Mi"));
     plant("NetworkPolicy", "/spec/policyTypes", json!(["Ingress"]));
