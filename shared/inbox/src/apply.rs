@@ -4,6 +4,7 @@
 use database::{Database, ErrorClass};
 use futures_util::{TryFutureExt, try_join};
 
+use crate::HandlerError;
 use crate::batch_plan::{BatchPlan, plan};
 use crate::consumer::{Consumer, message_span};
 use crate::deduplication;
@@ -13,12 +14,35 @@ use crate::metrics::{BatchCounts, InboxMetrics};
 use crate::parking::held::HeldMessages;
 use crate::sequence::Sequences;
 
+/// Applies one message and the held ones that it releases. If their rows are refused together, the messages are locked and
+/// written one by one, so that the error is that of its message.
+pub(crate) async fn apply_one(
+    database: &Database,
+    consumer: &Consumer,
+    message: &IncomingMessage,
+) -> Result<(), BatchError> {
+    let message = std::slice::from_ref(message);
+    match apply(database, consumer, message, Steps::Together).await {
+        Err(BatchError { is_common: true, .. }) => apply(database, consumer, message, Steps::OneByOne).await,
+        applied => applied,
+    }
+}
+
+/// How the messages of a transaction are locked and written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Steps {
+    Together,
+    /// Not in sorted order. A deadlock is possible, and is transient.
+    OneByOne,
+}
+
 /// Applies a batch. Its span is in a trace of its own, because it serves the traces of all its messages.
 #[tracing::instrument(name = "batch", parent = None, skip_all, fields(consumer = consumer.name(), messages = batch.len()))]
 pub(crate) async fn apply(
     database: &Database,
     consumer: &Consumer,
     batch: &[IncomingMessage],
+    steps: Steps,
 ) -> Result<(), BatchError> {
     let name = consumer.name();
     let entries: Vec<InboxEntry> = batch.iter().map(IncomingMessage::entry).collect();
@@ -54,14 +78,33 @@ pub(crate) async fn apply(
     let received_before = batch.len() - fresh.len();
     let BatchPlan { ready, repeated, held: newly_held, skipped_gaps } =
         plan(consumer, fresh, &mut sequences, &mut held);
-    deduplication::ignore_repeated(&mut tx, name, &repeated).await?;
+    for entries in [&repeated, &newly_held] {
+        deduplication::refuse_second_history(&mut tx, name, entries).await?;
+    }
+    for InboxEntry { id, sequence, .. } in &repeated {
+        tracing::info!(consumer = name, message_id = %id, sequence, "DuplicateIgnored");
+    }
     let mut prepared = Vec::with_capacity(ready.len());
     for ready in &ready {
         prepared.push(consumer.prepare(&ready.message).map_err(|error| ready.batch_error(error))?);
     }
-    consumer.lock(&tx, &mut prepared).await?;
-    for (ready, prepared) in ready.iter().zip(prepared) {
-        prepared.run(&mut tx, name).await.map_err(|error| ready.batch_error(error))?;
+    let refused = |error: HandlerError, in_handler| {
+        let is_common = steps == Steps::Together && ready.len() > 1 && !error.is_transient();
+        BatchError { in_handler, is_common, ..error.into() }
+    };
+    if steps == Steps::Together {
+        consumer.lock(&tx, &mut prepared).await.map_err(|error| refused(error, false))?;
+    }
+    for (ready, mut prepared) in ready.iter().zip(prepared) {
+        let applied = async {
+            if steps == Steps::Together {
+                return prepared.run(&mut tx, name).await;
+            }
+            consumer.lock(&tx, std::slice::from_mut(&mut prepared)).await?;
+            prepared.run(&mut tx, name).await?;
+            Ok(tx.flush().await?)
+        };
+        applied.await.map_err(|error| ready.batch_error(error))?;
     }
     sequences.store(&mut tx);
     held.store(&mut tx, name).await?;
@@ -69,10 +112,10 @@ pub(crate) async fn apply(
     tx.commit().await.map_err(|error| {
         // Most of the rows are the handlers'.
         let in_handler = error.class() != ErrorClass::CommitUnknown;
-        BatchError { in_handler, ..error.into() }
+        refused(error.into(), in_handler)
     })?;
     let duplicates = received_before + repeated.len();
-    let counts = BatchCounts { applied: ready.len(), duplicates, held: newly_held, skipped_gaps };
+    let counts = BatchCounts { applied: ready.len(), duplicates, held: newly_held.len(), skipped_gaps };
     database.metrics::<InboxMetrics>().count_batch(counts);
     Ok(())
 }

@@ -16,7 +16,8 @@ pub(crate) struct ReadyMessage {
 
 impl ReadyMessage {
     pub(crate) fn batch_error(&self, error: HandlerError) -> BatchError {
-        BatchError { error, held: self.was_held.then(|| self.message.entry()), in_handler: true }
+        let held = self.was_held.then(|| self.message.entry());
+        BatchError { held, in_handler: true, ..error.into() }
     }
 }
 
@@ -26,8 +27,8 @@ pub(crate) struct BatchPlan {
     pub(crate) ready: Vec<ReadyMessage>,
     /// Messages whose number was applied before.
     pub(crate) repeated: Vec<InboxEntry>,
-    /// The number of messages that wait for an earlier one.
-    pub(crate) held: usize,
+    /// Messages that wait for an earlier one.
+    pub(crate) held: Vec<InboxEntry>,
     /// The number of gaps that were skipped, because no type of their aggregate is handled in order.
     pub(crate) skipped_gaps: usize,
 }
@@ -41,8 +42,12 @@ pub(crate) fn plan(
     held: &mut HeldMessages,
 ) -> BatchPlan {
     let name = consumer.name();
-    let mut plan =
-        BatchPlan { ready: Vec::with_capacity(fresh.len()), repeated: Vec::new(), held: 0, skipped_gaps: 0 };
+    let mut plan = BatchPlan {
+        ready: Vec::with_capacity(fresh.len()),
+        repeated: Vec::new(),
+        held: Vec::new(),
+        skipped_gaps: 0,
+    };
     for message in fresh {
         let InboxEntry { aggregate, sequence, .. } = message.entry();
         let last = sequences.last(&aggregate);
@@ -57,7 +62,7 @@ pub(crate) fn plan(
             }
             SequencePosition::Later => {
                 tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "MessageHeld");
-                plan.held += 1;
+                plan.held.push(message.entry());
                 held.add(message);
                 continue;
             }

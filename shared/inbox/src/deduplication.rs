@@ -95,9 +95,10 @@ pub(crate) async fn replace(tx: &mut Tx, consumer: &str, entry: &InboxEntry) -> 
     Ok(())
 }
 
-/// Ignores messages with new ids and with numbers that were applied before: their ids were deleted with age. Fails if
-/// another message has the number. The sender has then written a second history, and its message must not vanish.
-pub(crate) async fn ignore_repeated(
+/// Fails if another message has the number of one of these, which are new and not next in their aggregates. The sender has then
+/// written a second history, and its message must not vanish. A number without another message was applied, and its id was
+/// deleted with age; or it is new, and its message is held.
+pub(crate) async fn refuse_second_history(
     tx: &mut Tx,
     consumer: &str,
     entries: &[InboxEntry],
@@ -106,17 +107,25 @@ pub(crate) async fn ignore_repeated(
         tx.flush().await?; // the other message may be in the same batch
     }
     for entry in entries {
-        let same_number = inbox_message::table
-            .filter(inbox_message::aggregate_id.eq(entry.aggregate.id))
-            .filter(inbox_message::sequence.eq(entry.sequence))
-            .filter(inbox_message::source.eq(&entry.aggregate.source))
-            .filter(inbox_message::consumer.eq(consumer))
-            .filter(inbox_message::message_id.ne(entry.id));
-        let other = same_number.select(inbox_message::message_id).first(tx).await.optional()?;
-        if let Some(other) = other {
+        if let Some(other) = other_with_number(tx, consumer, entry).await? {
             return Err(HandlerError::SecondHistory(other));
         }
-        tracing::info!(consumer, message_id = %entry.id, sequence = entry.sequence, "DuplicateIgnored");
     }
     Ok(())
+}
+
+/// The first message that the consumer received under the number of this one, other than this one.
+pub(crate) async fn other_with_number(
+    tx: &mut Tx,
+    consumer: &str,
+    entry: &InboxEntry,
+) -> database::Result<Option<Uuid>> {
+    let same_number = inbox_message::table
+        .filter(inbox_message::aggregate_id.eq(entry.aggregate.id))
+        .filter(inbox_message::sequence.eq(entry.sequence))
+        .filter(inbox_message::source.eq(&entry.aggregate.source))
+        .filter(inbox_message::consumer.eq(consumer))
+        .filter(inbox_message::message_id.ne(entry.id))
+        .order(inbox_message::processed_at);
+    Ok(same_number.select(inbox_message::message_id).first(tx).await.optional()?)
 }

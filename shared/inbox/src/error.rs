@@ -28,14 +28,17 @@ pub enum HandlerError {
     /// The handler panicked.
     #[error("the handler panicked")]
     Panicked,
-    /// Another message took effect under this number: the sender was restored to an earlier time, and numbers go on from there. Or
-    /// it counts wrong: it has used a sequence twice, or an id for two aggregates.
+    /// Another message was received before under this number: the sender was restored to an earlier time, and numbers go on from
+    /// there. Or it counts wrong: it has used a sequence twice, or an id for two aggregates.
     #[error(
-        "message {0} took effect under the same number: the sender was restored to an earlier time, or has used a sequence or the \
-         id of an aggregate twice"
+        "message {0} has the same number: the sender was restored to an earlier time, or has used a sequence or the id of an aggregate \
+         twice"
     )]
     SecondHistory(Uuid),
 }
+
+/// The [reason](HandlerError::reason) of a message whose number another message has.
+pub(crate) const SECOND_HISTORY: &str = "second history";
 
 impl HandlerError {
     /// Returns whether waiting may help. Such an error costs none of the message's attempts.
@@ -58,7 +61,7 @@ impl HandlerError {
             Self::UnknownType(_) => "unknown type",
             Self::Refused(_) => "refused",
             Self::Panicked => "panicked",
-            Self::SecondHistory(_) => "second history",
+            Self::SecondHistory(_) => SECOND_HISTORY,
         }
     }
 
@@ -95,11 +98,13 @@ pub(crate) struct BatchError {
     pub(crate) held: Option<InboxEntry>,
     /// True if the database had worked until the handler ran.
     pub(crate) in_handler: bool,
+    /// True if rows of several messages were refused together, and each may be the cause.
+    pub(crate) is_common: bool,
 }
 
 impl<E: Into<HandlerError>> From<E> for BatchError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), held: None, in_handler: false }
+        Self { error: error.into(), held: None, in_handler: false, is_common: false }
     }
 }
 

@@ -3,14 +3,16 @@
 //! Only errors of the message itself count as attempts. Many aggregates that fail for the same reason are not to blame, so a
 //! limited number of them is parked. After that the partition keeps its place until the cause is gone.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use messaging::ReceivedMessage;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use crate::apply::apply;
+use crate::apply::apply_one;
 use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of, storable};
 use crate::metrics::{InboxMetrics, Reception};
@@ -37,25 +39,27 @@ impl Worker {
         stop: &CancellationToken,
     ) -> ControlFlow<()> {
         let mut pause = self.settings.first_pause;
-        let mut attempts = 0;
+        // Of the received message (`None`) and of each held one that it releases.
+        let mut attempts_of: BTreeMap<Option<Uuid>, u32> = BTreeMap::new();
         let mut failing_since = None;
         let mut stopped_since = None;
         loop {
             let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
             let error = &failed.error;
             self.database.metrics::<InboxMetrics>().failed_attempts.inc();
-            if !error.is_transient() {
-                attempts += 1;
-            }
-            failing_since = failed.in_handler.then(|| failing_since.unwrap_or_else(Instant::now));
+            let is_transient = error.is_transient();
+            let attempts = attempts_of.entry(failed.held.as_ref().map(|held| held.id)).or_default();
+            *attempts += u32::from(!is_transient);
+            let is_tried = !is_transient && *attempts >= self.settings.attempts;
+            let is_slow = failed.in_handler && is_transient;
+            failing_since = is_slow.then(|| failing_since.unwrap_or_else(Instant::now));
             let is_stuck = failing_since.is_some_and(|since| since.elapsed() >= self.settings.handler_limit);
             let mut wait = pause;
-            if error.is_final() || attempts >= self.settings.attempts || is_stuck {
+            if error.is_final() || is_tried || is_stuck {
                 let stopped_for = stopped_since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
                 match self.park(received, &failed, stopped_for).await {
                     Ok(Parking::Done) if failed.held.is_none() => return ControlFlow::Continue(()),
-                    // The held message is parked. The received one now has all of its attempts.
-                    Ok(Parking::Done) => (attempts, failing_since) = (0, None),
+                    Ok(Parking::Done) => failing_since = None, // it is that of the held message, which is parked
                     Ok(Parking::Refused) => {
                         self.report_stop(received, error).await;
                         stopped_since = stopped_since.or_else(|| Some(Instant::now()));
@@ -77,7 +81,7 @@ impl Worker {
 
     async fn attempt(&self, received: &ReceivedMessage) -> Result<(), BatchError> {
         let message = IncomingMessage::decode_headers(received)?;
-        apply(&self.database, &self.consumer, std::slice::from_ref(&message)).await
+        apply_one(&self.database, &self.consumer, &message).await
     }
 
     async fn park(

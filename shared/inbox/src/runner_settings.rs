@@ -14,7 +14,8 @@ pub struct RunnerSettings {
     /// The longest pause between two attempts.
     pub longest_pause: Duration,
     /// A message whose handler fails for this long without a success is parked, even if all errors are transient. Otherwise a handler that
-    /// always times out would hold its partition for ever. The time starts again when the database fails outside the handler.
+    /// always times out would hold its partition for ever. The time starts again when the database fails outside the handler, and after an
+    /// error that costs an attempt.
     pub handler_limit: Duration,
     /// So many aggregates are parked for the same reason within [`parking_window`](Self::parking_window). The next message
     /// that fails for this reason waits with its partition.

@@ -13,7 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::HandlerError;
-use crate::apply::apply;
+use crate::apply::{Steps, apply};
 use crate::consumer::Consumer;
 use crate::error::BatchError;
 use crate::message::IncomingMessage;
@@ -89,7 +89,7 @@ impl Worker {
         let decoded: Result<Vec<IncomingMessage>, HandlerError> =
             messages.iter().map(|message| IncomingMessage::decode_headers(message)).collect();
         let applied = match decoded {
-            Ok(messages) => apply(&self.database, &self.consumer, &messages).await,
+            Ok(messages) => apply(&self.database, &self.consumer, &messages, Steps::Together).await,
             Err(error) => Err(error.into()),
         };
         let Err(BatchError { error, .. }) = applied else { return true };

@@ -123,10 +123,10 @@ impl Discard {
         history: &mut History<'_>,
         row: &WaitingRow,
     ) -> Result<Result<Option<String>, String>, MessageError> {
-        if !row.is_parked() {
+        let position = history.position(row);
+        if !row.is_parked() && position != SequencePosition::Duplicate {
             return Ok(Err(format!("it is held, not parked: {}", missing(history))));
         }
-        let position = history.position(row);
         let mut warning = None;
         match (row.sequence, self.sequence) {
             (UNKNOWN_SEQUENCE, None) => {
@@ -149,7 +149,7 @@ impl Discard {
             }
             (_, None) if position == SequencePosition::Later => return Ok(Err(missing(history))),
             (sequence, None) if position == SequencePosition::Next => history.skip_to(sequence),
-            // Another message with this sequence was applied. This one keeps its id, without a place in the history.
+            // Another message has this sequence. This one keeps its id, without a place in the history.
             (_, None) => {
                 let entry = InboxEntry { sequence: UNKNOWN_SEQUENCE, ..row.entry() };
                 deduplication::replace(tx, history.consumer(), &entry).await?;
@@ -209,12 +209,20 @@ async fn apply_held(
     let held: Vec<WaitingMessage> =
         history.waiting.iter().filter(|message| !message.row.is_parked()).cloned().collect();
     for message in held {
-        if history.position(&message.row) != SequencePosition::Next {
-            continue;
-        }
         let entry = message.row.entry();
         let summary = MessageSummary::of(&message.row);
-        match history.try_apply(tx, &message).await {
+        match history.position(&message.row) {
+            SequencePosition::Next => {}
+            SequencePosition::Later => continue,
+            SequencePosition::Duplicate => {
+                if let Some(error) = history.park_second(tx, &message.row).await? {
+                    report.warnings.push(format!("{} is parked: {error}", summary.text()));
+                }
+                continue;
+            }
+        }
+        // If it fails, only its own effects are undone.
+        match tx.savepoint(async |tx| history.apply(tx, &message).await).await {
             Ok(()) => report.applied.push(summary),
             Err(error) if error.is_transient() => return Err(error.into()),
             Err(error) => {

@@ -5,11 +5,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::consumer::Prepared;
 use crate::message::AggregateRef;
 use crate::parking::{WaitingMessage, WaitingRow, inbox_parked};
 use crate::sequence::{SequencePosition, Sequences};
-use crate::{Consumer, HandlerError, parking};
+use crate::{Consumer, HandlerError, deduplication, parking};
 
 /// The waiting messages of one aggregate. The transaction that opened it excludes consumers and other operators.
 pub(super) struct History<'c> {
@@ -19,6 +18,8 @@ pub(super) struct History<'c> {
     /// Sorted by sequence, then by offset.
     pub(super) waiting: Vec<WaitingMessage>,
     removed: Vec<Uuid>,
+    /// Whether a message of it was applied, parked or removed.
+    pub(super) is_changed: bool,
 }
 
 impl<'c> History<'c> {
@@ -38,7 +39,7 @@ impl<'c> History<'c> {
             .select(WaitingMessage::as_select())
             .load(tx)
             .await?;
-        Ok(Self { consumer, aggregate, sequences, waiting, removed: Vec::new() })
+        Ok(Self { consumer, aggregate, sequences, waiting, removed: Vec::new(), is_changed: false })
     }
 
     pub(super) fn consumer(&self) -> &'static str {
@@ -50,9 +51,11 @@ impl<'c> History<'c> {
         self.sequences.last(&self.aggregate) + 1
     }
 
-    /// Where this message is in the history. A projection that takes the newest message does not wait for a gap.
+    /// Where this message is in the history. A projection that takes the newest message does not wait for a gap. Of two waiting
+    /// messages with one number the first one has it, and the second one is a duplicate.
     pub(super) fn position(&self, row: &WaitingRow) -> SequencePosition {
         match self.sequences.position(&self.aggregate, row.sequence) {
+            _ if self.first_with_number(row.sequence) != Some(row.message_id) => SequencePosition::Duplicate,
             SequencePosition::Later if row.kind().is_some_and(|kind| self.consumer.skips_gaps(&kind)) => {
                 SequencePosition::Next
             }
@@ -60,44 +63,38 @@ impl<'c> History<'c> {
         }
     }
 
-    /// Decodes a waiting message for its handler.
-    pub(super) fn prepare(&self, message: &WaitingMessage) -> Result<Prepared, HandlerError> {
-        self.consumer.prepare(&message.decode_headers()?)
+    fn first_with_number(&self, sequence: i64) -> Option<Uuid> {
+        let mut rows = self.waiting.iter().map(|message| &message.row);
+        rows.find(|row| row.has_number(sequence)).map(|row| row.message_id)
     }
 
-    /// Locks the rows that the handlers of these messages name, as a consumer does before it applies them.
-    pub(super) async fn lock(&self, tx: &Tx, prepared: &mut [Prepared]) -> Result<(), HandlerError> {
-        self.consumer.lock(tx, prepared).await
-    }
-
-    /// Runs the handler of a message.
-    pub(super) async fn run(&self, tx: &mut Tx, prepared: Prepared) -> Result<(), HandlerError> {
-        prepared.run(tx, self.consumer.name()).await
-    }
-
-    /// Applies the next message. If it fails, only its own effects are undone.
-    pub(super) async fn try_apply(
-        &mut self,
-        tx: &mut Tx,
-        message: &WaitingMessage,
-    ) -> Result<(), HandlerError> {
-        let mut prepared = [self.prepare(message)?];
-        tx.savepoint(async |tx| {
-            self.lock(tx, &mut prepared).await?;
-            let [prepared] = prepared;
-            self.run(tx, prepared).await?;
-            // The handler's events are written here. Otherwise a failure to write them would undo the whole discard.
-            Ok::<(), HandlerError>(tx.flush().await?)
-        })
-        .await?;
-        self.mark_applied(&message.row);
+    /// Applies the next message, and writes: a constraint may refuse a row, and the error is that of this message.
+    pub(super) async fn apply(&mut self, tx: &mut Tx, message: &WaitingMessage) -> Result<(), HandlerError> {
+        let mut prepared = [self.consumer.prepare(&message.decode_headers()?)?];
+        self.consumer.lock(tx, &mut prepared).await?;
+        let [prepared] = prepared;
+        prepared.run(tx, self.consumer.name()).await?;
+        tx.flush().await?;
+        self.skip_to(message.row.sequence);
+        self.remove(&message.row);
         Ok(())
     }
 
-    /// Advances the history to this message and removes the message from the waiting ones.
-    pub(super) fn mark_applied(&mut self, row: &WaitingRow) {
-        self.skip_to(row.sequence);
-        self.remove(row);
+    /// Parks a held duplicate if another message has its number, and returns the error of the held message.
+    /// An older program held both.
+    pub(super) async fn park_second(
+        &mut self,
+        tx: &mut Tx,
+        row: &WaitingRow,
+    ) -> database::Result<Option<HandlerError>> {
+        let entry = row.entry();
+        let other = match self.first_with_number(row.sequence).filter(|first| *first != row.message_id) {
+            Some(first) => Some(first),
+            None => deduplication::other_with_number(tx, self.consumer.name(), &entry).await?,
+        };
+        let Some(error) = other.map(HandlerError::SecondHistory) else { return Ok(None) };
+        self.is_changed |= parking::park_held(tx, self.consumer.name(), &entry, &error).await?;
+        Ok(Some(error))
     }
 
     /// Advances the history to this sequence.
@@ -108,12 +105,12 @@ impl<'c> History<'c> {
     /// Removes the message from the waiting ones.
     pub(super) fn remove(&mut self, row: &WaitingRow) {
         self.removed.push(row.message_id);
+        self.is_changed = true;
     }
 
-    /// Writes the sequence, deletes the removed messages, and writes the events of the handlers.
+    /// Writes the sequence with the rows of the transaction, and deletes the removed messages.
     pub(super) async fn store(self, tx: &mut Tx) -> database::Result<()> {
         self.sequences.store(tx);
-        parking::remove(tx, self.consumer.name(), &self.removed).await?;
-        tx.flush().await
+        parking::remove(tx, self.consumer.name(), &self.removed).await
     }
 }

@@ -95,7 +95,12 @@ impl Parked {
     pub(super) async fn run(self, context: &OperatorContext) -> Result<CommandOutput, OperatorError> {
         let mut waiting = inbox_parked::table
             .filter(inbox_parked::consumer.eq(context.consumer.name()))
-            .order((inbox_parked::source, inbox_parked::aggregate_id, inbox_parked::sequence))
+            .order((
+                inbox_parked::source,
+                inbox_parked::aggregate_id,
+                inbox_parked::sequence,
+                inbox_parked::record_offset,
+            ))
             .select(WaitingRow::as_select())
             .into_boxed();
         if let Some(aggregate) = self.aggregate {

@@ -16,7 +16,7 @@ use super::report::{MessageError, MessageSummary, RedriveReport, RedrivenAggrega
 use super::{CommandOutput, OperatorContext, OperatorError, retry_on_contention};
 use crate::HandlerError;
 use crate::message::{AggregateRef, UNKNOWN_SEQUENCE};
-use crate::parking::{PARKED, WaitingRow, inbox_parked};
+use crate::parking::{WaitingRow, inbox_parked};
 use crate::sequence::SequencePosition;
 
 /// The arguments.
@@ -37,12 +37,12 @@ pub struct Redrive {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Selection {
-    /// The aggregate of this parked message
+    /// The aggregate of this waiting message
     message_id: Option<Uuid>,
     /// This aggregate
     #[arg(long, value_name = "UUID")]
     aggregate: Option<Uuid>,
-    /// Every aggregate with a parked message
+    /// Every aggregate with a waiting message
     #[arg(long)]
     all: bool,
 }
@@ -50,20 +50,19 @@ struct Selection {
 impl Selection {
     /// The selected aggregates, sorted.
     async fn aggregates(&self, context: &OperatorContext) -> Result<Vec<AggregateRef>, OperatorError> {
-        let mut parked = inbox_parked::table
+        let mut waiting = inbox_parked::table
             .filter(inbox_parked::consumer.eq(context.consumer.name()))
-            .filter(inbox_parked::state.eq(PARKED))
             .select((inbox_parked::source, inbox_parked::aggregate_id))
             .distinct()
             .order((inbox_parked::source, inbox_parked::aggregate_id))
             .into_boxed();
         if let Some(id) = self.message_id {
-            parked = parked.filter(inbox_parked::message_id.eq(id));
+            waiting = waiting.filter(inbox_parked::message_id.eq(id));
         }
         if let Some(aggregate) = self.aggregate {
-            parked = parked.filter(inbox_parked::aggregate_id.eq(aggregate));
+            waiting = waiting.filter(inbox_parked::aggregate_id.eq(aggregate));
         }
-        let found: Vec<(String, Uuid)> = parked.load(&mut context.database.connection().await?).await?;
+        let found: Vec<(String, Uuid)> = waiting.load(&mut context.database.connection().await?).await?;
         Ok(found.into_iter().map(|(source, id)| AggregateRef { source, id }).collect())
     }
 }
@@ -74,7 +73,9 @@ impl Redrive {
         for aggregate in self.selection.aggregates(context).await? {
             let redriven = retry_on_contention(async || self.redrive(context, &aggregate).await).await;
             let redriven = redriven.unwrap_or_else(|error| RedrivenAggregate::failed(&aggregate, error));
-            report.aggregates.push(redriven);
+            if !redriven.is_empty() {
+                report.aggregates.push(redriven);
+            }
         }
         Ok(CommandOutput::new(self.json, report.is_done(), &report, RedriveReport::text))
     }
@@ -88,7 +89,7 @@ impl Redrive {
         let mut tx = context.database.begin().await?;
         let mut history = History::open(&mut tx, &context.consumer, aggregate.clone()).await?;
         let redriven = apply_all(&mut tx, &mut history).await?;
-        if redriven.changed_nothing() {
+        if !history.is_changed {
             tx.rollback().await?;
             return Ok(redriven);
         }
@@ -103,6 +104,7 @@ impl Redrive {
                 "source": aggregate.source,
                 "applied": redriven.applied,
                 "superseded": redriven.superseded,
+                "left": redriven.left,
             })),
         );
         if self.dry_run {
@@ -118,7 +120,6 @@ impl Redrive {
 
 async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<RedrivenAggregate, MessageError> {
     let mut redriven = RedrivenAggregate::of(&history.aggregate);
-    let mut prepared = Vec::new();
     for message in history.waiting.clone() {
         let row = &message.row;
         let summary = MessageSummary::of(row);
@@ -128,28 +129,22 @@ async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<RedrivenAgg
         }
         match history.position(row) {
             SequencePosition::Next => {
-                prepared.push(history.prepare(&message).map_err(|error| summary.clone().with(error))?);
-                history.mark_applied(row);
+                history.apply(tx, &message).await.map_err(|error| summary.clone().with(error))?;
                 redriven.applied.push(summary);
             }
             SequencePosition::Duplicate if row.is_parked() => {
-                redriven.leave(
-                    row,
-                    "another message took effect under its number; compare both, then discard it",
-                );
+                redriven.leave(row, "another message has its number; compare both, then discard it");
             }
             SequencePosition::Duplicate => {
-                history.remove(row);
-                redriven.superseded.push(summary);
+                if let Some(error) = history.park_second(tx, row).await? {
+                    redriven.left.push(summary.with(error));
+                } else {
+                    history.remove(row);
+                    redriven.superseded.push(summary);
+                }
             }
             SequencePosition::Later => redriven.leave(row, &missing(history)),
         }
-    }
-    let locked = history.lock(tx, &mut prepared).await;
-    let first = redriven.applied.as_slice().first();
-    locked.map_err(|error| MessageError { message: first.cloned(), error })?;
-    for (summary, prepared) in redriven.applied.iter().zip(prepared) {
-        history.run(tx, prepared).await.map_err(|error| summary.clone().with(error))?;
     }
     Ok(redriven)
 }

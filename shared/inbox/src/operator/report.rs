@@ -25,7 +25,7 @@ pub(super) struct RedrivenAggregate {
     aggregate_id: Uuid,
     /// In the order in which they took effect.
     pub(super) applied: Vec<MessageSummary>,
-    /// Removed without effect, because another message with the same sequence was applied.
+    /// Removed without effect, because a projection has applied a newer one.
     pub(super) superseded: Vec<MessageSummary>,
     /// Still parked, with the reason.
     pub(super) left: Vec<MessageError>,
@@ -103,8 +103,9 @@ impl RedrivenAggregate {
         Self { failed: Some(error), ..Self::of(aggregate) }
     }
 
-    pub(super) fn changed_nothing(&self) -> bool {
-        self.applied.is_empty() && self.superseded.is_empty()
+    /// Whether there is nothing to report: its messages are held, and wait for a missing one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.applied.is_empty() && self.superseded.is_empty() && self.left.is_empty() && self.failed.is_none()
     }
 
     fn text(&self, dry_run: bool, text: &mut String) {
@@ -119,7 +120,7 @@ impl RedrivenAggregate {
             let _ = writeln!(text, "  {applied}: {}", message.text());
         }
         for message in &self.superseded {
-            let reason = "another message with this number was applied";
+            let reason = "a newer message was applied";
             let _ = writeln!(text, "  {removed}: {}: {reason}", message.text());
         }
         for left in &self.left {

@@ -40,13 +40,16 @@ impl HeldMessages {
             let mut entries = Vec::with_capacity(stored.len());
             for stored in stored {
                 let (entry, message) = decode(stored);
-                // The stored message is parked itself, and not the new message before it.
-                let message = message.map_err(|error| BatchError {
-                    error,
-                    held: Some(entry.clone()),
-                    in_handler: false,
-                })?;
                 let key = (entry.aggregate.clone(), entry.sequence);
+                let first = held.messages.get(&key).map(|first| first.message.envelope.id.uuid());
+                // An older program held both of two messages with one number.
+                let message = match first.filter(|first| *first != entry.id) {
+                    Some(first) => Err(HandlerError::SecondHistory(first)),
+                    None => message,
+                };
+                // The stored message is parked itself, and not the new message before it.
+                let message =
+                    message.map_err(|error| BatchError { held: Some(entry.clone()), ..error.into() })?;
                 held.messages.insert(key, Held { message, is_stored: true });
                 entries.push(entry);
             }
@@ -55,7 +58,8 @@ impl HeldMessages {
         Ok(held)
     }
 
-    /// Adds a message that arrived before its turn. Of two messages with the same sequence the first one counts.
+    /// Adds a message that arrived before its turn. Of two messages with the same sequence the first one counts: the batch fails
+    /// ([`refuse_second_history`](crate::deduplication::refuse_second_history)), and the second one is parked.
     pub(crate) fn add(&mut self, message: IncomingMessage) {
         let InboxEntry { aggregate, sequence, .. } = message.entry();
         self.messages.entry((aggregate, sequence)).or_insert(Held { message, is_stored: false });
@@ -107,6 +111,6 @@ fn followers(consumer: &str, entries: &[InboxEntry]) -> WithRows<StoredSql> {
            FROM inbox_parked WHERE state = 'held' \
          AND (consumer, source, aggregate_id, sequence) IN (SELECT given.* FROM ",
         rows,
-        ")",
+        ") ORDER BY record_offset",
     )
 }

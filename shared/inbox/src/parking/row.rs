@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::{HELD, PARKED, inbox_parked};
 use crate::HandlerError;
+use crate::error::SECOND_HISTORY;
 use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
 
 /// A row of `inbox_parked` without the payload.
@@ -24,12 +25,18 @@ pub(crate) struct WaitingRow {
     record_offset: i64,
     headers: Value,
     pub(crate) error: Option<String>,
+    reason: Option<String>,
     pub(crate) parked_at: DateTime<Utc>,
 }
 
 impl WaitingRow {
     pub(crate) fn is_parked(&self) -> bool {
         self.state == PARKED
+    }
+
+    /// Whether its number is this one. A message of a second history does not have the number of its headers.
+    pub(crate) fn has_number(&self, sequence: i64) -> bool {
+        self.sequence == sequence && self.reason.as_deref() != Some(SECOND_HISTORY)
     }
 
     pub(crate) fn state(&self) -> &'static str {

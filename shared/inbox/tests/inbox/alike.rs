@@ -1,21 +1,28 @@
 //! Several aggregates fail for the same reason: a few are parked, and then their partitions keep their place.
 
 use std::iter::repeat_with;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use contracts::OrderId;
-use database::Database;
+use contracts::events::OrderConfirmed;
+use database::{Database, Error, Tx};
 use diesel_async::SimpleAsyncConnection;
-use envelope::Topics;
-use inbox::RunnerSettings;
+use envelope::{Message, Topics};
+use inbox::{Consumer, HandlerError, RunnerSettings, no_locks};
 use testkit::{TestTopics, eventually};
 
 use crate::common::{
-    Fix, Operator, TestRecord, confirmed, count, database, effects, parked, publish, record, run_with,
-    settings, wait_until_done,
+    CONSUMER, Fix, Operator, TestRecord, confirmed, count, database, effects, parked, publish, record,
+    run_with, settings, wait_until_done,
 };
 
 /// One partition, so that the messages are applied in this order.
 const SAME: &str = "the same partition";
+
+/// Longer than three attempts of the tests take.
+const HANDLER_LIMIT: Duration = Duration::from_secs(2);
 
 fn limited(parking_limit: i64) -> RunnerSettings {
     RunnerSettings { parking_limit, ..settings() }
@@ -141,6 +148,45 @@ async fn a_partition_that_waits_parks_nothing_because_time_passes() {
     wait_until_the_partition_looked(&database, "10 minutes 300 milliseconds").await;
     assert_eq!(parked(&database).await.len(), 1);
     consumer.stop().await;
+}
+
+/// The partition waits with a message that has failed as often as is allowed. Then the database fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_parks_nothing_of_a_partition_that_waits() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let orders = [OrderId::generate(), OrderId::generate()];
+    publish(&topics, &orders.map(|order| in_order(&topics, order))).await;
+    let (outage, times) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (is_away, counted) = (Arc::clone(&outage), Arc::clone(&times));
+    let consumer =
+        Consumer::of(CONSUMER).on(no_locks, async move |_: &mut Tx, _: &Message<OrderConfirmed>| {
+            if !AtomicBool::load(&is_away, Ordering::SeqCst) {
+                return Err(HandlerError::Refused("a bug".to_owned()));
+            }
+            AtomicUsize::fetch_add(&counted, 1, Ordering::SeqCst);
+            Err(Error::Unavailable("the server is being restarted".to_owned()).into())
+        });
+    let operator = Operator::new(&database, &topics, consumer.clone());
+    let settings = RunnerSettings { handler_limit: HANDLER_LIMIT, ..limited(1) };
+    let runner = run_with(&database, &topics, consumer, settings);
+    wait_until_stopped(&operator, 1).await;
+    // It has waited for longer than a handler may fail.
+    let limit = format!("{} milliseconds", HANDLER_LIMIT.as_millis());
+    wait_until_the_partition_looked(&database, &limit).await;
+    outage.store(true, Ordering::SeqCst);
+    eventually("a failure that has been dealt with", async || {
+        let is_parked = parked(&database).await.len() > 1;
+        (is_parked || times.load(Ordering::SeqCst) >= 2).then_some(())
+    })
+    .await;
+    outage.store(false, Ordering::SeqCst);
+    let parked = parked(&database).await;
+    assert_eq!(
+        parked.iter().map(|row| row.aggregate_id).collect::<Vec<_>>(),
+        [orders[0].uuid()],
+        "{parked:?}"
+    );
+    runner.stop().await;
 }
 
 /// Waits until the waiting partition has looked, and still waits, this long after the message was parked.

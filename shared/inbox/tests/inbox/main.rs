@@ -22,6 +22,7 @@ mod outage;
 mod partitions;
 mod rebalance;
 mod redrive;
+mod released;
 mod renewed;
 mod rewind;
 mod round_trips;

@@ -1,7 +1,7 @@
 //! The published rows that an operator selects.
 //!
-//! The relay's cursor decides whether a row is published. Other rows are never selected: the relay will publish them, and
-//! `republish` would publish them out of order. This module only reads.
+//! A row is published if the relay's cursor has passed it and it is not blocked. Other rows are never selected: the relay will
+//! publish them, and `republish` would publish them out of order. This module only reads.
 
 use std::fmt;
 
@@ -115,9 +115,10 @@ impl PublishedRows {
     /// Returns the selected ids among the [`IDS_PER_READ`] ids that follow `position`, in order.
     pub(super) async fn ids_after(&self, position: i64) -> Result<Vec<i64>> {
         const IDS: &str = "\
-            SELECT id FROM outbox_event \
+            SELECT id FROM outbox_event AS event \
              WHERE id > $1 AND id <= $2 \
                AND outbox_is_published($3::outbox_cursor, xid, id) \
+               AND NOT EXISTS (SELECT FROM outbox_blocked AS blocked WHERE blocked.id = event.id) \
                AND ($4 IS NULL OR created_at >= $4) AND ($5 IS NULL OR aggregate_id = $5) \
              ORDER BY id";
         let mut connection = self.database.connection().await?;

@@ -12,6 +12,7 @@ use outbox::operator::OperatorError;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics};
 
+use crate::blocked::{RELEASE, set_tenant, wait_for_blocked};
 use crate::common::{
     CommandLine, HalfDone, append_one, confirmed, context, count, first_occurrences, history, json_output,
     relay, reserved, run_command, settings, text, wait_for,
@@ -104,6 +105,34 @@ async fn of_a_half_published_window_only_published_rows_are_republished() {
     assert_eq!(published.into_keys().collect::<Vec<_>>(), [sent.uuid()]);
     assert_eq!(topics.count(streams::ORDERS).await, 2);
     assert_eq!(topics.count(streams::INVENTORY).await, 0);
+}
+
+/// The cursor has passed the blocked rows. Their cause is removed, and the relay publishes them after a release.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocked_row_is_not_republished_before_its_release() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let (bad, good) = (OrderId::generate(), OrderId::generate());
+    append_one(&database, 1, &confirmed(bad)).await;
+    set_tenant(&database, bad, "not a name").await;
+    append_one(&database, 2, &confirmed(bad)).await;
+    append_one(&database, 1, &confirmed(good)).await;
+    let first = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (2, 1)).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
+    first.stop().await;
+    set_tenant(&database, bad, "acme").await;
+    assert_eq!(json_output(&context, ALL).await["messages"], 1);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
+    assert_eq!(published, BTreeMap::from([(good.uuid(), history(1))]));
+
+    json_output(&context, &RELEASE).await;
+    let second = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (0, 0)).await;
+    second.stop().await;
+    assert_eq!(json_output(&context, ALL).await["messages"], 3);
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
+    assert_eq!(published, BTreeMap::from([(good.uuid(), history(1)), (bad.uuid(), history(2))]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
