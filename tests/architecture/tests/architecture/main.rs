@@ -12,6 +12,7 @@ mod clients;
 mod compose;
 mod crash_points;
 mod dependencies;
+mod documents;
 mod kubernetes;
 mod migrations;
 mod monitoring;
