@@ -8,7 +8,6 @@
 //! The rules of the architecture. One program, so that it links once.
 
 mod claims;
-mod clients;
 mod compose;
 mod crash_points;
 mod dependencies;
