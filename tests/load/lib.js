@@ -95,8 +95,8 @@ function parameters(tenant, route, key) {
 /**
  * Sends copies of one request at the same moment; returns their final responses.
  *
- * The retry policy of docs/clients.md. 409, 429 and 503 with Retry-After, or no response: wait, and send the same bytes. Every other
- * response, a 409 without it too: stop.
+ * The retry policy of docs/clients.md: send the same bytes again while a response is lost, asks for it, or comes from a gateway that failed.
+ * A 500 is a defect, whatever its retry gets.
  */
 export function send(request, copies = 1) {
   const started = Date.now();
@@ -110,6 +110,7 @@ export function send(request, copies = 1) {
         untilFinal.add(Date.now() - started);
       } else {
         pauses.push(pause);
+        if (response.status === 500) report(unexpected, 'unexpected response', response);
         (refused[response.status] || lost).add(1);
       }
     }
@@ -121,10 +122,13 @@ export function send(request, copies = 1) {
 }
 
 /** The seconds after which the same bytes are sent again; null if the response is final. */
-function pauseAfter({ status, headers }) {
+function pauseAfter({ status, headers, body }) {
   if (status === 0) return PAUSE;
   const retryAfter = headers['Retry-After'];
-  return refused[status] !== undefined && retryAfter !== undefined ? Number(retryAfter) : null;
+  const isOfGateway = status >= 500 || [408, 425, 429].includes(status) || retryAfter !== undefined;
+  const retryable = /"retryable": ?(true|false)/.exec(body || ''); // of a problem
+  const asks = status >= 400 && (retryable ? retryable[1] === 'true' : isOfGateway);
+  return asks ? Math.max(PAUSE, Number(retryAfter) || 0) : null;
 }
 
 /** The part of a response that a replay repeats. */
@@ -206,7 +210,7 @@ export function handleSummary({ metrics, state }) {
   const text = [
     `  ${figures.responses} responses in ${figures.seconds} s; ${figures.not_sent} arrivals not sent, for want of virtual users`,
     `  ${figures.accepted_orders} orders accepted; ${figures.replays} replays`,
-    `  refused: ${refusals[409]} × 409, ${refusals[429]} × 429, ${refusals[503]} × 503; ${refusals.lost} without a response`,
+    `  refused: ${refusals[409]} × 409, ${refusals[429]} × 429, ${refusals[503]} × 503; ${refusals.lost} without a response or otherwise`,
     `  p50, p95, p99 of a response: ${figures.response_ms.join(', ')} ms; until the final one: ${figures.until_final_ms.join(', ')} ms`,
     ...broken.map((line) => `  BROKEN ${line}`),
   ];

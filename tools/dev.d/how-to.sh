@@ -7,11 +7,12 @@
 HOW_TO=$ROOT/docs/how-to
 HOW_TO_COPY=$IDEM_DEV_DIR/how-to
 
-command_how_to() { # [--compile | --open | --write] [names...]
+command_how_to() { # [--compile | --in-turn | --open | --write] [names...]
   local mode=test names=() name
   while (($#)); do
     case $1 in
       --compile | --open | --write) mode=${1#--} ;;
+      --in-turn) names+=("$(name_in_turn)") ;;
       -*) usage_error "how-to has no option $1" ;;
       *) names+=("$1") ;;
     esac
@@ -41,6 +42,14 @@ command_how_to() { # [--compile | --open | --write] [names...]
 how_to_names() {
   local file
   for file in "$HOW_TO"/*.diff; do basename "$file" .diff; done
+}
+
+# One of those that add something: each commit takes the next one, so that CI tries all of them in a few runs.
+name_in_turn() {
+  local names commits
+  names=$(how_to_names | grep -v '^without-')
+  commits=$(git -C "$ROOT" rev-list --count HEAD 2>/dev/null || echo 0)
+  sed -n "$((commits % $(wc -l <<<"$names") + 1))p" <<<"$names"
 }
 
 copy_for_diffs() {

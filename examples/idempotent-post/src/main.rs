@@ -56,7 +56,7 @@ async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes
             sent.body(response.body)
         }
         Outcome::InProgress => HttpResponse::Conflict().insert_header(("Retry-After", "1")).body("retry it"),
-        Outcome::Reused => HttpResponse::UnprocessableEntity().body("the key belongs to another request"),
+        Outcome::Reused => HttpResponse::Conflict().body("the key belongs to another request"),
         Outcome::Expired => HttpResponse::Conflict().body("the key was used long ago"),
     })
 }

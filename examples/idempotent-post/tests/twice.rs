@@ -44,7 +44,7 @@ async fn a_request_sent_twice_sells_one_seat_and_a_seat_is_sold_once() {
         (409, Some(b"text/plain".to_vec()), "the seat is sold".to_owned()),
         "another request for the seat"
     );
-    assert_eq!(send(first, "B-1").await.0, 422, "the same key for another seat");
+    assert_eq!(send(first, "B-1").await.0, 409, "the same key for another seat");
     assert_eq!(client.post(&url).body("{}").send().await.unwrap().status(), 400, "no key");
     program.kill().await.unwrap();
 }

@@ -48,7 +48,8 @@ pub struct Payments;
 #[openapi(
     info(
         title = "Idem payments",
-        description = "Charges and refunds. Each is made once at the card processor, even if requests or messages are lost or repeated.",
+        description = "Charges and refunds. Each is made once at the card processor, even if requests or messages are lost or repeated. \
+                       The processor sends its events to `POST /v1/webhooks/provider`, which `webhooks` describes: clients do not call it.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
         contact(name = "The developers of Idem"),
     ),

@@ -9,8 +9,8 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// The partitions of an events topic; they limit a consumer's parallelism. Do not change the number while messages of
-    /// earlier keys are unread: a key would move to another partition.
+    /// The partitions of a new events topic; they limit a consumer's parallelism. An operator can add partitions while services run:
+    /// the inbox holds a message that is read before an earlier one of its aggregate.
     pub const PARTITIONS: i32 = 6;
 
     /// Names with this prefix (may be empty).

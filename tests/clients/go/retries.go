@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,11 +13,9 @@ import (
 
 const attempts = 8
 
-// retries is the retry policy: while a response asks for it, or is lost, send the same bytes again.
+// retries is the retry policy: send the same bytes again while a response is lost, asks for it, or comes from a gateway that failed.
 type retries struct{}
 
-// Do sends the request. 409, 429 and 503 with Retry-After: wait, and send the same bytes. Every other response, a 409 without
-// it too: stop.
 func (retries) Do(request *http.Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		if request.GetBody != nil {
@@ -28,16 +28,29 @@ func (retries) Do(request *http.Request) (*http.Response, error) {
 			var body []byte
 			body, err = io.ReadAll(response.Body)
 			response.Body = io.NopCloser(bytes.NewReader(body))
-			seconds, absent := strconv.Atoi(response.Header.Get("Retry-After"))
-			asks := slices.Contains([]int{409, 429, 503}, response.StatusCode) && absent == nil
-			if err == nil && !asks {
+			if err == nil && !asks(response, body) {
 				return response, nil
 			}
+			seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 			pause = max(pause, time.Duration(seconds)*time.Second)
 		}
 		if attempt == attempts {
 			return response, err
 		}
-		time.Sleep(pause)
+		time.Sleep(pause + rand.N(pause/2))
+	}
+}
+
+// asks: a problem of the service says whether it is retryable. Any other refusal is a gateway's.
+func asks(response *http.Response, body []byte) bool {
+	status := response.StatusCode
+	var problem struct{ Retryable *bool }
+	switch {
+	case status < 400:
+		return false
+	case json.Unmarshal(body, &problem) == nil && problem.Retryable != nil:
+		return *problem.Retryable
+	default:
+		return status >= 500 || slices.Contains([]int{408, 425, 429}, status) || response.Header.Get("Retry-After") != ""
 	}
 }

@@ -93,15 +93,10 @@ func item() {
 }
 
 func placed(order orders.PlaceOrder) orders.Order {
-	for until := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
-		response := place(atOrders, key(), order)
-		if response.JSON201 != nil {
-			return *response.JSON201
-		}
-		// Orders learns of a new item within moments.
-		isUnknown := code(response.Body) == string(orders.ItemUnknown)
-		holds(isUnknown && time.Now().Before(until), response.Status(), string(response.Body))
-	}
+	// Orders learns of a new item within moments, and asks for a retry before.
+	response := place(atOrders, key(), order)
+	holds(response.JSON201 != nil, response.Status(), string(response.Body))
+	return *response.JSON201
 }
 
 func lostResponse() orders.Order {
@@ -158,9 +153,10 @@ func problems() {
 	holds(code(invalid.Body) == string(orders.RequestInvalidProblemCodeRequestInvalid), string(invalid.Body))
 	wrong := made(invalid.ApplicationproblemJSON400.AsRequestInvalidProblem())
 	holds(wrong.Errors != nil && (*wrong.Errors)[0].Pointer == "/lines", string(invalid.Body))
-	coffee := orders.PlaceOrder{Lines: []orders.OrderLine{{Sku: "COFFEE", Quantity: 1}}, PaymentMethod: visa}
-	unknown := place(atOrders, key(), coffee)
-	holds(code(unknown.Body) == string(orders.ItemUnknown), string(unknown.Body))
+	cheaper := tea(1, visa)
+	cheaper.ExpectedTotal = &orders.Money{Amount: 1, Currency: orders.EUR}
+	changed := place(atOrders, key(), cheaper)
+	holds(code(changed.Body) == string(orders.PriceChanged), string(changed.Body))
 	declined := charge(100, "pm_card_visa_chargeDeclined")
 	problem := declined.ApplicationproblemJSON402
 	holds(problem != nil && problem.Code == payments.CardDeclined, string(declined.Body))

@@ -1,5 +1,6 @@
-"""The retry policy: while a response asks for it, or is lost, send the same bytes again."""
+"""The retry policy: send the same bytes again while a response is lost, asks for it, or comes from a gateway that failed."""
 
+import random
 import time
 
 import httpx
@@ -8,22 +9,29 @@ ATTEMPTS = 8
 
 
 class Retries(httpx.HTTPTransport):
-    """409, 429 and 503 with Retry-After: wait, and send the same bytes. Every other response, a 409 without it too: stop."""
-
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        for attempt in range(ATTEMPTS):
-            pause = 0.2 * 2**attempt
+        for attempt in range(1, ATTEMPTS):
+            pause = 0.1 * 2**attempt
             try:
                 response = super().handle_request(request)
                 response.read()
-                asks = response.status_code in (409, 429, 503) and "Retry-After" in response.headers
-                if not asks or attempt + 1 == ATTEMPTS:
+                if not asks(response):
                     return response
-                pause = float(response.headers["Retry-After"])
+                seconds = response.headers.get("Retry-After", "")
+                pause = max(pause, float(seconds) if seconds.isdigit() else 0)
             except httpx.TransportError:
-                # Nobody knows whether the request took effect. Its key makes a retry safe.
-                if attempt + 1 == ATTEMPTS:
-                    raise
-            time.sleep(pause)
-        raise AssertionError("the last attempt returns or raises")
+                pass  # Nobody knows whether the request took effect. Its key makes a retry safe.
+            time.sleep(pause * random.uniform(1, 1.5))
+        return super().handle_request(request)
+
+
+def asks(response: httpx.Response) -> bool:
+    """A problem of the service says whether it is retryable. Any other refusal is a gateway's."""
+    if response.status_code < 400:
+        return False
+    try:
+        return bool(response.json()["retryable"])
+    except (ValueError, TypeError, KeyError):
+        gateway = response.status_code >= 500 or response.status_code in (408, 425, 429)
+        return gateway or "Retry-After" in response.headers

@@ -1,4 +1,4 @@
-//! The retry policy: while a response asks for it, or is lost, send the same bytes again.
+//! The retry policy: send the same bytes again while a response is lost, asks for it, or comes from a gateway that failed.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use http::Extensions;
 use http::header::RETRY_AFTER;
 use reqwest::{Request, Response};
 use reqwest_middleware::{Middleware, Next, Result};
+use serde_json::Value;
 
 const ATTEMPTS: u32 = 8;
 
@@ -13,40 +14,48 @@ pub struct Retries;
 
 #[async_trait::async_trait]
 impl Middleware for Retries {
-    /// 409, 429 and 503 with Retry-After: wait, and send the same bytes. Every other response, a 409 without it too: stop.
     async fn handle(
         &self,
         request: Request,
         extensions: &mut Extensions,
         next: Next<'_>,
     ) -> Result<Response> {
-        for attempt in 1.. {
+        for attempt in 1..ATTEMPTS {
             let Some(copy) = request.try_clone() else { break };
-            let received = whole(next.clone().run(copy, extensions).await).await;
-            let seconds = match &received {
-                Ok(response) if [409, 429, 503].contains(&response.status().as_u16()) => response
-                    .headers()
-                    .get(RETRY_AFTER)
-                    .and_then(|seconds| seconds.to_str().ok()?.parse().ok()),
-                Ok(_) => None,
+            let seconds: u64 = match whole(next.clone().run(copy, extensions).await).await {
+                Ok(response) if !asks(&response) => return Ok(response.into()),
+                Ok(response) => {
+                    let seconds = response.headers().get(RETRY_AFTER);
+                    seconds.and_then(|seconds| seconds.to_str().ok()?.parse().ok()).unwrap_or_default()
+                }
                 // Nobody knows whether the request took effect. Its key makes a retry safe.
-                Err(_) => Some(0),
+                Err(_) => 0,
             };
-            let Some(seconds) = seconds.filter(|_| attempt < ATTEMPTS) else { return received };
             let pause = Duration::from_millis(100 << attempt).max(Duration::from_secs(seconds));
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(pause.mul_f64(1.0 + fastrand::f64() / 2.0)).await;
         }
-        // A body that is a stream cannot be sent twice.
+        // The last attempt, or a body that is a stream and cannot be sent twice.
         next.run(request, extensions).await
     }
 }
 
+/// A problem of the service says whether it is retryable. Any other refusal is a gateway's.
+fn asks(response: &http::Response<Vec<u8>>) -> bool {
+    let status = response.status().as_u16();
+    let problem: Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    let gateway = || {
+        let asks_later = response.headers().contains_key(RETRY_AFTER);
+        status >= 500 || matches!(status, 408 | 425 | 429) || asks_later
+    };
+    status >= 400 && problem["retryable"].as_bool().unwrap_or_else(gateway)
+}
+
 /// A response with its whole body, so that a body that breaks off is a lost response.
-async fn whole(received: Result<Response>) -> Result<Response> {
+async fn whole(received: Result<Response>) -> Result<http::Response<Vec<u8>>> {
     let received = received?;
     let mut response = http::Response::new(());
     *response.status_mut() = received.status();
     *response.headers_mut() = received.headers().clone();
-    let body = received.bytes().await?;
-    Ok(response.map(|()| body).into())
+    let body = received.bytes().await?.to_vec();
+    Ok(response.map(|()| body))
 }

@@ -123,18 +123,8 @@ async fn item(inventory: &Inventory) {
 }
 
 async fn placed(orders: &Orders, order: PlaceOrder) -> Order {
-    let until = Instant::now() + TIMEOUT;
-    loop {
-        match place(orders, &key(), order.clone()).await {
-            Ok(order) => return order,
-            // Orders learns of a new item within moments.
-            Err(PlaceOrderError::Status422(PlaceOrderUnprocessable::ItemUnknownProblem(problem))) => {
-                assert!(Instant::now() < until, "{problem:?}");
-            }
-            Err(problem) => panic!("{problem:?}"),
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
+    // Orders learns of a new item within moments, and asks for a retry before.
+    place(orders, &key(), order).await.unwrap()
 }
 
 async fn lost_response(orders: &Orders) -> Order {
@@ -201,11 +191,12 @@ async fn problems(orders: &Orders, payments: &Payments) {
         panic!("{invalid:?}")
     };
     assert_eq!(invalid.errors.unwrap()[0].pointer, "/lines");
-    let coffee = PlaceOrder::new(vec![OrderLine::new(1, "COFFEE".to_owned())], VISA.to_owned());
-    let unknown = place(orders, &key(), coffee).await.unwrap_err();
-    let is_unknown =
-        |it: &PlaceOrderUnprocessable| matches!(it, PlaceOrderUnprocessable::ItemUnknownProblem(_));
-    assert!(matches!(&unknown, PlaceOrderError::Status422(it) if is_unknown(it)), "{unknown:?}");
+    let price = orders::models::Money::new(1, orders::models::Currency::Eur);
+    let cheaper = PlaceOrder { expected_total: Some(Box::new(price)), ..tea(1, VISA) };
+    let changed = place(orders, &key(), cheaper).await.unwrap_err();
+    let is_changed =
+        |it: &PlaceOrderUnprocessable| matches!(it, PlaceOrderUnprocessable::PriceChangedProblem(_));
+    assert!(matches!(&changed, PlaceOrderError::Status422(it) if is_changed(it)), "{changed:?}");
     let card = CreatePayment::new(euros(100), "pm_card_visa_chargeDeclined".to_owned());
     let declined = payments_api::create_payment(payments, &key(), card).await.unwrap_err();
     let payments::apis::Error::ResponseError(declined) = declined else { panic!("{declined}") };

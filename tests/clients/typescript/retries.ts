@@ -1,23 +1,33 @@
-// The retry policy: while a response asks for it, or is lost, send the same bytes again.
+// The retry policy: send the same bytes again while a response is lost, asks for it, or comes from a gateway that failed.
 
 const ATTEMPTS = 8;
 
 const sleep = (seconds: number) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-/** 409, 429 and 503 with Retry-After: wait, and send the same bytes. Every other response, a 409 without it too: stop. */
 export async function fetchWithRetries(request: Request): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     let pause = 0.1 * 2 ** attempt;
     try {
       const response = await fetch(request.clone());
-      const retryAfter = response.headers.get('Retry-After');
-      const asks = [409, 429, 503].includes(response.status) && retryAfter !== null;
-      if (!asks || attempt === ATTEMPTS) return response;
-      pause = Number(retryAfter);
+      const body = await response.clone().text();
+      if (!asks(response, body) || attempt === ATTEMPTS) return response;
+      pause = Math.max(pause, Number(response.headers.get('Retry-After')) || 0);
     } catch (error) {
       // Nobody knows whether the request took effect. Its key makes a retry safe.
       if (attempt === ATTEMPTS) throw error;
     }
-    await sleep(pause);
+    await sleep(pause * (1 + Math.random() / 2));
   }
+}
+
+/** A problem of the service says whether it is retryable. Any other refusal is a gateway's. */
+function asks({ status, headers }: Response, body: string): boolean {
+  if (status < 400) return false;
+  try {
+    const { retryable } = JSON.parse(body);
+    if (typeof retryable === 'boolean') return retryable;
+  } catch {
+    // A gateway's page.
+  }
+  return status >= 500 || [408, 425, 429].includes(status) || headers.has('Retry-After');
 }

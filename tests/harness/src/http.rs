@@ -126,6 +126,18 @@ impl Response {
         Some(Duration::from_secs(seconds))
     }
 
+    /// The pause before the same request is sent again, at least `shortest`; none if the response is final. The retry policy of
+    /// docs/clients.md: a problem of the service says whether it is retryable, and any other refusal is a gateway's.
+    pub fn pause_before_retry(&self, shortest: Duration) -> Option<Duration> {
+        let is_of_gateway = || self.status >= 500 || matches!(self.status, 408 | 425 | 429);
+        let asks = || {
+            self.json()["retryable"]
+                .as_bool()
+                .unwrap_or_else(|| is_of_gateway() || self.retry_after().is_some())
+        };
+        (self.status >= 400 && asks()).then(|| self.retry_after().unwrap_or_default().max(shortest))
+    }
+
     /// The body of a response with this status.
     pub fn read<T: DeserializeOwned>(&self, status: u16) -> Result<T> {
         if self.status != status {
@@ -193,5 +205,36 @@ impl Client {
             body,
             took: start.elapsed(),
         })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_sent_again_if_the_problem_says_so_or_a_gateway_refused_it() {
+        let shortest = Duration::from_millis(100);
+        let pause = |status, retry_after: Option<&str>, body: &str| {
+            let headers = retry_after.into_iter().map(|value| (RETRY_AFTER, value.parse().unwrap()));
+            let instance = Part::Orders.instance(1);
+            let (headers, body) = (headers.collect(), body.as_bytes().to_vec());
+            let (request, took) = (String::new(), Duration::ZERO);
+            Response { request, instance, status, headers, body, took }.pause_before_retry(shortest)
+        };
+        let (yes, no) = (r#"{"retryable":true}"#, r#"{"retryable":false}"#);
+        for (status, retry_after, body) in
+            [(408, None, yes), (422, None, yes), (502, None, "<h1>"), (425, None, "")]
+        {
+            assert_eq!(pause(status, retry_after, body), Some(shortest), "{status} {body}");
+        }
+        assert_eq!(pause(422, Some("2"), yes), Some(Duration::from_secs(2)));
+        assert_eq!(pause(404, Some("Wed, 21 Oct 2026 07:28:00 GMT"), ""), Some(shortest));
+        for (status, retry_after, body) in
+            [(409, None, no), (500, None, no), (404, None, ""), (202, Some("1"), "{}")]
+        {
+            assert_eq!(pause(status, retry_after, body), None, "{status} {body}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use contracts::{Currency, Money};
 use futures_util::future::join_all;
 use harness::api::{adjust_stock, place_order, put_item};
-use harness::{Error, Part, Request, Response, Result, until};
+use harness::{Error, Part, Request, Result, until};
 use serde_json::Value;
 
 use crate::lab::Lab;
@@ -81,7 +81,7 @@ async fn send_until_final(lab: &Lab, request: &Request, number: u64) {
     let start = Instant::now();
     while start.elapsed() < LIMIT {
         let pause = match lab.api.try_send(request).await {
-            Ok(response) => match pause_before_retry(&response) {
+            Ok(response) => match response.pause_before_retry(PAUSE) {
                 Some(pause) => pause,
                 None => {
                     return lab.state.send_modify(|state| {
@@ -103,11 +103,6 @@ async fn send_until_final(lab: &Lab, request: &Request, number: u64) {
     lab.state.send_modify(|state| {
         state.exchange(number).into_iter().for_each(Exchange::give_up);
     });
-}
-
-/// The pause that the response asks for, if the same request may succeed later.
-fn pause_before_retry(response: &Response) -> Option<Duration> {
-    if [409, 429, 503].contains(&response.status) { response.retry_after() } else { None }
 }
 
 #[cfg(test)]
@@ -177,10 +172,15 @@ mod tests {
         let lab = Lab::of_orders_at(listener.local_addr().unwrap());
         let orders = async {
             let in_progress = "HTTP/1.1 409 Conflict\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
+            let page_of_a_gateway = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\n<h1>502</h1>";
+            let item_unknown =
+                &documented("422 Unprocessable", &json!({ "code": "item-unknown", "retryable": true }));
             let replayed = "HTTP/1.1 201 Created\r\nIdempotent-Replayed: true\r\nContent-Length: 10\r\n\r\n{\"id\":\"a\"}";
             [
                 serve(&listener, "").await,
                 serve(&listener, in_progress).await,
+                serve(&listener, page_of_a_gateway).await,
+                serve(&listener, item_unknown).await,
                 serve(&listener, replayed).await,
             ]
         };

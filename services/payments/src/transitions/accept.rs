@@ -81,7 +81,7 @@ pub(crate) async fn accept_requested_refund(
     Ok(())
 }
 
-/// Decides how much of a payment is refunded now. It has `made` refunds, and is locked.
+/// Decides how much of a payment is refunded now. It has `made` refunds, and is locked. Decision 0015 says why an order's payment waits.
 fn refundable(
     payment: &PaymentRow,
     made: i64,

@@ -5,10 +5,9 @@ use std::marker::PhantomData;
 
 use utoipa::IntoResponses;
 use utoipa::openapi::response::Response;
-use utoipa::openapi::schema::OneOfBuilder;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 
-use super::problem_components::{GROUPS, camel_case, schema_name, tells_when, titles};
+use super::problem_components::{GROUPS, camel_case, schema_name, tells_when, titles, union};
 use crate::problems::MEDIA_TYPE;
 use crate::{Command, ProblemType, problem_types as p};
 
@@ -58,13 +57,9 @@ fn responses<'p>(
 }
 
 fn own_response(kinds: &[&'static ProblemType]) -> Response {
-    let schema = |kind: &&ProblemType| Ref::from_schema_name(schema_name(kind));
     let content = match kinds {
-        [kind] => ContentBuilder::new().schema(Some(schema(kind))),
-        kinds => {
-            let union = kinds.iter().map(schema).fold(OneOfBuilder::new(), OneOfBuilder::item);
-            ContentBuilder::new().schema(Some(union))
-        }
+        [kind] => ContentBuilder::new().schema(Some(Ref::from_schema_name(schema_name(kind)))),
+        kinds => ContentBuilder::new().schema(Some(union(kinds))),
     };
     let response = ResponseBuilder::new().description(titles(kinds)).content(MEDIA_TYPE, content.build());
     let tells_when = kinds.iter().any(|kind| tells_when(kind)).then_some("Retry-After");

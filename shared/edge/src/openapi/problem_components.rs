@@ -3,6 +3,8 @@
 //! A client branches on `code`, and its generated types know which codes an operation can return.
 
 use serde_json::{Value, json};
+use utoipa::openapi::schema::{Discriminator, OneOfBuilder, Schema};
+use utoipa::openapi::{Ref, RefOr};
 
 use crate::problems::MEDIA_TYPE;
 use crate::{ProblemType, problem_types as p};
@@ -44,6 +46,14 @@ pub(super) fn tells_when(kind: &ProblemType) -> bool {
 pub(super) fn titles(kinds: &[&ProblemType]) -> String {
     let title = |kind: &&ProblemType| format!("`{}`: {}.", kind.code, kind.title);
     kinds.iter().map(title).collect::<Vec<_>>().join(" ")
+}
+
+/// The union of these problems. `code` tells a generated reader which one it has.
+pub(super) fn union(kinds: &[&ProblemType]) -> RefOr<Schema> {
+    let reference = |kind: &&ProblemType| Ref::from_schema_name(schema_name(kind));
+    let by_code = kinds.iter().map(|kind| (kind.code, reference(kind).ref_location));
+    let union = OneOfBuilder::new().discriminator(Some(Discriminator::with_mapping("code", by_code)));
+    kinds.iter().map(reference).fold(union, OneOfBuilder::item).into()
 }
 
 /// The schema of the problem.

@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi;
 use super::document::{members, operations, references};
 use super::examples::{SHARED, add_examples, named};
 use super::links::add_links;
-use super::problem_components::{GROUPS, camel_case, capitalised, response, schema, schema_name};
+use super::problem_components::{GROUPS, camel_case, capitalised, response, schema, schema_name, union};
 use super::webhooks::move_webhooks;
 use crate::{ProblemType, problem_types};
 
@@ -176,11 +176,7 @@ fn add_problems(document: &mut Value, own: &[&'static ProblemType], examples: &V
             of.iter().filter_map(|kind| Some((kind.code.to_owned(), examples.get(kind.code)?.clone())));
         document["components"]["responses"][name] = response(&of, &schema, &named(&examples.collect()));
         if of.len() > 1 {
-            let union: Vec<Value> = of
-                .iter()
-                .map(|kind| json!({ "$ref": format!("#/components/schemas/{}", schema_name(kind)) }))
-                .collect();
-            document["components"]["schemas"][schema] = json!({ "oneOf": union });
+            document["components"]["schemas"][schema] = json!(union(&of));
         }
     }
     let used = references(document);

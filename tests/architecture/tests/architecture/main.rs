@@ -8,10 +8,10 @@
 //! The rules of the architecture. One program, so that it links once.
 
 mod claims;
-mod clients;
 mod compose;
 mod crash_points;
 mod dependencies;
+mod documents;
 mod kubernetes;
 mod migrations;
 mod monitoring;

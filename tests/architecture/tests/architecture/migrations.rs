@@ -1,14 +1,33 @@
-//! Each migration of a database has a version of its own. Of two migrations with one version, only one is applied, without an error.
+//! Each migration of a database has a version of its own, and so has each that a diff of docs/how-to adds. Of two migrations with one
+//! version, only one is applied, without an error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The names of the migrations in a folder.
-fn names(folder: &str) -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations").join(folder);
-    let entries = fs::read_dir(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The names of the migrations in a folder, and of those that the diffs add to it.
+fn names(folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join("migrations").join(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.chain(added_by_diffs(folder)).collect()
+}
+
+/// A project that was made from this one has no diffs.
+fn added_by_diffs(folder: &str) -> Vec<String> {
+    let diffs = fs::read_dir(root().join("docs/how-to")).into_iter().flatten();
+    let diffs = diffs.map(|diff| fs::read_to_string(diff.unwrap().path()).unwrap());
+    let file = format!("+++ b/migrations/{folder}/");
+    diffs
+        .flat_map(|diff| {
+            diff.lines()
+                .filter_map(|line| line.strip_prefix(&file)?.split('/').next().map(str::to_owned))
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The version of a migration: the digits before its name.

@@ -23,6 +23,19 @@ fn read(folder: &Path, found: &mut Catalogue) {
 }
 
 #[test]
+fn each_conflict_links_the_function_that_decides_it() {
+    let document =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/problems.md")).unwrap();
+    let sections = document.split("\n## ").filter(|section| section.contains("\nStatus 409 "));
+    let (linked, missing): (Vec<_>, Vec<_>) = sections
+        .map(|section| {
+            (section.lines().next().unwrap(), section.split_whitespace().collect::<Vec<_>>().join(" "))
+        })
+        .partition(|(_, text)| text.contains("Decided in [`"));
+    assert!(missing.is_empty() && linked.len() > 5, "without a link: {missing:?}");
+}
+
+#[test]
 fn the_catalogue_of_problems_is_what_the_crates_declare() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Catalogue::new();

@@ -95,6 +95,29 @@ fn every_link_of_the_documents_leads_to_a_file_and_its_symbol() {
     assert!(links_to_symbols >= 20, "the documents link {links_to_symbols} symbols: were they read?");
 }
 
+/// The texts in backticks that name a symbol with its owner, or a symbol of a file, without a link: no test finds their file.
+fn unlinked(text: &str) -> Vec<&str> {
+    let quoted: Vec<&str> = text.split('`').collect();
+    let is_file = |it: &str| it.contains('/') && (it.ends_with(".rs") || it.ends_with(".sh"));
+    let mut found = Vec::new();
+    for (at, word) in quoted.iter().enumerate().skip(1).step_by(2) {
+        let (before, after) = (quoted[at - 1], quoted.get(at + 1).unwrap_or(&""));
+        let has_file = [" in ", " of "].contains(after) && quoted.get(at + 2).is_some_and(|it| is_file(it));
+        let has_owner = word.starts_with(char::is_uppercase) && word.contains("::");
+        if (has_file || has_owner) && !(before.ends_with('[') && after.starts_with("](")) {
+            found.push(*word);
+        }
+    }
+    found
+}
+
+#[test]
+fn the_architecture_links_each_symbol_that_it_names_with_its_place() {
+    let text = fs::read_to_string(docs().join("architecture.md")).unwrap();
+    let found = unlinked(&text);
+    assert!(found.is_empty(), "docs/architecture.md names these without a link to their file: {found:?}");
+}
+
 #[test]
 fn the_files_of_an_afternoon_can_be_read_in_an_afternoon() {
     let text = fs::read_to_string(docs().join("walkthrough.md")).unwrap();
@@ -129,6 +152,10 @@ fn planted_mistakes_are_found() {
     assert_eq!(found.len(), 3);
     let symbols: Vec<_> = found.iter().map(|(label, _)| symbol(label)).collect();
     assert_eq!(symbols, [Some("decide"), Some("Tx::commit"), None]);
+    assert_eq!(
+        unlinked("`a` in `b/c.rs`, [`Tx::commit`](b.rs), `Tx::begin`, `d` of `e`"),
+        ["a", "Tx::begin"]
+    );
     let source =
         "pub struct Tx;\nimpl Tx { pub async fn commit(self) {} }\nenum State {\n    Open,\n}\n// decide";
     assert!(defines(source, "Tx::commit") && defines(source, "State::Open") && defines(source, "commit"));
