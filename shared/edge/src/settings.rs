@@ -118,7 +118,10 @@ impl Edge {
         let edge = request.app_data::<web::Data<Self>>();
         edge.map(|edge| edge.get_ref().clone()).ok_or_else(|| {
             tracing::error!("the application was built without web::Data<Edge>");
-            Problem::new(&problem_types::INTERNAL, "The service is not set up correctly. Nothing was done.")
+            Problem::new(
+                &problem_types::INTERNAL,
+                "The service is not set up correctly. This request was not executed.",
+            )
         })
     }
 }

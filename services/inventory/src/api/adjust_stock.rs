@@ -10,6 +10,8 @@ use edge::{
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, SchemaFormat, SchemaType, Type};
 
 use crate::error::{STOCK_INSUFFICIENT, STOCK_LIMIT};
 use crate::transitions;
@@ -22,12 +24,24 @@ const MAX_DELTA: i64 = 1_000_000_000;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AdjustStock {
-    /// Pieces to add, or to remove if negative; not 0.
-    #[schema(minimum = -1_000_000_000, maximum = 1_000_000_000, examples(100))]
+    #[schema(schema_with = delta)]
     delta: i64,
     /// The reason in your words: 1 to 200 characters.
     #[schema(value_type = edge::Text)]
     reason: String,
+}
+
+/// The schema of a delta. utoipa has no word for `not`.
+fn delta() -> Object {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::new(Type::Integer))
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+        .minimum(Some(-MAX_DELTA))
+        .maximum(Some(MAX_DELTA))
+        .description(Some("Pieces to add, or to remove if negative; not 0."))
+        .examples([100])
+        .extensions(Some(Extensions::from_iter([("not", json!({ "const": 0 }))])))
+        .build()
 }
 
 /// Change the stock of an item.

@@ -1,5 +1,7 @@
 //! `POST /v1/orders`: places an order, at the prices of the catalogue.
 
+use std::collections::HashSet;
+
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::events::OrderLine;
@@ -88,11 +90,16 @@ impl Command for PlaceOrder {
 
     fn validate(&self, errors: &mut ValidationErrors) {
         errors.require((1..=100).contains(&self.lines.len()), "/lines", "an order has 1 to 100 lines");
+        let mut seen = HashSet::new();
         for (i, line) in self.lines.iter().enumerate() {
             let quantity = (1..=10_000).contains(&line.quantity);
             errors.require(quantity, format!("/lines/{i}/quantity"), "a quantity is 1 to 10000");
-            let first = self.lines.iter().take(i).all(|earlier| earlier.sku != line.sku);
-            errors.require(first, format!("/lines/{i}/sku"), "each SKU has one line; add the quantities up");
+            let is_first = seen.insert(&line.sku);
+            errors.require(
+                is_first,
+                format!("/lines/{i}/sku"),
+                "each SKU has one line; add the quantities up",
+            );
         }
         errors.require_parsed::<PaymentMethod>(&self.payment_method, "/payment_method");
         if let Some(reference) = &self.reference {

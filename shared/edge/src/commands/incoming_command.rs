@@ -4,7 +4,6 @@
 use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderName;
-use actix_web::web::Bytes;
 use idempotency::{
     Fingerprint, FingerprintInput, IdempotencyMetrics, Key, KeyRefusal, KeyScope, KeyedRequest,
 };
@@ -13,14 +12,15 @@ use tracing::Span;
 use super::KEY_HEADER;
 use super::command_request::Command;
 use crate::conditional::refuse_preconditions;
-use crate::http::{RequestSpan, read_json};
+use crate::http::{RequestSpan, path_parameters, read_json};
 use crate::{Edge, Principal, Problem, problem_types};
 
 /// A command whose token, body and key are valid. Its body is not parsed and its key not looked up yet.
 pub(super) struct IncomingCommand {
     pub(super) edge: Edge,
     pub(super) request: KeyedRequest,
-    pub(super) body: Bytes,
+    /// In canonical form.
+    pub(super) body: Vec<u8>,
 }
 
 impl IncomingCommand {
@@ -31,7 +31,8 @@ impl IncomingCommand {
         let edge = Edge::of(&request)?;
         let principal = Principal::of(&request).await?;
         principal.require(W::SCOPE)?;
-        let (body, canonical) = read_json(&request, &mut payload, &edge.settings).await?;
+        let body = read_json(&request, &mut payload, &edge.settings).await;
+        let body = body.map_err(Problem::about_this_request_only)?;
         refuse_preconditions(&request)?;
         let key = read_key(&request, &edge).map_err(|(reason, problem)| refuse(&edge, reason, problem))?;
         Span::current().record("key", key.short_hash());
@@ -42,7 +43,7 @@ impl IncomingCommand {
             method: request.method().to_string(),
             route: request.match_pattern().unwrap_or_else(|| request.path().to_owned()),
         };
-        let fingerprint = fingerprint(&request, &scope, &canonical)?;
+        let fingerprint = fingerprint(&request, &scope, &body)?;
         let traceparent = RequestSpan::traceparent(&request);
         Ok(Self { edge, request: KeyedRequest { scope, key, fingerprint, traceparent }, body })
     }
@@ -72,11 +73,13 @@ fn refuse(edge: &Edge, reason: KeyRefusal, problem: Problem) -> Problem {
 fn fingerprint(request: &HttpRequest, scope: &KeyScope, canonical: &[u8]) -> Result<Fingerprint, Problem> {
     let query: Vec<(String, String)> =
         serde_urlencoded::from_str(request.query_string()).map_err(|error| {
-            Problem::new(&problem_types::REQUEST_INVALID, format!("The query cannot be read: {error}."))
+            tracing::debug!(%error, "a query cannot be read");
+            Problem::new(&problem_types::REQUEST_INVALID, "The query cannot be read.")
         })?;
     let query: Vec<(&str, &str)> =
         query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let path: Vec<(&str, &str)> = request.match_info().iter().collect();
+    let path = path_parameters(request);
+    let path: Vec<(&str, &str)> = path.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     Ok(Fingerprint::of(&FingerprintInput {
         method: &scope.method,
         route_template: &scope.route,

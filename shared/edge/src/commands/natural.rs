@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
-use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use database::{Handler, Tx};
 use idempotency::{Operation, StoredResponse};
@@ -24,7 +23,8 @@ pub struct Natural<W> {
     edge: Edge,
     principal: Principal,
     traceparent: Option<String>,
-    body: Bytes,
+    /// In canonical form.
+    body: Vec<u8>,
     has_key: bool,
     command: PhantomData<fn() -> W>,
 }
@@ -62,8 +62,7 @@ impl<W: Command> FromRequest for Natural<W> {
             let edge = Edge::of(&request)?;
             let principal = Principal::of(&request).await?;
             principal.require(W::SCOPE)?;
-            // The canonical form is not used. Reading it makes this command as strict about JSON as all others.
-            let (body, _) = read_json(&request, &mut payload, &edge.settings).await?;
+            let body = read_json(&request, &mut payload, &edge.settings).await?;
             let has_key = request.headers().contains_key(KEY_HEADER);
             if has_key && edge.settings.strict {
                 let detail = "this command takes no key; send it without this header".to_owned();

@@ -16,18 +16,17 @@ use crate::{Edge, EdgeSettings, Problem, problem_types};
 /// The longest time between two parts of a body.
 const IDLE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Reads a JSON body: its bytes, and their canonical form.
+/// Reads a JSON body, in its canonical form.
 pub(crate) async fn read_json(
     request: &HttpRequest,
     payload: &mut Payload,
     settings: &EdgeSettings,
-) -> Result<(Bytes, Vec<u8>), Problem> {
+) -> Result<Vec<u8>, Problem> {
     let body = read(request, payload, settings).await?;
-    let canonical = canonicalise(&body, Limits::default()).map_err(|error| {
+    canonicalise(&body, Limits::default()).map_err(|error| {
         let detail = format!("{} (line {}, column {})", error.what, error.line, error.column);
         invalid("The body is not acceptable JSON.", vec![ValidationError { pointer: error.pointer, detail }])
-    })?;
-    Ok((body, canonical))
+    })
 }
 
 async fn read(
@@ -70,9 +69,10 @@ async fn collect(
                 }
                 Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
                 Ok(Some(Err(error))) => {
+                    tracing::debug!(%error, "a body broke off");
                     return Err(Problem::new(
                         &problem_types::REQUEST_INVALID,
-                        format!("The body broke off: {error}."),
+                        "The body broke off before its end.",
                     ));
                 }
                 Ok(None) => return Ok(body.freeze()),
@@ -88,10 +88,7 @@ fn too_large(limit: usize) -> Problem {
 }
 
 fn too_slow() -> Problem {
-    Problem::new(
-        &problem_types::REQUEST_TIMEOUT,
-        "The body did not arrive in time. Nothing was done; send the request again.",
-    )
+    Problem::new(&problem_types::REQUEST_TIMEOUT, "The body did not arrive in time; send the request again.")
 }
 
 /// The largest body that [`RawBody`] accepts.

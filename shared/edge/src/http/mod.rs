@@ -9,6 +9,7 @@ mod response_headers;
 mod unread_body;
 
 pub(crate) use body::read_json;
+pub(crate) use path_segment::path_parameters;
 
 pub use body::RawBody;
 pub use cors::CorsOrigins;

@@ -136,7 +136,8 @@ pub(crate) fn count_key<B>(response: &ServiceResponse<B>) {
 }
 
 fn limited(what: &str, wait: Duration) -> Problem {
-    let detail =
-        format!("{what} Nothing was done; send the same request again after the time in Retry-After.");
+    let detail = format!(
+        "{what} This request was not executed; send the same request again after the time in Retry-After."
+    );
     Problem::new(&problem_types::RATE_LIMITED, detail).retry_after(wait)
 }

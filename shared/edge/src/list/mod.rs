@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::{Edge, Principal, Problem, ValidationErrors};
+use crate::http::path_parameters;
+use crate::{Edge, Principal, Problem, ValidationErrors, problem_types};
 use cursor::Sealer;
-use parameters::{Parameters, not_valid, parse};
+use parameters::{Parameters, not_valid};
 
 pub(crate) use cursor::CursorKey;
 pub use filter::Filter;
@@ -34,8 +35,8 @@ pub struct PageQuery {
     #[param(minimum = 1, maximum = 100, default = 20, nullable = false)]
     pub limit: Option<i64>,
     /// `next_cursor` of the previous page, unchanged; omit it for the first page. A cursor is valid for the same list
-    /// with the same filter, and the same tenant only.
-    #[param(nullable = false)]
+    /// with the same filter, and the same tenant only. Any other cursor is 404.
+    #[param(nullable = false, pattern = "^[A-Za-z0-9_-]{44}$")]
     pub cursor: Option<String>,
 }
 
@@ -85,26 +86,32 @@ impl<F: Filter> Page<F> {
         let edge = Edge::of(request)?;
         let route = request.match_pattern().unwrap_or_else(|| request.path().to_owned());
         let parameters = Parameters::read::<F>(request.query_string())?;
-        let filter: F = parse(&parameters.filter)?;
+        let filter: F = parameters.filter()?;
         let mut errors = ValidationErrors::default();
         filter.validate(&mut errors);
         if let Some(problem) = errors.into_problem() {
             return Err(problem);
         }
-        let bound = parameters.filter.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let bound = request.match_info().iter().chain(bound);
+        let path = path_parameters(request);
+        let bound =
+            path.iter().chain(&parameters.filter).map(|(name, value)| (name.as_str(), value.as_str()));
         let sealer = edge.cursor_key().await?.sealer(who.tenant(), &route, bound);
-        let PageQuery { limit, cursor } = parse(&parameters.page)?;
+        let PageQuery { limit, cursor } = parameters.page()?;
         let limit = u8::try_from(limit.unwrap_or(DEFAULT_LIMIT));
         let limit = limit.ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
         let limit = limit.ok_or_else(|| not_valid("limit", format!("limit must be 1 to {MAX_LIMIT}")))?;
-        let before = cursor.map(|cursor| {
-            let refused =
-                || not_valid("cursor", "not a cursor of this list; start again without one".to_owned());
-            sealer.open(&cursor).ok_or_else(refused)
-        });
+        let before = cursor.map(|cursor| sealer.open(&cursor).ok_or_else(|| refused(&cursor)));
         Ok(Self { limit, before: before.transpose()?, filter, sealer })
     }
+}
+
+/// No schema can describe a seal. Therefore a text with the documented form is a cursor that does not exist.
+fn refused(cursor: &str) -> Problem {
+    if cursor::is_well_formed(cursor) {
+        let detail = "There is no such cursor in this list; start again without one.";
+        return Problem::new(&problem_types::NOT_FOUND, detail);
+    }
+    not_valid("cursor", "not a cursor; send next_cursor of the previous page, or start again without one")
 }
 
 impl<F> fmt::Debug for Page<F> {

@@ -1,8 +1,10 @@
 //! The parameter `Idempotency-Key`.
 
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::IntoParams;
 use utoipa::openapi::Required;
+use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
@@ -11,12 +13,16 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 const PATTERN: &str = "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\
                         \"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\")$";
 
+/// The nil and the max UUID, which are no keys. A pattern without look-ahead, which Go has not, cannot exclude them.
+const PLACEHOLDER: &str = "^\"?(0{8}(-0{4}){3}-0{12}|[Ff]{8}(-[Ff]{4}){3}-[Ff]{12})\"?$";
+
 /// A plain string with a pattern: `format: uuid` breaks generated clients (measured).
 fn schema() -> Object {
     ObjectBuilder::new()
         .schema_type(SchemaType::new(Type::String))
         .pattern(Some(PATTERN))
         .examples(["8e03978e-40d5-43e8-bc93-6894a57f9324"])
+        .extensions(Some(Extensions::from_iter([("not", json!({ "pattern": PLACEHOLDER }))])))
         .build()
 }
 
@@ -39,7 +45,7 @@ impl IntoParams for OptionalIdempotencyKey {
 }
 
 const ONCE: &str = "Identifies the command. The same key with the same request takes effect once: a retry within 24 hours gets \
-                    the stored response, byte for byte. Send a new UUID for each new command.";
+                    the stored response, byte for byte. Send a new UUID for each new command; the nil and the max UUID are refused.";
 
 fn header(required: Required, description: &str) -> Parameter {
     let parameter = ParameterBuilder::new().name("Idempotency-Key").parameter_in(ParameterIn::Header);
@@ -67,12 +73,12 @@ mod tests {
     use proptest::prelude::*;
     use regex::Regex;
 
-    use super::PATTERN;
+    use super::{PATTERN, PLACEHOLDER};
 
     proptest! {
         #[test]
         fn the_documented_pattern_is_the_grammar_of_the_server(
-            uuid in "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+            uuid in "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|0{8}(-0{4}){3}-0{12}|[Ff]{8}(-[Ff]{4}){3}-[Ff]{12}",
             before in "[\"{ ]?",
             after in "[\"} ]?",
             (at, other) in (0_usize..36, "[0-9A-Ga-g\"_-]{0,2}"),
@@ -85,7 +91,8 @@ mod tests {
             let key = format!("{before}{key}{after}");
             let trimmed = key.trim();
             let is_accepted = Key::parse(trimmed.as_bytes(), KeyPolicy::Uuid).is_ok();
-            prop_assert_eq!(Regex::new(PATTERN).unwrap().is_match(trimmed), is_accepted, "{}", trimmed);
+            let matches = |pattern| Regex::new(pattern).unwrap().is_match(trimmed);
+            prop_assert_eq!(matches(PATTERN) && !matches(PLACEHOLDER), is_accepted, "{}", trimmed);
         }
     }
 }

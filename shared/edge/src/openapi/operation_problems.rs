@@ -114,11 +114,11 @@ impl IntoResponses for NotFound {
     }
 }
 
-/// The problem of a read with parameters.
+/// The problems of a list: a parameter that is not valid, and a cursor that does not exist.
 pub struct InvalidQuery;
 
 impl IntoResponses for InvalidQuery {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problem_responses(&[&p::REQUEST_INVALID])
+        problem_responses(&[&p::REQUEST_INVALID, &p::NOT_FOUND])
     }
 }

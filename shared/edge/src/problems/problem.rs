@@ -75,7 +75,7 @@ pub mod problem_types {
         RATE_LIMITED = "rate-limited", 429, "Too many requests", retryable: true;
         /// A defect on our side.
         INTERNAL = "internal-error", 500, "Something went wrong on our side", retryable: true;
-        /// Nothing was done.
+        /// This request was not executed.
         UNAVAILABLE = "service-unavailable", 503, "The service cannot do this right now", retryable: true;
         /// Only a retry with the same key finds the outcome.
         COMMIT_UNKNOWN = "commit-outcome-unknown", 503, "The outcome of the request is not known yet", retryable: true;
@@ -179,6 +179,14 @@ impl Problem {
         self
     }
 
+    /// Says that the problem tells nothing about an earlier request with the same key. Nothing of this request was compared
+    /// with the record of its key.
+    #[must_use]
+    pub(crate) fn about_this_request_only(mut self) -> Self {
+        self.detail += " This request was not executed; an earlier request with the same key is unaffected.";
+        self
+    }
+
     /// 404, both for a resource that does not exist and for another tenant's resource.
     pub fn not_found(what: &str) -> Self {
         Self::new(&problem_types::NOT_FOUND, format!("There is no such {what}."))
@@ -270,14 +278,14 @@ impl From<database::Error> for Problem {
                 tracing::warn!(%error, "the database is unavailable; responding 503");
                 Self::new(
                     &problem_types::UNAVAILABLE,
-                    "The database is not available. Nothing was done; send the same request again.",
+                    "The database is not available. This request was not executed; send the same request again.",
                 )
             }
             ErrorClass::Contention => {
                 tracing::warn!(%error, "contention after several attempts; responding 503");
                 Self::new(
                     &problem_types::UNAVAILABLE,
-                    "Too many requests change the same data at the same time. Nothing was done; send the same request again.",
+                    "Too many requests change the same data at the same time. This request was not executed; send the same request again.",
                 )
             }
             ErrorClass::CommitUnknown => {
@@ -290,7 +298,7 @@ impl From<database::Error> for Problem {
                 tracing::error!(%error, "the database failed; responding 500");
                 Self::new(
                     &problem_types::INTERNAL,
-                    "The request failed on our side. Nothing was done; the same request may be sent again with the same key.",
+                    "The request failed on our side. This request was not executed; the same request may be sent again with the same key.",
                 )
             }
         }

@@ -3,12 +3,14 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use audit::has_card_number;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde_json::Value;
 use serde_path_to_error::Segment;
 use utoipa::ToSchema;
 
+use super::request_value::RequestValue;
+use super::texts::CardNumbers;
 use crate::{Problem, problem_types};
 
 /// One error in a request.
@@ -21,32 +23,31 @@ pub struct ValidationError {
     pub detail: String,
 }
 
-/// Whether a client's own reference may contain a card number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CardNumbers {
-    /// The request is refused.
-    #[default]
-    Refused,
-    /// The reference is stored. It is in rows and responses, and in no event, audit fact or log line.
-    Stored,
-}
+/// The most errors that a response lists. Otherwise a response could be much larger than its request.
+const MAX_LISTED: usize = 20;
 
-/// Collects all errors of a request, so that a client can correct them together.
+/// Collects the errors of a request, so that a client can correct them together. The first 20 are listed, the others counted.
 #[derive(Debug, Default)]
 pub struct ValidationErrors {
-    errors: Vec<ValidationError>,
-    in_references: CardNumbers,
+    pub(super) listed: Vec<ValidationError>,
+    count: usize,
+    pub(super) in_references: CardNumbers,
 }
 
 impl ValidationErrors {
+    /// No errors yet. `in_references` is the setting of this service.
     pub(crate) fn new(in_references: CardNumbers) -> Self {
-        Self { errors: Vec::new(), in_references }
+        Self { in_references, ..Self::default() }
     }
 
     /// Adds an error unless `holds`.
     pub fn require(&mut self, holds: bool, pointer: impl Into<String>, detail: impl Into<String>) {
-        if !holds {
-            self.errors.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
+        if holds {
+            return;
+        }
+        self.count += 1;
+        if self.count <= MAX_LISTED {
+            self.listed.push(ValidationError { pointer: pointer.into(), detail: detail.into() });
         }
     }
 
@@ -57,34 +58,15 @@ impl ValidationErrors {
         }
     }
 
-    /// Adds an error unless this text has 1 to 200 characters, no control characters and no card number. Because events, audit
-    /// facts and rows keep such texts, a request with a card number is refused before anything of it is stored.
-    pub fn require_text(&mut self, text: &str, pointer: &str, what: &str) {
-        if self.require_words(text, pointer, what) {
-            let has_card = has_card_number(text);
-            self.require(!has_card, pointer, format!("a {what} must not contain a card number"));
-        }
-    }
-
-    /// The same for a client's own reference, of which the setting `http.card_numbers_in_references` allows card numbers.
-    pub fn require_reference(&mut self, text: &str, pointer: &str) {
-        match self.in_references {
-            CardNumbers::Refused => self.require_text(text, pointer, "reference"),
-            CardNumbers::Stored => drop(self.require_words(text, pointer, "reference")),
-        }
-    }
-
-    /// Adds an error unless this text has 1 to 200 characters and no control characters. Returns whether the text is so.
-    pub fn require_words(&mut self, text: &str, pointer: &str, what: &str) -> bool {
-        // A longer text is not read further.
-        let has_length = (1..=200).contains(&text.chars().take(201).count());
-        let is_text = has_length && !text.chars().any(char::is_control);
-        self.require(is_text, pointer, format!("a {what} has 1 to 200 characters, no control characters"));
-        is_text
-    }
-
     pub(crate) fn into_problem(self) -> Option<Problem> {
-        (!self.errors.is_empty()).then(|| invalid("The request is not valid; see errors.", self.errors))
+        let detail = match self.count {
+            0 => return None,
+            1..=MAX_LISTED => "The request is not valid; see errors.".to_owned(),
+            count => {
+                format!("The request is not valid. It has {count} errors, of which {MAX_LISTED} are listed.")
+            }
+        };
+        Some(invalid(detail, self.listed))
     }
 }
 
@@ -92,35 +74,29 @@ pub(crate) fn invalid(detail: impl Into<String>, errors: Vec<ValidationError>) -
     Problem::new(&problem_types::REQUEST_INVALID, detail).with_errors(errors)
 }
 
-/// Parses JSON; an error names its place.
-pub(crate) fn parse<W: DeserializeOwned>(body: &[u8]) -> Result<W, Problem> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let pointer = pointer(error.path());
-        let detail = describe(&error.into_inner().to_string());
-        invalid("The body does not have the documented form.", vec![ValidationError { pointer, detail }])
-    })
+/// Parses a body in canonical form; an error names its place. In this form a whole number has no point and no exponent.
+pub(crate) fn parse<W: DeserializeOwned>(canonical: &[u8]) -> Result<W, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(canonical);
+    // The form is JSON. serde_json refuses only numbers that it cannot hold.
+    let value: Value = tracked(&mut json).map_err(|(pointer, _)| {
+        let detail = "the number is beyond the range of IEEE 754 doubles".to_owned();
+        misfit(ValidationError { pointer, detail })
+    })?;
+    typed(value).map_err(misfit)
 }
 
-/// Rewrites a message of serde: without the value, which may be a card number, and without names of Rust's types.
-pub(crate) fn describe(message: &str) -> String {
-    // serde_json appends the line; the pointer names the place.
-    let message = message.split_once(" at line ").map_or(message, |(message, _)| message);
-    let shows_value = ["invalid type: ", "invalid value: ", "unknown variant "];
-    let Some((_, expected)) = message
-        .rsplit_once(", expected ")
-        .filter(|_| shows_value.iter().any(|start| message.starts_with(start)))
-    else {
-        return message.to_owned();
-    };
-    let is_integer = expected.strip_prefix(['i', 'u']).is_some_and(|size| size.parse::<u8>().is_ok());
-    match expected {
-        _ if is_integer => "expected a whole number".to_owned(),
-        "a sequence" => "expected a list".to_owned(),
-        "a map" => "expected an object".to_owned(),
-        _ if expected.starts_with("struct ") => "expected an object".to_owned(),
-        _ => format!("expected {expected}"),
-    }
+fn misfit(error: ValidationError) -> Problem {
+    invalid("The body does not have the documented form.", vec![error])
+}
+
+/// Reads a value as this type; an error names its place in the value.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ValidationError> {
+    tracked(RequestValue(value))
+        .map_err(|(pointer, error)| ValidationError { pointer, detail: error.to_string() })
+}
+
+fn tracked<'de, T: DeserializeOwned, D: Deserializer<'de>>(json: D) -> Result<T, (String, D::Error)> {
+    serde_path_to_error::deserialize(json).map_err(|error| (pointer(error.path()), error.into_inner()))
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {
@@ -139,57 +115,142 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use regex::Regex;
+    use serde_json::json;
+    use uuid::Uuid;
+
     use super::*;
 
-    #[test]
-    fn a_text_is_searched_for_card_numbers_only_if_its_length_is_right() {
-        let card = "4242 4242 4242 4242";
-        for (text, stored, expected) in [
-            (card.to_owned(), CardNumbers::Refused, vec!["a reference must not contain a card number"]),
-            (card.to_owned(), CardNumbers::Stored, vec![]),
-            (
-                card.repeat(11),
-                CardNumbers::Refused,
-                vec!["a reference has 1 to 200 characters, no control characters"],
-            ),
-            (
-                card.repeat(11),
-                CardNumbers::Stored,
-                vec!["a reference has 1 to 200 characters, no control characters"],
-            ),
-        ] {
-            let mut errors = ValidationErrors::new(stored);
-            errors.require_reference(&text, "/reference");
-            let details: Vec<&str> = errors.errors.iter().map(|error| error.detail.as_str()).collect();
-            assert_eq!(details, expected, "{text}, {stored:?}");
-        }
+    /// All shapes that a command or a filter has or may have.
+    #[derive(Debug, Default, serde::Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Body {
+        number: i64,
+        small: Option<u8>,
+        fraction: f64,
+        truth: bool,
+        texts: Vec<String>,
+        names: BTreeMap<String, u32>,
+        pair: Option<(i64, String)>,
+        #[serde(deserialize_with = "crate::not_null")]
+        sku: Option<contracts::Sku>,
+        money: Option<contracts::Money>,
+        order: Option<contracts::OrderId>,
+        uuid: Option<Uuid>,
+        choice: Option<Choice>,
+        inner: Option<Box<Body>>,
+        needed: Option<Needed>,
     }
 
     #[derive(Debug, serde::Deserialize)]
     #[expect(dead_code, reason = "only errors are read")]
-    struct Body {
-        number: i64,
-        texts: Vec<String>,
-        currency: contracts::Currency,
-        inner: Option<Box<Body>>,
+    struct Needed {
+        needed: (),
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[expect(dead_code, reason = "only errors are read")]
+    enum Choice {
+        Plain,
+        With(i64),
+        Members { one: i64 },
+    }
+
+    /// The sentences that a client may get.
+    const SENTENCES: &str = r"(?x)^(
+        expected\ (an\ object|a\ list|a\ string|true\ or\ false|a\ number|a\ whole\ number|a\ UUID|nothing
+            |a\ whole\ number\ within\ the\ documented\ range
+            |a\ value\ of\ the\ documented\ type|a\ documented\ value|the\ documented\ number\ of\ values
+            |(one\ of\ )?`[a-zA-Z_]+`(,\ `[a-zA-Z_]+`)*)
+        |unknown\ member,\ expected\ one\ of\ `[a-z_]+`(,\ `[a-z_]+`)*
+        |missing\ member\ `[a-z]+`
+        |a\ SKU\ is\ 1\ to\ 64\ characters\ of\ A-Z\ a-z\ 0-9\ .\ _\ -
+    )$";
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let members = [
+            "number",
+            "small",
+            "fraction",
+            "truth",
+            "texts",
+            "names",
+            "pair",
+            "sku",
+            "money",
+            "order",
+            "uuid",
+            "choice",
+            "inner",
+            "needed",
+            "amount",
+            "currency",
+            "one",
+            "with",
+            "plain",
+            "other 4242424242424242",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            prop::sample::select(vec!["", "4242424242424242", "plain", "EUR", "no sku", "0190a5c4"])
+                .prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, move |inner| {
+            let member = (prop::sample::select(members.to_vec()), inner.clone());
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                prop::collection::vec(member, 0..4).prop_map(|members| {
+                    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn an_error_shows_neither_the_value_nor_a_word_of_the_program(value in any_value()) {
+            if let Err(error) = typed::<Body>(value.clone()) {
+                prop_assert!(Regex::new(SENTENCES).unwrap().is_match(&error.detail), "{}: {}", value, error.detail);
+            }
+        }
     }
 
     #[test]
-    fn an_error_shows_neither_the_value_nor_a_type_of_rust() {
-        let card = "4242424242424242";
-        for (body, expected) in [
-            (format!("{{\"number\":\"{card}\"}}"), "expected a whole number"),
-            (format!("{{\"number\":{card}.5}}"), "expected a whole number"),
-            (format!("{{\"number\":{card}{card}}}"), "expected a whole number"),
-            (format!("{{\"texts\":\"{card}\"}}"), "expected a list"),
-            (format!("{{\"texts\":[{card}]}}"), "expected a string"),
-            (format!("{{\"inner\":\"{card}\"}}"), "expected an object"),
-            (format!("{{\"currency\":\"{card}\"}}"), "expected one of `AUD`, `BRL`"),
-            ("{}".to_owned(), "missing field `number`"),
+    fn an_error_names_its_place_and_what_is_expected() {
+        for (value, pointer, detail) in [
+            (json!([]), "", "expected an object"),
+            (json!({"number": "4242424242424242"}), "/number", "expected a whole number"),
+            (json!({"small": 256}), "/small", "expected a whole number within the documented range"),
+            (json!({"texts": ["a", 5]}), "/texts/1", "expected a string"),
+            (json!({"money": [1, "EUR"]}), "/money", "expected an object"),
+            (json!({"inner": {"other": 1}}), "/inner/other", "unknown member, expected one of `number`"),
+            (json!({"needed": {}}), "/needed", "missing member `needed`"),
+            (json!({"order": "0190"}), "/order", "expected a UUID"),
+            (json!({"pair": [1]}), "/pair", "expected the documented number of values"),
+            (json!({"choice": "other"}), "/choice", "expected one of `plain`, `with`, `members`"),
         ] {
-            let error = serde_json::from_str::<Body>(&body).unwrap_err();
-            let detail = describe(&error.to_string());
-            assert!(detail.starts_with(expected) && !detail.contains("4242"), "{error}: {detail}");
+            let error = typed::<Body>(value.clone()).unwrap_err();
+            assert_eq!(error.pointer, pointer, "{value}: {error:?}");
+            assert!(error.detail.starts_with(detail), "{value}: {error:?}");
         }
+    }
+
+    #[test]
+    fn a_long_list_of_errors_is_cut_and_counted() {
+        let mut errors = ValidationErrors::default();
+        (0..1000).for_each(|i| errors.require(false, format!("/{i}"), "wrong"));
+        let body: Value = serde_json::from_slice(&errors.into_problem().unwrap().body_for(None)).unwrap();
+        assert_eq!(body["errors"].as_array().unwrap().len(), 20);
+        assert!(body["detail"].as_str().unwrap().contains("1000 errors, of which 20"), "{body}");
     }
 }

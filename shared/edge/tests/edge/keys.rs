@@ -94,6 +94,20 @@ async fn only_a_uuid_is_a_key_unless_the_setting_says_otherwise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_nil_or_max_uuid_is_not_a_key_under_any_setting() {
+    for policy in [KeyPolicy::Uuid, KeyPolicy::Any] {
+        let bench = Bench::with(|settings| settings.key_policy = policy).await;
+        let (nil, max) = (uuid::Uuid::nil().to_string(), uuid::Uuid::max().to_string());
+        for placeholder in [&nil, &max, &max.to_uppercase(), &format!("\"{nil}\"")] {
+            let problem = bench.place(placeholder, order(1)).await.refuses(400, "idempotency-key-invalid");
+            assert!(problem.detail.contains("variable that was never set"), "{problem:?}");
+            bench.get(&format!("/v1/idempotency-keys/{nil}")).await.refuses(400, "idempotency-key-invalid");
+        }
+        bench.assert_untouched().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn any_key_of_16_to_255_characters_is_accepted_if_the_setting_permits() {
     let bench = Bench::with(|settings| settings.key_policy = KeyPolicy::Any).await;
     let (shortest, longest) = ("k".repeat(16), "k".repeat(255));

@@ -62,16 +62,24 @@ async fn a_bad_page_is_refused_by_name() {
         ("limit=0", "limit"),
         ("limit=-1", "limit"),
         ("limit=101", "limit"),
-        ("limit=9223372036854775808", "query"),
-        ("limit=ten", "query"),
-        ("limit=1&limit=2", "query"),
+        ("limit=9223372036854775808", "limit"),
+        ("limit=ten", "limit"),
+        ("limit=+1", "limit"),
+        ("limit=2.5", "limit"),
+        ("limit=", "limit"),
+        ("limit=1&limit=2", "limit"),
+        ("cursor=AAAA&cursor=AAAA", "cursor"),
         ("cursor=", "cursor"),
         ("cursor=AAAA", "cursor"),
         ("cursor=%27;DROP%20TABLE%20placed", "cursor"),
         ("offset=1", "query"),
     ] {
-        let problem = bench.get(&format!("/v1/orders?{query}")).await.refuses(400, "request-invalid");
-        assert_eq!(problem.pointers, [pointer], "{query}");
+        let response = bench.get(&format!("/v1/orders?{query}")).await;
+        assert_eq!(response.refuses(400, "request-invalid").pointers, [pointer], "{query}");
+        let detail = response.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
+        for of_a_parser in ["digit", "parse", "invalid type", "duplicate field", "i64"] {
+            assert!(!detail.contains(of_a_parser), "{query}: {detail}");
+        }
     }
 }
 
@@ -102,19 +110,16 @@ async fn a_cursor_counts_for_its_tenant_and_its_list_alone() {
     {
         let page = bench.get(&format!("{path}?cursor={own}")).await.json();
         assert_eq!(ids(&page), all[1..], "{path}");
-        let problem = bench.get(&format!("{path}?cursor={foreign}")).await.refuses(400, "request-invalid");
-        assert_eq!(problem.pointers, ["cursor"], "{path}");
+        bench.get(&format!("{path}?cursor={foreign}")).await.refuses(404, "not-found");
     }
-    let of_coffee = bench.get(&format!("/v1/items/COFFEE/orders?cursor={of_tea}")).await;
-    assert_eq!(of_coffee.refuses(400, "request-invalid").pointers, ["cursor"]);
+    bench.get(&format!("/v1/items/COFFEE/orders?cursor={of_tea}")).await.refuses(404, "not-found");
     // Another client of the tenant may go on; another tenant may not.
     let path = format!("/v1/orders?cursor={of_all}");
     let colleague = identity::token("acme", "call-centre", SCOPES);
     let page = send(bench.request_as(&colleague, Method::GET, &path)).await.json();
     assert_eq!(ids(&page), all[1..]);
     let stranger = identity::token("globex", "web-shop", SCOPES);
-    let problem = send(bench.request_as(&stranger, Method::GET, &path)).await.refuses(400, "request-invalid");
-    assert_eq!(problem.pointers, ["cursor"]);
+    send(bench.request_as(&stranger, Method::GET, &path)).await.refuses(404, "not-found");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,9 +130,8 @@ async fn a_cursor_that_was_altered_anywhere_is_refused() {
     for at in 0..cursor.len() {
         let other = if &cursor[at..=at] == "A" { "B" } else { "A" };
         let altered = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
-        let problem =
-            bench.get(&format!("/v1/orders?cursor={altered}")).await.refuses(400, "request-invalid");
-        assert_eq!(problem.pointers, ["cursor"], "{altered}");
+        let problem = bench.get(&format!("/v1/orders?cursor={altered}")).await.refuses(404, "not-found");
+        assert!(problem.detail.contains("no such cursor"), "{altered}: {problem:?}");
     }
     let page = bench.get(&format!("/v1/orders?cursor={cursor}")).await.json();
     assert_eq!(ids(&page), all[1..]);
@@ -143,5 +147,5 @@ async fn another_instance_goes_on_where_the_first_one_stopped() {
     assert_eq!(ids(&page), all[1..]);
     // A cursor of another database, whose secret differs.
     let other = Bench::start().await;
-    other.get(&format!("/v1/orders?cursor={cursor}")).await.refuses(400, "request-invalid");
+    other.get(&format!("/v1/orders?cursor={cursor}")).await.refuses(404, "not-found");
 }

@@ -28,5 +28,6 @@ mod response;
 mod routes;
 mod sameness;
 mod shop;
+mod spellings;
 mod tenants;
 mod tokens;

@@ -48,6 +48,31 @@ async fn a_stored_response_stays_as_it_was_when_the_order_changes_or_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_broken_retry_is_told_that_it_was_not_executed_and_changes_nothing() {
+    let bench = Bench::with(|settings| settings.body_limit = 1000).await;
+    let first = bench.place(KEY, order(1)).await;
+    first.assert_placed();
+    let retry = |media_type: &str, body: &str| {
+        let request = bench.request(Method::POST, "/v1/orders").header("Content-Type", media_type);
+        send(request.header("Idempotency-Key", KEY).body(body.to_owned()))
+    };
+    let cut = &order(1)[..9];
+    for (media_type, body, status, code) in [
+        ("application/json", "", 400, "request-invalid"),
+        ("application/json", cut, 400, "request-invalid"),
+        ("application/json", "nonsense", 400, "request-invalid"),
+        ("text/plain", &order(1), 415, "unsupported-media-type"),
+        ("application/json", &"1".repeat(1001), 413, "request-too-large"),
+    ] {
+        let problem = retry(media_type, body).await.refuses(status, code);
+        let truth = "This request was not executed; an earlier request with the same key is unaffected.";
+        assert!(problem.detail.ends_with(truth), "{body}: {problem:?}");
+    }
+    bench.place(KEY, order(1)).await.assert_replays(&first);
+    bench.assert_orders(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_instance_replays_too() {
     let bench = Bench::start().await;
     let first = bench.place(KEY, order(1)).await;

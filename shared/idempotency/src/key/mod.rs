@@ -15,11 +15,11 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyPolicy {
-    /// A UUID of any version, as 8-4-4-4-12 hexadecimal digits. The key is stored in lower case, because libraries differ
+    /// A UUID of any version, neither nil nor max, as 8-4-4-4-12 hexadecimal digits. The key is stored in lower case, because libraries differ
     /// in the case that they print.
     #[default]
     Uuid,
-    /// 16 to 255 bytes of visible ASCII (`%x21-7E`), compared byte for byte.
+    /// 16 to 255 bytes of visible ASCII (`%x21-7E`), neither the nil nor the max UUID, compared byte for byte.
     Any,
 }
 
@@ -43,6 +43,7 @@ impl Key {
     pub fn parse(header_value: &[u8], policy: KeyPolicy) -> Result<Self, KeyError> {
         let text = header::read(header_value)?;
         match policy {
+            _ if is_placeholder(&text) => Err(KeyError::Placeholder),
             KeyPolicy::Uuid if text.is_empty() => Err(KeyError::Empty),
             KeyPolicy::Uuid if is_hyphenated_uuid(&text) => Ok(Self(text.to_ascii_lowercase())),
             KeyPolicy::Uuid => Err(KeyError::NotUuid),
@@ -97,6 +98,14 @@ fn is_hyphenated_uuid(text: &str) -> bool {
         })
 }
 
+/// The nil and the max UUID (RFC 9562, sections 5.9 and 5.10), also without hyphens. A program sends one if its variable was
+/// never set, and all its commands would have one key.
+fn is_placeholder(text: &str) -> bool {
+    let is_written = |digit: u8| text.bytes().all(|byte| byte == b'-' || byte.to_ascii_lowercase() == digit);
+    let is_as_long = (text.len() == 32 && !text.contains('-')) || is_hyphenated_uuid(text);
+    is_as_long && (is_written(b'0') || is_written(b'f'))
+}
+
 /// Why a header value is not a key, and what to send instead. Positions count bytes of the trimmed header value from 1.
 /// The messages do not repeat the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -139,6 +148,9 @@ pub enum KeyError {
     /// The service accepts UUIDs only.
     #[error("the key is not a UUID; send one such as \"8e03978e-40d5-43e8-bc93-6894a57f9324\"")]
     NotUuid,
+    /// The nil or the max UUID.
+    #[error("the key is the UUID of a variable that was never set; make a new UUID for each new command")]
+    Placeholder,
     /// The value is a structured field of another type.
     #[error("the header holds {found}; send the key as a string in double quotes")]
     OtherType {

@@ -62,6 +62,21 @@ fn other_spellings_of_a_uuid_are_refused() {
 }
 
 #[test]
+fn a_nil_or_max_uuid_is_refused_in_every_spelling() {
+    for digit in ["0", "f", "F"] {
+        let [eight, four, twelve] = [8, 4, 12].map(|length| digit.repeat(length));
+        let uuid = format!("{eight}-{four}-{four}-{four}-{twelve}");
+        for header in [&uuid, &quote(&uuid), &digit.repeat(32)] {
+            assert_eq!(strict(header), Err(KeyError::Placeholder), "{header}");
+            assert_eq!(lenient(header), Err(KeyError::Placeholder), "{header}");
+        }
+    }
+    let one = "00000000-0000-0000-0000-000000000001";
+    assert_eq!(strict(one).unwrap().as_str(), one);
+    assert!(lenient("0000000000000000").is_ok(), "not a UUID");
+}
+
+#[test]
 fn an_empty_value_is_refused() {
     for header in ["", " \t ", "\"\"", "\"\";a=1"] {
         assert_eq!(strict(header), Err(KeyError::Empty), "{header:?}");

@@ -1,5 +1,7 @@
 //! The header: which values are a key, and which values are the same key.
 
+use uuid::Uuid;
+
 use super::{Case, DRAFT, IDEM, case};
 use crate::case_error::{CaseResult, ensure, given};
 use crate::http::{KEY_HEADER, Request};
@@ -84,6 +86,13 @@ pub(super) const CASES: &[Case] = &[
         a_key_on_a_command_that_takes_none_is_named_as_ignored,
         IDEM,
         "Otherwise the client relies on a key that has no effect."
+    )
+    .optional(),
+    case!(
+        120,
+        the_nil_and_the_max_uuid_are_refused,
+        IDEM,
+        "A program whose variable was never set sends one of them with all its commands."
     )
     .optional(),
 ];
@@ -185,6 +194,14 @@ async fn the_case_of_a_uuid_makes_no_difference(trial: &Trial<'_>) -> CaseResult
     needs_uuids(trial)?;
     let key = trial.new_key();
     is_same(trial, &key, &key.to_uppercase()).await
+}
+
+async fn the_nil_and_the_max_uuid_are_refused(trial: &Trial<'_>) -> CaseResult {
+    needs_uuids(trial)?;
+    for uuid in [Uuid::nil(), Uuid::max()] {
+        is_refused(trial, &trial.command().with_key(uuid.to_string())).await?;
+    }
+    Ok(())
 }
 
 async fn a_key_on_a_command_that_takes_none_is_named_as_ignored(trial: &Trial<'_>) -> CaseResult {

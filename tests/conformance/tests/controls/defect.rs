@@ -97,7 +97,7 @@ impl Defect {
             Self::HasOneLock => &[405, 408],
             Self::ExecutesUnderOneLock => &[408],
             Self::ComparesTheOrderOfMembers => &[303],
-            Self::IgnoresOddKeys => &[113, 807],
+            Self::IgnoresOddKeys => &[113, 120, 807],
             Self::AcceptsWrongCredentials => &[506],
             Self::HasNoOperations => &[903, 907],
             Self::LimitsTheRate => &[301, 401],

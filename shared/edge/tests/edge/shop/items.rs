@@ -1,13 +1,13 @@
 //! Items: commands without a key, and conditional requests.
 
 use actix_web::web::Data;
-use actix_web::{HttpResponse, get, put};
+use actix_web::{HttpResponse, get, post, put};
 use contracts::Sku;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use edge::{
-    Command, Edge, IfNoneMatch, Listing, Natural, NaturalProblems, Page, PageQuery, Precondition, Principal,
-    Problem, ReadProblems, Reply, Segment, ValidationErrors,
+    Command, Edge, IdempotencyKey, Idempotent, IfNoneMatch, KeyedProblems, Listing, Natural, NaturalProblems,
+    Page, PageQuery, Precondition, Principal, Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -73,6 +73,26 @@ pub(super) async fn put(
                 .await?;
             audit::record(tx, request.fact("item.put", "item", sku.as_str()));
             Ok(Reply::ok(&Item { price: request.price, version }).version(version))
+        })
+        .await
+}
+
+#[utoipa::path(
+    operation_id = "priceItem",
+    params(("sku" = Sku, Path), IdempotencyKey),
+    request_body = PutItem,
+    responses((status = 200, body = Item), KeyedProblems<PutItem>),
+    security(("bearer" = []))
+)]
+#[post("/v1/items/{sku}/price")]
+pub(super) async fn price(
+    request: Idempotent<PutItem>,
+    Segment(sku): Segment<Sku>,
+) -> Result<HttpResponse, Problem> {
+    request
+        .execute(async move |tx, request| {
+            audit::record(tx, request.fact("item.price", "item", sku.as_str()));
+            Ok(Reply::ok(&Item { price: request.price, version: 1 }))
         })
         .await
 }

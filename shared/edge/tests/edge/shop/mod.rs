@@ -43,7 +43,7 @@ pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
         .service(orders::cancel)
         .service(orders::read)
         .service(orders::list);
-    app.service(items::put).service(items::read).service(items::orders);
+    app.service(items::put).service(items::price).service(items::read).service(items::orders);
     app.service(transfers::start);
     edge::operations(app, "orders:read", &["orders:write"]);
     edge::idempotency_keys(app);
