@@ -8,18 +8,16 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use diesel::{ConnectionError, ConnectionResult};
-use diesel_async::AsyncPgConnection;
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
+use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::with_causes;
 use crate::tls::{self, Certificates};
 
-/// A server, a database and a role.
+/// A server or several, a database and a role.
 ///
 /// `sslmode` is `verify-full` (TLS; the certificate must be valid for the host) or `disable` (plain text). Without it, only
 /// servers on this machine are reached in plain text, unless the URL names a certificate. `sslrootcert` names a file of
@@ -35,7 +33,7 @@ use crate::tls::{self, Certificates};
 /// # Ok::<(), database::AddressError>(())
 /// ```
 pub struct Address {
-    config: Config,
+    pub(crate) config: Config,
     certificates: Option<Certificates>,
     password: Option<PathBuf>,
 }
@@ -92,44 +90,11 @@ impl Address {
     }
 
     /// Returns the certificates if the connection is encrypted, and the password if it is in a file.
-    fn read_files(&self) -> Result<(Option<MakeRustlsConnect>, Option<String>), AddressError> {
+    pub(crate) fn read_files(&self) -> Result<(Option<MakeRustlsConnect>, Option<String>), AddressError> {
         let certificates = self.certificates.as_ref().map(Certificates::connector).transpose()?;
         let password = self.password.as_deref().map(read_password).transpose()?;
         Ok((certificates, password))
     }
-}
-
-/// Opens one connection, encrypted as [`Address`] says. It belongs to the runtime that this runs on.
-///
-/// # Errors
-/// The server cannot be reached, is not who the certificate says, or refuses the role.
-pub async fn connect(url: &str) -> ConnectionResult<AsyncPgConnection> {
-    let address: Address = url
-        .parse()
-        .map_err(|error: AddressError| ConnectionError::InvalidConnectionUrl(error.to_string()))?;
-    let mut config = address.config.clone();
-    // Away from the threads that drive connections.
-    let files = tokio::task::spawn_blocking(move || address.read_files()).await;
-    let (certificates, password) =
-        files.map_err(|error| refused(&error))?.map_err(|error| refused(&error))?;
-    if let Some(password) = password {
-        config.password(password);
-    }
-    if let Some(certificates) = certificates {
-        let connected = Box::pin(config.connect(certificates)).await; // each of these futures is large
-        let (client, connection) = connected.map_err(|error| {
-            let why = with_causes(&error);
-            refused(&format!("{why} (by TLS; sslmode=disable in the URL allows plain text)"))
-        })?;
-        return AsyncPgConnection::try_from_client_and_connection(client, connection).await;
-    }
-    let (client, connection) =
-        Box::pin(config.connect(NoTls)).await.map_err(|error| refused(&with_causes(&error)))?;
-    AsyncPgConnection::try_from_client_and_connection(client, connection).await
-}
-
-fn refused(why: &dyn std::fmt::Display) -> ConnectionError {
-    ConnectionError::BadConnection(why.to_string())
 }
 
 /// Editors and `echo` end a file with a newline, which is not part of the password.

@@ -12,7 +12,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
-use crate::address::connect;
+use crate::connect::connect;
 use crate::error::LOCK_TIMEOUT;
 use crate::functions::{pg_try_advisory_lock, set_config};
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,15 +17,11 @@ use secrecy::ExposeSecret;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use crate::address::connect;
 use crate::attached::Attached;
+use crate::connect::connect_to;
 use crate::{Connection, Error, Heartbeats, Result, Settings, Tx};
-
-/// How long the service waits for a new connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The name of a wake-up within this process, such as "the outbox has new rows".
 ///
@@ -47,6 +44,8 @@ struct Inner {
 struct SharedState {
     settings: Settings,
     session_options: [(&'static str, String); 6],
+    /// The server of the URL that accepted the latest connection.
+    first_server: Arc<AtomicUsize>,
     runtime: Handle,
     tasks: TaskTracker,
     wake_ups: Mutex<HashMap<WakeUp, Arc<Notify>>>,
@@ -76,6 +75,7 @@ impl Database {
             settings: settings.clone(),
             session_options: settings.session_options(),
             heartbeats: Heartbeats::of_runtime(&runtime),
+            first_server: Arc::default(),
             runtime,
             tasks: TaskTracker::new(),
             wake_ups: Mutex::default(),
@@ -186,15 +186,14 @@ impl SharedState {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // Verified would cost a round trip for each checkout; BEGIN finds a broken connection anyway.
         config.recycling_method = RecyclingMethod::Fast;
-        let driver = self.runtime.clone();
+        let (driver, first) = (self.runtime.clone(), Arc::clone(&self.first_server));
         config.custom_setup = Box::new(move |url| {
-            let (driver, url) = (driver.clone(), url.to_owned());
+            let (driver, first, url) = (driver.clone(), Arc::clone(&first), url.to_owned());
             async move {
                 // The driver task runs on the runtime that establishes the connection: this one, not the caller's.
-                // The limit is inside the task. Otherwise attempts would pile up in front of a frozen server.
-                let establish = async move { timeout(CONNECT_TIMEOUT, connect(&url)).await };
-                let bad = |why: &dyn std::fmt::Display| ConnectionError::BadConnection(why.to_string());
-                driver.spawn(establish).await.map_err(|e| bad(&e))?.map_err(|e| bad(&e))?
+                // The limits are inside the task. Otherwise attempts would pile up in front of a frozen server.
+                let establish = async move { connect_to(&url, &first).await };
+                driver.spawn(establish).await.map_err(|e| ConnectionError::BadConnection(e.to_string()))?
             }
             .boxed()
         });

@@ -13,6 +13,7 @@ mod bench;
 mod buffering;
 mod deadlines;
 mod ends;
+mod failover;
 mod migrations;
 mod poolers;
 mod rows;
