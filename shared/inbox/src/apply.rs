@@ -5,7 +5,7 @@ use database::{Database, ErrorClass};
 use futures_util::{TryFutureExt, try_join};
 
 use crate::HandlerError;
-use crate::batch_plan::{BatchPlan, plan};
+use crate::batch_plan::{BatchPlan, Steps, plan};
 use crate::consumer::{Consumer, message_span};
 use crate::deduplication;
 use crate::error::BatchError;
@@ -13,28 +13,6 @@ use crate::message::{InboxEntry, IncomingMessage};
 use crate::metrics::{BatchCounts, InboxMetrics};
 use crate::parking::held::HeldMessages;
 use crate::sequence::Sequences;
-
-/// Applies one message and the held ones that it releases. If their rows are refused together, the messages are locked and
-/// written one by one, so that the error is that of its message.
-pub(crate) async fn apply_one(
-    database: &Database,
-    consumer: &Consumer,
-    message: &IncomingMessage,
-) -> Result<(), BatchError> {
-    let message = std::slice::from_ref(message);
-    match apply(database, consumer, message, Steps::Together).await {
-        Err(BatchError { is_common: true, .. }) => apply(database, consumer, message, Steps::OneByOne).await,
-        applied => applied,
-    }
-}
-
-/// How the messages of a transaction are locked and written.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Steps {
-    Together,
-    /// Not in sorted order. A deadlock is possible, and is transient.
-    OneByOne,
-}
 
 /// Applies a batch. Its span is in a trace of its own, because it serves the traces of all its messages.
 #[tracing::instrument(name = "batch", parent = None, skip_all, fields(consumer = consumer.name(), messages = batch.len()))]
@@ -78,12 +56,7 @@ pub(crate) async fn apply(
     let received_before = batch.len() - fresh.len();
     let BatchPlan { ready, repeated, held: newly_held, skipped_gaps } =
         plan(consumer, fresh, &mut sequences, &mut held);
-    for entries in [&repeated, &newly_held] {
-        deduplication::refuse_second_history(&mut tx, name, entries).await?;
-    }
-    for InboxEntry { id, sequence, .. } in &repeated {
-        tracing::info!(consumer = name, message_id = %id, sequence, "DuplicateIgnored");
-    }
+    deduplication::refuse_second_history(&mut tx, name, &repeated, &newly_held).await?;
     let mut prepared = Vec::with_capacity(ready.len());
     for ready in &ready {
         prepared.push(consumer.prepare(&ready.message).map_err(|error| ready.batch_error(error))?);

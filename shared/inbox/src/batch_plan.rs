@@ -21,6 +21,14 @@ impl ReadyMessage {
     }
 }
 
+/// How the messages of a transaction are locked and written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Steps {
+    Together,
+    /// Not in sorted order. A deadlock is possible, and is transient.
+    OneByOne,
+}
+
 /// The decisions about the messages of a batch.
 pub(crate) struct BatchPlan {
     /// The messages to apply, in order.

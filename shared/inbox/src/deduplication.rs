@@ -95,21 +95,25 @@ pub(crate) async fn replace(tx: &mut Tx, consumer: &str, entry: &InboxEntry) -> 
     Ok(())
 }
 
-/// Fails if another message has the number of one of these, which are new and not next in their aggregates. The sender has then
-/// written a second history, and its message must not vanish. A number without another message was applied, and its id was
-/// deleted with age; or it is new, and its message is held.
+/// Fails if another message has the number of one of these, which have new ids and are not next in their aggregates. The sender
+/// has then written a second history, and its message must not vanish. Otherwise a repeated message is ignored: it was applied, and
+/// its id was deleted with age.
 pub(crate) async fn refuse_second_history(
     tx: &mut Tx,
     consumer: &str,
-    entries: &[InboxEntry],
+    repeated: &[InboxEntry],
+    held: &[InboxEntry],
 ) -> Result<(), HandlerError> {
-    if !entries.is_empty() {
+    if !repeated.is_empty() || !held.is_empty() {
         tx.flush().await?; // the other message may be in the same batch
     }
-    for entry in entries {
+    for entry in repeated.iter().chain(held) {
         if let Some(other) = other_with_number(tx, consumer, entry).await? {
             return Err(HandlerError::SecondHistory(other));
         }
+    }
+    for InboxEntry { id, sequence, .. } in repeated {
+        tracing::info!(consumer, message_id = %id, sequence, "DuplicateIgnored");
     }
     Ok(())
 }

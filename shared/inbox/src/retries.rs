@@ -12,7 +12,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::apply::apply_one;
+use crate::apply::apply;
+use crate::batch_plan::Steps;
 use crate::error::BatchError;
 use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of, storable};
 use crate::metrics::{InboxMetrics, Reception};
@@ -80,8 +81,14 @@ impl Worker {
     }
 
     async fn attempt(&self, received: &ReceivedMessage) -> Result<(), BatchError> {
-        let message = IncomingMessage::decode_headers(received)?;
-        apply_one(&self.database, &self.consumer, &message).await
+        let message = [IncomingMessage::decode_headers(received)?];
+        match apply(&self.database, &self.consumer, &message, Steps::Together).await {
+            // It releases held messages, and the rows of all were refused. One by one, the error is that of its message.
+            Err(BatchError { is_common: true, .. }) => {
+                apply(&self.database, &self.consumer, &message, Steps::OneByOne).await
+            }
+            applied => applied,
+        }
     }
 
     async fn park(

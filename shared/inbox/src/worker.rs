@@ -13,7 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::HandlerError;
-use crate::apply::{Steps, apply};
+use crate::apply::apply;
+use crate::batch_plan::Steps;
 use crate::consumer::Consumer;
 use crate::error::BatchError;
 use crate::message::IncomingMessage;
