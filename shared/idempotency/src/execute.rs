@@ -87,8 +87,7 @@ async fn claim_key(database: &Database, request: &KeyedRequest) -> Result<KeyCla
         // A record decides without the lock: another replay may hold the lock.
         Some(record) => record.outcome(request),
         None if is_locked => {
-            let caller = request.scope.caller.clone();
-            return Ok(KeyClaim::New(tx, Operation { id: OperationId::generate(), caller, at }));
+            return Ok(KeyClaim::New(tx, request.operation(at)));
         }
         None => Ok(Outcome::InProgress),
     };
@@ -224,7 +223,8 @@ where
     let (mut tx, at) =
         database.begin_reading(async |mut tx| Ok::<_, Error>(now.get_result(&mut tx).await?)).await?;
     tx.set_traceparent(traceparent);
-    match command.run(&mut tx, &Operation { id, caller: caller.clone(), at }).await {
+    let operation = Operation { id, seed: id.uuid(), caller: caller.clone(), at };
+    match command.run(&mut tx, &operation).await {
         Ok(response) => {
             tx.commit().await?;
             Ok(response)

@@ -51,6 +51,12 @@ impl KeyedRequest {
         [caller.tenant.as_str(), caller.client.as_str(), method, route, self.key.as_str()]
     }
 
+    /// The request as a new operation.
+    pub(crate) fn operation(&self, at: DateTime<Utc>) -> Operation {
+        let caller = self.scope.caller.clone();
+        Operation { id: OperationId::generate(), seed: self.key_digest(), caller, at }
+    }
+
     /// The digest that finds the key's tombstones.
     pub(crate) fn key_digest(&self) -> Uuid {
         key_digest(&self.scope.caller, &self.key)
@@ -104,6 +110,9 @@ fn framed_digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> [u8; 32] {
 pub struct Operation {
     /// The same id in the record, the events and the audit fact.
     pub id: OperationId,
+    /// Stands for tenant, client and key, and does not show the key. An id that a command computes from it is the same when a client
+    /// repeats a request that was lost with a database. Without a key it is the id of the operation.
+    pub seed: Uuid,
     /// Who sent the request.
     pub caller: Caller,
     /// When the transaction began, by the database's clock. All rows of the operation carry this time.

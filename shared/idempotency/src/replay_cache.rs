@@ -211,8 +211,6 @@ pub(crate) fn outcome_from_memory(database: &Database, request: &KeyedRequest) -
 
 #[cfg(test)]
 mod tests {
-    use envelope::OperationId;
-
     use super::*;
     use crate::{Key, KeyPolicy};
 
@@ -238,8 +236,7 @@ mod tests {
     /// Keeps a response with a body of so many bytes.
     fn keep(intake: &Intake<'_>, number: u32, body: usize) {
         let request = request(number);
-        let caller = request.scope.caller.clone();
-        let operation = Operation { id: OperationId::generate(), caller, at: DateTime::UNIX_EPOCH };
+        let operation = request.operation(DateTime::UNIX_EPOCH);
         let response = StoredResponse { status: 201, headers: Vec::new(), body: vec![b' '; body] };
         intake.keep_completed(&request, &operation, &response, Retention::default());
     }

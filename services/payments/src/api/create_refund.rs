@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
-use contracts::{Money, PaymentId};
+use contracts::{Money, PaymentId, RefundId};
 use edge::problem_types::NOT_FOUND;
 use edge::{
     Accepted, Command, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType, Segment, ValidationErrors,
@@ -83,6 +83,7 @@ pub(crate) async fn create_refund(
                 let requested = RequestedRefund {
                     caller: request.caller(),
                     operation: request.operation(),
+                    id: RefundId::requested_of(id, request.seed()),
                     payment: id,
                     amount: request.amount,
                     reason: &request.reason,

@@ -9,7 +9,7 @@ use super::{AttemptOutcome, CallConditions, CallMode, LookupResult, NextStep, Re
 
 /// A client's refund is accepted only while its payment has fewer refunds, because each read of the payment loads all of them.
 /// Failed refunds count. Automatic refunds and those that follow a failed one count, and are never refused.
-pub const MOST_REFUNDS: i64 = 100;
+pub const MOST_REFUNDS: usize = 100;
 
 /// The state of a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +111,8 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
         }
         (S::Pending, I::Due(conditions)) if !refund.in_flight => Ok(to(
             &S::Pending,
-            if conditions.look_up_requested { NextStep::LookUp } else { NextStep::SendRequest },
+            // A request that a restored database has lost may have been sent under a key that is expired.
+            if conditions.needs_look_up() { NextStep::LookUp } else { NextStep::SendRequest },
         )),
         // The previous attempt reported no outcome.
         (S::Pending | S::Unknown, I::Due(conditions)) => Ok(to(

@@ -2,7 +2,10 @@
 
 use super::payment::{Input, Payment, State, decide};
 use super::review::Reason;
-use super::{AttemptOutcome, Fee, NextStep, ProcessorReference, Rejection, UnknownReason};
+use super::{
+    AttemptOutcome, CallConditions, CallMode, Fee, LookupResult, NextStep, ProcessorReference, Rejection,
+    UnknownReason, refund,
+};
 
 fn fee() -> Fee {
     Fee { balance_transaction: "txn_1".to_owned(), amount: 59, currency: "EUR".to_owned() }
@@ -73,5 +76,37 @@ fn a_response_that_contradicts_an_announcement_is_noticed() {
     ] {
         let input = Input::Settled { outcome, superseded: false };
         assert_eq!(decide(&payment(state), input), Err(rejection));
+    }
+}
+
+#[test]
+fn a_refund_whose_lost_request_may_have_outlived_its_key_is_looked_up_and_never_requested() {
+    let with = |key_expired, look_up_requested, is_last_look_up| CallConditions {
+        payment_expired: false,
+        key_expired,
+        mode: CallMode::Request,
+        look_up_requested,
+        is_last_look_up,
+        is_overdue: false,
+    };
+    let pending = refund::Refund { state: refund::State::Pending, in_flight: false };
+    for (conditions, next) in [
+        (with(false, false, false), NextStep::SendRequest),
+        (with(true, false, false), NextStep::LookUp),
+        (with(false, true, false), NextStep::LookUp),
+    ] {
+        let decision = refund::decide(&pending, refund::Input::Due(conditions)).unwrap();
+        assert_eq!((decision.state, decision.next), (refund::State::Pending, next), "{conditions:?}");
+    }
+    let looked_up = refund::Refund { in_flight: true, ..pending };
+    for (conditions, next, review) in [
+        // The lookup was an extra one.
+        (with(false, false, false), NextStep::RetryLater { may_have_arrived: false }, None),
+        (with(true, false, false), NextStep::LookUpLater { found_nothing: true }, None),
+        (with(true, false, true), NextStep::Stop, Some(Reason::NotFound)),
+    ] {
+        let input = refund::Input::LookedUp { result: LookupResult::NotFound, superseded: false, conditions };
+        let decision = refund::decide(&looked_up, input).unwrap();
+        assert_eq!((decision.next, decision.review), (next, review), "{conditions:?}");
     }
 }

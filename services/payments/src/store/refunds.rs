@@ -112,9 +112,9 @@ pub(crate) async fn get(tx: &mut Tx, id: RefundId) -> Result<RefundRow> {
     Ok(refund::table.find(id.uuid()).select(RefundRow::as_select()).first(tx).await?)
 }
 
-/// Counts the refunds of a payment, which is locked.
-pub(crate) async fn count(tx: &mut Tx, payment: PaymentId) -> Result<i64> {
-    Ok(refund::table.filter(refund::payment_id.eq(payment.uuid())).count().get_result(tx).await?)
+/// Returns the ids of the refunds of a payment, which is locked.
+pub(crate) async fn ids(tx: &mut Tx, payment: PaymentId) -> Result<Vec<Uuid>> {
+    Ok(refund::table.filter(refund::payment_id.eq(payment.uuid())).select(refund::id).load(tx).await?)
 }
 
 /// Finds the refund that follows this one. Its payment is locked.
@@ -167,7 +167,7 @@ fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&str>) {
 pub(crate) async fn of_payments(connection: &mut Connection, payments: &[Uuid]) -> Result<Vec<RefundRow>> {
     let rows = refund::table
         .filter(refund::payment_id.eq_any(payments))
-        .order(refund::id)
+        .order((refund::created_at, refund::id))
         .select(RefundRow::as_select())
         .load(connection)
         .await?;
@@ -191,18 +191,22 @@ pub(crate) async fn find(
     Ok(row)
 }
 
-/// Returns up to `limit` refunds of this tenant with ids below `before`, newest first, each with its payment.
+/// Returns up to `limit` refunds of this tenant that are older than the refund `before`, newest first, each with its payment. Ids are
+/// computed, so they do not tell the order. Without such a refund, the list begins with the newest one.
 pub(crate) async fn list(
     connection: &mut Connection,
     tenant: &TenantId,
     before: Uuid,
     limit: i64,
 ) -> Result<Vec<(RefundRow, PaymentRow)>> {
+    let cursor = refund::table.find(before).select(refund::created_at).first(connection).await.optional()?;
+    let at = cursor.unwrap_or(DateTime::<Utc>::MAX_UTC);
     let rows = refund::table
         .inner_join(payment::table)
         .filter(refund::tenant_id.eq(tenant.as_str()))
-        .filter(refund::id.lt(before))
-        .order(refund::id.desc())
+        .filter(refund::created_at.le(at))
+        .filter(refund::created_at.lt(at).or(refund::id.lt(before)))
+        .order((refund::created_at.desc(), refund::id.desc()))
         .limit(limit)
         .select((RefundRow::as_select(), PaymentRow::as_select()))
         .load(connection)

@@ -4,8 +4,9 @@
 //! After the commit, the worker makes the call. A failure before the commit leaves nothing behind.
 
 use audit::Fact;
-use contracts::{Money, PaymentId};
+use contracts::{Money, PaymentId, RefundId};
 use database::Tx;
+use edge::problem_types::KEY_EXPIRED;
 use edge::{CommandError, Problem};
 use envelope::{Caller, OperationId};
 use serde_json::json;
@@ -55,6 +56,8 @@ pub(crate) async fn accept_charge(
 pub(crate) struct RequestedRefund<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) operation: OperationId,
+    /// The id of the refund, which is the same when the client repeats its request.
+    pub(crate) id: RefundId,
     pub(crate) payment: PaymentId,
     /// `None`: everything that is left.
     pub(crate) amount: Option<Money>,
@@ -70,13 +73,18 @@ pub(crate) async fn accept_requested_refund(
     bodies: &RequestBodies,
     requested: &RequestedRefund<'_>,
 ) -> Result<(), CommandError> {
-    let &RequestedRefund { caller, operation, payment: id, amount, reason } = requested;
-    let payment = payments::lock_of_tenant(tx, &caller.tenant, id).await?;
+    let &RequestedRefund { caller, operation, id, payment, amount, reason } = requested;
+    let payment = payments::lock_of_tenant(tx, &caller.tenant, payment).await?;
     let payment = payment.ok_or_else(|| CommandError::Rejected(Problem::not_found("payment")))?;
-    let made = refunds::count(tx, id).await?;
-    let (captured, amount) = refundable(&payment, made, amount)?;
-    let payment = payments::reserve(tx, id, amount).await?;
-    let cause = RefundCause::Requested { by: caller, operation, reason };
+    let made = refunds::ids(tx, payment.id()).await?;
+    // The record of the key has been deleted, and the refund has not.
+    if made.contains(&id.uuid()) {
+        let detail = format!("This key was used before, and made refund {id}. Read it to see the result.");
+        return Err(CommandError::refused(&KEY_EXPIRED, detail));
+    }
+    let (captured, amount) = refundable(&payment, made.len(), amount)?;
+    let payment = payments::reserve(tx, payment.id(), amount).await?;
+    let cause = RefundCause::Requested { id, by: caller, operation, reason };
     accept_refund(tx, bodies, &payment, &captured, amount, cause).await?;
     Ok(())
 }
@@ -84,7 +92,7 @@ pub(crate) async fn accept_requested_refund(
 /// Decides how much of a payment is refunded now. It has `made` refunds, and is locked.
 fn refundable(
     payment: &PaymentRow,
-    made: i64,
+    made: usize,
     requested: Option<Money>,
 ) -> Result<(ProcessorReference, i64), CommandError> {
     let current = payment.payment()?;

@@ -24,10 +24,7 @@ pub(super) async fn accept_refund(
     cause: RefundCause<'_>,
 ) -> database::Result<RefundId> {
     let tenant = payment.tenant()?;
-    let id = match cause {
-        RefundCause::OrderCancelled => RefundId::automatic_of(payment.id()),
-        RefundCause::Requested { .. } | RefundCause::Failed(_) => RefundId::generate(),
-    };
+    let id = cause.id(payment.id());
     let new = NewRefund {
         id,
         tenant: &tenant,

@@ -1,5 +1,6 @@
 //! The cause of a refund, and what its rows and its audit fact take from it.
 
+use contracts::{PaymentId, RefundId};
 use envelope::{Caller, OperationId, TenantId};
 
 use crate::store::refunds::RefundRow;
@@ -11,6 +12,8 @@ pub(super) enum RefundCause<'a> {
     OrderCancelled,
     /// A client's command.
     Requested {
+        /// Computed from the key of the command.
+        id: RefundId,
         by: &'a Caller,
         operation: OperationId,
         /// In the client's words.
@@ -21,6 +24,15 @@ pub(super) enum RefundCause<'a> {
 }
 
 impl<'a> RefundCause<'a> {
+    /// The id of the refund. It is computed, so that the processor recognises a refund that a restored database has lost.
+    pub(super) fn id(self, payment: PaymentId) -> RefundId {
+        match self {
+            Self::OrderCancelled => RefundId::automatic_of(payment),
+            Self::Requested { id, .. } => id,
+            Self::Failed(refund) => RefundId::following(refund.id()),
+        }
+    }
+
     pub(super) fn name(self) -> &'a str {
         match self {
             Self::OrderCancelled => "order_cancelled",

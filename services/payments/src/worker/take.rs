@@ -168,7 +168,10 @@ fn look_up(
 ) -> Result<LookUp, TransitionError> {
     let of_attempts = LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
     let (charged, scope) = match (payment.state()?, movement) {
-        (_, Movement::Refund(_)) if !call.is_sent() => (None, LookupScope::KnownObject),
+        // An operator has attached it.
+        (_, Movement::Refund(_)) if !call.is_sent() && call.processor_object.is_some() => {
+            (None, LookupScope::KnownObject)
+        }
         (payment::State::Captured(charge), Movement::Refund(_)) => (None, LookupScope::RefundsOf(charge.id)),
         (payment::State::Captured(charge), Movement::Charge(_)) => (Some(charge.id), of_attempts),
         _ => (None, of_attempts),

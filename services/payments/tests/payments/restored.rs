@@ -2,8 +2,12 @@
 
 use payments::Payments;
 use runtime::Service;
+use serde_json::json;
 use testkit::TestDatabase;
+use uuid::Uuid;
 
+use crate::commands::{LONG, SHORT, client, key, part};
+use crate::ledger::confirmed;
 use crate::stage::{AMOUNT, LATER, Order, PAST, Stage, VISA, brisk, requested};
 
 /// What a backup leaves in the table of the cursor, from before the relay has noticed the restore.
@@ -25,6 +29,21 @@ impl Stage {
         let worker = self.worker(brisk());
         self.is_at_rest().await;
         worker.stop().await;
+    }
+
+    /// A client requests a refund of this confirmed order under this key, and a worker runs until no call is due. Returns the id
+    /// of the refund.
+    async fn gives_back(&self, order: Order, key: &str, amount: i64) -> String {
+        let (client, worker) = (client(self, LONG).await, self.worker(brisk()));
+        let response = client.refund(&order.payment.to_string(), key, &part(amount)).await;
+        assert_eq!(response.status, 201, "{response:?}");
+        worker.stop().await;
+        response.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The refunds that were requested at the processor.
+    fn requested_refunds(&self) -> usize {
+        self.processor.posted().iter().filter(|request| request.path.ends_with("refunds")).count()
     }
 }
 
@@ -77,4 +96,62 @@ async fn a_payment_that_is_cancelled_after_a_restore_and_not_found_is_never_char
     assert_eq!(stage.state(order).await, "unknown");
     assert_eq!(stage.reviews().await, ["not_found"]);
     assert_eq!(stage.processor.posted().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clients_refund_that_a_restore_has_lost_is_made_once_if_the_client_repeats_it() {
+    // The processor repeats its first response under the key. If the key may be deleted, the refund is looked up first.
+    for (is_old, requests) in [(false, 2), (true, 1)] {
+        let mut stage = Stage::new().await;
+        let (mut order, lost) = (Order::new(), key());
+        if is_old {
+            let mut payment = *order.payment.uuid().as_bytes();
+            payment[..6].fill(0); // the time in the id
+            order.payment = Uuid::from_bytes(payment).into();
+        }
+        stage.consumes(order, LATER, false).await;
+        stage.confirm(&confirmed(order)).await.unwrap();
+        let first = stage.gives_back(order, &lost, 10).await;
+        stage.restore().await;
+        stage.consumes(order, LATER, false).await;
+        stage.confirm(&confirmed(order)).await.unwrap();
+        assert_eq!(stage.gives_back(order, &lost, 10).await, first);
+        assert_eq!((stage.processor.refunds(), stage.requested_refunds()), (vec![10], requests));
+        // A refund that the processor does not know is requested.
+        stage.gives_back(order, &key(), 10).await;
+        assert_eq!((stage.processor.refunds(), stage.requested_refunds()), (vec![10, 10], requests + 1));
+        assert_eq!(stage.reviews().await, [""; 0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_from_before_a_restore_that_is_older_than_its_key_is_looked_up_and_not_requested() {
+    for is_found in [true, false] {
+        let stage = Stage::new().await;
+        let order = Order::new();
+        stage.consumes(order, LATER, false).await;
+        stage.confirm(&confirmed(order)).await.unwrap();
+        let client = client(&stage, SHORT).await;
+        assert_eq!(client.refund(&order.payment.to_string(), &key(), &part(10)).await.status, 202);
+        stage
+            .meddle(
+                "UPDATE processor_call SET created_at = created_at - interval '23 h' WHERE kind = 'refund'",
+            )
+            .await;
+        stage.meddle(FROM_ANOTHER_SERVER).await;
+        if is_found {
+            stage.processor.insert(json!({
+                "id": "re_lost", "object": "refund", "amount": 10, "currency": "eur", "status": "succeeded",
+                "payment_intent": "pi_1", "created": 1_700_000_000,
+                "metadata": { "deployment": "test", "reference": stage.text("SELECT id::text FROM refund").await },
+            }));
+        }
+        let worker = stage.worker(brisk());
+        stage.is_at_rest().await;
+        worker.stop().await;
+        let (state, reviews) = if is_found { ("succeeded", vec![]) } else { ("unknown", vec!["not_found"]) };
+        assert_eq!(stage.refunds(order).await, [state]);
+        assert_eq!(stage.reviews().await, reviews.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(stage.requested_refunds(), 0);
+    }
 }

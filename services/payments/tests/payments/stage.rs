@@ -98,7 +98,8 @@ impl Stage {
 
     /// The states of the payment's refunds.
     pub(crate) async fn refunds(&self, order: Order) -> Vec<String> {
-        self.texts(&format!("SELECT state FROM refund WHERE payment_id = '{}' ORDER BY id", order.payment))
+        let payment = order.payment;
+        self.texts(&format!("SELECT state FROM refund WHERE payment_id = '{payment}' ORDER BY created_at"))
             .await
     }
 

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use envelope::{Caller, OperationId, TenantId};
 use idempotency::Operation;
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
 use crate::problems::{ValidationErrors, parse};
 use crate::{Problem, ProblemType};
@@ -57,6 +58,11 @@ impl<W> CommandRequest<W> {
     /// The id of this execution, the same in the record, the events and the audit fact.
     pub fn operation(&self) -> OperationId {
         self.operation.id
+    }
+
+    /// What ids of the command are computed from: see [`Operation::seed`].
+    pub fn seed(&self) -> Uuid {
+        self.operation.seed
     }
 
     /// When the transaction began, by the database's clock. All rows of the operation carry this time.

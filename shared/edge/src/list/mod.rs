@@ -39,7 +39,7 @@ pub struct PageQuery {
     pub cursor: Option<String>,
 }
 
-/// The requested page of a list. Lists are ordered by id, newest first.
+/// The requested page of a list, newest first. The cursor holds the id of the last entry.
 #[derive(Clone)]
 pub struct Page<F = NoFilter> {
     limit: u8,
@@ -59,7 +59,7 @@ impl<F: Filter> Page<F> {
         i64::from(self.limit) + 1
     }
 
-    /// The page holds ids below this one.
+    /// The page holds the entries after this id. Where ids tell the order, these are smaller ids.
     pub fn before(&self) -> Uuid {
         self.before.unwrap_or(Uuid::max())
     }

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use database::{Database, Error, Tx, UnitOfWork};
-use envelope::OperationId;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join, join_all};
 use tokio::time::Instant;
@@ -189,8 +188,8 @@ fn deliver_known_outcomes(
             // A record decides without the lock: another replay may hold the lock.
             Some(record) => command.span.in_scope(|| record.outcome(request)),
             None if is_locked && claimed.insert((request.scope.clone(), request.key.clone())) => {
-                let caller = request.scope.caller.clone();
-                new.push((command, Operation { id: OperationId::generate(), caller, at }));
+                let operation = request.operation(at);
+                new.push((command, operation));
                 continue;
             }
             None => Ok(Outcome::InProgress),

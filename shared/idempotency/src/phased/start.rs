@@ -127,12 +127,11 @@ where
     async fn execute(&self, tx: &mut Tx, lookup: KeyLookup) -> Result<End> {
         let KeyLookup { is_locked, at, record } = lookup;
         let in_progress = Ok(End::Rollback(Started::Known(Outcome::InProgress)));
-        let caller = self.request.scope.caller.clone();
         let Some(record) = record else {
             if !is_locked {
                 return in_progress;
             }
-            return self.begin_operation(tx, Operation { id: OperationId::generate(), caller, at }).await;
+            return self.begin_operation(tx, self.request.operation(at)).await;
         };
         let (id, state) = (record.operation(), record.state());
         match record.outcome(&self.request)? {
@@ -142,7 +141,7 @@ where
         match state {
             RecordState::Started => self.accept_if_overdue(tx, id).await,
             RecordState::FailedRetryable if is_locked => {
-                self.resume_operation(tx, Operation { id, caller, at }).await
+                self.resume_operation(tx, Operation { id, ..self.request.operation(at) }).await
             }
             _ => in_progress,
         }

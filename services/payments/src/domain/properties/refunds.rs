@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::call::{AttemptResult, CallModel, Step, steps};
-use super::model::{Fate, ProcessorModel, Verdict, verdict};
+use super::model::{Fate, ProcessorModel, Verdict, fate, verdict};
 use super::postings::{AMOUNT, Balances};
 use crate::domain::ledger::Account;
 use crate::domain::refund::{Input, Refund, State, decide};
@@ -21,11 +21,18 @@ struct World {
 }
 
 impl World {
-    fn new(verdict: Verdict) -> Self {
+    /// `restored`: the database was restored after the request was sent, the request had this fate, and the key is forgotten.
+    fn new(verdict: Verdict, restored: Option<Fate>) -> Self {
+        let (mut row, mut books) = (CallModel::new(), ProcessorModel::new(verdict));
+        if let Some(fate) = restored {
+            books.request(fate);
+            books.forget();
+            row.key_expired = true;
+        }
         Self {
             state: State::Pending,
-            row: CallModel::new(),
-            books: ProcessorModel::new(verdict),
+            row,
+            books,
             moves: Vec::new(),
             reviews: Vec::new(),
             contradicted: false,
@@ -109,8 +116,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
-    fn our_refunds_end_as_the_processors_do(steps in steps(), verdict in verdict()) {
-        let mut world = World::new(verdict);
+    fn our_refunds_end_as_the_processors_do(
+        steps in steps(), verdict in verdict(), restored in prop::option::of(fate())
+    ) {
+        let mut world = World::new(verdict, restored);
         for step in steps {
             world.step(step);
             prop_assert!(world.books.moved <= 1, "it was given back twice");

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod attempts;
+mod conditions;
 
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use envelope::TenantId;
 use uuid::Uuid;
 
 pub(crate) use self::attempts::{Observed, begin_attempt, begin_look_up, end_attempt};
+pub(crate) use self::conditions::LookupLimits;
+use self::conditions::conditions;
 use super::payments::PaymentRow;
 use crate::domain::{CallConditions, CallKind, CallMode, time_delta};
 use crate::schema::{payment, processor_call as call};
@@ -88,20 +91,6 @@ impl CallRow {
     pub(crate) fn last_sent_at(&self) -> DateTime<Utc> {
         self.last_sent_at.unwrap_or_else(|| self.sent_since())
     }
-
-    fn conditions(&self, payment: &PaymentRow, now: DateTime<Utc>, limits: LookupLimits) -> CallConditions {
-        let is_older = |since: Option<DateTime<Utc>>, limit| {
-            since.is_some_and(|since| now.signed_duration_since(since) >= time_delta(limit))
-        };
-        CallConditions {
-            payment_expired: payment.expires_at <= now,
-            key_expired: is_older(self.sent_since, limits.key_life),
-            mode: self.mode,
-            look_up_requested: self.look_up_requested,
-            is_last_look_up: self.look_ups.saturating_add(1) >= limits.look_ups,
-            is_overdue: is_older(self.sent_since.max(self.found_at), limits.review_after),
-        }
-    }
 }
 
 /// A call to add. It is due at once.
@@ -144,17 +133,6 @@ pub(crate) async fn add(tx: &mut Tx, new: NewCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// When a key expires, and how many lookups are made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LookupLimits {
-    /// How long the processor remembers a key, from its first use.
-    pub(crate) key_life: Duration,
-    /// Consecutive lookups that may find nothing.
-    pub(crate) look_ups: i32,
-    /// An outcome is reviewed if it is unknown this long after the first request and after the object was last found.
-    pub(crate) review_after: Duration,
-}
-
 /// A due call with its payment. Both rows are locked.
 pub(crate) struct DueCall {
     pub(crate) call: CallRow,
@@ -180,13 +158,13 @@ pub(crate) async fn begin_with_due(
         .select((CallRow::as_select(), PaymentRow::as_select(), clock_timestamp()))
         .for_update()
         .skip_locked();
-    let (tx, rows): (Tx, Vec<(CallRow, PaymentRow, DateTime<Utc>)>) =
+    let (mut tx, rows): (Tx, Vec<(CallRow, PaymentRow, DateTime<Utc>)>) =
         database.begin_reading(async |mut tx| Ok::<_, Error>(due.load(&mut tx).await?)).await?;
     let mut due = Vec::with_capacity(rows.len());
     for (call, payment, now) in rows {
         tx.adopt(vec![(call.clone(), now)]);
         tx.adopt(vec![(payment.clone(), now)]);
-        let conditions = call.conditions(&payment, now, limits);
+        let conditions = conditions(&mut tx, &call, &payment, now, limits).await?;
         due.push(DueCall { call, payment, conditions });
     }
     Ok((tx, due))
@@ -200,7 +178,7 @@ pub(crate) async fn lock(
     limits: LookupLimits,
 ) -> Result<(CallRow, CallConditions)> {
     let call = locked(tx, id).await?;
-    let conditions = call.conditions(payment, call.at(), limits);
+    let conditions = conditions(tx, &call, payment, call.at(), limits).await?;
     Ok((call.into_row(), conditions))
 }
 

@@ -26,14 +26,14 @@ use uuid::Uuid;
 use crate::stage::{AMOUNT, Stage, TENANT, VISA, bodies, brisk};
 
 /// Longer than any test.
-const LONG: Duration = Duration::from_mins(10);
-const SHORT: Duration = Duration::from_millis(50);
+pub(crate) const LONG: Duration = Duration::from_mins(10);
+pub(crate) const SHORT: Duration = Duration::from_millis(50);
 const SCOPES: &str = "payments:read payments:write payments:refund";
 
 /// A response.
 #[derive(Debug, Clone)]
-struct ApiResponse {
-    status: u16,
+pub(crate) struct ApiResponse {
+    pub(crate) status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl ApiResponse {
     }
 
     #[track_caller]
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
@@ -148,7 +148,7 @@ impl Client {
         self.post("/v1/payments", key, body).await
     }
 
-    async fn refund(&self, payment: &str, key: &str, body: &Value) -> ApiResponse {
+    pub(crate) async fn refund(&self, payment: &str, key: &str, body: &Value) -> ApiResponse {
         self.post(&format!("/v1/payments/{payment}/refunds"), key, body).await
     }
 
@@ -182,7 +182,7 @@ fn visa() -> Value {
 }
 
 /// The body of a partial refund.
-fn part(amount: i64) -> Value {
+pub(crate) fn part(amount: i64) -> Value {
     json!({ "amount": { "amount": amount, "currency": "EUR" }, "reason": "broken" })
 }
 

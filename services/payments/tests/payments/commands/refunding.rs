@@ -108,6 +108,27 @@ async fn a_payment_with_a_hundred_refunds_takes_no_more_of_clients_and_an_automa
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_whose_record_is_deleted_makes_no_second_refund_of_its_payment() {
+    let stage = Stage::new().await;
+    let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
+    let payment = id(&client.charge(&key(), &visa()).await);
+    let first = id(&client.refund(&payment, &refund_key, &part(500)).await);
+    // As the job does when the key has been remembered for 30 days.
+    for table in ["idempotency_snapshot", "idempotency_operation", "idempotency_record"] {
+        stage.meddle(&format!("DELETE FROM {table}")).await;
+    }
+    for _ in 0..2 {
+        let refused = client.refund(&payment, &refund_key, &part(500)).await;
+        refused.refuses(409, "idempotency-key-expired");
+        assert!(refused.json()["detail"].as_str().unwrap().contains(&first), "{refused:?}");
+    }
+    let other = id(&client.charge(&key(), &visa()).await);
+    id(&client.refund(&other, &refund_key, &part(500)).await);
+    assert_eq!(stage.processor.refunds(), [500, 500]);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_amount_of_a_rejected_refund_is_available_again() {
     let stage = Stage::new().await;
     let (client, worker, refund_key) = (client(&stage, LONG).await, stage.worker(brisk()), key());
