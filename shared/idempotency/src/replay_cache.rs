@@ -211,7 +211,6 @@ pub(crate) fn outcome_from_memory(database: &Database, request: &KeyedRequest) -
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::{Key, KeyPolicy};
 
