@@ -35,11 +35,12 @@ async fn problem(code: web::Path<String>) -> Result<impl Responder, Problem> {
     Ok(HttpResponse::Ok().content_type("text/markdown; charset=utf-8").body(text))
 }
 
-/// The section of the catalogue for this code.
+/// The section of the catalogue for this code, without its links into the source.
 fn section(code: &str) -> Option<String> {
     let mut lines = PROBLEMS.lines().skip_while(|line| *line != format!("## {code}"));
     let heading = lines.next()?;
-    let text: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
+    let text: Vec<&str> =
+        lines.take_while(|line| !line.starts_with("## ") && !line.starts_with("Decided in ")).collect();
     Some(format!("{heading}\n{}\n", text.join("\n").trim_end()))
 }
 
