@@ -138,12 +138,12 @@ mod tests {
     fn a_blocked_thread_stands_still_and_idle_threads_and_waiting_tasks_do_not() {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let heartbeats = Heartbeats::of_runtime(runtime.handle());
+        let silent = heartbeats.of("silent");
+        until(&heartbeats, &["silent"]); // and no thread, although all of them are idle for as long
+        drop(silent);
         let task = runtime.spawn(heartbeats.of("task").during(pending::<()>()));
-        let (go_on, blocked) = mpsc::channel::<()>();
-        let ended = heartbeats.of("ended");
-        until(&heartbeats, &["ended"]);
-        drop(ended);
         until(&heartbeats, &[]);
+        let (go_on, blocked) = mpsc::channel::<()>();
         runtime.spawn(async move { blocked.recv() });
         until(&heartbeats, &["database runtime"]);
         drop(go_on);

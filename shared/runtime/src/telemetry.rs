@@ -23,7 +23,7 @@ use crate::config::{Log, LogFormat};
 const WAITING_LINES: usize = 5_000;
 
 /// The longest time that the end of the process waits for the last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
+const LAST_LINES: Duration = Duration::from_millis(1200);
 
 /// The log belongs to the whole process, and so does this counter.
 static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
