@@ -130,7 +130,6 @@ mod tests {
     /// All shapes that a command or a filter has or may have.
     #[derive(Debug, Default, serde::Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    #[expect(dead_code, reason = "only errors are read")]
     struct Body {
         number: i64,
         small: Option<u8>,
