@@ -73,7 +73,7 @@ async fn orders_are_listed_by_reference_and_status() {
     assert_eq!(ids(&bench, &format!("/v1/orders?reference=blue&cursor={cursor}")).await, [placed[0].clone()]);
     for other in ["", "&reference=red", "&reference=blue&status=pending"] {
         let refused = bench.get("acme", &format!("/v1/orders?cursor={cursor}{other}")).await;
-        assert_eq!(problem(refused, 400).await, "request-invalid", "{other}");
+        assert_eq!(problem(refused, 404).await, "not-found", "{other}");
     }
 }
 
@@ -103,7 +103,7 @@ async fn a_filter_that_the_list_does_not_have_is_refused_and_its_value_is_not_sh
             "status=4242424242424242",
             "expected one of `pending`, `awaiting_payment`, `confirmed`, `cancelled`",
         ),
-        ("status=pending&status=pending", "duplicate field `status`"),
+        ("status=pending&status=pending", "send this parameter once"),
         ("reference=", "a reference has 1 to 200 characters, no control characters"),
         ("reference=a%00b", "a reference has 1 to 200 characters, no control characters"),
     ] {

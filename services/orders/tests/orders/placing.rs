@@ -132,3 +132,14 @@ async fn every_validation_error_of_an_order_is_reported_with_its_pointer() {
     let left = "SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM idempotency_record) AS count";
     assert_eq!(bench.count(left).await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_lines_of_one_sku_get_a_short_response() {
+    let bench = Bench::start().await;
+    let lines = vec![json!({"sku": "T", "quantity": 1}); 1000];
+    let refused = bench.place("acme", &key(), &json!({"lines": lines, "payment_method": "pm_x"})).await;
+    assert_eq!(refused.status(), 400);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["errors"].as_array().unwrap().len(), 20);
+    assert!(problem["detail"].as_str().unwrap().contains("1000 errors, of which 20"), "{problem}");
+}
