@@ -98,7 +98,8 @@ fn every_link_of_the_documents_leads_to_a_file_and_its_symbol() {
 /// The texts in backticks that name a symbol with its owner, or a symbol of a file, without a link: no test finds their file.
 fn unlinked(text: &str) -> Vec<&str> {
     let quoted: Vec<&str> = text.split('`').collect();
-    let is_file = |it: &str| it.contains('/') && (it.ends_with(".rs") || it.ends_with(".sh"));
+    let is_code = |it: &str| it.rsplit_once('.').is_some_and(|(_, ending)| ["rs", "sh"].contains(&ending));
+    let is_file = |it: &str| it.contains('/') && is_code(it);
     let mut found = Vec::new();
     for (at, word) in quoted.iter().enumerate().skip(1).step_by(2) {
         let (before, after) = (quoted[at - 1], quoted.get(at + 1).unwrap_or(&""));
