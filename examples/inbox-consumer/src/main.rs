@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     database::migrate(&set("MIGRATION_URL")?.into(), vec![RELIABILITY, MIGRATIONS]).await?;
     let database = Database::new(&Settings::new(set("DATABASE_URL")?), tokio::runtime::Handle::current())?;
     let brokers: Brokers = set("KAFKA_BROKERS")?.parse()?;
-    let topics = Topics::with_prefix(set("TOPIC_PREFIX").unwrap_or_default());
+    let topics = Topics::of(set("DEPLOYMENT").unwrap_or_else(|_| "example".to_owned()));
     ensure(&brokers, &[TopicSpec::new(topics.events(TicketSold::STREAM), Topics::PARTITIONS)]).await?;
 
     let mailer = Consumer::of("mailer").on(no_locks, write_mail);

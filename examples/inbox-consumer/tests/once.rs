@@ -52,7 +52,7 @@ async fn a_message_that_arrives_several_times_writes_one_mail() {
         .env("MIGRATION_URL", database.owner_url())
         .env("DATABASE_URL", database.service_url(None))
         .env("KAFKA_BROKERS", topics.brokers().to_string())
-        .env("TOPIC_PREFIX", topics.prefixed(""))
+        .env("DEPLOYMENT", topics.deployment())
         .kill_on_drop(true)
         .spawn()
         .unwrap();

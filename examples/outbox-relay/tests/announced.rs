@@ -22,7 +22,7 @@ async fn a_sale_is_announced_if_and_only_if_it_commits() {
         .env("MIGRATION_URL", database.owner_url())
         .env("DATABASE_URL", database.service_url(None))
         .env("KAFKA_BROKERS", topics.brokers().to_string())
-        .env("TOPIC_PREFIX", topics.prefixed(""))
+        .env("DEPLOYMENT", topics.deployment())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true)

@@ -148,7 +148,7 @@ impl Settings {
     pub(crate) fn read(fields: &mut SettingsReader) -> Self {
         let client = client(fields);
         let processor = processor(fields, &client);
-        let bodies = RequestBodies::of(deployment(fields));
+        let bodies = RequestBodies::of(fields.text("deployment.name", "the name of this deployment"));
         let worker = worker(fields);
         if worker.lease <= client.total {
             fields.refuse("worker.lease_seconds", "more than processor.total_timeout_milliseconds");
@@ -224,14 +224,6 @@ impl FromStr for ProcessorUrl {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         if matches!(url.scheme(), "http" | "https") && is_plain { Ok(Self(Some(url))) } else { Err(()) }
     }
-}
-
-fn deployment(fields: &mut SettingsReader) -> String {
-    let name = fields.text("processor.deployment", "the name of this deployment");
-    if !(1..=64).contains(&name.len()) || name.contains(char::is_control) {
-        fields.refuse("processor.deployment", "1 to 64 bytes of text");
-    }
-    name
 }
 
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {

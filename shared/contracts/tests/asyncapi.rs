@@ -55,7 +55,7 @@ fn every_event_is_documented_as_it_is_published() {
     golden.remove(&MessageParked::kind("orders")).unwrap();
     let mut documented = BTreeSet::new();
     for stream in streams::ALL {
-        let topic = Topics::with_prefix("").events(stream);
+        let topic = stream.topic();
         let channel = &document["channels"][&topic];
         assert_eq!(channel["address"], topic);
         assert_eq!(channel["bindings"]["kafka"]["partitions"], Topics::PARTITIONS);

@@ -114,5 +114,5 @@ fn the_copy_of_a_parked_message_has_the_wire_form_of_its_golden_file() {
     let expected: serde_json::Value = serde_json::from_str(&file).unwrap();
     assert_eq!(serde_json::json!(copy), expected);
     assert_eq!(serde_json::from_value::<MessageParked>(expected).unwrap(), copy);
-    assert_eq!(Topics::with_prefix("t.").dead_letters("orders"), "t.orders.dlq");
+    assert_eq!(Topics::of("t").dead_letters("orders"), "t.orders.dlq");
 }

@@ -2,10 +2,10 @@
 
 use crate::{MessageParked, Stream};
 
-/// Topic names of one installation; the prefix lets several share a broker.
+/// Topic and group names of one deployment. They begin with its name, so that several deployments share a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topics {
-    prefix: String,
+    deployment: String,
 }
 
 impl Topics {
@@ -13,9 +13,14 @@ impl Topics {
     /// the inbox holds a message that is read before an earlier one of its aggregate.
     pub const PARTITIONS: i32 = 6;
 
-    /// Names with this prefix (may be empty).
-    pub fn with_prefix(prefix: impl Into<String>) -> Self {
-        Self { prefix: prefix.into() }
+    /// The names of the deployment with this name.
+    pub fn of(deployment: impl Into<String>) -> Self {
+        Self { deployment: deployment.into() }
+    }
+
+    /// The name of the deployment.
+    pub fn deployment(&self) -> &str {
+        &self.deployment
     }
 
     /// The topic of a service's events.
@@ -23,9 +28,9 @@ impl Topics {
         self.prefixed(&stream.topic())
     }
 
-    /// A topic's name in this installation.
+    /// A topic's name in this deployment, such as `shop.orders.events`.
     pub fn prefixed(&self, topic: &str) -> String {
-        format!("{}{topic}", self.prefix)
+        format!("{}.{topic}", self.deployment)
     }
 
     /// The topic for copies of the messages that a consumer parked.
@@ -33,7 +38,7 @@ impl Topics {
         self.prefixed(&MessageParked::topic(consumer))
     }
 
-    /// The consumer group of a consumer, separate for each prefix.
+    /// The consumer group of a consumer in this deployment.
     pub fn group(&self, consumer: &str) -> String {
         self.prefixed(consumer)
     }

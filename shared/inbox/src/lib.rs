@@ -35,6 +35,6 @@ pub use error::HandlerError;
 pub use locks::{LockKeys, Locks, no_locks};
 pub use metrics::{InboxMetrics, Reception};
 pub use readings::read_metrics;
-pub use runner::Runner;
+pub use runner::{Runner, member_of};
 pub use runner_settings::RunnerSettings;
 pub use trim::{TrimCounts, trim};

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 /// Attempts and backoff.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
     /// The name of this instance as a static member of the consumer group; `None` for a dynamic member.
     pub instance: Option<String>,
+    /// The id of the database. The consumer group shows it for each member; `None`: it does not.
+    pub database: Option<Uuid>,
     /// How often a message is tried whose errors are its own, before it is parked.
     pub attempts: u32,
     /// The pause after the first error. It doubles with each further one.
@@ -33,6 +37,7 @@ impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
             instance: None,
+            database: None,
             attempts: 8,
             first_pause: Duration::from_millis(20),
             longest_pause: Duration::from_secs(2),

@@ -9,6 +9,7 @@ use traces::Exporter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
+use crate::deployment::Adopt;
 use crate::doctor::Doctor;
 use crate::erase::Erase;
 use crate::keys::KeysCommand;
@@ -46,6 +47,8 @@ enum Command<Own: Subcommand> {
     Audit(Audit),
     /// Look at everything that the service rests on: exit code 0, or 1 if something is at fault
     Doctor(Doctor),
+    /// Say that this database is the one of the deployment that the settings name
+    Adopt(Adopt),
     /// Erase the texts that clients wrote, of a tenant or of one reference
     Erase(Erase),
     /// Show the operations of a key, or free the key of one without an effect
@@ -83,6 +86,7 @@ pub fn main<S: Service>() -> ExitCode {
         Command::Outbox(command) => operator::outbox::<S>(command),
         Command::Audit(audit) => operator::audit::<S>(audit),
         Command::Doctor(doctor) => operator::doctor::<S>(doctor),
+        Command::Adopt(adopt) => operator::adopt::<S>(adopt),
         Command::Erase(erase) => operator::erase::<S>(erase),
         Command::Keys(command) => operator::keys::<S>(command),
         Command::Own(command) => operator::service::<S>(command),

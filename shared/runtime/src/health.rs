@@ -20,6 +20,8 @@ pub(crate) struct Health {
     migrated: AtomicBool,
     /// The keys that check tokens have been read.
     keyed: AtomicBool,
+    /// The database is the one of this deployment.
+    adopted: AtomicBool,
     /// Topics and consumer have been ready once. After that, an outage of the broker does not change readiness.
     started: AtomicBool,
     broker: AtomicBool,
@@ -33,6 +35,7 @@ pub(crate) struct Report {
     pub(crate) database: &'static str,
     pub(crate) broker: &'static str,
     pub(crate) keys: &'static str,
+    pub(crate) deployment: &'static str,
 }
 
 impl Report {
@@ -55,13 +58,22 @@ pub(crate) const STANDSTILL: Duration = Duration::from_secs(20);
 
 impl Health {
     pub(crate) fn new(database: Database) -> Self {
-        let [migrated, keyed, started, broker, stopping] = [const { AtomicBool::new(false) }; 5];
-        Self { database, checked: Mutex::default(), migrated, keyed, started, broker, stopping }
+        let [migrated, keyed, adopted, started, broker, stopping] = [const { AtomicBool::new(false) }; 6];
+        Self { database, checked: Mutex::default(), migrated, keyed, adopted, started, broker, stopping }
     }
 
     /// Records that all migrations are applied.
     pub(crate) fn migrated(&self) {
         self.migrated.store(true, Ordering::Relaxed);
+    }
+
+    /// Records that the database is the one of this deployment. Until then the service answers reads only.
+    pub(crate) fn adopted(&self) {
+        self.adopted.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_adopted(&self) -> bool {
+        self.adopted.load(Ordering::Relaxed)
     }
 
     /// Records that the keys have been read.
@@ -125,7 +137,12 @@ impl Health {
         };
         let broker = if self.broker.load(Ordering::Relaxed) { "ok" } else { "away" };
         let keys = if self.keyed.load(Ordering::Relaxed) { "ok" } else { "away" };
-        let started = self.is_open() && self.started.load(Ordering::Relaxed);
+        let deployment = match (self.migrated.load(Ordering::Relaxed), self.is_adopted()) {
+            (false, _) => "unknown",
+            (true, false) => "not adopted",
+            (true, true) => "ok",
+        };
+        let started = self.is_open() && (self.started.load(Ordering::Relaxed) || !self.is_adopted());
         let can_serve = is_reachable && self.standing_still().is_empty();
         let status = match (self.is_stopping(), started, can_serve) {
             (true, ..) => "stopping",
@@ -134,7 +151,7 @@ impl Health {
             // An outage of the broker does not count, because events wait in the outbox.
             (false, true, true) => READY,
         };
-        Report { status, database, broker, keys }
+        Report { status, database, broker, keys, deployment }
     }
 }
 

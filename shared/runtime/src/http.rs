@@ -85,7 +85,7 @@ pub(crate) fn public<S: Service>(
             .configure(routes(edge.clone(), context.clone()))
             .app_data(health.clone())
             .app_data(requests.clone())
-            .wrap(from_fn(once_open))
+            .wrap(from_fn(once_usable))
             .wrap(edge.cors())
             .wrap(from_fn(edge::head_as_get))
             .wrap(from_fn(edge::response_headers))
@@ -153,15 +153,22 @@ fn listen<H>(
     Ok(Listener { server, address: addresses.first().copied().unwrap_or(address) })
 }
 
-/// Middleware: `/v1/…` is 503 until tables and keys are there. Other paths are served from the start.
-async fn once_open(
+const STARTING: &str = "The service is starting and did not process the request. /health/ready names the server that it waits for.";
+const NOT_ADOPTED: &str = "The service answers reads only and did not process the request: its database is a copy, or belongs to \
+                           another deployment. An operator can adopt it.";
+
+/// Middleware: `/v1/…` is 503 until tables and keys are there, and each command until the database is the one of this deployment.
+/// Other paths are served from the start.
+async fn once_usable(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let open = request.app_data::<web::Data<Health>>().is_some_and(|health| health.is_open());
-    if open || !request.path().starts_with("/v1/") {
+    let health = request.app_data::<web::Data<Health>>();
+    let is_open = health.is_some_and(|health| health.is_open());
+    let is_allowed = request.method().is_safe() || health.is_some_and(|health| health.is_adopted());
+    if (is_open && is_allowed) || !request.path().starts_with("/v1/") {
         return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
     }
-    let detail = "The service is starting and did not process the request. /health/ready names the server that it waits for.";
+    let detail = if is_open { NOT_ADOPTED } else { STARTING };
     Ok(request.error_response(Problem::new(&problem_types::UNAVAILABLE, detail)))
 }

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// A background job. Every instance runs it on the database runtime, from the moment the migrations are applied until
+/// A background job. Every instance runs it on the database runtime, from the moment the database is usable until
 /// shutdown. A job that ends earlier ends the process.
 pub struct Job {
     pub(crate) name: &'static str,

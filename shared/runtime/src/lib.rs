@@ -4,6 +4,7 @@ mod auditor;
 mod broker_watch;
 mod command;
 mod config;
+mod deployment;
 mod doctor;
 mod erase;
 mod error;

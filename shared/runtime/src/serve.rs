@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::web;
 use edge::Edge;
+use inbox::RunnerSettings;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::config::Config;
@@ -68,6 +69,7 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
 async fn start_service<S: Service>(process: Process, edge: Edge, config: Config<S>) -> Result<(), String> {
     process.open_database::<S>().await?;
     process.open_edge(&edge).await?;
+    let database = process.adopted::<S>().await?;
     process.start_replays();
     // Before Kafka answers, because the events of jobs wait in the outbox.
     process.start_jobs(S::jobs(&process.context(&config, &process.pools.jobs)));
@@ -79,7 +81,7 @@ async fn start_service<S: Service>(process: Process, edge: Edge, config: Config<
         process.start_relay(config.relay.settings);
     }
     if let Some(consumer) = consumer {
-        process.start_inbox(consumer, config.inbox).await?;
+        process.start_inbox(consumer, RunnerSettings { database: Some(database), ..config.inbox }).await?;
     }
     process.health.started();
     tracing::info!("ready");
@@ -110,6 +112,7 @@ async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(),
         parts.open_database::<S>().await?;
         // A relay checks no tokens, so it needs no keys.
         parts.health.keyed();
+        parts.adopted::<S>().await?;
         parts.open_topics::<S>(None).await?;
         parts.start_relay(config.relay.settings);
         parts.health.started();

@@ -13,6 +13,12 @@ pub trait ServiceCommand<S: Service>: Subcommand {
         &[]
     }
 
+    /// Whether the command changes nothing: neither rows nor topics nor money. Other commands are refused until the database is
+    /// adopted.
+    fn only_reads(&self) -> bool {
+        false
+    }
+
     /// Runs the command. The exit code is 0 if the output is `done`, else 1. An error is printed; its exit code is 1.
     fn run(self, context: &Context<S>) -> impl Future<Output = Result<CommandOutput, Box<dyn Error>>>;
 }

@@ -1,4 +1,5 @@
-//! The start-up, from "listening" to "ready": PostgreSQL, migrations, jobs, Kafka and its topics, relay, consumer.
+//! The start-up, from "listening" to "ready": PostgreSQL, migrations, deployment, jobs, Kafka and its topics, relay,
+//! consumer.
 //!
 //! A server that is not reachable is waited for without limit. A wrong configuration ends the start-up.
 
@@ -13,8 +14,10 @@ use inbox::{Consumer, Runner, RunnerSettings};
 use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
 use secrecy::SecretString;
+use uuid::Uuid;
 
 use crate::broker_watch::watch_broker;
+use crate::deployment::Identity;
 use crate::process::Process;
 use crate::schema::{migrations, pending, versions};
 use crate::wait::{WaitError, wait_for};
@@ -30,7 +33,8 @@ const BROKER_TIMEOUT: Duration = Duration::from_secs(2);
 const JOIN_TIMEOUT: Duration = Duration::from_secs(6);
 
 impl Process {
-    /// Waits until the database answers and all migrations are applied. Applies them if `migration_url` is set.
+    /// Waits until the database answers and all migrations are applied. Applies them if `migration_url` is set. Then reads can be
+    /// answered.
     pub(crate) async fn open_database<S: Service>(&self) -> Result<(), String> {
         wait_for("PostgreSQL", || async {
             self.pools.operators.ping().await.map_err(|error| {
@@ -45,10 +49,37 @@ impl Process {
             Some(url) => wait_for("the migrations", || migrate::<S>(url)).await?,
             None => wait_for("the migrations", || self.migrated::<S>()).await?,
         }
+        // Before requests are processed, so that no command is refused at a usual start.
+        if wait_for("the deployment", || self.identity())
+            .await?
+            .refusal(S::NAME, self.topics.deployment())
+            .is_none()
+        {
+            self.health.adopted();
+        }
         self.health.migrated();
         tracing::info!("the database is open");
-        self.start_housekeeping(housekeeping::schedule(&self.retention));
         Ok(())
+    }
+
+    /// Waits until the database is the one of this deployment. Returns its id.
+    pub(crate) async fn adopted<S: Service>(&self) -> Result<Uuid, String> {
+        let id = wait_for("the adoption of the database", || async {
+            let identity = self.identity().await?;
+            match identity.refusal(S::NAME, self.topics.deployment()) {
+                Some(refusal) => Err(WaitError::Transient(refusal)),
+                None => Ok(identity.id),
+            }
+        })
+        .await?;
+        self.health.adopted();
+        self.start_housekeeping(housekeeping::schedule(&self.retention));
+        Ok(id)
+    }
+
+    async fn identity(&self) -> Result<Identity, WaitError> {
+        let identity = Identity::claim(&self.pools.operators, self.topics.deployment()).await;
+        identity.map_err(|error| WaitError::Transient(error.to_string()))
     }
 
     pub(crate) fn start_housekeeping(&self, jobs: Vec<HousekeepingJob>) {
@@ -217,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_service_needs_its_own_topic_and_those_that_it_reads() {
-        let topics = Topics::with_prefix("t.");
+        let topics = Topics::of("t");
         let names =
             |needed: Vec<TopicSpec>| needed.into_iter().map(|t| (t.name, t.partitions)).collect::<Vec<_>>();
         let silent = needed_topics(&topics, streams::PAYMENTS, None);

@@ -56,9 +56,9 @@ impl Broker {
         format!("127.0.0.1:{}{parameters}", self.port).parse().unwrap()
     }
 
-    /// Makes the events topics of these services. They need no prefix, because no other test uses this broker.
+    /// Makes the events topics of these services. No other test uses this broker, so the deployment's name is always the same.
     pub async fn topics(&self, streams: &[Stream]) -> Topics {
-        let topics = Topics::with_prefix("");
+        let topics = Topics::of("test");
         make_topics(&self.brokers(), &topics, streams).await;
         topics
     }

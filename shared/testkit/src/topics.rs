@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use crate::{eventually, given};
 
-/// The topics of one installation, under a unique prefix. When the test ends, all topics and consumer groups with this prefix
-/// are deleted. Stop the consumers before. Derefs to the names, [`Topics`].
+/// The topics of a deployment with a unique name. When the test ends, all its topics and consumer groups are deleted.
+/// Stop the consumers before. Derefs to the names, [`Topics`].
 pub struct TestTopics {
     brokers: Brokers,
     topics: Topics,
@@ -33,7 +33,7 @@ impl TestTopics {
 
     /// The same on another broker, which must outlive the topics.
     pub fn names_on(brokers: Brokers) -> Self {
-        Self { brokers, topics: Topics::with_prefix(format!("test-{}.", Uuid::new_v4().simple())) }
+        Self { brokers, topics: Topics::of(format!("test-{}", Uuid::new_v4().simple())) }
     }
 
     /// Makes the events topics of these services.

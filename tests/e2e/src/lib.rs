@@ -20,7 +20,7 @@ pub use harness::api::Order;
 pub use harness::{Part, Program, Request, Response};
 pub use leftovers::Leftover;
 pub use load::{Load, Responses};
-pub use stack::{Options, SECRET_KEY, Stack, WEBHOOK_SECRET, programs, publishers};
+pub use stack::{Options, SECRET_KEY, Settings, Stack, WEBHOOK_SECRET, programs, publishers};
 
 /// The crash points in the table of `shared/crashpoint/README.md`.
 ///

@@ -12,6 +12,14 @@ use tokio::net::TcpStream;
 
 use crate::{Error, Result, until};
 
+/// The name of the deployment that `./dev` and docker-compose.yml run.
+pub const DEPLOYMENT: &str = "idem-dev";
+
+/// The name of the deployment that `./dev` runs, also if a setting names another.
+pub fn deployment() -> String {
+    std::env::var("IDEM_DEPLOYMENT__NAME").unwrap_or_else(|_| DEPLOYMENT.to_owned())
+}
+
 /// For each consumer, topic and partition: the next offset to be read, and the end.
 pub type Positions = BTreeMap<(Database, Stream, i32), (i64, i64)>;
 

@@ -54,7 +54,7 @@ impl<'s> Demo<'s> {
         // A connection for each request: the demo kills servers, and a connection that died before a request would
         // make the request fail for a reason of no interest.
         let api = client_of(stack, 0, platform.token(&tenant).await?)?;
-        let topics = Topics::with_prefix(platform.topic_prefix());
+        let topics = Topics::of(platform.deployment());
         let kafka = Kafka { brokers: platform.brokers().parse()?, topics };
         let books = Books::new(|part| Some(platform.database(part)));
         Ok(Self { stack, api, kafka, books, tenant })

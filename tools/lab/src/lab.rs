@@ -50,7 +50,7 @@ impl Lab {
         };
         let api = Api::new(Client::new(0, token)?, endpoint);
         let state = watch::Sender::new(LabState { tenant: tenant.clone(), ..LabState::default() });
-        let topics = Topics::with_prefix(env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default());
+        let topics = Topics::of(harness::deployment());
         Ok(Self { dev, api, state: Arc::new(state), tenant, port_base, broker, topics })
     }
 
@@ -89,7 +89,7 @@ impl Lab {
             tenant: String::new(),
             port_base: 1024,
             broker: String::new(),
-            topics: Topics::with_prefix(""),
+            topics: Topics::of("test"),
         }
     }
 }

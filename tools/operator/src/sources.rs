@@ -24,9 +24,9 @@ pub struct Sources {
     /// Bootstrap servers, separated by commas
     #[arg(long, env = "IDEM_KAFKA_BROKERS")]
     brokers: Option<Brokers>,
-    /// The prefix of the installation's topics
-    #[arg(long, value_name = "PREFIX", env = "IDEM_KAFKA__TOPIC_PREFIX", default_value = "")]
-    topic_prefix: String,
+    /// The name of the deployment, with which its topics begin
+    #[arg(long, value_name = "NAME", env = "IDEM_DEPLOYMENT__NAME", default_value = harness::DEPLOYMENT)]
+    deployment: String,
 }
 
 impl Sources {
@@ -53,6 +53,6 @@ impl Sources {
 
     /// The names of the topics.
     pub fn topics(&self) -> Topics {
-        Topics::with_prefix(self.topic_prefix.as_str())
+        Topics::of(self.deployment.as_str())
     }
 }

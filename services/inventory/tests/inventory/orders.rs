@@ -87,7 +87,7 @@ impl Orders {
     /// With this number of partitions. Events on one partition are consumed in the order of publication.
     pub(crate) async fn on_partitions(partitions: i32) -> Self {
         let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
-        let topics = Topics::with_prefix(format!("inventory-test-{}.", Uuid::new_v4()));
+        let topics = Topics::of(format!("inventory-test-{}", Uuid::new_v4()));
         topics::ensure(&brokers, &[TopicSpec::new(topics.events(streams::ORDERS), partitions)])
             .await
             .unwrap();

@@ -18,7 +18,7 @@ async fn inbox_command(stage: &Stage, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let context = OperatorContext {
         database: stage.instance.clone(),
-        topics: Topics::with_prefix(""),
+        topics: Topics::of("test"),
         consumer: Inventory::consumer(&stage.context()).unwrap(),
         brokers: None,
     };

@@ -157,7 +157,7 @@ impl Stage {
 }
 
 fn context(database: &Database) -> Context<Inventory> {
-    Context { database: database.clone(), topics: Topics::with_prefix(""), settings: () }
+    Context { database: database.clone(), topics: Topics::of("test"), settings: () }
 }
 
 /// A client with a token.

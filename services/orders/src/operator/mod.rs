@@ -23,6 +23,10 @@ pub enum Command {
 }
 
 impl ServiceCommand<Orders> for Command {
+    fn only_reads(&self) -> bool {
+        matches!(self, Self::Show(_))
+    }
+
     async fn run(self, context: &Context<Orders>) -> Result<CommandOutput, Box<dyn Error>> {
         match self {
             Self::Show(show) => Ok(show.run(&context.database).await?),

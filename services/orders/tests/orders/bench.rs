@@ -112,7 +112,7 @@ fn patient(database: &TestDatabase, through: Option<SocketAddr>) -> database::Se
 pub(crate) fn context(database: Database) -> Context<Orders> {
     Context {
         database,
-        topics: Topics::with_prefix("unused."),
+        topics: Topics::of("unused"),
         settings: Settings { expiry: Duration::from_mins(15), expiry_poll: Duration::from_secs(1) },
     }
 }

@@ -19,7 +19,7 @@ async fn inbox_command(bench: &Bench, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let database = bench.database.second_instance();
     let consumer = Orders::consumer(&context(database.clone())).unwrap();
-    let context = OperatorContext { database, topics: Topics::with_prefix(""), consumer, brokers: None };
+    let context = OperatorContext { database, topics: Topics::of("test"), consumer, brokers: None };
     let output = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
     assert!(output.done, "{}", output.text);
     serde_json::from_str(&output.text).unwrap()

@@ -43,6 +43,14 @@ impl ServiceCommand<Payments> for Command {
         }
     }
 
+    fn only_reads(&self) -> bool {
+        match self {
+            Self::Review(command) => command.only_reads(),
+            Self::Ledger(_) => true,
+            Self::Refund(_) | Self::Reconcile(_) => false,
+        }
+    }
+
     async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Box<dyn Error>> {
         match self {
             Self::Review(command) => Ok(command.run(context).await?),

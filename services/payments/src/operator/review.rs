@@ -29,6 +29,10 @@ impl Command {
         matches!(self, Self::Resolve(resolve) if resolve.refund.is_some())
     }
 
+    pub(super) fn only_reads(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Show(_))
+    }
+
     pub(super) async fn run(
         self,
         context: &Context<Payments>,

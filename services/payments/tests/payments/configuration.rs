@@ -2,10 +2,16 @@
 
 use std::process::{Command, Output};
 
-/// `payments serve` with these variables and no others.
+/// `payments serve` with a name, these variables and no others.
 fn serve(variables: &[(&str, &str)]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_payments"));
-    program.arg("serve").env_clear().envs(variables.iter().copied()).output().unwrap()
+    program
+        .arg("serve")
+        .env_clear()
+        .env("IDEM_DEPLOYMENT__NAME", "test")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -13,7 +19,7 @@ fn all_errors_are_reported_at_once_without_a_secret() {
     let output = serve(&[
         ("IDEM_PROCESSOR__URL", "ftp://user:canary@processor"),
         ("IDEM_PROCESSOR__SECRET_KEY", "canary\n"),
-        ("IDEM_PROCESSOR__DEPLOYMENT", "\t"),
+        ("IDEM_DEPLOYMENT__NAME", "\t"),
         ("IDEM_PROCESSOR__TIMEOUT_MILLISECONDS", "30000"),
         ("IDEM_WORKER__CONCURRENCY", "0"),
         ("IDEM_WORKER__MAX_CONCURRENCY", "0"),
@@ -23,7 +29,7 @@ fn all_errors_are_reported_at_once_without_a_secret() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     for error in [
         "IDEM_PROCESSOR__URL must be an http or https URL",
-        "IDEM_PROCESSOR__DEPLOYMENT must be 1 to 64 bytes of text",
+        "IDEM_DEPLOYMENT__NAME must be 1 to 64 characters",
         "IDEM_WORKER__CONCURRENCY must be a whole number from 1 to 256",
         "IDEM_WORKER__MAX_CONCURRENCY must be a whole number from 1 to 1024",
         "IDEM_PROCESSOR__TOTAL_TIMEOUT_MILLISECONDS must be at least processor.timeout_milliseconds",

@@ -6,7 +6,7 @@ use serde_json::json;
 use testkit::eventually;
 
 use crate::ledger::confirmed;
-use crate::listing::Listing;
+use crate::listing::{Listing, OURS};
 use crate::reading::{get, get_from};
 use crate::stage::{AMOUNT, Stage, TENANT};
 
@@ -129,7 +129,7 @@ async fn a_reconciliation_reads_only_the_records_of_its_period() {
     let (stage, listing) = (Stage::new().await, Listing::start().await);
     fill(&stage).await;
     let order = stage.captured("pi_1").await;
-    listing.took("pi_1", &order.payment.to_string(), "idem-dev", AMOUNT);
+    listing.took("pi_1", &order.payment.to_string(), OURS, AMOUNT);
     let tables = "payment,processor_call,refund";
     let before = stage.rows_read(tables).await;
     let (code, report) = listing.reconcile(&stage).await; // the end of its process reports its counters

@@ -61,7 +61,7 @@ async fn verify(stage: &Stage, words: &[&str]) -> (String, bool) {
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let context = Context::<Payments> {
         database: Database::clone(&stage.database),
-        topics: Topics::with_prefix(""),
+        topics: Topics::of("test"),
         settings,
     };
     let result = line.command.run(&context).await.unwrap();

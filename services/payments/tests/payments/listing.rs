@@ -11,6 +11,9 @@ use tokio::task::JoinSet;
 use crate::http::{Received, respond};
 use crate::stage::{Order, Stage};
 
+/// The name of our deployment.
+pub(crate) const OURS: &str = "test";
+
 /// The lists, and how often they were read.
 #[derive(Default)]
 struct ProcessorLists {
@@ -52,7 +55,7 @@ impl Listing {
 
     /// Adds a refund, with our reference or without one.
     pub(crate) fn gave_back(&self, id: &str, intent: &str, reference: Option<&str>, amount: i64) {
-        let metadata = reference.map_or(json!({}), |r| json!({ "reference": r, "deployment": "idem-dev" }));
+        let metadata = reference.map_or(json!({}), |r| json!({ "reference": r, "deployment": OURS }));
         self.lists.lock().unwrap().refunds.insert(
             0,
             json!({
@@ -111,7 +114,7 @@ impl Listing {
 pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(words).env_clear().env("USER", "dana");
-    command.env("IDEM_DATABASE__URL", stage.database.service_url(None));
+    command.env("IDEM_DATABASE__URL", stage.database.service_url(None)).env("IDEM_DEPLOYMENT__NAME", OURS);
     let output = command.envs(settings.iter().copied()).output().await.unwrap();
     let [stdout, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(!stdout.contains("canary") && !log.contains("canary"), "{stdout}{log}");

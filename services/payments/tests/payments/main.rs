@@ -16,6 +16,7 @@ mod circuit_breaker;
 mod client;
 mod commands;
 mod configuration;
+mod copied;
 mod document;
 mod fees;
 mod growth;

@@ -31,7 +31,7 @@ pub(crate) async fn get_from(
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
-    let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
+    let context = Context::<Payments> { database, topics: Topics::of("test"), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
     let bearer = format!("Bearer {}", identity::token(tenant, "tester", scopes));
     let request = TestRequest::get().uri(path).insert_header(("Authorization", bearer)).to_request();

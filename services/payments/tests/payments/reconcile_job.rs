@@ -10,13 +10,14 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-use crate::listing::Listing;
+use crate::listing::{Listing, OURS};
 use crate::stage::Stage;
 
 /// An instance that compares as often as it may. Killed when it is dropped. Its log has one line for each reconciliation.
-fn serve(stage: &Stage, listing: &Listing, jwks: &str) -> Child {
+pub(crate) fn serve(stage: &Stage, listing: &Listing, jwks: &str) -> Child {
     let settings = [
         ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
+        ("IDEM_DEPLOYMENT__NAME", OURS.to_owned()),
         ("IDEM_HTTP__PORT", "0".to_owned()),
         ("IDEM_ADMIN__PORT", "0".to_owned()),
         ("IDEM_DATABASE__URL", stage.database.service_url(None)),
@@ -34,16 +35,16 @@ fn serve(stage: &Stage, listing: &Listing, jwks: &str) -> Child {
 }
 
 /// A file with the keys that check tokens. Removed when it is dropped.
-struct KeySet(PathBuf);
+pub(crate) struct KeySet(PathBuf);
 
 impl KeySet {
-    fn write() -> Self {
+    pub(crate) fn write() -> Self {
         let path = std::env::temp_dir().join(format!("idem-jwks-{}.json", Uuid::new_v4().simple()));
         std::fs::write(&path, identity::jwks()).unwrap();
         Self(path)
     }
 
-    fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         self.0.display().to_string()
     }
 }
@@ -96,7 +97,7 @@ async fn reconciliations_are_counted_by_their_result_and_differences_only_while_
     };
     let agreed = || vec!["agreed".to_owned()];
     eventually("a reconciliation", async || (read().await == (agreed(), 0)).then_some(())).await;
-    listing.took("pi_1", &Uuid::now_v7().to_string(), "idem-dev", 500);
+    listing.took("pi_1", &Uuid::now_v7().to_string(), OURS, 500);
     eventually("a difference", async || {
         let (results, differences) = read().await;
         (results == ["agreed", "differed"] && differences > 0).then_some(())

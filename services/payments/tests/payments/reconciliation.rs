@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::listing::Listing;
+use crate::listing::{Listing, OURS};
 use crate::stage::{AMOUNT, Stage};
-
-/// The default name of the deployment.
-const OURS: &str = "idem-dev";
 
 /// The counts that are not zero.
 fn counts(report: &Value, of: &str) -> Vec<(String, u64)> {

@@ -30,11 +30,7 @@ async fn retry(stage: &Stage, refund: &str, more: &[&str]) -> (i32, String) {
 /// Runs `payments WORDS` with this stage's processor.
 async fn with_processor(stage: &Stage, words: &[&str]) -> (i32, String) {
     let url = stage.processor.url();
-    let settings = [
-        ("IDEM_PROCESSOR__URL", url.as_str()),
-        ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_canary"),
-        ("IDEM_PROCESSOR__DEPLOYMENT", "test"),
-    ];
+    let settings = [("IDEM_PROCESSOR__URL", url.as_str()), ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_canary")];
     operate(stage, words, &settings).await
 }
 

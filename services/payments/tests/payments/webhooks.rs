@@ -62,7 +62,7 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
     let webhooks =
         WebhookSettings { secrets, tolerance: Duration::from_mins(5), ..WebhookSettings::default() };
     let settings = Settings::new(stage.processor.client(), bodies(), brisk()).with_webhooks(webhooks);
-    let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
+    let context = Context::<Payments> { database, topics: Topics::of("test"), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
     let mut request = TestRequest::post().uri("/v1/webhooks/provider").set_payload(body);
     if let Some(header) = header {

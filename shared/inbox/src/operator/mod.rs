@@ -46,6 +46,11 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether the command changes nothing.
+    pub fn only_reads(&self) -> bool {
+        matches!(self, Self::Parked(_) | Self::Show(_) | Self::Stopped(_))
+    }
+
     /// Whether the command needs Kafka as well as the database.
     pub fn needs_kafka(&self) -> bool {
         match self {

@@ -26,6 +26,8 @@ pub struct SubscriptionSettings {
     pub group: String,
     /// The name of a static member, unique in its group; `None` for a dynamic member. See docs/decisions/0021.
     pub instance: Option<String>,
+    /// The name of the client in the brokers' list of members.
+    pub client: String,
     /// The topics to read.
     pub topics: Vec<String>,
     /// The largest number of messages in a batch.
@@ -80,8 +82,10 @@ impl fmt::Debug for ProgressCheck {
 impl SubscriptionSettings {
     /// Returns the defaults for a service's consumer.
     pub fn new(group: impl Into<String>, topics: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let group = group.into();
         Self {
-            group: group.into(),
+            client: group.clone(),
+            group,
             instance: None,
             topics: topics.into_iter().map(Into::into).collect(),
             max_batch: 500,
@@ -99,7 +103,7 @@ impl SubscriptionSettings {
     }
 
     pub(super) fn client_config(&self, brokers: &Brokers) -> Result<ClientConfig, Error> {
-        let mut config = brokers.client_config(&self.group)?;
+        let mut config = brokers.client_config(&self.client)?;
         config
             .set("group.id", &self.group)
             .set("group.protocol", "classic")

@@ -34,6 +34,11 @@ pub enum Command {
 }
 
 impl Command {
+    /// Returns whether the command changes nothing.
+    pub fn only_reads(&self) -> bool {
+        matches!(self, Self::Status(_))
+    }
+
     /// Returns whether the command needs Kafka. Every command needs the database.
     pub fn needs_kafka(&self) -> bool {
         match self {

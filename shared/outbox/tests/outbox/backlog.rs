@@ -31,7 +31,7 @@ async fn the_next_page_and_no_further_one_is_read_while_a_page_is_published() {
     // It renews its lease every 600 ms: that shows that it is at work.
     let settings =
         RelaySettings { lease: Duration::from_secs(3), page: usize::try_from(PAGE).unwrap(), ..settings() };
-    let (no_broker, topics) = ("127.0.0.1:1".parse().unwrap(), Topics::with_prefix("none."));
+    let (no_broker, topics) = ("127.0.0.1:1".parse().unwrap(), Topics::of("none"));
     let relay = Relay::new((*database).clone(), no_broker, topics, settings);
     let relay = Background::run(|stop| relay.run(stop));
     eventually("a second page", async || (rows_read(&database).await >= 2 * PAGE).then_some(())).await;

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use database::Settings as DatabaseSettings;
 use edge::EdgeSettings;
+use envelope::Topics;
 use inbox::RunnerSettings;
+use messaging::Brokers;
 use secrecy::SecretString;
 
 use crate::Service;
@@ -19,7 +21,7 @@ use crate::pools::PoolSizes;
 
 pub use errors::ConfigErrors;
 pub use reader::SettingsReader;
-pub(crate) use sections::{Auth, Http, Kafka, Log, LogFormat, LogRetention, Relay};
+pub(crate) use sections::{Auth, Http, Log, LogFormat, LogRetention, Relay};
 
 /// The settings that every service has; a service's own file may override them.
 const DEFAULTS: &str = include_str!("defaults.toml");
@@ -30,7 +32,7 @@ pub(crate) enum Needs {
     Serve,
     Relay,
     Migrate,
-    /// An operators' command: `database.url` and these settings.
+    /// An operators' command: `database.url`, `deployment.name` and these settings.
     Database {
         and: &'static [&'static str],
     },
@@ -42,9 +44,11 @@ impl Needs {
     fn includes(self, path: &str) -> bool {
         match self {
             Self::Serve => path != "database.migration_url",
-            Self::Relay => ["database.url", "kafka.brokers"].contains(&path),
+            Self::Relay => ["database.url", "deployment.name", "kafka.brokers"].contains(&path),
             Self::Migrate => path == "database.migration_url",
-            Self::Database { and } => path == "database.url" || and.contains(&path),
+            Self::Database { and } => {
+                ["database.url", "deployment.name"].contains(&path) || and.contains(&path)
+            }
             Self::Nothing => false,
         }
     }
@@ -58,7 +62,10 @@ pub(crate) struct Config<S: Service> {
     pub(crate) database: DatabaseSettings,
     pub(crate) pool_sizes: PoolSizes,
     pub(crate) migration_url: Option<SecretString>,
-    pub(crate) kafka: Kafka,
+    /// `None` if the setting is missing.
+    pub(crate) brokers: Option<Brokers>,
+    /// The names of topics and groups, and the name of the deployment.
+    pub(crate) topics: Topics,
     pub(crate) inbox: RunnerSettings,
     pub(crate) retention: LogRetention,
     pub(crate) relay: Relay,
@@ -86,7 +93,8 @@ impl<S: Service> Config<S> {
             database: sections::database(&mut reader),
             pool_sizes: sections::pool_sizes(&mut reader),
             migration_url: sections::migration_url(&mut reader),
-            kafka: sections::kafka(&mut reader),
+            brokers: sections::brokers(&mut reader),
+            topics: sections::deployment(&mut reader, needs.includes("deployment.name")),
             inbox: sections::inbox(&mut reader),
             retention: sections::retention(&mut reader),
             relay: sections::relay(&mut reader),

@@ -27,6 +27,22 @@ const DAY: u64 = 86_400;
 /// The issuer of tokens that devtool signs.
 const DEVELOPMENT_ISSUER: &str = "idem-dev";
 
+/// The name of the demo's deployment.
+const DEVELOPMENT_NAME: &str = "idem-dev";
+
+/// The topics of the deployment that `deployment.name` names. Processes of one name share topics, groups and processor.
+pub(super) fn deployment(reader: &mut SettingsReader, needed: bool) -> Topics {
+    let name = reader.text("deployment.name", "the name of this deployment");
+    let legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if !(1..=64).contains(&name.len()) || !name.chars().all(legal) {
+        reader.refuse("deployment.name", "1 to 64 characters A-Z a-z 0-9 . _ -");
+    }
+    if needed && name == DEVELOPMENT_NAME {
+        reader.refuse_in_production("deployment.name", "a name that only this deployment has");
+    }
+    Topics::of(name)
+}
+
 /// The listeners.
 #[derive(Debug)]
 pub(crate) struct Http {
@@ -218,17 +234,11 @@ fn check_url(reader: &mut SettingsReader, path: &str, url: &SecretString) {
     }
 }
 
-/// The brokers and the topic names.
-pub(crate) struct Kafka {
-    /// `None` if the setting is missing.
-    pub(crate) brokers: Option<Brokers>,
-    pub(crate) topics: Topics,
-}
-
-pub(super) fn kafka(reader: &mut SettingsReader) -> Kafka {
+/// The brokers; `None` if the setting is missing.
+pub(super) fn brokers(reader: &mut SettingsReader) -> Option<Brokers> {
     let brokers = reader.text("kafka.brokers", "the brokers, host:port, several separated by commas");
     let checked = brokers.parse::<Brokers>().and_then(|parsed| parsed.check_files().map(|()| parsed));
-    let brokers = match checked {
+    match checked {
         Ok(brokers) => Some(brokers),
         Err(_) if brokers.is_empty() => None,
         Err(error) => {
@@ -240,13 +250,7 @@ pub(super) fn kafka(reader: &mut SettingsReader) -> Kafka {
             reader.refuse("kafka.brokers", &format!("{expected}: {reason}"));
             None
         }
-    };
-    let prefix = reader.text("kafka.topic_prefix", "what topic names begin with; may be empty");
-    let legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if prefix.len() > 100 || !prefix.chars().all(legal) {
-        reader.refuse("kafka.topic_prefix", "100 characters A-Z a-z 0-9 . _ - at most");
     }
-    Kafka { brokers, topics: Topics::with_prefix(prefix) }
 }
 
 pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {

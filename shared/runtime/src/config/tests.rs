@@ -43,8 +43,8 @@ impl Service for Shop {
 const COMPLETE: &[(&str, &str)] = &[
     ("IDEM_DATABASE__URL", "postgres://a:b@localhost/d"),
     ("IDEM_KAFKA__BROKERS", "localhost:9092"),
-    ("IDEM_SHOP__TILL", "hunter2"),
     ("IDEM_MODE__DEVELOPMENT", "true"),
+    ("IDEM_SHOP__TILL", "hunter2"),
 ];
 
 fn read(needs: Needs, variables: &[&[(&str, &str)]]) -> Result<Config<Shop>, ConfigErrors> {
@@ -62,7 +62,13 @@ fn faulty(needs: Needs, variables: &[&[(&str, &str)]]) -> Vec<String> {
 #[test]
 fn the_defaults_alone_name_what_is_missing() {
     let missing = faulty(Needs::Serve, &[]);
-    let expected = ["IDEM_AUTH__JWKS", "IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS", "IDEM_SHOP__TILL"];
+    let expected = [
+        "IDEM_AUTH__JWKS",
+        "IDEM_DATABASE__URL",
+        "IDEM_KAFKA__BROKERS",
+        "IDEM_DEPLOYMENT__NAME",
+        "IDEM_SHOP__TILL",
+    ];
     assert_eq!(missing, expected);
 }
 
@@ -77,7 +83,7 @@ fn all_errors_are_in_one_list() {
         ("IDEM_IDEMPOTENCY__KEY_POLICY", "none"),
         ("IDEM_IDEMPOTENCY__MISMATCH_STATUS", "410"),
         ("IDEM_KAFKA__BROKERS", "hunter2"),
-        ("IDEM_KAFKA__TOPIC_PREFIX", "a b"),
+        ("IDEM_DEPLOYMENT__NAME", "a b"),
         ("IDEM_LOG__FORMAT", "xml"),
         ("IDEM_LOG__LEVEL", "[="),
         ("IDEM_RELAY__IN_PROCESS", "perhaps"),
@@ -158,14 +164,15 @@ fn the_environment_overrides_the_service_and_the_service_overrides_all_services(
 fn a_command_needs_only_its_own_settings() {
     assert_eq!(faulty(Needs::Nothing, &[]), Vec::<String>::new());
     assert_eq!(faulty(Needs::Migrate, &[]), ["IDEM_DATABASE__MIGRATION_URL"]);
-    assert_eq!(faulty(Needs::Relay, &[]), ["IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS"]);
+    let missing = ["IDEM_DATABASE__URL", "IDEM_KAFKA__BROKERS", "IDEM_DEPLOYMENT__NAME"];
+    assert_eq!(faulty(Needs::Relay, &[]), missing);
     assert_eq!(faulty(Needs::Migrate, &[&[("IDEM_HTTP__PORT", "x")]]).first().unwrap(), "IDEM_HTTP__PORT");
 }
 
 #[test]
 fn text_that_looks_like_a_number_stays_text() {
-    let config = read(Needs::Relay, &[COMPLETE, &[("IDEM_KAFKA__TOPIC_PREFIX", "007")]]).ok().unwrap();
-    assert_eq!(config.kafka.topics.prefixed("x"), "007x");
+    let config = read(Needs::Relay, &[COMPLETE, &[("IDEM_DEPLOYMENT__NAME", "007")]]).ok().unwrap();
+    assert_eq!(config.topics.deployment(), "007");
     let config = read(Needs::Relay, &[COMPLETE, &[("IDEM_SHOP__TILL", "0123")]]).ok().unwrap();
     assert_eq!(config.service.1.expose_secret(), "0123");
 }
@@ -175,7 +182,7 @@ fn a_secret_can_be_read_from_a_file() {
     let path = std::env::temp_dir().join(format!("runtime-secret-{}", std::process::id()));
     std::fs::File::create(&path).unwrap().write_all(b"from the file\n").unwrap();
     let file = path.to_str().unwrap();
-    let others = &COMPLETE[..2];
+    let others = &COMPLETE[..3];
     let config = read(Needs::Relay, &[others, &[("IDEM_SHOP__TILL_FILE", file)]]).ok().unwrap();
     assert_eq!(config.service.1.expose_secret(), "from the file");
     assert_eq!(
@@ -239,11 +246,16 @@ fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
 }
 
 #[test]
-fn the_issuer_of_the_demo_is_for_development_only() {
+fn the_names_of_the_demo_are_for_development_only() {
     let auth = [("IDEM_AUTH__JWKS", "https://id.example/jwks")];
     let faulty = |more: &[(&str, &str)]| faulty(Needs::Serve, &[COMPLETE, &auth, more]);
-    assert_eq!(faulty(&[("IDEM_MODE__DEVELOPMENT", "false")]), ["IDEM_AUTH__ISSUER"]);
-    let own = [("IDEM_MODE__DEVELOPMENT", "false"), ("IDEM_AUTH__ISSUER", "https://id.example")];
+    let names = ["IDEM_AUTH__ISSUER", "IDEM_DEPLOYMENT__NAME"];
+    assert_eq!(faulty(&[("IDEM_MODE__DEVELOPMENT", "false")]), names);
+    let own = [
+        ("IDEM_MODE__DEVELOPMENT", "false"),
+        ("IDEM_AUTH__ISSUER", "https://id.example"),
+        ("IDEM_DEPLOYMENT__NAME", "shop"),
+    ];
     assert_eq!(faulty(&own), Vec::<String>::new());
 }
 

@@ -4,14 +4,19 @@ use inbox::Consumer;
 use messaging::topics::{TopicSpec, TopicState, describe};
 use messaging::{Brokers, admin};
 
-use super::Finding;
+use super::{Finding, deployment};
+use crate::deployment::Identity;
 use crate::startup::needed_topics;
 use crate::{Context, Service};
 
 /// The lag at which the alert `ConsumerLagGrows` looks, in messages.
 const LAG: i64 = 1_000;
 
-pub(super) async fn examine<S: Service>(context: &Context<S>, brokers: Option<&Brokers>) -> Vec<Finding> {
+pub(super) async fn examine<S: Service>(
+    context: &Context<S>,
+    brokers: Option<&Brokers>,
+    identity: Option<Identity>,
+) -> Vec<Finding> {
     let Some(brokers) = brokers else { return Vec::new() };
     let consumer = S::consumer(context);
     let needed = needed_topics(&context.topics, S::STREAM, consumer.as_ref());
@@ -27,6 +32,9 @@ pub(super) async fn examine<S: Service>(context: &Context<S>, brokers: Option<&B
     let mut findings: Vec<Finding> = needed.iter().map(|topic| examine_topic(topic, &found)).collect();
     findings.extend(examine_replicas(&found));
     if let Some(consumer) = consumer {
+        if let Some(identity) = identity {
+            findings.extend(deployment::members(&context.topics, brokers, &consumer, &identity).await);
+        }
         findings.push(lag(context, brokers, &consumer).await);
     }
     findings

@@ -2,6 +2,7 @@
 
 mod brokers;
 mod database;
+mod deployment;
 mod finding;
 mod gauges;
 
@@ -9,6 +10,7 @@ use ::database::Database;
 use clap::Args;
 
 use crate::config::Config;
+use crate::deployment::Identity;
 use crate::{CommandOutput, Context, Service};
 
 use finding::{Finding, Grade, Report};
@@ -24,11 +26,13 @@ pub(crate) struct Doctor {
 impl Doctor {
     /// Is done if nothing is at fault. A server that is away is a finding, not an error.
     pub(crate) async fn run<S: Service>(self, config: Config<S>, database: Database) -> CommandOutput {
-        let Config { kafka, service, .. } = config;
-        let context = Context::<S> { database, topics: kafka.topics, settings: service };
+        let Config { brokers, topics, service, .. } = config;
+        let context = Context::<S> { database, topics, settings: service };
+        let identity = Identity::read(&context.database).await;
         let mut findings = database::examine::<S>(&context.database).await;
+        findings.extend(deployment::examine(S::NAME, &context.topics, &identity));
         findings.extend(gauges::examine::<S>(&context.database).await);
-        findings.extend(brokers::examine(&context, kafka.brokers.as_ref()).await);
+        findings.extend(brokers::examine(&context, brokers.as_ref(), identity.ok().flatten()).await);
         let done = findings.iter().all(|finding| finding.grade != Grade::Fault);
         CommandOutput::new(self.json, done, &Report { findings }, Report::to_string)
     }

@@ -19,6 +19,10 @@ pub(crate) enum KeysCommand {
 }
 
 impl KeysCommand {
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self, Self::Show(_))
+    }
+
     /// Runs the command. `policy` says which spellings are the same key.
     pub(crate) async fn run(
         self,

@@ -24,10 +24,15 @@ pub(super) fn add(readings: &mut Readings, service: &str, report: Report, uptime
         telemetry::dropped_lines(),
     );
     readings.add("idem_ready", "Whether requests should be sent here", report.is_ready());
-    let dependencies = [("database", report.database), ("broker", report.broker), ("keys", report.keys)];
+    let dependencies = [
+        ("database", report.database),
+        ("broker", report.broker),
+        ("keys", report.keys),
+        ("deployment", report.deployment),
+    ];
     readings.add_all(
         "idem_dependency_up",
-        "Whether a server that this process needs can be used",
+        "Whether what this process needs can be used",
         dependencies.map(|(name, state)| Sample::labelled("dependency", name, state == "ok")),
     );
 }
@@ -40,7 +45,13 @@ mod tests {
 
     #[test]
     fn a_dependency_that_is_away_reads_as_zero() {
-        let report = Report { status: "unavailable", database: "away", broker: "ok", keys: "ok" };
+        let report = Report {
+            status: "unavailable",
+            database: "away",
+            broker: "ok",
+            keys: "ok",
+            deployment: "not adopted",
+        };
         let mut readings = Readings::default();
         add(&mut readings, "orders", report, Duration::from_secs(7));
         let text = metrics::write(Format::Prometheus, [readings.registry()]);
@@ -51,6 +62,7 @@ mod tests {
             "idem_dependency_up{dependency=\"database\"} 0",
             "idem_dependency_up{dependency=\"broker\"} 1",
             "idem_dependency_up{dependency=\"keys\"} 1",
+            "idem_dependency_up{dependency=\"deployment\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }

@@ -11,18 +11,18 @@ use crate::audits::plant;
 use crate::greeter::{Running, Surroundings, greeter, stderr};
 
 /// `doctor` with the settings of the role that serves.
-fn doctor(surroundings: &Surroundings) -> Command {
+pub(crate) fn doctor(surroundings: &Surroundings) -> Command {
     let mut doctor = greeter("doctor");
     doctor
         .arg("--json")
         .env("IDEM_DATABASE__URL", surroundings.database.service_url(None))
         .env("IDEM_KAFKA__BROKERS", given("IDEM_KAFKA_BROKERS"))
-        .env("IDEM_KAFKA__TOPIC_PREFIX", surroundings.prefix());
+        .env("IDEM_DEPLOYMENT__NAME", surroundings.deployment());
     doctor
 }
 
 /// The subjects at fault. Each fault has a cure, and the exit code says whether there is one.
-async fn faults(doctor: &mut Command) -> BTreeSet<String> {
+pub(crate) async fn faults(doctor: &mut Command) -> BTreeSet<String> {
     let output = doctor.output().await.unwrap();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
@@ -36,16 +36,16 @@ async fn faults(doctor: &mut Command) -> BTreeSet<String> {
     faults.into_iter().map(|fault| fault["subject"].as_str().unwrap().to_owned()).collect()
 }
 
-fn subjects<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+pub(crate) fn subjects<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
     names.map(str::to_owned).into()
 }
 
 #[tokio::test]
 async fn a_service_that_runs_has_no_fault_and_one_that_never_ran_lacks_migrations_topics_and_relay() {
     let surroundings = Surroundings::new().await;
-    let prefix = surroundings.prefix();
-    let topics =
-        ["orders.events", "inventory.events", "greeter.dlq"].map(|topic| format!("topic {prefix}{topic}"));
+    let deployment = surroundings.deployment();
+    let topics = ["orders.events", "inventory.events", "greeter.dlq"];
+    let topics = topics.map(|topic| format!("topic {deployment}.{topic}"));
     let mut expected = subjects(["migrations", "relay", "consumer"]);
     expected.extend(topics);
     assert_eq!(faults(&mut doctor(&surroundings)).await, expected);

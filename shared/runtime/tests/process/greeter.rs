@@ -24,10 +24,11 @@ fn executable() -> PathBuf {
     path
 }
 
-/// A command of the example. Its environment has only the variables that the test adds.
+/// A command of the example. Its environment has a name, and the variables that the test adds.
 pub(crate) fn greeter(command: &str) -> Command {
     let mut greeter = Command::new(executable());
-    greeter.arg(command).env_clear().stdin(Stdio::null()).kill_on_drop(true);
+    greeter.arg(command).env_clear().env("IDEM_DEPLOYMENT__NAME", "greeter");
+    greeter.stdin(Stdio::null()).kill_on_drop(true);
     greeter
 }
 
@@ -35,10 +36,10 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A database, a topic prefix and a key set for one test.
+/// A database, a deployment and a key set for one test.
 pub(crate) struct Surroundings {
     pub(crate) database: TestDatabase,
-    prefix: String,
+    deployment: String,
     jwks: PathBuf,
 }
 
@@ -46,10 +47,10 @@ impl Surroundings {
     /// Creates a database that has the reliability tables, and not the example's own.
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::plain().await;
-        let prefix = format!("test-{}.", uuid::Uuid::new_v4().simple());
-        let jwks = std::env::temp_dir().join(format!("{prefix}jwks.json"));
+        let deployment = format!("test-{}", uuid::Uuid::new_v4().simple());
+        let jwks = std::env::temp_dir().join(format!("{deployment}.jwks.json"));
         std::fs::write(&jwks, testkit::identity::jwks()).unwrap();
-        Self { database, prefix, jwks }
+        Self { database, deployment, jwks }
     }
 
     /// `serve` on ports that the system chooses. It applies its migrations itself.
@@ -62,25 +63,25 @@ impl Surroundings {
             .env("IDEM_DATABASE__URL", self.database.service_url(None))
             .env("IDEM_DATABASE__MIGRATION_URL", self.database.owner_url())
             .env("IDEM_KAFKA__BROKERS", given("IDEM_KAFKA_BROKERS"))
-            .env("IDEM_KAFKA__TOPIC_PREFIX", &self.prefix)
+            .env("IDEM_DEPLOYMENT__NAME", &self.deployment)
             .env("IDEM_AUTH__JWKS", &self.jwks)
             .env("IDEM_LOG__FORMAT", "json");
         serve
     }
 
-    /// The prefix of its topics.
-    pub(crate) fn prefix(&self) -> &str {
-        &self.prefix
+    /// The name of its deployment, with which its topics begin.
+    pub(crate) fn deployment(&self) -> &str {
+        &self.deployment
     }
 
     /// Deletes the topics and groups of the test.
     pub(crate) async fn clear(self) {
         let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
-        let group = format!("{}greeter", self.prefix);
+        let group = format!("{}.greeter", self.deployment);
         // A killed member stays in the group until its session ends.
         eventually("a group without members", async || delete_groups(&brokers, &[&group]).await.ok()).await;
-        let topics =
-            ["orders.events", "inventory.events", "greeter.dlq"].map(|t| format!("{}{t}", self.prefix));
+        let topics = ["orders.events", "inventory.events", "greeter.dlq"];
+        let topics = topics.map(|topic| format!("{}.{topic}", self.deployment));
         delete_topics(&brokers, &topics.each_ref().map(String::as_str)).await.unwrap();
     }
 }
@@ -148,7 +149,11 @@ impl Running {
     }
 
     pub(crate) async fn ready(&self) {
-        self.readiness(200, r#"{"status":"ready","database":"ok","broker":"ok","keys":"ok"}"#).await;
+        self.readiness(
+            200,
+            r#"{"status":"ready","database":"ok","broker":"ok","keys":"ok","deployment":"ok"}"#,
+        )
+        .await;
     }
 
     /// Stops the process with SIGTERM and expects exit code 0.

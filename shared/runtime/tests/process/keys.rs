@@ -53,7 +53,12 @@ async fn without_its_key_set_it_waits_for_the_issuer() {
     let surroundings = Surroundings::new().await;
     let issuer = Issuer::answering("503 Service Unavailable", "");
     let running = Running::start(surroundings.serve().env("IDEM_AUTH__JWKS", issuer.url()));
-    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"ok","keys":"away"}"#).await;
+    running
+        .readiness(
+            503,
+            r#"{"status":"starting","database":"ok","broker":"ok","keys":"away","deployment":"ok"}"#,
+        )
+        .await;
     let (status, problem) = running.get("/v1/greeting").await.unwrap();
     assert_eq!(status, 503);
     assert!(problem.contains("\"service-unavailable\""), "{problem}");

@@ -8,15 +8,15 @@ use testkit::{eventually, given};
 use crate::greeter::{Running, Surroundings, ask, greeter};
 
 #[derive(QueryableByName)]
-struct Lease {
+pub(crate) struct Lease {
     #[diesel(sql_type = Bool)]
-    held: bool,
+    pub(crate) held: bool,
     #[diesel(sql_type = Bool)]
-    taken: bool,
+    pub(crate) taken: bool,
 }
 
 /// Returns whether a relay has the lease, and whether a relay ever had it.
-async fn lease(surroundings: &Surroundings) -> Lease {
+pub(crate) async fn lease(surroundings: &Surroundings) -> Lease {
     let query = "SELECT lease_until > clock_timestamp() AS held, epoch > 0 AS taken FROM outbox_lease";
     sql_query(query).get_result(&mut surroundings.database.owner().await).await.unwrap()
 }
@@ -34,7 +34,7 @@ async fn sigterm_lets_a_request_end_and_gives_the_lease_back() {
         running.logged("thinking").await;
         running.terminate();
         let admin = running.address("admin").await;
-        let stopping = r#"{"status":"stopping","database":"ok","broker":"ok","keys":"ok"}"#;
+        let stopping = r#"{"status":"stopping","database":"ok","broker":"ok","keys":"ok","deployment":"ok"}"#;
         eventually("readiness to be taken back", async || {
             ask(admin, "GET", "/health/ready")
                 .await
@@ -102,7 +102,12 @@ async fn it_can_be_stopped_while_it_waits_for_a_server() {
     let surroundings = Surroundings::new().await;
     let mut serve = surroundings.serve();
     let mut running = Running::start(serve.env("IDEM_KAFKA__BROKERS", "127.0.0.1:1"));
-    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"away","keys":"ok"}"#).await;
+    running
+        .readiness(
+            503,
+            r#"{"status":"starting","database":"ok","broker":"away","keys":"ok","deployment":"ok"}"#,
+        )
+        .await;
     running.terminate();
     assert_eq!(running.exit_code().await, Some(0));
 }
@@ -119,7 +124,7 @@ async fn the_relay_runs_on_its_own() {
     relay
         .env("IDEM_DATABASE__URL", surroundings.database.service_url(None))
         .env("IDEM_KAFKA__BROKERS", given("IDEM_KAFKA_BROKERS"))
-        .env("IDEM_KAFKA__TOPIC_PREFIX", surroundings.prefix())
+        .env("IDEM_DEPLOYMENT__NAME", surroundings.deployment())
         .env("IDEM_ADMIN__PORT", "0")
         .env("IDEM_LOG__FORMAT", "json");
     let mut relaying = Running::start(&mut relay);

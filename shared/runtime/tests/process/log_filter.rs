@@ -9,7 +9,7 @@ use crate::greeter::{Running, Surroundings};
 #[tokio::test]
 async fn the_filter_of_the_log_is_replaced_without_a_restart() {
     let surroundings = Surroundings::new().await;
-    let path = std::env::temp_dir().join(format!("{}filter", surroundings.prefix()));
+    let path = std::env::temp_dir().join(format!("{}.filter", surroundings.deployment()));
     let mut running = Running::start(surroundings.serve().env("IDEM_LOG__FILTER_FILE", &path));
     running.ready().await;
     assert!(running.entries_of_level("TRACE").is_empty());

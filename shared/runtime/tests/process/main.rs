@@ -9,6 +9,7 @@
 )]
 
 mod audits;
+mod deployment;
 mod doctor;
 mod greeter;
 mod keys;

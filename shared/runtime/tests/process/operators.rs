@@ -16,13 +16,13 @@ use uuid::Uuid;
 use crate::greeter::{Running, Surroundings, greeter, stderr};
 
 /// `greeter inbox WORDS`, with only the settings that such a command needs.
-async fn inbox(surroundings: &Surroundings, words: &[&str]) -> Output {
+pub(crate) async fn inbox(surroundings: &Surroundings, words: &[&str]) -> Output {
     let mut command = greeter("inbox");
     command
         .args(words)
         .env("IDEM_DATABASE__URL", surroundings.database.service_url(None))
         .env("IDEM_KAFKA__BROKERS", given("IDEM_KAFKA_BROKERS"))
-        .env("IDEM_KAFKA__TOPIC_PREFIX", surroundings.prefix());
+        .env("IDEM_DEPLOYMENT__NAME", surroundings.deployment());
     command.output().await.unwrap()
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn confirm(
     let brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
     let (publisher, mut acks) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
     let event = OrderConfirmed { order, payment: PaymentId::generate() };
-    let topic = format!("{}orders.events", surroundings.prefix());
+    let topic = format!("{}.orders.events", surroundings.deployment());
     let (key, payload) = (order.to_string(), serde_json::to_vec(&event).unwrap());
     for sequence in sequences {
         let envelope = Envelope {

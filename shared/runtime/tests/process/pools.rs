@@ -7,7 +7,7 @@ use crate::greeter::{Running, Surroundings, ask};
 use crate::operators::greeted;
 
 /// An event that the relay publishes and the consumer reads.
-const CONFIRMED: &str = r#"
+pub(crate) const CONFIRMED: &str = r#"
     INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source, tenant_id, payload)
     SELECT gen_random_uuid(), 'orders.events', id, 'order', id, 1, 'orders.OrderConfirmed.v1', 'orders', 'acme',
            convert_to(format('{"order":"%s","payment":"%s"}', id, id), 'UTF8')

@@ -7,16 +7,21 @@ use crate::greeter::{Running, Surroundings, ask, greeter, stderr};
 #[tokio::test]
 async fn a_wrong_configuration_is_one_list_and_exit_code_2() {
     let mut wrong = greeter("serve");
-    wrong.env("IDEM_HTTP__PORT", "many").env("IDEM_HTTP__PROT", "1").env("IDEM_GREETER__TIRED", "a bit");
+    wrong
+        .env_remove("IDEM_DEPLOYMENT__NAME")
+        .env("IDEM_HTTP__PORT", "many")
+        .env("IDEM_HTTP__PROT", "1")
+        .env("IDEM_GREETER__TIRED", "a bit");
     let output = wrong.output().await.unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     for line in [
-        "greeter: 6 errors in the configuration; `greeter defaults` prints every setting",
+        "greeter: 7 errors in the configuration; `greeter defaults` prints every setting",
         "  - IDEM_HTTP__PORT must be a whole number from 0 to 65535",
         "  - IDEM_AUTH__JWKS is missing: the path or URL of the keys that tokens are checked with",
         "  - IDEM_DATABASE__URL is missing: the database, as the role that serves: postgres://role:password@host:port/database",
         "  - IDEM_KAFKA__BROKERS is missing: the brokers, host:port, several separated by commas",
+        "  - IDEM_DEPLOYMENT__NAME must be a name that only this deployment has; IDEM_MODE__DEVELOPMENT=true accepts it",
         "  - IDEM_GREETER__TIRED must be true or false",
         "  - IDEM_HTTP__PROT is not a setting of greeter; correct or unset it",
     ] {
@@ -58,7 +63,12 @@ async fn readiness_says_which_server_is_missing() {
         .env("IDEM_KAFKA__BROKERS", kafka.address().to_string());
     let running = Running::start(&mut serve);
 
-    running.readiness(503, r#"{"status":"starting","database":"away","broker":"away","keys":"ok"}"#).await;
+    running
+        .readiness(
+            503,
+            r#"{"status":"starting","database":"away","broker":"away","keys":"ok","deployment":"unknown"}"#,
+        )
+        .await;
     assert_eq!(running.get("/health/live").await, Some((200, r#"{"status":"live"}"#.to_owned())));
     let (status, problem) = running.get("/v1/greeting").await.unwrap();
     assert_eq!(status, 503);
@@ -66,7 +76,12 @@ async fn readiness_says_which_server_is_missing() {
     running.logged("waiting for PostgreSQL: ").await;
 
     postgres.mend();
-    running.readiness(503, r#"{"status":"starting","database":"ok","broker":"away","keys":"ok"}"#).await;
+    running
+        .readiness(
+            503,
+            r#"{"status":"starting","database":"ok","broker":"away","keys":"ok","deployment":"ok"}"#,
+        )
+        .await;
     assert_eq!(running.get("/v1/greeting").await, Some((200, "\"Hello\"".to_owned())));
     running.logged("waiting for Kafka: ").await;
 
@@ -76,7 +91,12 @@ async fn readiness_says_which_server_is_missing() {
     assert_eq!(running.entries("waiting for PostgreSQL: ").len(), 1);
 
     postgres.cut().await;
-    running.readiness(503, r#"{"status":"unavailable","database":"away","broker":"ok","keys":"ok"}"#).await;
+    running
+        .readiness(
+            503,
+            r#"{"status":"unavailable","database":"away","broker":"ok","keys":"ok","deployment":"ok"}"#,
+        )
+        .await;
     assert_eq!(running.get("/health/live").await.unwrap().0, 200);
     postgres.mend();
     running.ready().await;
@@ -90,7 +110,7 @@ async fn without_its_tables_the_service_waits_for_a_migration() {
     let mut serve = surroundings.serve();
     let running = Running::start(serve.env_remove("IDEM_DATABASE__MIGRATION_URL"));
     running
-        .readiness(503, r#"{"status":"starting","database":"not migrated","broker":"away","keys":"ok"}"#)
+        .readiness(503, r#"{"status":"starting","database":"not migrated","broker":"away","keys":"ok","deployment":"unknown"}"#)
         .await;
     assert_eq!(running.get("/v1/greeting").await.unwrap().0, 503);
     running.logged("waiting for the migrations: ").await;

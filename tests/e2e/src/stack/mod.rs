@@ -44,6 +44,9 @@ pub struct Options {
     pub collector: Option<String>,
 }
 
+/// The settings of a program, as variables.
+pub type Settings = Vec<(String, String)>;
+
 /// A running installation.
 pub struct Stack {
     // Fields are dropped in this order: programs before what they use.
@@ -113,10 +116,11 @@ impl Stack {
         self.start_instance(instance, &programs(), &settings);
     }
 
-    /// Starts a program of this folder, such as that of an older commit; returns when it is ready.
-    pub async fn launch_from(&mut self, folder: &Path, name: &str) {
+    /// Starts a program of this folder, such as that of an older commit, with the settings as that commit knows them; returns when it
+    /// is ready.
+    pub async fn launch_from(&mut self, folder: &Path, name: &str, known: fn(Settings) -> Settings) {
         let instance = named(name);
-        let settings = self.settings(instance.part, self.ports[&instance]);
+        let settings = known(self.settings(instance.part, self.ports[&instance]));
         self.start_instance(instance, folder, &settings);
         self.ready(name).await;
     }

@@ -35,6 +35,14 @@ impl Stack {
         run("pg_restore", &["--exit-on-error", "--dbname", &database], "--", &dump.0).await;
         self.databases.insert(service, new);
     }
+
+    /// A person says that the databases of the services are those of the deployment.
+    pub async fn adopt_all(&self) {
+        for service in Part::SERVICES {
+            let adopted = self.operate(service, &["adopt", "--by", "dana", "--reason", "restored"]).await;
+            assert!(adopted.is_success(), "{adopted:?}");
+        }
+    }
 }
 
 /// Runs a program of `IDEM_PG_DUMP_HOME`.

@@ -2,7 +2,7 @@
 
 use harness::Part;
 
-use super::Stack;
+use super::{Settings, Stack};
 
 /// The key that payments shows to the processor. No other place may contain it.
 pub const SECRET_KEY: &str = "sk_test_canary_5d2f7c1e9b";
@@ -15,7 +15,7 @@ impl Stack {
         format!("http://{}/v1/webhooks/provider", self.address("payments"))
     }
 
-    pub(super) fn settings(&self, part: Part, port: u16) -> Vec<(String, String)> {
+    pub(super) fn settings(&self, part: Part, port: u16) -> Settings {
         let (options, database) = (&self.options, &self.databases[&part]);
         let through = options.orders_database.filter(|_| part == Part::Orders);
         let mut settings = vec![
@@ -39,7 +39,7 @@ impl Stack {
                 ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
                 ("IDEM_ADMIN__PORT", "0".to_owned()),
                 ("IDEM_KAFKA__BROKERS", topics.brokers().to_string()),
-                ("IDEM_KAFKA__TOPIC_PREFIX", topics.prefixed("")),
+                ("IDEM_DEPLOYMENT__NAME", topics.deployment().to_owned()),
                 ("IDEM_AUTH__JWKS", self.jwks.display().to_string()),
                 ("IDEM_HTTP__DOCS", "true".to_owned()),
                 ("IDEM_RELAY__IN_PROCESS", (!options.separate_relays).to_string()),

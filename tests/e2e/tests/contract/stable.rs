@@ -1,4 +1,5 @@
-//! Replaces what differs from run to run, so that an example stays the same: ids, times, the tenant and cursors.
+//! Replaces what differs from run to run, so that an example stays the same: ids, times, the tenant, the deployment and
+//! cursors.
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ impl Ids {
         match value {
             Value::String(_) if name == "request_id" => json!("0190a5c4-7e3b-7abc-8def-0123456789ab"),
             Value::Number(_) if name == "created" => json!(1_795_176_000), // of the processor, in Unix seconds
+            Value::String(_) if name == "deployment" => json!(harness::DEPLOYMENT),
             Value::String(_) if name == "next_cursor" => json!("Zm9sbG93LW1lLXRvLXRoZS1uZXh0LXBhZ2U"),
             value => self.stable(value),
         }

@@ -39,6 +39,11 @@ async fn after_a_restore_into_a_fresh_cluster_every_order_ends() {
     assert!(stack.count(Part::Orders, NEXT_TRANSACTION).await < before, "the numbers did not go back");
     stack.launch_services().await;
     for service in Part::SERVICES {
+        let refused = stack.operate(service, &["relay", "step-down", "--by", "dana", "--reason", "x"]).await;
+        assert!(refused.text().contains("the database is a copy"), "{refused:?}");
+    }
+    stack.adopt_all().await;
+    for service in Part::SERVICES {
         stack.launch_ready(&service.relay(1).to_string(), &[]).await;
     }
     stack.audited(&responses).await;

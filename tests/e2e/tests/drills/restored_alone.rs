@@ -25,6 +25,7 @@ async fn after_a_restore_of_payments_alone_an_operator_ends_both_histories_and_n
     stack.stop("payments").await;
 
     stack.restore(Part::Payments, &backup, &given("IDEM_POSTGRES_URL")).await;
+    operates(&stack, Part::Payments, &["adopt"]).await;
     operates(&stack, Part::Payments, &["inbox", "rewind", "--to-beginning"]).await;
     stack.launch_ready("payments", &[]).await;
     let captured = "SELECT count(*) FROM payment WHERE state = 'captured'";

@@ -103,7 +103,7 @@ async fn the_environments_of_the_manifests_migrate_and_start_every_service() {
         settings.extend([
             ("IDEM_HTTP__PORT".to_owned(), port),
             ("IDEM_ADMIN__PORT".to_owned(), "0".to_owned()),
-            ("IDEM_KAFKA__TOPIC_PREFIX".to_owned(), stack.kafka().topics.prefixed("")),
+            ("IDEM_DEPLOYMENT__NAME".to_owned(), stack.kafka().topics.deployment().to_owned()),
         ]);
         stack.launch_exactly(name, &settings);
     }

@@ -10,9 +10,6 @@ use serde_json::{Value, json};
 use testkit::http;
 use uuid::Uuid;
 
-/// The name of our deployment by default.
-const OURS: &str = "idem-dev";
-
 /// The report of `payments reconcile`.
 #[derive(Debug, PartialEq)]
 struct ReconcileOutput {
@@ -140,8 +137,10 @@ async fn both_books_agree_and_each_planted_difference_is_named_once() {
     assert_eq!(open_reviews(&stack).await, 0);
     is_sound(&stack).await;
 
-    let orphan = take_there(&stack, Uuid::new_v4(), OURS, 1234).await;
-    let twice = take_there(&stack, payment, OURS, 1000).await;
+    let kafka = stack.kafka();
+    let ours = kafka.topics.deployment();
+    let orphan = take_there(&stack, Uuid::new_v4(), ours, 1234).await;
+    let twice = take_there(&stack, payment, ours, 1000).await;
     take_there(&stack, Uuid::new_v4(), "another", 99).await;
     stack.at_rest().await;
     let found = reconcile_twice(&stack).await;

@@ -10,18 +10,39 @@
 
 use std::path::{Path, PathBuf};
 
-use e2e::{Customer, Load, Options, Part, Stack, programs};
+use e2e::{Customer, Load, Options, Part, Settings, Stack, programs};
 use testkit::{eventually, given};
 
 /// Orders that are confirmed, one after the other, while the programs of two commits run.
 const MORE: i64 = 10;
 
+/// The programs under test know all settings.
+fn as_they_are(settings: Settings) -> Settings {
+    settings
+}
+
+/// The programs of tests/upgrade/BASE have a prefix of topics and a name at the processor instead of `deployment.name`.
+fn as_base_knows_them(mut settings: Settings) -> Settings {
+    let Some(at) = settings.iter().position(|(name, _)| name == "IDEM_DEPLOYMENT__NAME") else {
+        return settings;
+    };
+    let (_, deployment) = settings.remove(at);
+    settings.push(("IDEM_KAFKA__TOPIC_PREFIX".to_owned(), format!("{deployment}.")));
+    if settings.iter().any(|(name, _)| name == "IDEM_PROCESSOR__URL") {
+        settings.push(("IDEM_PROCESSOR__DEPLOYMENT".to_owned(), deployment));
+    }
+    settings
+}
+
+/// A folder of programs, and the settings that they know.
+type Commit<'a> = (&'a Path, fn(Settings) -> Settings);
+
 /// Replaces one instance of each service, one after the other, under load. The first new program of a service migrates its database.
-async fn replace(stack: &mut Stack, instance: usize, folder: &Path) {
+async fn replace(stack: &mut Stack, instance: usize, (folder, known): Commit<'_>) {
     for service in Part::SERVICES {
         let name = service.instance(instance).to_string();
         stack.stop(&name).await;
-        stack.launch_from(folder, &name).await;
+        stack.launch_from(folder, &name, known).await;
     }
     more_orders_are_confirmed(stack).await;
 }
@@ -43,7 +64,7 @@ async fn old_and_new_programs_run_side_by_side_while_each_replaces_the_other_und
     stack.launch_ready(Part::Provider.name(), &[]).await;
     for service in Part::SERVICES {
         for instance in [1, 2] {
-            stack.launch_from(&old, &service.instance(instance).to_string()).await;
+            stack.launch_from(&old, &service.instance(instance).to_string(), as_base_knows_them).await;
         }
     }
     let customer = Customer::stocked(&stack, 1_000_000).await;
@@ -52,9 +73,10 @@ async fn old_and_new_programs_run_side_by_side_while_each_replaces_the_other_und
     let load = Load::with_buyers(&customer, &orders, 3, &payments, 2);
     more_orders_are_confirmed(&stack).await;
 
-    for folder in [&new, &old, &new] {
+    let (old, new): (Commit, Commit) = ((&old, as_base_knows_them), (&new, as_they_are));
+    for commit in [new, old, new] {
         for instance in [1, 2] {
-            replace(&mut stack, instance, folder).await;
+            replace(&mut stack, instance, commit).await;
         }
     }
     // Replays every request, also those that the old programs have answered.

@@ -136,7 +136,7 @@ impl Environment {
 
     /// Topics of one installation; removed at the end.
     pub(crate) fn topics(&self, name: &str) -> Topics {
-        let topics = Topics::with_prefix(format!("{}{name}.", self.prefix));
+        let topics = Topics::of(format!("{}{name}", self.prefix));
         self.topics.lock().unwrap_or_else(PoisonError::into_inner).push(topics.clone());
         topics
     }
@@ -204,7 +204,7 @@ impl Environment {
             ("IDEM_DATABASE__URL", database.service_url.clone()),
             ("IDEM_DATABASE__MIGRATION_URL", database.owner_url.clone()),
             ("IDEM_KAFKA__BROKERS", self.brokers.to_string()),
-            ("IDEM_KAFKA__TOPIC_PREFIX", topics.prefixed("")),
+            ("IDEM_DEPLOYMENT__NAME", topics.deployment().to_owned()),
             ("IDEM_AUTH__JWKS", self.jwks.display().to_string()),
         ];
         settings.map(|(name, value)| (name.to_owned(), value)).into()

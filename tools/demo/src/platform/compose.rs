@@ -160,8 +160,8 @@ impl Platform for Compose {
         self.published("kafka")
     }
 
-    fn topic_prefix(&self) -> String {
-        String::new()
+    fn deployment(&self) -> String {
+        harness::DEPLOYMENT.to_owned()
     }
 
     fn process(&self, instance: Instance) -> Pending<'_, Option<u32>> {

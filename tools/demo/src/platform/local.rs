@@ -20,7 +20,7 @@ pub(crate) struct Local {
     /// A superuser's URL of PostgreSQL.
     postgres: String,
     brokers: String,
-    topic_prefix: String,
+    deployment: String,
     webhook_secret: String,
 }
 
@@ -38,7 +38,7 @@ impl Local {
             instances,
             postgres: given("IDEM_POSTGRES_URL")?,
             brokers: given("IDEM_KAFKA_BROKERS")?,
-            topic_prefix: env::var("IDEM_KAFKA__TOPIC_PREFIX").unwrap_or_default(),
+            deployment: harness::deployment(),
             // During a rotation there are two secrets; the newest comes first.
             webhook_secret: given("IDEM_WEBHOOK__SECRET")?.split(',').next().unwrap_or_default().to_owned(),
         })
@@ -111,8 +111,8 @@ impl Platform for Local {
         self.brokers.clone()
     }
 
-    fn topic_prefix(&self) -> String {
-        self.topic_prefix.clone()
+    fn deployment(&self) -> String {
+        self.deployment.clone()
     }
 
     fn process(&self, instance: Instance) -> Pending<'_, Option<u32>> {

@@ -48,8 +48,8 @@ pub(crate) trait Platform {
     fn database(&self, part: Part) -> String;
     /// Bootstrap servers.
     fn brokers(&self) -> String;
-    /// The prefix of the names of topics and groups.
-    fn topic_prefix(&self) -> String;
+    /// The name of the deployment, with which topics and groups begin.
+    fn deployment(&self) -> String;
     /// The process id in this machine's `/proc`; `None` where the process is not visible.
     fn process(&self, instance: Instance) -> Pending<'_, Option<u32>>;
     /// A bearer token with all scopes of this tenant.

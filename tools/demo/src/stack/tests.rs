@@ -32,7 +32,7 @@ impl Platform for Fake {
         String::new()
     }
 
-    fn topic_prefix(&self) -> String {
+    fn deployment(&self) -> String {
         String::new()
     }
 

@@ -51,7 +51,7 @@ mod tests {
     fn topics_of_others_and_dead_letters_are_left_out() {
         let names = ["p.orders.events", "orders.events", "p.orders.dlq", "q.p.orders.events"];
         let read = json!({ "topics": names.map(|topic| json!({ "topic": topic })) });
-        let kept = events_of(read, &Topics::with_prefix("p."));
+        let kept = events_of(read, &Topics::of("p"));
         assert_eq!(kept, json!({ "topics": [{ "topic": "p.orders.events" }] }));
     }
 }

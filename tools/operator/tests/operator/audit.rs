@@ -76,8 +76,9 @@ async fn a_charge_of_another_program_is_no_difference_and_one_of_this_deployment
     let output = run(&sources(&stack), &["audit"]).await;
     assert!(output.is_success(), "{output:?}");
 
-    let reference = Uuid::now_v7().to_string();
-    take_there(&stack, &format!("&metadata[reference]={reference}&metadata[deployment]=idem-dev")).await;
+    let (reference, kafka) = (Uuid::now_v7().to_string(), stack.kafka());
+    let ours = kafka.topics.deployment();
+    take_there(&stack, &format!("&metadata[reference]={reference}&metadata[deployment]={ours}")).await;
     let output = run(&sources(&stack), &["audit"]).await;
     assert_eq!(output.code, Some(1), "{output:?}");
     let named = format!("payment {reference}: our ledger says 0 EUR receivable");

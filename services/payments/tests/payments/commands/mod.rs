@@ -97,7 +97,7 @@ async fn client_on(stage: &Stage, database: Database, wait: Duration) -> Client 
     let settings = EdgeSettings { operation_wait: wait, ..EdgeSettings::default() };
     let edge = Edge::new(database.clone(), authenticator, settings);
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
-    let context = Context::<Payments> { database, topics: Topics::with_prefix(""), settings };
+    let context = Context::<Payments> { database, topics: Topics::of("test"), settings };
     let routes = move || App::new().configure(runtime::routes(edge.clone(), context.clone()));
     let server = HttpServer::new(routes).workers(1).bind("127.0.0.1:0").unwrap();
     let address = server.addrs()[0];

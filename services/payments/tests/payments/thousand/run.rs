@@ -112,7 +112,6 @@ impl Run {
         let settings = [
             ("IDEM_PROCESSOR__URL", self.stand_in.address()),
             ("IDEM_PROCESSOR__SECRET_KEY", "sk_test_thousand"),
-            ("IDEM_PROCESSOR__DEPLOYMENT", "test"),
         ];
         let (_, stdout) = crate::listing::operate(&self.stage, &["reconcile", "--json"], &settings).await;
         serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"))

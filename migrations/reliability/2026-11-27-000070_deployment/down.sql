@@ -1,0 +1,2 @@
+DROP TABLE deployment;
+DROP FUNCTION deployment_server();
