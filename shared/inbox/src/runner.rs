@@ -3,7 +3,6 @@
 //! Batches of several partitions share a transaction: those that arrive while one commits are in the next one (group
 //! commit). A single message on an idle consumer waits for no other.
 
-use std::fmt::Display;
 use std::mem::take;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,19 +16,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::consumer::Consumer;
-use crate::metrics::InboxMetrics;
-use crate::progress::check_progress;
+use crate::membership::membership;
 use crate::runner_settings::RunnerSettings;
 use crate::turns::Turns;
 use crate::worker::Worker;
 
 /// Batches are added to a transaction until it has so many messages.
 const MESSAGES_AT_ONCE: usize = 1_000;
-
-/// The name that a group shows for its members with this database.
-pub fn member_of(group: &str, database: impl Display) -> String {
-    format!("{group}@{database}")
-}
 
 /// Feeds one consumer with the messages of its topics.
 pub struct Runner {
@@ -49,20 +42,8 @@ impl Runner {
         consumer: Consumer,
         settings: RunnerSettings,
     ) -> Result<Self, messaging::Error> {
-        let streams: Vec<String> = consumer.streams().iter().map(|stream| topics.events(*stream)).collect();
-        let group = topics.group(consumer.name());
-        let instance = settings.instance.clone();
-        let client = settings.database.map_or_else(|| group.clone(), |id| member_of(&group, id));
-        let lags = database.metrics::<InboxMetrics>().lags.clone();
+        let membership = membership(&database, topics, &consumer, &settings);
         let heartbeat = database.heartbeats().of("consumer");
-        let progress = check_progress(database.heartbeats().clone());
-        let membership = SubscriptionSettings {
-            instance,
-            client,
-            lags,
-            progress,
-            ..SubscriptionSettings::new(group, streams)
-        };
         let files = brokers.watch_files();
         let subscription = Subscription::start(brokers, membership.clone())?;
         let worker = Worker { database, brokers: brokers.clone(), consumer, settings };

@@ -94,12 +94,8 @@ impl Command for PlaceOrder {
         for (i, line) in self.lines.iter().enumerate() {
             let quantity = (1..=10_000).contains(&line.quantity);
             errors.require(quantity, format!("/lines/{i}/quantity"), "a quantity is 1 to 10000");
-            let is_first = seen.insert(&line.sku);
-            errors.require(
-                is_first,
-                format!("/lines/{i}/sku"),
-                "each SKU has one line; add the quantities up",
-            );
+            let first = seen.insert(&line.sku);
+            errors.require(first, format!("/lines/{i}/sku"), "each SKU has one line; add the quantities up");
         }
         errors.require_parsed::<PaymentMethod>(&self.payment_method, "/payment_method");
         if let Some(reference) = &self.reference {

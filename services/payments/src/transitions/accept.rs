@@ -1,5 +1,5 @@
-//! Accepts a charge: inserts its row, its processor call with key and request body, and its audit fact. A client's refund
-//! is decided here, too: how much of the payment can still be refunded.
+//! Accepts a charge: inserts its row, its processor call with key and request body, and its audit fact. Accepts a client's
+//! refund, too: locks the payment and reserves the amount.
 //!
 //! After the commit, the worker makes the call. A failure before the commit leaves nothing behind.
 
@@ -13,15 +13,11 @@ use serde_json::json;
 
 use super::accept_refund::accept_refund;
 use super::refund_cause::RefundCause;
-use crate::domain::payment::State;
-use crate::domain::refund::MOST_REFUNDS;
-use crate::domain::{CallKind, ProcessorReference};
-use crate::error::{
-    PAYMENT_CANCELLED, PAYMENT_NOT_CAPTURED, PAYMENT_UNCONFIRMED, REFUND_CURRENCY, REFUND_EXCEEDS_CAPTURE,
-};
+use super::refundable::refundable;
+use crate::domain::CallKind;
 use crate::processor::RequestBodies;
 use crate::store::calls::{self, NewCall};
-use crate::store::payments::{self, NewPayment, PaymentRow};
+use crate::store::payments::{self, NewPayment};
 use crate::store::refunds;
 
 /// Accepts a charge. Returns `false` if the payment, or another payment of its order, exists.
@@ -87,42 +83,4 @@ pub(crate) async fn accept_requested_refund(
     let cause = RefundCause::Requested { id, by: caller, operation, reason };
     accept_refund(tx, bodies, &payment, &captured, amount, cause).await?;
     Ok(())
-}
-
-/// Decides how much of a payment is refunded now. It has `made` refunds, and is locked. Decision 0015 says why an order's payment waits.
-fn refundable(
-    payment: &PaymentRow,
-    made: usize,
-    requested: Option<Money>,
-) -> Result<(ProcessorReference, i64), CommandError> {
-    let current = payment.payment()?;
-    if current.cancel_requested {
-        let detail = "The order is cancelled. Its payment is refunded in full automatically.";
-        return Err(CommandError::rejected(&PAYMENT_CANCELLED, detail));
-    }
-    let State::Captured(captured) = current.state else {
-        let detail = "The payment is not captured, so nothing can be refunded.";
-        return Err(CommandError::rejected(&PAYMENT_NOT_CAPTURED, detail));
-    };
-    if payment.order().is_some() && !payment.confirmed {
-        let detail = "The order is not confirmed yet. Send the same request again in a moment.";
-        return Err(CommandError::refused(&PAYMENT_UNCONFIRMED, detail));
-    }
-    let total = payment.amount()?;
-    if requested.is_some_and(|requested| requested.currency != total.currency) {
-        let detail = format!("The payment is in {}, and refunds are made in that currency.", total.currency);
-        return Err(CommandError::rejected(&REFUND_CURRENCY, detail));
-    }
-    let left = total.amount - payment.refund_reserved;
-    let amount = requested.map_or(left, |requested| requested.amount);
-    if amount < 1 || amount > left {
-        let left = Money::new(left, total.currency);
-        let detail = format!("Of {total}, {left} can still be refunded.");
-        return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
-    }
-    if made >= MOST_REFUNDS {
-        let detail = format!("The payment has {made} refunds, failed ones included, and can have no more.");
-        return Err(CommandError::rejected(&REFUND_EXCEEDS_CAPTURE, detail));
-    }
-    Ok((captured, amount))
 }

@@ -15,6 +15,7 @@ mod look_up;
 mod payment;
 mod refund;
 mod refund_cause;
+mod refundable;
 mod resolution;
 mod retry_refund;
 mod review;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use database::{Result, Tx};
 
-use super::CallRow;
+use super::row::CallRow;
 use crate::domain::{CallConditions, CallKind, time_delta};
 use crate::store::payments::PaymentRow;
 

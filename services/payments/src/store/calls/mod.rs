@@ -6,6 +6,7 @@
 mod aggregate;
 mod attempts;
 mod conditions;
+mod row;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use uuid::Uuid;
 pub(crate) use self::attempts::{Observed, begin_attempt, begin_look_up, end_attempt};
 pub(crate) use self::conditions::LookupLimits;
 use self::conditions::conditions;
+pub(crate) use self::row::CallRow;
 use super::payments::PaymentRow;
 use crate::domain::{CallConditions, CallKind, CallMode, time_delta};
 use crate::schema::{payment, processor_call as call};
@@ -41,55 +43,6 @@ impl Lane {
             Self::Requests => WakeUp("payments.requests"),
             Self::LookUps => WakeUp("payments.look_ups"),
         }
-    }
-}
-
-/// A stored call. It has no `Debug`, because it holds the processor's idempotency key.
-#[derive(Clone, Queryable, Selectable)]
-#[diesel(table_name = call)]
-pub(crate) struct CallRow {
-    pub(crate) id: Uuid,
-    tenant_id: String,
-    pub(crate) kind: CallKind,
-    payment_id: Uuid,
-    pub(crate) provider_key: String,
-    pub(crate) request: Vec<u8>,
-    pub(crate) attempt: i32,
-    pub(crate) in_flight: bool,
-    due_at: Option<DateTime<Utc>>,
-    sent_since: Option<DateTime<Utc>>,
-    last_sent_at: Option<DateTime<Utc>>,
-    found_at: Option<DateTime<Utc>>,
-    last_outcome: Option<String>,
-    mode: CallMode,
-    look_ups: i32,
-    pub(crate) processor_object: Option<String>,
-    look_up_requested: bool,
-    faults: i32,
-    pub(crate) traceparent: Option<String>,
-    created_at: DateTime<Utc>,
-}
-
-impl CallRow {
-    /// Returns whether the processor may have received a request. It never received one for a refund made by hand.
-    pub(crate) fn is_sent(&self) -> bool {
-        self.sent_since.is_some()
-    }
-
-    /// Returns whether the latest lookup found nothing.
-    pub(crate) fn was_not_found(&self) -> bool {
-        self.look_ups > 0
-    }
-
-    /// The earliest time at which the processor may have received a request. Before a first attempt, this is the time
-    /// at which the call was stored.
-    pub(crate) fn sent_since(&self) -> DateTime<Utc> {
-        self.sent_since.unwrap_or(self.created_at)
-    }
-
-    /// The time of the latest request.
-    pub(crate) fn last_sent_at(&self) -> DateTime<Utc> {
-        self.last_sent_at.unwrap_or_else(|| self.sent_since())
     }
 }
 

@@ -1,0 +1,49 @@
+//! The membership of a consumer in its group: its topics, its name, and when it gives its partitions away.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use database::{Database, Heartbeats};
+use envelope::Topics;
+use messaging::{ProgressCheck, SubscriptionSettings};
+
+use crate::consumer::Consumer;
+use crate::metrics::InboxMetrics;
+use crate::runner_settings::RunnerSettings;
+
+/// A process that makes no progress for so long reads nothing more. If it goes on like this, it leaves the group.
+const STANDSTILL: Duration = Duration::from_secs(1);
+
+/// The settings of the consumer's subscription.
+pub(crate) fn membership(
+    database: &Database,
+    topics: &Topics,
+    consumer: &Consumer,
+    settings: &RunnerSettings,
+) -> SubscriptionSettings {
+    let streams: Vec<String> = consumer.streams().iter().map(|stream| topics.events(*stream)).collect();
+    let group = topics.group(consumer.name());
+    SubscriptionSettings {
+        instance: settings.instance.clone(),
+        client: settings.database.map_or_else(|| group.clone(), |id| member_of(&group, id)),
+        lags: database.metrics::<InboxMetrics>().lags.clone(),
+        progress: check_progress(database.heartbeats().clone()),
+        ..SubscriptionSettings::new(group, streams)
+    }
+}
+
+/// The name that a group shows for its members with this database.
+pub fn member_of(group: &str, database: impl Display) -> String {
+    format!("{group}@{database}")
+}
+
+/// The question of the consumer thread. The thread is a part of the process itself: it beats when it asks.
+///
+/// The client's own threads would keep the membership: they send heartbeats to the group whatever becomes of the batches.
+fn check_progress(heartbeats: Heartbeats) -> ProgressCheck {
+    let thread = heartbeats.of("consumer thread");
+    ProgressCheck::new(move || {
+        thread.beat();
+        heartbeats.standing_still(STANDSTILL).is_empty()
+    })
+}
