@@ -67,5 +67,5 @@ fn each_union_of_problems_has_a_discriminator_that_maps_every_code() {
             }
         }
     }
-    assert!(found > 30, "{found} alternatives were found: were the documents read?");
+    assert!(found > 20, "{found} alternatives were found: were the documents read?");
 }
