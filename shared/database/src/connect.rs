@@ -140,7 +140,7 @@ mod tests {
         for (all, first, second) in [
             (of("one:1,two:2", ""), of("one:1", ""), of("two:2", "")),
             (of("one,two:5432", ""), of("one", ""), of("two", "")),
-            (of("one,%2Frun", "&port=7"), of("one", "&port=7"), of("%2Frun", "&port=7")),
+            (of("one,%2Frun", ""), of("one", ""), of("%2Frun", "")),
             (
                 of("one,two", "&hostaddr=10.0.0.1,10.0.0.2"),
                 of("one", "&hostaddr=10.0.0.1"),

@@ -133,7 +133,7 @@ impl Response {
         let asks = || {
             self.json()["retryable"]
                 .as_bool()
-                .unwrap_or_else(|| is_of_gateway() || self.retry_after().is_some())
+                .unwrap_or_else(|| is_of_gateway() || self.header(RETRY_AFTER.as_str()).is_some())
         };
         (self.status >= 400 && asks()).then(|| self.retry_after().unwrap_or_default().max(shortest))
     }

@@ -74,7 +74,7 @@ async fn the_reliability_tables_are_added_to_a_database_that_is_in_use() {
 
     let others = "SELECT count(*) AS number FROM pg_tables WHERE schemaname = 'public'
                   AND tablename !~ '^(audit|cursor|idempotency|inbox|job|outbox)_'
-                  AND tablename NOT IN ('page', '__diesel_schema_migrations')";
+                  AND tablename NOT IN ('deployment', 'page', '__diesel_schema_migrations')";
     let others: Count = sql_query(others).get_result(&mut owner).await.unwrap();
     assert_eq!(others.number, 0);
     apply(&database, vec![RELIABILITY, LATER]).await.unwrap();
