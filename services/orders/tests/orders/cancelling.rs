@@ -92,6 +92,7 @@ async fn an_erasure_by_reference_takes_back_the_responses_of_repeated_cancellati
         ["erase", "--tenant", "acme", "--reference", "basket-4711", "--by", "kim", "--reason", "asked for"];
     let mut erase = Command::new(env!("CARGO_BIN_EXE_orders"));
     erase.args(words).env_clear().env("IDEM_DATABASE__URL", bench.database.service_url(None));
+    erase.env("IDEM_DEPLOYMENT__NAME", "shop");
     let output = erase.output().await.unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
