@@ -41,7 +41,7 @@ try_quickly() { # folder arguments
     export CARGO_TARGET_DIR
     keep_only_the_ports "$1"
     set_own_version . || exit
-    # Without the rule that reads documents: the programs write them, and --no-build builds none.
+    # Without the rules that read documents: the programs write them, and --no-build builds none.
     ./dev check "${checks[@]}" && cargo test --quiet --package architecture -- \
       --skip documents:: --skip the_texts_in_each_stored_response_are_documented || exit
     [[ $1 != ticket-shop ]] || { ./dev openapi && ./dev demo && refuses_an_edited_migration "$PROJECT_PREFIX"; }
