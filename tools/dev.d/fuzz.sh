@@ -25,7 +25,7 @@ command_fuzz() { # [target] [--seconds N] [--seed N]
     shift 2
   done
   case $target in
-    http) fuzz_http "${seconds:-$((25 * ${#SERVICES[@]}))}" "$seed" ;;
+    http) fuzz_http "${seconds:-$((40 * ${#SERVICES[@]}))}" "$seed" ;;
     bytes) fuzz_bytes "${seconds:-300}" "$seed" ;;
     *) fuzz_bytes "${seconds:-300}" "$seed" "$target" ;;
   esac
