@@ -27,7 +27,7 @@ enum Command {
 #[tokio::main]
 async fn main() -> ExitCode {
     let (text, is_well) = match Arguments::parse().command {
-        Command::Explain(explain) => explain.run().await,
+        Command::Explain(explain) => Box::pin(explain.run()).await, // large, and larger with each service
         Command::Audit(audit) => audit.run().await,
     };
     print!("{text}");
