@@ -60,7 +60,7 @@ pub(crate) fn doctor<S: Service>(doctor: Doctor) -> Result<ExitCode, ConfigError
 
 pub(crate) fn adopt<S: Service>(adopt: Adopt) -> Result<ExitCode, ConfigErrors> {
     run::<S, _>(&[], true, async move |config, database| {
-        Ok(adopt.run(&database, S::NAME, config.topics.deployment()).await?)
+        Ok(adopt.run(&database, config.topics.deployment()).await?)
     })
 }
 

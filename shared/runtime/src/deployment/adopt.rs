@@ -35,9 +35,9 @@ struct Report {
 }
 
 impl Adopt {
-    pub(crate) async fn run(self, database: &Database, service: &str, to: &str) -> Result<CommandOutput> {
+    pub(crate) async fn run(self, database: &Database, to: &str) -> Result<CommandOutput> {
         let identity = Identity::claim(database, to).await?;
-        let adopted = identity.refusal(service, to).is_some();
+        let adopted = identity.mismatch(to).is_some();
         let report = Report { from: identity.name, to: to.to_owned(), adopted };
         if adopted {
             let mut tx = database.begin().await?;
