@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # The checks that need no server: format, lints, documentation, third-party crates, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
-# file sizes, retired words.
+# file sizes, sizes of the whole, retired words.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
 CARGO_DENY_VERSION=0.20.2
 
-CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes retired_words)
+CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes retired_words)
 
 check() { # [names...]
   local failed=() rule
@@ -84,6 +84,25 @@ check_file_sizes() {
     fi
   done < <(sources)
   return "$long"
+}
+
+# Core, tools and words may not exceed the figures of sizes.txt, and a figure may not stay far above what it limits.
+check_sizes() {
+  local list=tools/dev.d/sizes.txt counted name most slack is status=0
+  counted=$(command_lines) || return
+  while read -r name most slack; do
+    [[ -n $name && $name != \#* ]] || continue
+    is=$(awk -v name="$name" '$1 == name { print $2 }' <<<"$counted")
+    [[ -n $is ]] || { say "$list limits '$name', which ./dev lines does not count" && status=1 && continue; }
+    if ((is > most)); then
+      say "$name: $is, and $list allows $most: make something smaller, or raise the figure and say there why"
+      status=1
+    elif ((is < most - slack)); then
+      say "$name: $is, and $list allows $most: lower the figure there"
+      status=1
+    fi
+  done <"$list"
+  return "$status"
 }
 
 # Refuses the identifiers of retired-words.txt. A comment line may hold such a word, because it is prose.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Counts lines by crate: code, tests and documents. Core is what an installation runs: the services and shared/
-# without testkit.
+# without testkit. Tools are the programs in tools/. Words are those of all *.md. `./dev check sizes` keeps all three from growing.
 #
 #   code       lines of *.rs that are neither blank nor a comment line
 #   tests      the same of what only tests compile: folders `tests`, files tests.rs, modules and blocks behind
@@ -54,6 +54,7 @@ function is_test(file,    folder) {
   while (sub(/\/[^\/]*$/, "", folder))
   return 0
 }
+function is_tool(crate) { return crate ~ /^tools\// }
 function is_core(crate) { return crate ~ /^(services|shared)\// && crate != "shared/testkit" }
 function count_rust(file,    crate, all_tests, in_tests, lines, line, of_code) {
   crate = crate_of(file)
@@ -84,7 +85,10 @@ $1 == "rust" { count_rust($2); seen[crate_of($2)] = 1 }
 $1 == "text" {
   crate = crate_of($2)
   seen[crate] = 1
-  while ((getline line < $2) > 0) if (line !~ /^[ \t]*$/) text[crate]++
+  while ((getline line < $2) > 0) {
+    if (line !~ /^[ \t]*$/) text[crate]++
+    words += split(line, ignored)
+  }
   close($2)
 }
 END {
@@ -94,11 +98,13 @@ END {
   for (i = 1; i <= number; i++) {
     crate = names[i]
     print_row(crate, code[crate], tests[crate], text[crate], files[crate], short[crate])
-    for (sum = 1; sum <= 2; sum++) if (sum == 1 || is_core(crate)) {
+    for (sum = 1; sum <= 3; sum++) if (sum == 1 || sum == 2 && is_core(crate) || sum == 3 && is_tool(crate)) {
       c[sum] += code[crate]; t[sum] += tests[crate]; d[sum] += text[crate]; f[sum] += files[crate]; s[sum] += short[crate]
     }
   }
   print_row("total", c[1], t[1], d[1], f[1], s[1])
   print_row("core", c[2], t[2], d[2], f[2], s[2])
+  print_row("tools", c[3], t[3], d[3], f[3], s[3])
+  printf "%-24s %8d\n", "words", words
   printf "Files are *.rs files with code. The longest of the core has %d lines: %s\n", longest, longest_file
 }'

@@ -54,9 +54,9 @@ pub trait UnitOfWork: HasPendingWrites {
         self.pending_writes_mut().hooks.push(Box::new(hook));
     }
 
-    /// Notifies the task of this process that waits for `signal`, after the commit succeeded.
-    fn wake_after_commit(&mut self, signal: WakeUp) {
-        let notify = self.pending_writes().database().signal(signal);
+    /// Notifies the task of this process that waits for this wake-up, after the commit succeeded.
+    fn wake_after_commit(&mut self, wake_up: WakeUp) {
+        let notify = self.pending_writes().database().wake_up(wake_up);
         self.after_commit(move || notify.notify_one());
     }
 

@@ -137,10 +137,10 @@ impl Database {
     }
 
     /// The notification behind this wake-up; all clones of the database share it.
-    pub fn signal(&self, signal: WakeUp) -> Arc<Notify> {
+    pub fn wake_up(&self, wake_up: WakeUp) -> Arc<Notify> {
         // A poisoned lock is safe to use: each change is a single insert.
         let mut wake_ups = self.inner.shared.wake_ups.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(wake_ups.entry(signal).or_default())
+        Arc::clone(wake_ups.entry(wake_up).or_default())
     }
 
     /// The state of another crate about this database. The first call makes it; all clones of the database share it.

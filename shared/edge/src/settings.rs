@@ -43,7 +43,7 @@ pub struct EdgeSettings {
     pub cors_origins: CorsOrigins,
     /// Serves `/docs/`, the page of the OpenAPI document.
     pub docs: bool,
-    /// How much tenants, clients and strangers may ask for.
+    /// Rate limits by tenant, by client, and by address for refused tokens and signatures.
     pub limits: Limits,
 }
 

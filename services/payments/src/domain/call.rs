@@ -25,10 +25,7 @@ pub enum CallMode {
 
 /// The row of a call and the database's clock, read when the call is due or when its result is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "row and clock say five things that do not depend on each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "five independent facts about one call")]
 pub struct CallConditions {
     /// The payment has expired: no first attempt may start.
     pub payment_expired: bool,
@@ -73,25 +70,25 @@ impl CallConditions {
 /// The permitted number of consecutive lookups found nothing, or the time for lookups is over. A review follows.
 pub(super) struct LookupsExhausted;
 
-/// The next action of a processor call after a decision.
+/// What the worker does next with a processor call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// It sends the request now.
+    /// Send the request now.
     SendRequest,
-    /// It looks up the call now.
+    /// Look up the call now.
     LookUp,
-    /// It sends the request again after a pause, under the same key.
+    /// Send the request again after a pause, under the same key.
     RetryLater {
         /// An earlier attempt may have reached the processor.
         may_have_arrived: bool,
     },
-    /// It looks up the call after a pause, and does not use the key again.
+    /// Look up the call after a pause, and do not use the key again.
     LookUpLater {
         /// The lookup that was just made found nothing.
         found_nothing: bool,
     },
-    /// It stops: the result is known, or only an operator can find it.
+    /// Stop: the result is known, or only an operator can find it.
     Stop,
-    /// The call stays as it is: another attempt is in flight, or the call has ended.
+    /// Leave the call as it is: another attempt is in flight, or the call has ended.
     Unchanged,
 }

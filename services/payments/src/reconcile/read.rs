@@ -36,7 +36,7 @@ pub(super) struct ProcessorList<'a> {
     to: Option<DateTime<Utc>>,
     cursor: Option<String>,
     pages: usize,
-    /// An object of the page with the largest power of two as its number. A list that repeats itself meets it again.
+    /// Brent's cycle detection: the first object of page 1, 2, 4, 8, … If a later page has it, the list repeats itself.
     met: Option<String>,
 }
 

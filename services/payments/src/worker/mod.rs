@@ -78,7 +78,7 @@ impl Worker {
     }
 
     async fn run_lane(&self, lane: Lane, bounds: Bounds, stop: &CancellationToken) {
-        let due = self.database.signal(lane.wake_up());
+        let due = self.database.wake_up(lane.wake_up());
         let concurrency = Concurrency::new(bounds);
         let calls = TaskTracker::new();
         let mut gather = Gather::new(self.settings.gather);

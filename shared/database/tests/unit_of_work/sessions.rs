@@ -90,7 +90,7 @@ async fn a_pool_of_its_own_does_not_wait_for_the_first_one_and_shares_everything
     let _held = first.connection().await.unwrap();
     assert!(matches!(first.begin().await, Err(Error::Unavailable(_))));
 
-    let signal = first.signal(WRITTEN);
+    let signal = first.wake_up(WRITTEN);
     let mut tx = own.begin().await.unwrap();
     write(&mut tx, 1).await.unwrap();
     tx.wake_after_commit(WRITTEN);

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_query_of_a_url_is_not_without_query() {
+    fn the_location_hides_query_and_fragment() {
         let source = JwksSource::parse("https://id.example/jwks?token=canary#canary", false).unwrap();
         assert_eq!(source.location(), "https://id.example/jwks");
     }

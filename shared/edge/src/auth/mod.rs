@@ -80,7 +80,7 @@ async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, P
     if let Some(principal) = edge.authenticator.accepted(token) {
         return Ok(principal);
     }
-    edge.limiter.admit_stranger(request)?;
+    edge.limiter.check_address(request)?;
     let mut checked = edge.authenticator.check(token);
     if matches!(checked, Err(TokenError::UnknownKey)) {
         // Detached, so that a client that disconnects does not cancel the refresh that other requests wait for.

@@ -1,4 +1,4 @@
-//! `Limits`: how much tenants, clients and strangers may ask for, so that the load of one does not affect the others.
+//! `Limits`: rate limits by tenant, by client, and by address for refused tokens and signatures. The load of one does not affect the others.
 //!
 //! `Buckets` limits what is asked, `Allowance` what counts only once it has happened, and `RefusalLines` the lines of the log.
 
@@ -92,7 +92,7 @@ impl Limiter {
     }
 
     /// 429 if too many tokens or signatures of this request's address were refused.
-    pub(crate) fn admit_stranger(&self, request: &HttpRequest) -> Result<(), Problem> {
+    pub(crate) fn check_address(&self, request: &HttpRequest) -> Result<(), Problem> {
         let failures = self.failures.as_ref();
         match failures.and_then(|failures| failures.wait(&client_address(request, self.proxies))) {
             Some(wait) => Err(limited("Too many tokens or signatures of your address were refused.", wait)),
@@ -119,7 +119,7 @@ pub fn check_signature<T>(
     check: impl FnOnce() -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let limiter = Edge::of(request)?.limiter;
-    limiter.admit_stranger(request)?;
+    limiter.check_address(request)?;
     check().inspect_err(|_| limiter.count_failure(request))
 }
 

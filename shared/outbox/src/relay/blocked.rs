@@ -214,8 +214,7 @@ impl BlockedEvents {
         let aggregates = released
             .filter(released.field(outbox_blocked::released_at).is_not_null())
             .select(released.field(outbox_blocked::aggregate_id));
-        // With the events behind a released one, and those that were blocked after the command. Later reads still find them, when the
-        // event before them is gone.
+        // Also releases the later events of these aggregates. Otherwise they would stay blocked once the first one is deleted.
         diesel::update(outbox_blocked::table)
             .filter(outbox_blocked::released_at.is_null())
             .filter(outbox_blocked::aggregate_id.eq_any(aggregates))

@@ -36,7 +36,7 @@ pub(super) struct PublishLoop<'r> {
     pub(super) cursor: Cursor,
     /// The timeline of the server to which the cursor belongs.
     timeline: String,
-    /// The last id that was drawn at an earlier look at the outbox.
+    /// Every id up to this one had been drawn when the previous window was read.
     floor_id: i64,
     /// The number of messages of the last window.
     last_window: usize,
@@ -116,7 +116,7 @@ impl<'r> PublishLoop<'r> {
     /// Waits for a commit in this process, at most for `pause`. Returns the next pause.
     async fn wait_for_commit(&mut self, pause: Duration) -> Duration {
         let RelaySettings { idle_poll, checkpoint, .. } = self.relay.settings;
-        let committed = self.relay.database.signal(EVENTS_COMMITTED);
+        let committed = self.relay.database.wake_up(EVENTS_COMMITTED);
         // The end of the next window writes the cursor, so a moved cursor shortens the pause to the next checkpoint.
         let limit =
             if self.has_moved { checkpoint.saturating_sub(self.checkpointed_at.elapsed()) } else { pause };

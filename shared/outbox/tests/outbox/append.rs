@@ -73,7 +73,7 @@ async fn a_rolled_back_event_is_never_published() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_with_events_wakes_the_relay_and_nothing_else_does() {
     let database = TestDatabase::plain().await;
-    let signal = database.signal(outbox::EVENTS_COMMITTED);
+    let signal = database.wake_up(outbox::EVENTS_COMMITTED);
     let mut tx = database.begin().await.unwrap();
     crate::common::write(&mut tx, 1, &confirmed(OrderId::generate())).await;
     tx.rollback().await.unwrap();
