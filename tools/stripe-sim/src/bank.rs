@@ -65,7 +65,7 @@ pub(crate) async fn schedule(
 
 /// Carries decisions out until the process ends.
 pub(crate) async fn run(processor: Arc<Processor>) {
-    let scheduled = processor.database.signal(SCHEDULED);
+    let scheduled = processor.database.wake_up(SCHEDULED);
     loop {
         let pause = match carry_out_due(&processor).await {
             Ok(pause) => pause,

@@ -47,7 +47,7 @@ pub(crate) fn client(deadline: Duration) -> reqwest::Result<Client> {
 
 /// Delivers until the process ends.
 pub(crate) async fn run(processor: Arc<Processor>, client: Client) {
-    let emitted = processor.database.signal(EMITTED);
+    let emitted = processor.database.wake_up(EMITTED);
     loop {
         let pause = match deliver_due(&processor, &client).await {
             Ok(pause) => pause,
