@@ -75,18 +75,19 @@ install_openapi_lint() { # folder
     (cd "$1" && npm ci --ignore-scripts --silent --no-audit --no-fund) && touch "$1/ready"
 }
 
-# Writes the documents that the programs print.
+# Writes the documents: the programs describe their routes, devtool completes them, and the services serve the files.
 command_openapi() { # [services...]
-  local name bins=()
+  local name bins=(--bin devtool)
   (($#)) || set -- "${SERVICES[@]}"
   for name in "$@"; do
     [[ " ${SERVICES[*]} " == *" $name "* ]] || usage_error "there is no service '$name': the services are ${SERVICES[*]}"
     bins+=(--bin "$name")
   done
   require "${TO_BUILD[@]}"
-  build "the programs that print the documents" "${bins[@]}"
+  build "the programs that write the documents" "${bins[@]}"
   for name in "$@"; do
-    "$BIN_DIR/$name" openapi >"$ROOT/openapi/$name.json.new" || die "$name could not print its document: see above"
+    devtool openapi "$BIN_DIR/$name" "$ROOT/services/$name/examples.json" >"$ROOT/openapi/$name.json.new" ||
+      die "the document of $name could not be written: see above"
     mv "$ROOT/openapi/$name.json.new" "$ROOT/openapi/$name.json"
   done
 }

@@ -48,7 +48,7 @@ impl Service for Inventory {
     const STREAM: Stream = streams::INVENTORY;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
-    const EXAMPLES: &'static str = include_str!("../examples.json");
+    const DOCUMENT: &'static str = include_str!("../../../openapi/inventory.json");
     type Settings = ();
     type Command = operator::Command;
 

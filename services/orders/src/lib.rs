@@ -57,7 +57,7 @@ impl Service for Orders {
     const STREAM: Stream = streams::ORDERS;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
-    const EXAMPLES: &'static str = include_str!("../examples.json");
+    const DOCUMENT: &'static str = include_str!("../../../openapi/orders.json");
     type Settings = Settings;
     type Command = operator::Command;
 

@@ -84,7 +84,7 @@ impl Service for Payments {
     const STREAM: Stream = streams::PAYMENTS;
     const DEFAULTS: &'static str = include_str!("../config.toml");
     const PROBLEMS: &'static [&'static ProblemType] = error::ALL;
-    const EXAMPLES: &'static str = include_str!("../examples.json");
+    const DOCUMENT: &'static str = include_str!("../../../openapi/payments.json");
     type Settings = Settings;
     type Command = operator::Command;
 

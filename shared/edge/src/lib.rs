@@ -21,7 +21,7 @@ pub use limits::{Limits, RateLimit, check_signature};
 pub use list::{Filter, Listing, Page, PageQuery};
 pub use openapi::{
     Accepted, IdempotencyKey, InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound,
-    OptionalIdempotencyKey, ReadProblems, Text, problem_responses, publish,
+    OptionalIdempotencyKey, ReadProblems, Text, problem_responses, with_problems,
 };
 pub use problems::{
     CardNumbers, Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types,

@@ -12,9 +12,10 @@ use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
 use crate::deployment::Adopt;
 use crate::doctor::Doctor;
 use crate::erase::Erase;
+use crate::http::described_document;
 use crate::keys::KeysCommand;
 use crate::operator::{self, print};
-use crate::{RunError, Service, document, health_client, schema, serve, telemetry};
+use crate::{RunError, Service, health_client, schema, serve, telemetry};
 
 /// The exit code of a wrong configuration; clap uses it for a wrong command line, too.
 const MISCONFIGURED: u8 = 2;
@@ -59,7 +60,11 @@ enum Command<Own: Subcommand> {
     /// Ask the running instance whether it is ready: exit code 0 or 1
     Health,
     /// Print the OpenAPI document
-    Openapi,
+    Openapi {
+        /// As the routes describe it, before `./dev openapi` completes it
+        #[arg(long, hide = true)]
+        described: bool,
+    },
     /// Print every setting with its default and its meaning
     Defaults,
 }
@@ -91,7 +96,8 @@ pub fn main<S: Service>() -> ExitCode {
         Command::Keys(command) => operator::keys::<S>(command),
         Command::Own(command) => operator::service::<S>(command),
         Command::Health => health::<S>(),
-        Command::Openapi => Ok(print(&openapi::<S>())),
+        Command::Openapi { described: false } => Ok(print(S::DOCUMENT)),
+        Command::Openapi { described: true } => Ok(print(&described_document::<S>().to_string())),
         Command::Defaults => Ok(print(&defaults::<S>())),
     };
     done.unwrap_or_else(|errors| {
@@ -150,8 +156,4 @@ fn health<S: Service>() -> Result<ExitCode, ConfigErrors> {
         }
     };
     Ok(code)
-}
-
-fn openapi<S: Service>() -> String {
-    format!("{:#}\n", document::<S>())
 }

@@ -36,16 +36,16 @@ pub(crate) struct ListenError {
 pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
     move |app| {
         mounted::<S>(&mut ServiceConfig::new(app));
-        app.configure(edge::docs(&edge, &document::<S>()))
+        app.configure(edge::docs(&edge, S::DOCUMENT))
             .app_data(web::Data::new(edge))
             .app_data(web::Data::new(context))
             .default_service(edge::unmatched(&described::<S>()));
     }
 }
 
-/// The OpenAPI document of the mounted routes, as it is published.
-pub fn document<S: Service>() -> Value {
-    edge::publish(&described::<S>(), S::PROBLEMS, S::EXAMPLES)
+/// The OpenAPI document as the mounted routes describe it. `./dev openapi` completes it.
+pub(crate) fn described_document<S: Service>() -> Value {
+    edge::with_problems(&described::<S>(), S::PROBLEMS)
 }
 
 fn described<S: Service>() -> OpenApi {

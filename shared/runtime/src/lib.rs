@@ -34,7 +34,7 @@ pub use command::main;
 pub use config::{ConfigErrors, SettingsReader};
 pub use erase::{ErasedRows, Erasure};
 pub use housekeeping::HousekeepingJob;
-pub use http::{document, routes};
+pub use http::routes;
 pub use inbox::operator::{CommandOutput, table};
 pub use job::Job;
 pub use service::{Context, Service};

@@ -21,8 +21,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     const DEFAULTS: &'static str;
     /// The problems that only this service has.
     const PROBLEMS: &'static [&'static ProblemType];
-    /// The examples of its OpenAPI document, as JSON: see `edge::publish`.
-    const EXAMPLES: &'static str = "{}";
+    /// Its OpenAPI document, as `./dev openapi` writes it.
+    const DOCUMENT: &'static str;
 
     /// Its own settings, decoded.
     type Settings: Clone + Send + Sync + 'static;

@@ -14,15 +14,17 @@ fn document(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi").join(format!("{name}.json"))
 }
 
-/// Fails unless `openapi/NAME.json` is exactly what `program openapi` prints. The message has the command that renews it.
+/// Fails unless `openapi/NAME.json` is exactly what devtool makes of the routes that the program describes. `./dev test` builds devtool
+/// beside the program.
 pub fn assert_document_is_fresh(program: &str, name: &str) {
-    let printed = Command::new(program).arg("openapi").output().unwrap();
-    assert!(printed.status.success(), "{name} openapi failed: {}", String::from_utf8_lossy(&printed.stderr));
+    let examples =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services").join(name).join("examples.json");
+    let devtool = Path::new(program).with_file_name("devtool");
+    let completed =
+        Command::new(devtool).arg("openapi").args([Path::new(program), &examples]).output().unwrap();
+    assert!(completed.status.success(), "{name}: {}", String::from_utf8_lossy(&completed.stderr));
     let stored = std::fs::read(document(name)).unwrap_or_default();
-    assert!(
-        stored == printed.stdout,
-        "openapi/{name}.json is stale; renew it with: cargo run -p {name} -- openapi > openapi/{name}.json"
-    );
+    assert!(stored == completed.stdout, "openapi/{name}.json is stale; renew it with: ./dev openapi {name}");
 }
 
 #[derive(QueryableByName)]

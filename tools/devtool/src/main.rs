@@ -4,6 +4,7 @@ mod certificates;
 mod databases;
 mod files;
 mod keys;
+mod openapi;
 mod token;
 mod topics;
 mod wait;
@@ -70,6 +71,13 @@ enum Command {
         #[arg(long, default_value = "60", value_parser = seconds)]
         timeout: Duration,
     },
+    /// Print the OpenAPI document of a service, completed
+    Openapi {
+        /// The program of the service
+        program: PathBuf,
+        /// The file of its examples
+        examples: PathBuf,
+    },
     /// Print topics: partitions, end offsets, and each group's committed offset and lag
     Topics {
         /// The brokers, as in `IDEM_KAFKA__BROKERS`
@@ -102,6 +110,7 @@ async fn main() -> ExitCode {
         Command::Databases { admin_url, names } => databases::make(&admin_url, &names).await,
         Command::WaitPostgres { url, timeout } => wait::postgres(&url, timeout).await,
         Command::WaitKafka { brokers, timeout } => wait::kafka(&brokers, timeout).await,
+        Command::Openapi { program, examples } => openapi::print(&program, &examples),
         Command::Topics { brokers, prefix, json } => topics::print(&brokers, &prefix, json).await,
     };
     match done {

@@ -3,6 +3,8 @@
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
 use inventory::Inventory;
+use runtime::Service;
+use serde_json::Value;
 
 use crate::stage::{Stage, item_id};
 
@@ -65,7 +67,7 @@ async fn the_service_cannot_change_stock_movements() {
 
 #[test]
 fn the_document_has_every_route_with_its_description() {
-    let document = runtime::document::<Inventory>();
+    let document: Value = serde_json::from_str(Inventory::DOCUMENT).unwrap();
     let mut routes: Vec<String> = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {

@@ -1,15 +1,10 @@
-//! What the OpenAPI documents of all services have in common: parameters, responses, problems and security.
+//! What the OpenAPI documents of all services have in common: parameters, responses and problems.
 
 mod accepted;
-mod document;
-mod examples;
 mod idempotency_key;
-mod links;
 mod operation_problems;
 mod problem_components;
-mod publish;
 mod text;
-mod webhooks;
 
 pub use accepted::Accepted;
 pub(crate) use idempotency_key::KeyInPath;
@@ -18,5 +13,5 @@ pub use operation_problems::{
     InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound, ReadProblems,
     problem_responses,
 };
-pub use publish::publish;
+pub use problem_components::with_problems;
 pub use text::Text;

@@ -1,10 +1,10 @@
-//! The components of a problem: a schema whose `code` and `status` are constants, and a response.
+//! The components of problems: for each a schema whose `code` and `status` are constants, and a response.
 //!
 //! A client branches on `code`, and its generated types know which codes an operation can return.
 
 use serde_json::{Value, json};
 use utoipa::openapi::schema::{Discriminator, OneOfBuilder, Schema};
-use utoipa::openapi::{Ref, RefOr};
+use utoipa::openapi::{OpenApi, Ref, RefOr};
 
 use crate::problems::MEDIA_TYPE;
 use crate::{ProblemType, problem_types as p};
@@ -32,7 +32,7 @@ pub(super) fn schema_name(kind: &ProblemType) -> String {
     format!("{}Problem", camel_case(kind))
 }
 
-pub(super) fn capitalised(word: &str) -> String {
+fn capitalised(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
@@ -57,7 +57,7 @@ pub(super) fn union(kinds: &[&ProblemType]) -> RefOr<Schema> {
 }
 
 /// The schema of the problem.
-pub(super) fn schema(kind: &ProblemType) -> Value {
+fn schema(kind: &ProblemType) -> Value {
     let mut schema = json!({
         "type": "object",
         "description": format!("{}.", kind.title),
@@ -103,16 +103,29 @@ pub(super) fn schema(kind: &ProblemType) -> Value {
     schema
 }
 
+/// The document in its JSON form, with the components of all problems. `own` are those that only this service has.
+pub fn with_problems(document: &OpenApi, own: &[&'static ProblemType]) -> Value {
+    let mut document = json!(document);
+    let components = &mut document["components"];
+    for kind in p::ALL.iter().chain(own) {
+        components["schemas"][schema_name(kind)] = schema(kind);
+        components["responses"][camel_case(kind)] = response(&[kind], &schema_name(kind));
+    }
+    for Group { name, kinds } in GROUPS {
+        let schema = format!("{name}Problem");
+        components["responses"][*name] = response(kinds, &schema);
+        components["schemas"][schema] = json!(union(kinds));
+    }
+    document
+}
+
 /// A response that several operations share.
-pub(super) fn response(kinds: &[&ProblemType], schema: &str, examples: &Value) -> Value {
+fn response(kinds: &[&ProblemType], schema: &str) -> Value {
     let mut response = json!({
         "description": titles(kinds),
         "content": { MEDIA_TYPE: { "schema": { "$ref": format!("#/components/schemas/{schema}") } } },
         "headers": {},
     });
-    if examples.as_object().is_some_and(|examples| !examples.is_empty()) {
-        response["content"][MEDIA_TYPE]["examples"] = examples.clone();
-    }
     let retry_after = kinds.iter().any(|kind| tells_when(kind)).then_some("Retry-After");
     let challenge = kinds.iter().any(|kind| [401, 403].contains(&kind.status)).then_some("WWW-Authenticate");
     for name in ["X-Request-Id", "Cache-Control", "Link"].into_iter().chain(retry_after).chain(challenge) {

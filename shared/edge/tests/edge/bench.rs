@@ -198,7 +198,7 @@ fn serve(edge: Edge) -> (SocketAddr, ServerHandle) {
             .configure(|app| shop::routes(&mut ServiceConfig::new(app)))
             .app_data(web::Data::new(edge.clone()))
             .default_service(edge::unmatched(&shop::document()))
-            .configure(edge::docs(&edge, &edge::publish(&shop::document(), &[], "{}")))
+            .configure(edge::docs(&edge, edge::with_problems(&shop::document(), &[]).to_string()))
             .wrap(edge.cors())
             .wrap(from_fn(edge::head_as_get))
             .wrap(from_fn(edge::response_headers))

@@ -57,6 +57,7 @@ impl Service for Greeter {
     const STREAM: Stream = streams::ORDERS;
     const DEFAULTS: &'static str = include_str!("config.toml");
     const PROBLEMS: &'static [&'static edge::ProblemType] = &[];
+    const DOCUMENT: &'static str = "{}";
 
     type Settings = Settings;
     type Command = NoCommand;

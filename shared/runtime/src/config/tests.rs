@@ -21,6 +21,7 @@ impl Service for Shop {
     const DEFAULTS: &'static str =
         "[http]\nport = 8090\n[shop]\nclosing_seconds = 3\n[log]\nlevel = \"debug\"";
     const PROBLEMS: &'static [&'static edge::ProblemType] = &[];
+    const DOCUMENT: &'static str = "{}";
 
     type Settings = (Duration, SecretString);
     type Command = NoCommand;

@@ -32,17 +32,12 @@ async fn a_wrong_configuration_is_one_list_and_exit_code_2() {
 #[tokio::test]
 async fn openapi_and_defaults_need_no_configuration() {
     let mut openapi = greeter("openapi");
-    let output = openapi.env("IDEM_HTTP__PORT", "many").output().await.unwrap();
+    let output = openapi.arg("--described").env("IDEM_HTTP__PORT", "many").output().await.unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["info"]["title"], "Greeter");
     assert_eq!(document["paths"]["/v1/greeting"]["get"]["operationId"], "greet");
-    assert_eq!(
-        text,
-        format!("{document:#}\n"),
-        "members are in alphabetical order, and a newline ends the file"
-    );
 
     let output = greeter("defaults").output().await.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -6,7 +6,6 @@ use actix_web::guard::Get;
 use actix_web::http::header::ContentType;
 use actix_web::web::{self, Bytes, ServiceConfig};
 use actix_web::{HttpResponse, Responder};
-use serde_json::Value;
 
 use crate::{Edge, Problem};
 
@@ -14,8 +13,8 @@ use crate::{Edge, Problem};
 const PROBLEMS: &str = include_str!("../../../../../docs/problems.md");
 
 /// Mounts `/openapi.json` and `/problems/{code}`, and `/docs/` if the settings ask for it.
-pub fn docs(edge: &Edge, document: &Value) -> impl FnOnce(&mut ServiceConfig) {
-    let (has_page, document) = (edge.settings.docs, Bytes::from(document.to_string()));
+pub fn docs(edge: &Edge, document: impl Into<Bytes>) -> impl FnOnce(&mut ServiceConfig) {
+    let (has_page, document) = (edge.settings.docs, document.into());
     move |app| {
         // Guards, not routes, so that other methods get the same 404 as an unknown path.
         app.service(web::resource("/problems/{code}").guard(Get()).to(problem)).service(

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
+use super::PROBLEM;
 use super::document::{members, operations};
-use crate::problems::MEDIA_TYPE;
 
 /// The member of the shared problems.
 pub(super) const SHARED: &str = "problems";
@@ -25,7 +25,7 @@ pub(super) fn add_examples(document: &mut Value, examples: &Value) {
             let content = response.get_mut("content").and_then(Value::as_object_mut);
             let Some(content) = content.filter(|_| !seen.is_null()) else { continue };
             for (media_type, body) in content {
-                if media_type == MEDIA_TYPE {
+                if media_type == PROBLEM {
                     body["examples"] = named(seen);
                 } else {
                     body["example"] = seen.clone();

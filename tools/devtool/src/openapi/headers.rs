@@ -1,0 +1,79 @@
+//! The headers of responses.
+
+use serde_json::{Value, json};
+
+use super::document::members;
+
+/// Adds the headers that every response carries, and those of a command with a key. `x-idempotency-key` says for programs
+/// whether a command takes one.
+pub(super) fn add_headers(operation: &mut Value) {
+    let parameters = operation["parameters"].as_array();
+    let key = parameters.and_then(|all| all.iter().find(|one| one["name"] == "Idempotency-Key"));
+    let declared = match key {
+        Some(key) if key["required"] == true => "required",
+        Some(_) => "optional",
+        None => "unsupported",
+    };
+    let is_keyed = key.is_some();
+    let is_command = operation["requestBody"].is_object() && operation["security"][0]["bearer"].is_array();
+    if is_command {
+        operation["x-idempotency-key"] = json!(declared);
+    }
+    for (_, response) in members(&mut operation["responses"]) {
+        if response["$ref"].is_string() {
+            continue; // the component has its headers
+        }
+        let always = ["X-Request-Id", "Cache-Control"];
+        let keyed = ["Idempotency-Status", "Idempotent-Replayed", "Idempotency-Original-Date"];
+        let of_key = match (is_keyed, is_command) {
+            (true, _) => &keyed[..],
+            (false, true) => &keyed[..1],
+            (false, false) => &[],
+        };
+        for name in always.iter().chain(of_key) {
+            response["headers"][*name] = json!({ "$ref": format!("#/components/headers/{name}") });
+        }
+    }
+}
+
+/// The components that responses refer to.
+pub(super) fn headers() -> Value {
+    let text = |description: &str, example: &str| {
+        json!({
+            "description": description,
+            "schema": { "type": "string", "examples": [example] },
+        })
+    };
+    let one_of = |description: &str, values: &[&str]| {
+        json!({
+            "description": description,
+            "schema": { "type": "string", "enum": values },
+        })
+    };
+    json!({
+        "X-Request-Id": {
+            "description": "The id of this request in the log; a replay has its own.",
+            "schema": { "type": "string", "format": "uuid" },
+        },
+        "Cache-Control": one_of("Responses depend on the caller.", &["no-store"]),
+        "Link": text("The explanation of the problem.", "</problems/forbidden>; rel=\"describedby\""),
+        "WWW-Authenticate": text(
+            "The token that is needed, and what is wrong with the one that was sent (RFC 6750).",
+            "Bearer error=\"insufficient_scope\", scope=\"orders:write\"",
+        ),
+        "Retry-After": {
+            "description": "Seconds after which the same request may be sent again.",
+            "schema": { "type": "integer", "minimum": 1 },
+        },
+        "Idempotency-Status": one_of(
+            "Whether this request was executed, or its key's stored response is sent again; `ignored` if the command takes no \
+             key, and the request has one.",
+            &["executed", "replayed", "ignored"],
+        ),
+        "Idempotent-Replayed": one_of("Present if the response is a replay.", &["true"]),
+        "Idempotency-Original-Date": {
+            "description": "When the replayed response was stored.",
+            "schema": { "type": "string", "format": "date-time" },
+        },
+    })
+}
