@@ -1,7 +1,7 @@
 -- Runs once, when the volume is new. Makes the same databases and roles as `devtool databases` does for ./dev.
 -- The password of a role is its name. This is for development: only this machine reaches the server.
 
-CREATE ROLE idem_service NOLOGIN; -- migrations grant rights to this role
+CREATE ROLE idem_service NOLOGIN; -- migrations grant rights to this role, because SQL cannot take a role's name as a parameter
 
 -- psql runs each statement that this query returns.
 SELECT format(statement, name, name || '_owner', name || '_service')

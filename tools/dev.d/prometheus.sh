@@ -1,10 +1,13 @@
 # shellcheck shell=bash
-# Prometheus: promtool checks the rules of deploy/prometheus and runs their tests, and `./dev up prometheus` scrapes the services.
+# Prometheus: docs/alerts.md is written from the rules, promtool checks them and runs their tests, and `./dev up prometheus` scrapes the
+# services.
 #
 #   .dev/cache/prometheus/   Debian's package, unpacked and not installed, because an installed one starts a server
 
 check_alerts() {
   local promtool
+  tools/dev.d/alerts-page.pl | cmp -s - docs/alerts.md ||
+    { say "docs/alerts.md differs from the rules and their tests: tools/dev.d/alerts-page.pl --write" && return 1; }
   promtool=$(prometheus_program promtool) || return 0
   "$promtool" check config deploy/prometheus/prometheus.yml &&
     (cd deploy/prometheus && "$promtool" test rules alerts_test.yml)

@@ -109,6 +109,6 @@ async fn lag<S: Service>(context: &Context<S>, brokers: &Brokers, consumer: &Con
     Finding::warning(
         "consumer",
         seen,
-        "start more instances, up to one for each partition (docs/operations.md#consumerlaggrows)",
+        "start more instances, up to one for each partition (docs/alerts.md#consumerlaggrows)",
     )
 }

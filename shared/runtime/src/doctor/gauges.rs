@@ -124,7 +124,7 @@ impl Judgment {
     }
 
     fn cure(&self) -> String {
-        format!("{} (docs/operations.md#{})", self.cure, self.alert.to_lowercase())
+        format!("{} (docs/alerts.md#{})", self.cure, self.alert.to_lowercase())
     }
 }
 

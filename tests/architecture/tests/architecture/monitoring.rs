@@ -153,16 +153,19 @@ fn each_alert_is_brought_about_on_running_services() {
 
 #[test]
 fn each_alert_has_an_entry_in_the_runbook_and_tests_of_both_kinds() {
-    let (runbook, tests) = (text("docs/operations.md"), text("deploy/prometheus/alerts_test.yml"));
+    let (runbook, tests) = (text("docs/alerts.md"), text("deploy/prometheus/alerts_test.yml"));
     let entries: BTreeSet<String> =
-        runbook.lines().filter_map(|line| line.strip_prefix("### ")).map(str::to_lowercase).collect();
+        runbook.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_lowercase).collect();
+    let mut linked = BTreeSet::new();
     for rule in rules() {
         let Some(alert) = rule["alert"].as_str() else { continue };
         let link = rule["annotations"]["runbook"].as_str().unwrap();
-        let entry = link.strip_prefix("docs/operations.md#").unwrap_or_else(|| panic!("{alert}: {link}"));
+        let entry = link.strip_prefix("docs/alerts.md#").unwrap_or_else(|| panic!("{alert}: {link}"));
         assert!(entries.contains(entry), "{alert}: no entry {entry}");
+        linked.insert(entry.to_owned());
         for kind in ["fires", "is quiet"] {
             assert!(tests.contains(&format!("name: {alert} {kind}\n")), "{alert}: no test that it {kind}");
         }
     }
+    assert_eq!(entries, linked, "an entry of the runbook belongs to no alert");
 }

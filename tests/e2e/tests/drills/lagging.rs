@@ -1,5 +1,5 @@
 //! A standby that stopped replaying is promoted: the databases are those of an earlier moment, and the topics and the
-//! processor's books are not. The test follows the drill of `docs/operations.md`.
+//! processor's books are not. The test follows the drill of `docs/repairs.md`.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Only the database of payments is restored, to a time before its latest payments. The test follows "A second history" of
-//! `docs/operations.md`.
+//! `docs/repairs.md`.
 
 use e2e::{Customer, Options, Part, Stack};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The obstacle before the end of an order, and the command that removes it. The commands are those of docs/operations.md.
+//! The obstacle before the end of an order, and the command that removes it. The commands are those of docs/repairs.md.
 
 use audits::{Database, READERS};
 use envelope::Stream;

@@ -3,6 +3,9 @@
 //! An order, its event, its timeline entry and its audit fact are written in one transaction, together with those of other
 //! orders. Instances share the work: each locks other orders. An order that cannot be expired is logged and tried again in the
 //! next round; the other orders do not wait for it.
+//!
+//! An expiry has no idempotency record, because no client reads it. It happens once: an ended order does not change, and the operation
+//! id of its audit fact, which is unique, is computed from the order's id.
 
 use std::slice;
 
