@@ -2,6 +2,10 @@
 //!
 //! The executor begins, commits, rolls back and runs again; a command does none of these. The transaction runs in a
 //! task of its own, so a client that disconnects does not stop it.
+//!
+//! What goes wrong without it: if the response is stored after the commit, a process that dies between the two leaves an order
+//! whose retry finds no record, and places a second one. If it is stored before, the retry gets a response of an order that
+//! does not exist.
 
 use database::functions::clock_timestamp;
 use database::{Database, Error, ErrorClass, Handler, Tx, UnitOfWork};

@@ -1,5 +1,8 @@
 //! `Fingerprint`: identifies the content of a request. It shows whether a key was sent again with the same request.
 //! Otherwise a different request would get the response of the first one.
+//!
+//! What goes wrong without it: a client that reuses a key by mistake, for instance one made from a date, orders three pieces and
+//! gets the 201 of an order of two. Nothing tells the client that its request was never executed.
 
 use std::fmt;
 

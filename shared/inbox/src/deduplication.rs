@@ -1,4 +1,8 @@
 //! Records the id of every message that a consumer has received, so that a repeated delivery has no effect.
+//!
+//! What goes wrong without it: Kafka delivers a message again after each rebalance, and the relay publishes it again after each
+//! crash. Stock would be reserved twice for one order. Kafka's offset cannot prevent that, because it is stored in another system
+//! than the effect, before or after it.
 
 use std::collections::HashSet;
 use std::mem::take;

@@ -1,5 +1,8 @@
 //! The last applied sequence of each aggregate. It keeps messages in order, and finds duplicates whose ids were deleted.
 //!
+//! What goes wrong without it: after a retry, a redrive or a new number of partitions, an order's cancellation is applied before
+//! its payment request. The cancellation finds no payment to stop, and the request then charges a cancelled order.
+//!
 //! Every transaction that applies, parks, redrives or discards locks these rows first, in one sorted order.
 
 use std::collections::BTreeMap;

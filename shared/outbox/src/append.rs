@@ -2,6 +2,9 @@
 //!
 //! The row is written and the relay is woken only if the transaction commits. An event that Kafka could never accept is
 //! refused here.
+//!
+//! What goes wrong without it: a service that publishes after its commit loses the event if it dies between the two; the order exists,
+//! and no stock is ever reserved. A service that publishes before its commit announces an order that may be rolled back.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,7 @@
 //! A processor call: the inputs and the results of the worker's decision about it.
+//!
+//! What goes wrong without the state *unknown*: a request times out after the processor has charged. A worker that takes the timeout
+//! for a failure lets the order be cancelled, or charges again under a new key, and the customer pays for nothing or twice.
 
 use strum::{Display, EnumString, IntoStaticStr};
 

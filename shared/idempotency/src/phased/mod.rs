@@ -20,6 +20,9 @@
 //!
 //! The operation row has a state of its own, because the stored response may be a 202 that is older than the outcome:
 //! `running`, `unknown` while an effect is in doubt, then `succeeded` or `failed` with the final response.
+//!
+//! What goes wrong without it: a charge inside the transaction of the command is made although the transaction is rolled back, and
+//! the retry charges again. A connection and its row locks are held for as long as the processor takes.
 
 mod conclude;
 mod operation;

@@ -2,6 +2,9 @@
 //! **parked** with an error until an operator decides.
 //!
 //! Parking appends a copy to the outbox, for the dead-letter topic.
+//!
+//! What goes wrong without it: one message that cannot be applied stops its partition, and with it every other order there. A
+//! consumer that drops the message instead loses it, and applies later messages of the order to a state that they do not fit.
 
 mod dead_letter;
 pub(crate) mod held;

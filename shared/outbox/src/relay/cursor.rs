@@ -2,6 +2,9 @@
 //!
 //! The active relay keeps it in memory and writes it a few times a second. The epoch fences the row: a relay that was replaced
 //! cannot write it.
+//!
+//! What goes wrong without the epoch: a relay is paused past its lease, another one publishes a thousand rows, and the first one
+//! wakes up and writes its old cursor, or a newer one over rows that the second one is still sending. The next term skips these.
 
 use database::functions::clock_timestamp;
 use database::{Database, Tx};

@@ -2,6 +2,8 @@
 //!
 //! The database assigns ids before commit, so a row with a smaller id may become visible after one with a larger id. A cursor
 //! of one id would skip that row. Every row that is visible in B and not in A is in the window.
+//! What goes wrong with such a cursor: a transaction draws id 7 and is slow, another one commits id 8, the relay publishes 8 and
+//! remembers 8. Then 7 commits, and is never published.
 //!
 //! The cost of a read does not depend on the length of the backlog or on the planner's estimates, because each statement reads
 //! a bounded part of one index. Above the floor of A, ranges of ids are read. Up to the floor, a row of the window belongs to
