@@ -2,6 +2,7 @@
 //!
 //! The database assigns ids before commit, so a row with a smaller id may become visible after one with a larger id. A cursor
 //! of one id would skip that row. Every row that is visible in B and not in A is in the window.
+//!
 //! What goes wrong with such a cursor: a transaction draws id 7 and is slow, another one commits id 8, the relay publishes 8 and
 //! remembers 8. Then 7 commits, and is never published.
 //!
