@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # The checks that need no server: format, lints, documentation, third-party crates, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
-# file sizes.
+# file sizes, patches of mutants.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
 CARGO_DENY_VERSION=0.20.2
 
-CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes)
+CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes mutants)
 
 check() { # [names...]
   local failed=() rule
