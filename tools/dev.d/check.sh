@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # The checks that need no server: format, lints, documentation, third-party crates, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
-# file sizes, sizes of the whole, retired words.
+# file sizes, sizes of the whole, patches of mutants.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
 CARGO_DENY_VERSION=0.20.2
 
-CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes retired_words)
+CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes mutants)
 
 check() { # [names...]
   local failed=() rule
@@ -58,7 +58,7 @@ check_third_parties() {
 
 check_shell() {
   if command -v shellcheck >/dev/null; then
-    shellcheck -x dev tools/dev.d/*.sh .ci/run
+    shellcheck -x dev tools/dev.d/*.sh tools/dev.d/rare/*.sh .ci/run
   else
     say "shellcheck is not installed: skipped"
   fi
@@ -103,37 +103,6 @@ check_sizes() {
     fi
   done <"$list"
   return "$status"
-}
-
-# Refuses the identifiers of retired-words.txt. A comment line may hold such a word, because it is prose.
-check_retired_words() {
-  local list=tools/dev.d/retired-words.txt pattern replacement allowed path exempt hits valid status=0
-  while IFS=$'\t' read -r pattern replacement allowed; do
-    [[ -n $pattern && $pattern != \#* ]] || continue
-    exempt='^$'
-    for path in $allowed; do
-      [[ -e $path ]] || { say "$list allows '$pattern' in $path, which does not exist" && status=1; }
-      exempt+="|^\\./${path}[:/]"
-    done
-    valid=0
-    grep -qE -- "$pattern" <<<'' || valid=$?
-    if ((valid > 1)); then
-      say "$list: '$pattern' is not a regular expression"
-      status=1
-      continue
-    fi
-    hits=$(code_files | xargs -0 grep -nHE -- "$pattern" |
-      grep -vE '^[^:]*:[0-9]+:[[:space:]]*(//|--|# )' | grep -vE -- "$exempt") || continue
-    say "$hits"
-    say "'$pattern' is retired; write instead: ${replacement:-another word}"
-    status=1
-  done <"$list"
-  return "$status"
-}
-
-code_files() { # names ended by NUL
-  find . \( -name target -o -name '.dev*' -o -name .git -o -name node_modules \) -prune -o \
-    -type f \( -name '*.rs' -o -name '*.sh' -o -name '*.sql' -o -name '*.toml' -o -path ./dev \) -print0
 }
 
 # Every file that people wrote, names ended by NUL.

@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(all(feature = "mutant-key-per-attempt", not(debug_assertions)))]
-compile_error!("a release build must not contain a planted mistake: build without the features mutant-…");
-
 mod api;
 pub mod consumers;
 pub mod domain;

@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(all(feature = "mutant-no-fingerprint", not(debug_assertions)))]
-compile_error!("a mutant must not be deployed: build without the features mutant-…");
-
 mod canonical;
 mod erasure;
 mod execute;

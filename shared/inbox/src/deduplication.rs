@@ -39,9 +39,6 @@ pub(crate) async fn known(
     consumer: &str,
     entries: &[InboxEntry],
 ) -> database::Result<HashSet<Uuid>> {
-    if cfg!(feature = "mutant-no-inbox") {
-        return Ok(HashSet::new()); // every message counts as new
-    }
     let rows = Rows::default()
         .column::<Text, _>("consumer", entries.iter().map(|_| consumer.to_owned()))
         .column::<SqlUuid, _>("message_id", entries.iter().map(|entry| entry.id));
@@ -60,9 +57,6 @@ pub(crate) async fn known(
 
 /// Records that the consumer has received a new message.
 pub(crate) fn record(tx: &mut Tx, consumer: &str, entry: InboxEntry) {
-    if cfg!(feature = "mutant-no-inbox") {
-        return;
-    }
     tx.buffer(Received { consumer: consumer.to_owned(), entry });
 }
 

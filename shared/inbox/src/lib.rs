@@ -4,9 +4,6 @@
     allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
 )]
 
-#[cfg(all(any(feature = "mutant-no-inbox", feature = "mutant-no-sequence-guard"), not(debug_assertions)))]
-compile_error!("the features mutant-… are for tests; a release build must not have them");
-
 mod apply;
 mod batch_plan;
 mod consumer;

@@ -88,9 +88,6 @@ impl Sequences {
     }
 
     pub(crate) fn position(&self, aggregate: &AggregateRef, sequence: i64) -> SequencePosition {
-        if cfg!(feature = "mutant-no-sequence-guard") {
-            return SequencePosition::Next; // every message counts as the next
-        }
         match sequence - self.last(aggregate) {
             ..=0 => SequencePosition::Duplicate,
             1 => SequencePosition::Next,

@@ -4,9 +4,6 @@
     allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
 )]
 
-#[cfg(all(any(feature = "mutant-id-only-cursor", feature = "mutant-no-fence"), not(debug_assertions)))]
-compile_error!("the features mutant-… are for tests: build without them");
-
 mod append;
 mod metrics;
 #[cfg(feature = "operator")]

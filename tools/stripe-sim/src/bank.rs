@@ -13,7 +13,7 @@ use crate::operations::balance::{self, Movement};
 use crate::operations::cards::Decline;
 use crate::processor::{Cause, Processor};
 use crate::protocol::Error;
-use crate::store::intents::{self, Intent, IntentState};
+use crate::store::intents::{self, Intent};
 use crate::store::{charges, decisions, refunds};
 use crate::webhooks::emit;
 
@@ -110,15 +110,9 @@ async fn charge_succeeds(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), 
 
 async fn charge_fails(tx: &mut Tx, bank: &Cause<'_>, id: &str) -> Result<(), Error> {
     let Some((_, charge)) = processing(tx, id).await? else { return Ok(()) };
-    let decline = Some(Decline::Generic.decline_code());
-    charges::decline(tx, &charge, decline).await?;
-    let state = IntentState {
-        status: "requires_payment_method",
-        latest_charge: Some(&charge),
-        decline_code: decline,
-        ..IntentState::default()
-    };
-    let intent = intents::update(tx, id, &state).await?;
+    let decline_code = Decline::Generic.decline_code();
+    charges::decline(tx, &charge, decline_code).await?;
+    let intent = intents::decline(tx, id, decline_code).await?;
     emit(tx, bank, "payment_intent.payment_failed", objects::payment_intent(&intent)).await
 }
 

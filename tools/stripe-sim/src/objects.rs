@@ -12,9 +12,6 @@ use crate::store::refunds::Refund;
 
 pub(crate) fn payment_intent(intent: &Intent) -> Value {
     let capturable = if intent.status == "requires_capture" { intent.amount } else { 0 };
-    let next_action = (intent.status == "requires_action").then(
-        || json!({ "type": "use_stripe_sdk", "use_stripe_sdk": { "type": "three_d_secure_redirect" } }),
-    );
     json!({
         "id": intent.id,
         "object": "payment_intent",
@@ -38,7 +35,7 @@ pub(crate) fn payment_intent(intent: &Intent) -> Value {
         "latest_charge": intent.latest_charge,
         "livemode": false,
         "metadata": intent.metadata,
-        "next_action": next_action,
+        "next_action": null,
         "on_behalf_of": null,
         "payment_method": intent.payment_method,
         "payment_method_options": {},

@@ -59,11 +59,6 @@ impl<'p> Cause<'p> {
     pub(crate) fn bank(processor: &'p Processor) -> Self {
         Self { processor, request_id: None, key: None }
     }
-
-    /// An error as a response that is stored.
-    pub(crate) fn response(&self, error: ApiError) -> Response {
-        Response::from(&error.logged_as(self.request_id.as_deref().unwrap_or_default()))
-    }
 }
 
 /// A request that changes the database.
@@ -218,14 +213,14 @@ impl Processor {
         let key = context.key.as_ref().map(|key| key.as_str().to_owned());
         let cause = Cause { processor: self, request_id: Some(context.request_id.clone()), key };
         if context.fault.lacks_balance {
-            return Ok(cause.response(ApiError::balance_insufficient()));
+            return Ok(Response::from(&ApiError::balance_insufficient()));
         }
         let response = match command.execute(tx, &cause, self.timing.bank_delay).await {
-            Err(Error::Api(error)) => cause.response(error),
+            Err(Error::Api(error)) => Response::from(&error),
             executed => executed?,
         };
         // The key keeps the failure although the effect is committed. Stripe does the same.
-        Ok(if context.fault.fails_after { cause.response(ApiError::internal()) } else { response })
+        Ok(if context.fault.fails_after { Response::from(&ApiError::internal()) } else { response })
     }
 
     async fn find_response(&self, key: &RequestKey) -> Result<Option<Response>, Error> {

@@ -150,10 +150,7 @@ async fn begin(
     let action = if next == NextStep::LookUp {
         CallAction::LookUp(look_up(bodies, settings, movement, call, payment)?)
     } else {
-        let key = call.provider_key.clone();
-        #[cfg(feature = "mutant-key-per-attempt")] // the processor cannot recognise a repeated request
-        let key = format!("{key}-{number}");
-        CallAction::Send(Request { movement, key, body: call.request.clone() })
+        CallAction::Send(Request { movement, key: call.provider_key.clone(), body: call.request.clone() })
     };
     Ok(Some(LeasedCall { attempt, action, span: Span::current() }))
 }

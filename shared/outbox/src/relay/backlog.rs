@@ -14,14 +14,14 @@ impl PublishLoop<'_> {
     /// Publishes a window of any size. Returns the number of its messages.
     pub(super) async fn publish_large(&mut self, mut window: Window) -> Result<usize, RelayError> {
         let (database, limit) = (&self.relay.database, self.page_limit());
-        let (mut published, mut last) = (0, window.position);
+        let mut published = 0;
         let mut next = window.next_page(database, limit).await?;
         while let Some(page) = next {
-            if let Some(end) = page.last() {
+            if !page.is_empty() {
                 crashpoint::reach!("relay.window_read");
                 window.b.complete(database).await?;
                 self.cursor.b = Some(window.b.clone());
-                (published, last) = (published + page.len(), end.id);
+                published += page.len();
             }
             let read = window.next_page(database, limit).err_into();
             let publish = async {
@@ -31,6 +31,6 @@ impl PublishLoop<'_> {
             };
             (next, ()) = try_join(read, publish).await?;
         }
-        self.end_window(window.b, window.ceiling_id, published, last).await
+        self.end_window(window.b, window.ceiling_id, published).await
     }
 }

@@ -155,14 +155,14 @@ impl<'r> PublishLoop<'r> {
 
     async fn publish_small(&mut self, window: SmallWindow) -> Result<usize, RelayError> {
         let SmallWindow { mut b, ceiling_id, events } = window;
-        let (published, last) = (events.len(), events.last().map_or(self.cursor.last_id, |event| event.id));
+        let published = events.len();
         if published > 0 {
             crashpoint::reach!("relay.window_read");
             b.complete(&self.relay.database).await?;
             self.cursor.b = Some(b.clone());
             self.publish_page(&events).await?;
         }
-        self.end_window(b, ceiling_id, published, last).await
+        self.end_window(b, ceiling_id, published).await
     }
 
     /// Hands a page to the producer, and moves the cursor as far as the reports allow.
@@ -172,14 +172,12 @@ impl<'r> PublishLoop<'r> {
         self.advance().await
     }
 
-    /// Waits for the reports of a window whose messages were all sent, the last one with the id `last`, and makes its end the
-    /// beginning of the next one.
+    /// Waits for the reports of a window whose messages were all sent, and makes its end the beginning of the next one.
     pub(super) async fn end_window(
         &mut self,
         mut b: Snapshot,
         ceiling_id: i64,
         published: usize,
-        last: i64,
     ) -> Result<usize, RelayError> {
         self.last_window = published;
         // Without new ids, A stays. Otherwise an idle relay would use up transaction numbers.
@@ -187,9 +185,6 @@ impl<'r> PublishLoop<'r> {
             self.wait_for_reports().await?;
             b.complete(&self.relay.database).await?;
             self.cursor = Cursor { a: b, b: None, last_id: 0, ..self.cursor.clone() };
-        }
-        if cfg!(feature = "mutant-id-only-cursor") {
-            self.cursor.last_id = last; // skips a row that commits late with a smaller id
         }
         self.has_moved |= published > 0;
         // A full page is worth a checkpoint at once; a smaller window waits for the interval.

@@ -46,15 +46,11 @@ async function charge() {
 }
 
 async function steps() {
-  let intent = await api.paymentIntents.create({ amount: 500, currency: 'eur' });
-  assert.equal(intent.status, 'requires_payment_method');
-  intent = await api.paymentIntents.confirm(intent.id, { payment_method: 'pm_card_visa' });
-  assert.equal(intent.status, 'succeeded');
-  intent = await api.paymentIntents.create({ ...CARD, amount: 500, capture_method: 'manual' });
+  let intent = await api.paymentIntents.create({ ...CARD, amount: 500, capture_method: 'manual' });
   assert.deepEqual([intent.status, intent.amount_capturable], ['requires_capture', 500]);
   intent = await api.paymentIntents.capture(intent.id, { amount_to_capture: 300 });
   assert.deepEqual([intent.status, intent.amount_received], ['succeeded', 300]);
-  intent = await api.paymentIntents.create({ amount: 500, currency: 'eur' });
+  intent = await api.paymentIntents.create({ ...CARD, amount: 500, capture_method: 'manual' });
   intent = await api.paymentIntents.cancel(intent.id, { cancellation_reason: 'abandoned' });
   assert.deepEqual([intent.status, intent.cancellation_reason], ['canceled', 'abandoned']);
   holds('steps');
@@ -65,8 +61,7 @@ async function balance() {
   const intent = await api.paymentIntents.create(request);
   const movement = intent.latest_charge.balance_transaction;
   assert.deepEqual([movement.amount, movement.fee, movement.net], [10000, 320, 9680]);
-  assert.equal((await api.balanceTransactions.retrieve(movement.id)).net, 9680);
-  assert.equal((await api.charges.retrieve(intent.latest_charge.id)).paid, true);
+  assert.equal(intent.latest_charge.paid, true);
   holds('balance');
 }
 
@@ -84,10 +79,10 @@ async function refunds() {
 }
 
 async function paging() {
-  const { created: gte } = await api.paymentIntents.create({ amount: 1, currency: 'eur' });
+  const { created: gte } = await api.paymentIntents.create({ ...CARD, amount: 1 });
   const made = [];
   for (let n = 0; n < 7; n += 1) {
-    made.push((await api.paymentIntents.create({ amount: 100 + n, currency: 'eur' })).id);
+    made.push((await api.paymentIntents.create({ ...CARD, amount: 100 + n })).id);
   }
   const seen = [];
   for await (const intent of api.paymentIntents.list({ limit: 3, created: { gte } })) seen.push(intent.id);

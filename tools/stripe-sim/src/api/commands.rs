@@ -9,7 +9,6 @@ use super::{REPLAYED, Reply, body};
 use crate::operations::cancel::CancelIntent;
 use crate::operations::capture::CaptureIntent;
 use crate::operations::cards::Card;
-use crate::operations::confirm::ConfirmIntent;
 use crate::operations::create::CreateIntent;
 use crate::operations::refund::CreateRefund;
 use crate::processor::{Command, Executed, Processor, RequestContext};
@@ -17,11 +16,6 @@ use crate::protocol::ApiError;
 
 pub(super) async fn create(processor: Data<Processor>, call: Call) -> Reply {
     let command = CreateIntent::read(call.form)?;
-    execute(&processor, call.context, command).await
-}
-
-pub(super) async fn confirm(processor: Data<Processor>, path: Path<String>, call: Call) -> Reply {
-    let command = ConfirmIntent::read(intent_id(path)?, call.form)?;
     execute(&processor, call.context, command).await
 }
 

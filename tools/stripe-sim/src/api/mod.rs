@@ -22,14 +22,11 @@ pub(crate) const ROUTES: &[&str] = &[
     "POST /v1/payment_intents",
     "GET /v1/payment_intents",
     "GET /v1/payment_intents/{id}",
-    "POST /v1/payment_intents/{id}/confirm",
     "POST /v1/payment_intents/{id}/capture",
     "POST /v1/payment_intents/{id}/cancel",
     "POST /v1/refunds",
     "GET /v1/refunds",
     "GET /v1/refunds/{id}",
-    "GET /v1/charges/{id}",
-    "GET /v1/balance_transactions/{id}",
     "GET /v1/events",
     "GET /v1/events/{id}",
 ];
@@ -43,7 +40,6 @@ pub(crate) fn routes(app: &mut web::ServiceConfig) {
         web::scope("/v1")
             .wrap(from_fn(middleware::handle))
             .route("/payment_intents", web::post().to(commands::create))
-            .route("/payment_intents/{id}/confirm", web::post().to(commands::confirm))
             .route("/payment_intents/{id}/capture", web::post().to(commands::capture))
             .route("/payment_intents/{id}/cancel", web::post().to(commands::cancel))
             .route("/refunds", web::post().to(commands::refund))

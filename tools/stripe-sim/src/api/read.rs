@@ -18,8 +18,6 @@ use crate::store::{balance, charges, events, intents, refunds};
 enum Objects {
     Intents,
     Refunds,
-    Charges,
-    BalanceTransactions,
     Events,
 }
 
@@ -28,8 +26,6 @@ impl Objects {
         Some(match path {
             "payment_intents" => Self::Intents,
             "refunds" => Self::Refunds,
-            "charges" => Self::Charges,
-            "balance_transactions" => Self::BalanceTransactions,
             "events" => Self::Events,
             _ => return None,
         })
@@ -40,8 +36,6 @@ impl Objects {
         match self {
             Self::Intents => ("payment_intent", "intent"),
             Self::Refunds => ("refund", "refund"),
-            Self::Charges => ("charge", "id"),
-            Self::BalanceTransactions => ("balance transaction", "id"),
             Self::Events => ("event", "id"),
         }
     }
@@ -53,17 +47,8 @@ impl Objects {
                 intent => intent.as_ref().map(objects::payment_intent),
             },
             Self::Refunds => refunds::find(tx, id).await?.as_ref().map(objects::refund),
-            Self::Charges => charges::find(tx, id).await?.as_ref().map(objects::charge),
-            Self::BalanceTransactions => {
-                balance::find(tx, id).await?.as_ref().map(objects::balance_transaction)
-            }
             Self::Events => events::find(tx, id).await?.as_ref().map(objects::event),
         })
-    }
-
-    /// Whether the objects can be listed.
-    fn is_listed(self) -> bool {
-        matches!(self, Self::Intents | Self::Refunds | Self::Events)
     }
 
     /// The parameter that narrows the list.
@@ -71,7 +56,7 @@ impl Objects {
         match self {
             Self::Refunds => Some("payment_intent"),
             Self::Events => Some("type"),
-            Self::Intents | Self::Charges | Self::BalanceTransactions => None,
+            Self::Intents => None,
         }
     }
 
@@ -81,7 +66,6 @@ impl Objects {
             Self::Intents => intents::position(tx, id).await,
             Self::Refunds => refunds::position(tx, id).await,
             Self::Events => events::position(tx, id).await,
-            Self::Charges | Self::BalanceTransactions => Ok(None),
         }
     }
 
@@ -101,7 +85,6 @@ impl Objects {
                 refunds::list(tx, page, below, filter).await?.iter().map(objects::refund).collect()
             }
             Self::Events => events::list(tx, page, below, filter).await?.iter().map(objects::event).collect(),
-            Self::Charges | Self::BalanceTransactions => Vec::new(),
         })
     }
 }
@@ -130,8 +113,7 @@ pub(super) async fn retrieve(
 }
 
 pub(super) async fn list(processor: Data<Processor>, path: Path<String>, request: HttpRequest) -> Reply {
-    let listed = Objects::of(&path).filter(|objects| objects.is_listed());
-    let Some(objects) = listed else { return unrecognized(request).await };
+    let Some(objects) = Objects::of(&path) else { return unrecognized(request).await };
     let mut form = Form::parse(request.query_string().as_bytes())?;
     let page = Page::read(&mut form)?;
     let filter = match objects.filter() {

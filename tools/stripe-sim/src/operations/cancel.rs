@@ -14,8 +14,7 @@ use crate::webhooks::emit;
 const REASONS: &[&str] = &["abandoned", "duplicate", "fraudulent", "requested_by_customer"];
 
 /// The statuses in which an intent can be canceled. In `processing` the bank already has it.
-const OPEN: &[&str] =
-    &["requires_payment_method", "requires_capture", "requires_confirmation", "requires_action"];
+const OPEN: &[&str] = &["requires_payment_method", "requires_capture"];
 
 /// The parameters of the request.
 pub(crate) struct CancelIntent {

@@ -12,8 +12,6 @@ const SLOW: Duration = Duration::from_secs(3);
 pub(crate) enum Card {
     Charges,
     Declines(Decline),
-    /// Needs its holder to authenticate. Declined if the holder is absent.
-    RequiresAuthentication,
     /// Is charged; then the connection is dropped without a response. A retry with the same key reads the stored one.
     ChargesWithoutReply,
     /// Is charged after three seconds.
@@ -85,7 +83,7 @@ impl Card {
             "visa" => Self::Charges,
             "chargeDeclined" | "visa_chargeDeclined" => Self::Declines(Decline::Generic),
             "chargeDeclinedInsufficientFunds" => Self::Declines(Decline::InsufficientFunds),
-            "authenticationRequired" => Self::RequiresAuthentication,
+            "authenticationRequired" => Self::Declines(Decline::AuthenticationRequired),
             "pendingRefund" => Self::Refunds(RefundCourse::PendingThenSucceeds),
             "refundFail" => Self::Refunds(RefundCourse::SucceedsThenFails),
             "idem_refund_pending_fails" => Self::Refunds(RefundCourse::PendingThenFails),

@@ -1,18 +1,22 @@
-//! `POST /v1/payment_intents`: creates a payment intent, and charges it at once with `confirm=true`.
+//! `POST /v1/payment_intents` with `confirm=true`: creates a payment intent, and charges its card at once.
 
 use std::time::Duration;
 
 use database::{Tx, UnitOfWork};
 use serde_json::json;
 
-use super::attempt::{Attempt, Recorded, holder_is_absent};
+use super::attempt::AttemptOutcome;
+use super::balance::{self, Movement};
 use super::cards::Card;
 use crate::keys::Response;
-use crate::objects;
 use crate::processor::{Cause, Command};
 use crate::protocol::{ApiError, Error, Form};
-use crate::store::intents::{Intent, IntentState};
+use crate::store::balance::BalanceTransaction;
+use crate::store::charges::Charge;
+use crate::store::intents::Intent;
 use crate::store::{Metadata, new_id};
+use crate::webhooks::emit;
+use crate::{bank, objects};
 
 /// ISO 4217 in lower case. Another currency is refused, as Stripe refuses it.
 const CURRENCIES: &[&str] = &[
@@ -25,9 +29,7 @@ const CURRENCIES: &[&str] = &[
 pub(crate) struct CreateIntent {
     amount: i64,
     currency: String,
-    payment_method: Option<String>,
-    confirm: bool,
-    holder_is_absent: bool,
+    payment_method: String,
     capture_method: &'static str,
     metadata: Metadata,
     expand: bool,
@@ -40,13 +42,17 @@ impl CreateIntent {
         if !CURRENCIES.contains(&currency.as_str()) {
             return Err(ApiError::invalid(format!("Invalid currency: {currency}")).param("currency"));
         }
-        let payment_method = form.text("payment_method")?;
-        let confirm = form.flag("confirm")?;
-        if confirm && payment_method.is_none() {
+        let Some(payment_method) = form.text("payment_method")? else {
             let message = "You cannot confirm this PaymentIntent because it's missing a payment method.";
             return Err(ApiError::unexpected_state(message, None));
+        };
+        if !form.flag("confirm")? {
+            return Err(ApiError::invalid("Only confirm=true is offered here.").param("confirm"));
         }
-        let holder_is_absent = holder_is_absent(&mut form, confirm)?;
+        // Accepted and ignored: the card's holder is never present here.
+        for name in ["off_session", "error_on_requires_action"] {
+            form.flag(name)?;
+        }
         if let Some(other) = form.list("payment_method_types").iter().find(|kind| *kind != "card") {
             let message =
                 format!("The payment method type \"{other}\" is not offered here: only \"card\" is.");
@@ -60,34 +66,63 @@ impl CreateIntent {
             amount,
             currency,
             payment_method,
-            confirm,
-            holder_is_absent,
             capture_method: if manual { "manual" } else { "automatic" },
             metadata,
             expand,
         })
     }
 
-    /// Adds the payment intent to the transaction.
-    async fn add(&self, tx: &mut Tx, state: IntentState<'_>) -> database::Result<Intent> {
+    /// Adds the payment intent and its charge to the transaction, and the movement of the balance if the amount was captured.
+    async fn add(&self, tx: &mut Tx, outcome: AttemptOutcome) -> database::Result<NewRows> {
+        let (id, charge_id, metadata) = (new_id("pi"), new_id("ch"), json!(self.metadata));
+        let created = tx.now().await?.timestamp();
+        let decline_code = outcome.decline().map(|decline| decline.decline_code().to_owned());
+        let captured = if outcome == AttemptOutcome::Charged { self.amount } else { 0 };
+        let movement = if captured > 0 {
+            Some(balance::record(tx, Movement::Charge, &charge_id, captured, &self.currency).await?)
+        } else {
+            None
+        };
         let intent = Intent {
-            id: new_id("pi"),
+            id: id.clone(),
             amount: self.amount,
             currency: self.currency.clone(),
-            status: state.status.to_owned(),
-            payment_method: state.payment_method.map(str::to_owned),
-            latest_charge: state.latest_charge.map(str::to_owned),
-            decline_code: state.decline_code.map(str::to_owned),
+            status: outcome.status_of_intent().to_owned(),
+            // A declined card is removed from the intent, which then needs another one.
+            payment_method: decline_code.is_none().then(|| self.payment_method.clone()),
+            latest_charge: Some(charge_id.clone()),
+            decline_code: decline_code.clone(),
             cancellation_reason: None,
             canceled_at: None,
-            metadata: json!(self.metadata),
-            created: tx.now().await?.timestamp(),
+            metadata: metadata.clone(),
+            created,
             capture_method: self.capture_method.to_owned(),
-            amount_received: state.amount_received,
+            amount_received: captured,
+        };
+        let charge = Charge {
+            id: charge_id,
+            payment_intent: id,
+            amount: self.amount,
+            amount_refunded: 0,
+            currency: self.currency.clone(),
+            payment_method: self.payment_method.clone(),
+            status: outcome.status_of_charge().to_owned(),
+            created,
+            amount_captured: captured,
+            decline_code,
+            balance_transaction: movement.as_ref().map(|movement| movement.id.clone()),
+            metadata,
         };
         tx.buffer(intent.clone());
-        Ok(intent)
+        tx.buffer(charge.clone());
+        Ok(NewRows { intent, charge, movement })
     }
+}
+
+struct NewRows {
+    intent: Intent,
+    charge: Charge,
+    movement: Option<BalanceTransaction>,
 }
 
 impl Command for CreateIntent {
@@ -95,32 +130,26 @@ impl Command for CreateIntent {
     const ONLY_ADDS: bool = true;
 
     fn card(&self) -> Option<Card> {
-        self.payment_method.as_deref().filter(|_| self.confirm).and_then(Card::of)
+        Card::of(&self.payment_method)
     }
 
     async fn execute(&self, tx: &mut Tx, cause: &Cause<'_>, bank_delay: Duration) -> Result<Response, Error> {
-        // An unknown card is refused even if it is not charged yet.
-        let manual = self.capture_method == "manual";
-        let attempt = match &self.payment_method {
-            Some(card) => Some(Attempt::new(card, self.amount, manual, self.holder_is_absent)?),
-            None => None,
+        let Some(card) = self.card() else {
+            return Err(ApiError::no_such("PaymentMethod", &self.payment_method, "payment_method").into());
         };
-        if let Some(attempt) = attempt.filter(|_| self.confirm) {
-            let intent = self.add(tx, attempt.intent_state()).await?;
-            let Recorded { response, charge, movement } =
-                attempt.record(tx, cause, bank_delay, &intent).await?;
-            return if self.expand && response.status().is_success() {
-                let object = objects::expanded_payment_intent(&intent, charge.as_ref(), movement.as_ref());
-                Ok(Response::ok(&object))
-            } else {
-                Ok(response)
-            };
+        let outcome = AttemptOutcome::of(card, self.capture_method == "manual");
+        let NewRows { intent, charge, movement } = self.add(tx, outcome).await?;
+        if let AttemptOutcome::Processing(decision) = outcome {
+            bank::schedule(tx, decision, &intent.id, bank_delay).await?;
         }
-        let payment_method = self.payment_method.as_deref();
-        let status =
-            if payment_method.is_some() { "requires_confirmation" } else { "requires_payment_method" };
-        let state = IntentState { status, payment_method, ..IntentState::default() };
-        let intent = self.add(tx, state).await?;
-        Ok(Response::ok(&objects::payment_intent(&intent)))
+        let object = objects::payment_intent(&intent);
+        emit(tx, cause, outcome.event(), object.clone()).await?;
+        Ok(match outcome.decline() {
+            Some(decline) => Response::from(&ApiError::declined(decline, &charge.id, object)),
+            None if self.expand => {
+                Response::ok(&objects::expanded_payment_intent(&intent, Some(&charge), movement.as_ref()))
+            }
+            None => Response::ok(&object),
+        })
     }
 }

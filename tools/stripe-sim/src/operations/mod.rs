@@ -5,6 +5,5 @@ pub(crate) mod balance;
 pub(crate) mod cancel;
 pub(crate) mod capture;
 pub(crate) mod cards;
-pub(crate) mod confirm;
 pub(crate) mod create;
 pub(crate) mod refund;

@@ -69,10 +69,6 @@ struct Body {
     charge: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payment_intent: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    doc_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_log_url: Option<String>,
 }
 
 impl ApiError {
@@ -85,8 +81,6 @@ impl ApiError {
             param: None,
             charge: None,
             payment_intent: None,
-            doc_url: None,
-            request_log_url: None,
         };
         Self { status, error: Box::new(error) }
     }
@@ -129,12 +123,12 @@ impl ApiError {
         error
     }
 
-    /// 402: the card was declined. `charge` is the failed attempt, if there is one.
-    pub(crate) fn declined(decline: Decline, charge: Option<&str>, intent: Value) -> Self {
+    /// 402: the card was declined. `charge` is the failed attempt.
+    pub(crate) fn declined(decline: Decline, charge: &str, intent: Value) -> Self {
         let mut error =
             Self::new(StatusCode::PAYMENT_REQUIRED, "card_error", decline.message()).code(decline.code());
         error.error.decline_code = Some(decline.decline_code());
-        error.error.charge = charge.map(str::to_owned);
+        error.error.charge = Some(charge.to_owned());
         error.error.payment_intent = Some(intent);
         error
     }
@@ -197,19 +191,12 @@ impl ApiError {
     /// Adds the error code.
     pub(crate) fn code(mut self, code: &'static str) -> Self {
         self.error.code = Some(code);
-        self.error.doc_url = Some(format!("https://stripe.com/docs/error-codes/{}", code.replace('_', "-")));
         self
     }
 
     /// Adds the name of the wrong parameter.
     pub(crate) fn param(mut self, param: &str) -> Self {
         self.error.param = Some(param.to_owned());
-        self
-    }
-
-    /// Adds the page on which Stripe would show the failed request.
-    pub(crate) fn logged_as(mut self, request_id: &str) -> Self {
-        self.error.request_log_url = Some(format!("https://dashboard.stripe.com/test/logs/{request_id}"));
         self
     }
 }

@@ -71,7 +71,7 @@ pub(crate) async fn capture(tx: &mut Tx, id: &str, amount: i64, movement: &str) 
 }
 
 /// Declines a pending charge. The caller has locked the payment intent.
-pub(crate) async fn decline(tx: &mut Tx, id: &str, decline_code: Option<&str>) -> Result<()> {
+pub(crate) async fn decline(tx: &mut Tx, id: &str, decline_code: &str) -> Result<()> {
     let update = diesel::update(charge::table.find(id))
         .set((charge::status.eq("failed"), charge::decline_code.eq(decline_code)));
     update.execute(tx).await?;

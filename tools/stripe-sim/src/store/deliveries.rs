@@ -4,17 +4,17 @@ use std::mem::take;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use database::functions::{FromNow, clock_timestamp, from_now, present_time};
-use database::{Buffered, Connection, InsertRows, Result, Tx, Write};
+use database::functions::{clock_timestamp, from_now, present_time};
+use database::{Buffered, Connection, InsertRows, Result, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::events::Event;
 use crate::schema::{delivery, event, unix_now};
 
-/// A delivery that this process attempts now.
+/// A delivery that is due.
 #[derive(Debug, Clone)]
-pub(crate) struct DeliveryClaim {
+pub(crate) struct Due {
     pub(crate) id: i64,
     pub(crate) url: String,
     /// The number of this attempt, from 1.
@@ -41,61 +41,43 @@ impl Buffered for NewDelivery {
     }
 }
 
-/// Claims deliveries to these endpoints that are due, oldest first. After the lease another process may claim them.
-pub(crate) async fn claim(
-    tx: &mut Tx,
-    urls: &[String],
-    limit: i64,
-    lease: Duration,
-) -> Result<Vec<DeliveryClaim>> {
-    let due = delivery::table
+/// Deliveries to these endpoints that are due, oldest first.
+pub(crate) async fn due(connection: &mut Connection, urls: &[String], limit: i64) -> Result<Vec<Due>> {
+    let query = delivery::table
+        .inner_join(event::table.on(event::id.eq(delivery::event)))
         .filter(delivery::due_at.le(present_time()))
         .filter(delivery::url.eq_any(urls))
         .order((delivery::due_at, delivery::id))
         .limit(limit)
-        .select(delivery::id)
-        .for_update()
-        .skip_locked();
-    let ids: Vec<i64> = due.load(tx).await?;
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mine = delivery::table.filter(delivery::id.eq_any(&ids));
-    diesel::update(mine)
-        .set((delivery::due_at.eq(after(lease)), delivery::attempts.eq(delivery::attempts + 1)))
-        .execute(tx)
-        .await?;
-    let query = delivery::table
-        .inner_join(event::table.on(event::id.eq(delivery::event)))
-        .filter(delivery::id.eq_any(&ids))
         .select((delivery::id, delivery::url, delivery::attempts, Event::as_select(), unix_now()));
-    let mut claims: Vec<DeliveryClaim> = query
-        .load::<(i64, String, i32, Event, i64)>(tx)
-        .await?
-        .into_iter()
-        .map(|(id, url, attempt, event, now)| DeliveryClaim { id, url, attempt, event, now })
-        .collect();
-    claims.sort_by_key(|claim| ids.iter().position(|id| *id == claim.id));
-    Ok(claims)
+    let rows = query.load::<(i64, String, i32, Event, i64)>(connection).await?;
+    let due = |(id, url, attempts, event, now)| Due { id, url, attempt: attempts + 1, event, now };
+    Ok(rows.into_iter().map(due).collect())
 }
 
 /// Marks a delivery as delivered.
 pub(crate) async fn delivered(connection: &mut Connection, id: i64) -> Result<()> {
     let never = None::<DateTime<Utc>>;
     diesel::update(delivery::table.find(id))
-        .set((delivery::due_at.eq(never), delivery::delivered_at.eq(clock_timestamp().nullable())))
+        .set((
+            delivery::due_at.eq(never),
+            delivery::delivered_at.eq(clock_timestamp().nullable()),
+            delivery::attempts.eq(delivery::attempts + 1),
+        ))
         .execute(connection)
         .await?;
     Ok(())
 }
 
-/// Schedules the next attempt after the pause; `None` ends the delivery.
+/// Counts a failed attempt, and schedules the next one after the pause; `None` ends the delivery.
 pub(crate) async fn postpone(connection: &mut Connection, id: i64, pause: Option<Duration>) -> Result<()> {
+    let counted = delivery::attempts.eq(delivery::attempts + 1);
     let update = diesel::update(delivery::table.find(id));
     if let Some(pause) = pause {
-        update.set(delivery::due_at.eq(after(pause))).execute(connection).await?;
+        let due = from_now(TimeDelta::from_std(pause).unwrap_or(TimeDelta::MAX)).nullable();
+        update.set((counted, delivery::due_at.eq(due))).execute(connection).await?;
     } else {
-        update.set(delivery::due_at.eq(None::<DateTime<Utc>>)).execute(connection).await?;
+        update.set((counted, delivery::due_at.eq(None::<DateTime<Utc>>))).execute(connection).await?;
     }
     Ok(())
 }
@@ -109,8 +91,4 @@ pub(crate) async fn next(connection: &mut Connection, urls: &[String]) -> Result
         .select((delivery::due_at.assume_not_null(), clock_timestamp()))
         .first::<(DateTime<Utc>, DateTime<Utc>)>(connection);
     Ok(query.await.optional()?.map(|(due, now)| (due - now).to_std().unwrap_or_default()))
-}
-
-fn after(delay: Duration) -> diesel::dsl::Nullable<FromNow> {
-    from_now(TimeDelta::from_std(delay).unwrap_or(TimeDelta::MAX)).nullable()
 }

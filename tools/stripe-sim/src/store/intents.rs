@@ -47,16 +47,6 @@ impl Buffered for Intent {
     }
 }
 
-/// The columns that an attempt to charge changes.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct IntentState<'a> {
-    pub(crate) status: &'static str,
-    pub(crate) payment_method: Option<&'a str>,
-    pub(crate) latest_charge: Option<&'a str>,
-    pub(crate) amount_received: i64,
-    pub(crate) decline_code: Option<&'static str>,
-}
-
 pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {
     let query = payment_intent::table.find(id).select(Intent::as_select());
     Ok(query.first(tx).await.optional()?)
@@ -68,14 +58,12 @@ pub(crate) async fn locked(tx: &mut Tx, id: &str) -> Result<Option<Intent>> {
     Ok(query.first(tx).await.optional()?)
 }
 
-/// Stores the state after an attempt. The caller has locked the payment intent.
-pub(crate) async fn update(tx: &mut Tx, id: &str, state: &IntentState<'_>) -> Result<Intent> {
+/// Marks the payment intent as declined, and removes its card: it needs another one. The caller has locked it.
+pub(crate) async fn decline(tx: &mut Tx, id: &str, decline_code: &str) -> Result<Intent> {
     let update = diesel::update(payment_intent::table.find(id)).set((
-        payment_intent::status.eq(state.status),
-        payment_intent::payment_method.eq(state.payment_method),
-        payment_intent::latest_charge.eq(state.latest_charge),
-        payment_intent::amount_received.eq(state.amount_received),
-        payment_intent::decline_code.eq(state.decline_code),
+        payment_intent::status.eq("requires_payment_method"),
+        payment_intent::payment_method.eq(None::<String>),
+        payment_intent::decline_code.eq(decline_code),
     ));
     Ok(update.returning(Intent::as_returning()).get_result(tx).await?)
 }

@@ -67,17 +67,3 @@ async fn a_charged_intent_cannot_be_cancelled() {
     assert_eq!(refused.error("payment_intent")["status"], "succeeded");
     assert_eq!(sim.get(&format!("/v1/payment_intents/{}", charged.id())).await.json()["status"], "succeeded");
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_intent_that_is_not_confirmed_waits_uncharged() {
-    let sim = Simulator::start().await;
-    let bare = sim.post("/v1/payment_intents", Some("k-1"), &[("amount", "5"), ("currency", "EUR")]).await;
-    assert_eq!(
-        (&bare.json()["status"], &bare.json()["currency"]),
-        (&json!("requires_payment_method"), &json!("eur"))
-    );
-    let form = [("amount", "5"), ("currency", "eur"), ("payment_method", VISA)];
-    let carded = sim.post("/v1/payment_intents", Some("k-2"), &form).await;
-    assert_eq!(carded.json()["status"], "requires_confirmation");
-    assert_eq!(sim.number("SELECT count(*) AS number FROM charge").await, 0);
-}

@@ -23,11 +23,6 @@ async fn a_charge_costs_its_fee_and_the_balance_shows_it() {
         (&json!(1999), &json!(88), &json!(1911))
     );
     assert_eq!((&movement["type"], &movement["currency"]), (&json!("charge"), &json!("eur")));
-
-    let id = movement["id"].as_str().unwrap();
-    assert_eq!(&sim.get(&format!("/v1/balance_transactions/{id}")).await.json(), movement);
-    let bare = sim.get(&format!("/v1/charges/{}", charge["id"].as_str().unwrap())).await.json();
-    assert_eq!(bare["balance_transaction"], id);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,7 +49,4 @@ async fn every_response_has_the_headers_of_the_protocol() {
     assert!(charged.headers.contains_key("stripe-version"));
     let declined = sim.charge("d", "pm_card_chargeDeclined", 100).await;
     assert_eq!(declined.headers["stripe-should-retry"], "false");
-    assert!(declined.error("doc_url").as_str().unwrap().ends_with("/card-declined"));
-    let logged = declined.error("request_log_url");
-    assert!(logged.as_str().unwrap().ends_with(declined.headers["request-id"].to_str().unwrap()));
 }

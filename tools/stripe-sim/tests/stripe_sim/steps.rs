@@ -1,8 +1,8 @@
-//! Intents in several steps: confirmed later, captured later, in need of the card's holder, or decided by the bank later.
+//! Intents in several steps: captured later, declined, or decided by the bank later.
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use stripe_sim::Timing;
 use testkit::eventually;
 
@@ -15,25 +15,6 @@ async fn create(sim: &Simulator, key: &str, more: &[(&str, &str)]) -> TestRespon
 
 async fn step(sim: &Simulator, id: &str, step: &str, form: &[(&str, &str)]) -> TestResponse {
     sim.post(&format!("/v1/payment_intents/{id}/{step}"), None, form).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_declined_intent_is_confirmed_with_another_card() {
-    let sim = Simulator::start().await;
-    let id = create(&sim, "k", &[]).await.id();
-    let bare = step(&sim, &id, "confirm", &[]).await;
-    assert_eq!((bare.status, bare.error("code")), (400, "payment_intent_unexpected_state".into()));
-
-    let poor = "pm_card_chargeDeclinedInsufficientFunds";
-    let declined = step(&sim, &id, "confirm", &[("payment_method", poor)]).await;
-    assert_eq!((declined.status, declined.error("decline_code")), (402, "insufficient_funds".into()));
-    let charged = step(&sim, &id, "confirm", &[("payment_method", VISA)]).await;
-    assert_eq!(
-        (&charged.json()["status"], &charged.json()["last_payment_error"]),
-        (&json!("succeeded"), &Value::Null)
-    );
-    assert_eq!(step(&sim, &id, "confirm", &[]).await.status, 400, "once is enough");
-    assert_eq!((sim.paid().await, sim.number("SELECT count(*) AS number FROM charge").await), (1, 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,27 +46,6 @@ async fn an_authorised_amount_is_captured_in_part_and_refunded_up_to_that() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_that_needs_its_holder_waits_or_is_refused() {
-    let sim = Simulator::start().await;
-    let card = [("payment_method", "pm_card_authenticationRequired"), ("confirm", "true")];
-    let waiting = create(&sim, "k-1", &card).await;
-    assert_eq!(waiting.json()["status"], "requires_action");
-    assert_eq!(waiting.json()["next_action"]["type"], "use_stripe_sdk");
-    assert_eq!(step(&sim, &waiting.id(), "cancel", &[]).await.json()["status"], "canceled");
-
-    for (key, flag) in [("k-2", "error_on_requires_action"), ("k-3", "off_session")] {
-        let refused = create(&sim, key, &[&card[..], &[(flag, "true")]].concat()).await;
-        assert_eq!(
-            (refused.status, refused.error("code")),
-            (402, "authentication_required".into()),
-            "{flag}"
-        );
-        assert_eq!(refused.error("payment_intent")["status"], "requires_payment_method");
-    }
-    assert_eq!(sim.paid().await, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn every_card_that_is_declined_says_why() {
     let sim = Simulator::start().await;
     for (card, code, decline_code) in [
@@ -98,8 +58,13 @@ async fn every_card_that_is_declined_says_why() {
         assert_eq!(declined.error("decline_code").as_str().unwrap_or_default(), decline_code, "{card}");
         let intent = declined.error("payment_intent");
         assert_eq!(intent["last_payment_error"]["message"], declined.error("message"));
-        let charge =
-            sim.get(&format!("/v1/charges/{}", declined.error("charge").as_str().unwrap())).await.json();
+        assert_eq!(intent["status"], "requires_payment_method");
+        let path = format!(
+            "/v1/payment_intents/{}?expand[]=latest_charge.balance_transaction",
+            intent["id"].as_str().unwrap()
+        );
+        let charge = sim.get(&path).await.json()["latest_charge"].clone();
+        assert_eq!(charge["id"], declined.error("charge"));
         assert_eq!((&charge["status"], &charge["failure_code"]), (&json!("failed"), &json!(code)));
     }
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # perl expands its own variables
 # A project of your own, made from this one: docs/template.md. There is no second copy of the code: the files of this checkout are
-# copied and renamed. docs/how-to/a-service.diff is the skeleton of a new service; docs/how-to/without-*.diff drop one.
+# copied and renamed. docs/how-to/a-service.diff is the skeleton of a new service.
 
 # Names of a table, of a Rust module and of variables that the skeleton cannot have: keywords, and words that its code has already.
 RESERVED_WORDS=(
@@ -10,19 +10,15 @@ RESERVED_WORDS=(
   event id key operation processor sku step stock tag
 )
 
-FIRST_NEW_OFFSET=5 # in port_offset; the ports below 10 are those of first instances
-MOST_NEW_SERVICES=4
-
-command_new() { # folder --name name [--without service] [--service name]... [--no-build]
-  local folder='' name='' dropped='' service services=() documents=yes
+command_new() { # folder --name name [--service name] [--no-build]
+  local folder='' name='' service='' documents=yes
   while (($#)); do
     case $1 in
       --name) name=${2:-} && shift ;;
-      --without)
-        [[ -z $dropped ]] || usage_error "--without takes one service: orders need another one that decides"
-        dropped=${2:-} && shift
+      --service)
+        [[ -z $service ]] || usage_error "--service can be given once: docs/template.md says how to add another one"
+        service=${2:-} && shift
         ;;
-      --service) services+=("${2:-}") && shift ;;
       --no-build) documents='' ;;
       -*) usage_error "new has no option $1: docs/template.md lists its options" ;;
       *) folder=$1 ;;
@@ -32,18 +28,14 @@ command_new() { # folder --name name [--without service] [--service name]... [--
   [[ -n $folder ]] || usage_error "new takes a folder, such as: ./dev new ../tickets --name tickets"
   [[ $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ && ${#name} -le 20 ]] ||
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
-  [[ -z $dropped || -e $HOW_TO/without-$dropped.diff ]] ||
-    usage_error "--without is '$dropped': it can be one of: $(how_to_names | sed -n 's/^without-//p' | paste -s -d ' ' -)"
-  [[ -z $(printf '%s\n' ${services[@]+"${services[@]}"} | sort | uniq -d) ]] || usage_error "--service names a service twice"
-  ((${#services[@]} <= MOST_NEW_SERVICES)) || usage_error "--service can be given $MOST_NEW_SERVICES times"
-  for service in ${services[@]+"${services[@]}"}; do check_service_name "$service"; done
+  [[ -z $service ]] || check_service_name "$service"
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
   mkdir -p "$folder" || die "$folder cannot be made"
   folder=$(cd "$folder" && pwd)
   # Otherwise the copy would be copied, too.
   [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
   require git perl
-  make_project "$folder" "$name" "$dropped" "$documents" ${services[@]+"${services[@]}"} || die "the project could not be made: see above"
+  make_project "$folder" "$name" "$service" "$documents" || die "the project could not be made: see above"
 }
 
 # Refuses a name whose crate, files, types or words something else here has already.
@@ -65,24 +57,23 @@ check_service_name() { # service
     usage_error "--service is '$service': tools/operator has the type $(title_of "$one")Row"
   while IFS= read -r path; do
     [[ ! -e $ROOT/$path ]] || usage_error "--service is '$service': there is already $path"
-  done < <(skeleton_of "$service" "$FIRST_NEW_OFFSET" | sed -n '/^--- \/dev\/null/{n;s|^+++ b/||p;}')
+  done < <(skeleton_of "$service" | sed -n '/^--- \/dev\/null/{n;s|^+++ b/||p;}')
 }
 
 # The singular of the name of a service, and a word with a capital letter.
 one_of() { if [[ $1 == *ies ]]; then echo "${1%ies}y"; else echo "${1%s}"; fi; }
 title_of() { perl -e 'print ucfirst shift' "$1"; }
 
-make_project() { # folder name dropped documents services...; dropped and documents may be empty
-  local folder=$1 name=$2 dropped=$3 documents=$4
-  shift 4
+make_project() { # folder name service documents; the last two may be empty
+  local folder=$1 name=$2 service=$3 documents=$4
   copy_checkout "$folder"
-  change_services "$folder" "$dropped" "$@" && forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" || return
+  add_skeleton "$folder" "$service" && forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" || return
   (
     cd "$folder" && require "${TO_BUILD[@]}"
     cargo fmt --all && { cargo update --quiet --workspace --offline 2>/dev/null || cargo update --quiet --workspace; }
   ) || return
   # The programs write them.
-  if [[ -n $documents && -n $dropped$* ]]; then
+  if [[ -n $documents && -n $service ]]; then
     say "its programs print its documents: the first build takes some minutes (--no-build leaves that to you)"
     (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi) || return
   fi
@@ -93,32 +84,16 @@ make_project() { # folder name dropped documents services...; dropped and docume
   say "next: cd $folder && ./dev demo"
 }
 
-# Adds services and drops one. All change the same lists, so each is a commit on the copy, and they are merged by words: those that add
-# first, because a word that comes and one that goes together would look like a word that was replaced.
-change_services() { # folder dropped services...
-  local folder=$1 dropped=$2 service offset=$FIRST_NEW_OFFSET
-  shift 2
-  git -C "$folder" tag copied
-  for service in "$@"; do
-    pick_by_words "$folder" "With $service" add_skeleton "$folder" "$service" "$offset" || return
-    offset=$((offset + 1))
-  done
-  [[ -n $dropped ]] || return 0
-  pick_by_words "$folder" "Without $dropped" apply_how_to "$folder" "without-$dropped" || return
-  for service in "$@"; do skeleton_without "$folder" "$dropped" "$service" || return; done
-}
-
-add_skeleton() { # folder service offset
-  skeleton_of "$2" "$3" | git -C "$1" apply --whitespace=nowarn || return
+add_skeleton() { # folder service, which may be empty
+  [[ -n $2 ]] || return 0
+  skeleton_of "$2" | git -C "$1" apply --whitespace=nowarn || return
   # The harness compiles only with a document of each service.
   echo '{}' >"$1/openapi/$2.json"
 }
 
-# The diff of a-service with another name, and other ports: the offset is what port_offset says.
-skeleton_of() { # service offset
-  MANY=$1 ONE=$(one_of "$1") OFFSET=$2 perl -pe '
-    s/\b([89]08)5\b/$1$ENV{OFFSET}/g;
-    s/(parcels\) echo |Parcels => )5/$1$ENV{OFFSET}/;
+# The diff of a-service with another name.
+skeleton_of() { # service
+  MANY=$1 ONE=$(one_of "$1") perl -pe '
     s/\b([Aa])([ _]parcel)/$1n$2/g if $ENV{ONE} =~ /^[aeiou]/;
     s/(parcel)(s?)/$2 ? $ENV{MANY} : $ENV{ONE}/ge;
     s/(Parcel)(s?)/ucfirst($2 ? $ENV{MANY} : $ENV{ONE})/ge;
@@ -126,31 +101,20 @@ skeleton_of() { # service offset
   ' "$HOW_TO/a-service.diff"
 }
 
-# The skeleton reads the events of orders, which are fewer without payments, and places an order.
-skeleton_without() { # folder dropped service
-  [[ $2 == payments ]] || return 0
-  without "$1/services/$3/src/consumers.rs" '$_ = "" if /PaymentRequested/' &&
-    without "$1/services/$3/tests/$3/stage.rs" 's/, payment: PaymentId::of\(order\)//; s/, PaymentId(?=[,}])//' &&
-    without "$1/tests/e2e/tests/contract/$3.rs" 's/, "pm_card_visa"//' &&
-    without "$1/tools/demo/src/steps/$3.rs" 's/, VISA(?=\})|VISA, //'
-}
-
 # Removes what only a template needs, and the history of this project.
 forget_the_template() { # folder
   local folder=$1
-  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/{copy.sh,how-to.sh,merge-words.pl,merge-words.t,new.sh,template.sh}
-  without "$folder/dev" 's/ (copy|how-to|new|template)(?=[ ;])//g if /^for subject in/; $_ = "" if /command_(how_to|new|template) /' &&
-    without "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$/' &&
+  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/rare/{copy,how-to,new,template}.sh
+  without "$folder/dev" 's/ rare\/(copy|how-to|new|template)(?=[ ;])//g; $_ = "" if /command_(how_to|new|template) /' &&
+    without "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$| from this one$/' &&
     without "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/' &&
     without "$folder/docs/architecture.md" '$_ = "" if /^## How to add …/ .. /^## How to add a field/ and !/^## How to add a field/' &&
     without "$folder/docs/architecture.md" 's/The steps of \[[a-z-]+\]\([^)]*\)/The steps/' &&
     without "$folder/docs/decisions/README.md" '$_ = "" if /\(0041-/' &&
     without "$folder/CONTRIBUTING.md" '$_ = "" if /^\.\/dev (how-to|template) /; s/; of `how-to` and `template` it runs the short forms//' &&
     without "$folder/README.md" '$_ = "" if /docs\/template\.md/; s/, a diff for each//; s/#how-to-add-\)/#how-to-add-a-field)/' &&
-    without "$folder/README.md" 's/ is a reference application: / is an application: /' &&
-    without "$folder/tools/dev.d/retired-words.txt" '$_ = "" if !/^#/' || return
-  # The picture shows Idem. A diff that drops a service has removed it.
-  [[ -e $folder/docs/figures/lab-light.png ]] || return 0
+    without "$folder/README.md" 's/ is a reference application: / is an application: /' || return
+  # The picture shows Idem.
   rm "$folder"/docs/figures/lab-*.png
   without "$folder/README.md" '$_ = "" if /^<picture>/ .. /^$/; s/(README\.md\)\)):$/$1./ if /^`\.\/dev lab`/'
 }
@@ -159,7 +123,7 @@ forget_the_template() { # folder
 without() { # file perl
   cp "$1" "$1.before"
   perl -CSD -pi -e "use utf8; $2" "$1"
-  ! cmp -s "$1" "$1.before" || { say "tools/dev.d/new.sh finds nothing to change in $1" && return 1; }
+  ! cmp -s "$1" "$1.before" || { say "tools/dev.d/rare/new.sh finds nothing to change in $1" && return 1; }
   rm "$1.before"
 }
 

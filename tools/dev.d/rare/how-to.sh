@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The diffs of docs/how-to: each adds one thing to this project, or drops a service, as docs/architecture.md explains. They are tried on
-# a copy of this checkout, so that they stay true. The documents of the APIs and Cargo.lock are not in them, because programs write those.
+# The diffs of docs/how-to: each adds one thing to this project, as docs/architecture.md explains. They are tried on a copy of this
+# checkout, so that they stay true. The documents of the APIs and Cargo.lock are not in them, because programs write those.
 #
 #   .dev/how-to/   the copy, a git repository of its own
 
@@ -18,14 +18,10 @@ command_how_to() { # [--compile | --in-turn | --open | --write] [names...]
     esac
     shift
   done
-  ((${#names[@]})) || while IFS= read -r name; do
-    # ./dev template tries what drops a service, because the documents of this checkout name it.
-    [[ $mode == test && $name == without-* ]] || names+=("$name")
-  done < <(how_to_names)
+  ((${#names[@]})) || while IFS= read -r name; do names+=("$name"); done < <(how_to_names)
   for name in "${names[@]}"; do
     [[ -e $HOW_TO/$name.diff ]] || usage_error "there is no diff '$name': the diffs are $(how_to_names | tr '\n' ' ')"
   done
-  [[ $mode != test || " ${names[*]}" != *" without-"* ]] || usage_error "the diffs that drop a service are tried by ./dev template"
   [[ $mode != open && $mode != write ]] || ((${#names[@]} == 1)) || usage_error "--$mode takes one name"
   case $mode in
     write) write_diff "${names[0]}" ;;
@@ -44,10 +40,10 @@ how_to_names() {
   for file in "$HOW_TO"/*.diff; do basename "$file" .diff; done
 }
 
-# One of those that add something: each commit takes the next one, so that CI tries all of them in a few runs.
+# Each commit takes the next diff, so that CI tries all of them in a few runs.
 name_in_turn() {
   local names commits
-  names=$(how_to_names | grep -v '^without-')
+  names=$(how_to_names)
   commits=$(git -C "$ROOT" rev-list --count HEAD 2>/dev/null || echo 0)
   sed -n "$((commits % $(wc -l <<<"$names") + 1))p" <<<"$names"
 }
@@ -66,47 +62,52 @@ copy_to_build() {
   commit_all "$HOW_TO_COPY" "A version of its own"
 }
 
-# All that add something together, so that the workspace is compiled once. Each also applies alone. Those that drop a service are compiled
-# by ./dev template.
+# All together, so that the workspace is compiled once. Each also applies alone.
 compile_diffs() { # names...
   local name
   for name in "$@"; do
     in_copy git apply --check "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
   done
   for name in "$@"; do
-    [[ $name != without-* ]] || continue
     in_copy git apply -C1 "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply beside the others: see above"
   done
-  # The harness contains the document of each service, and compiles without a new one's contents.
-  for name in $(cd "$HOW_TO_COPY/services" && echo *); do
-    [[ -e $HOW_TO_COPY/openapi/$name.json ]] || echo '{}' >"$HOW_TO_COPY/openapi/$name.json"
-  done
+  write_missing_documents
   in_copy ./dev check format lints || die "a diff does not compile: see above"
   say "these diffs apply and compile: $*"
 }
 
+# A service and the harness contain the document of each service, which a program can write only once it is compiled.
+write_missing_documents() {
+  local name
+  for name in $(cd "$HOW_TO_COPY/services" && echo *); do
+    [[ -e $HOW_TO_COPY/openapi/$name.json ]] || echo '{}' >"$HOW_TO_COPY/openapi/$name.json"
+  done
+}
+
+# With the features of ./dev test: otherwise cargo would compile third-party crates once more.
 test_diffs() { # names...
-  local name package packages failed=''
+  local name target targets failed=''
   for name in "$@"; do
     say "== docs/how-to/$name.diff"
     in_copy git checkout --quiet . && in_copy git clean --quiet -fd
-    apply_how_to "$HOW_TO_COPY" "$name" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
-    packages=()
-    for package in $(packages_of "$name"); do
-      packages+=(-p "$package")
-      [[ ! -e $HOW_TO_COPY/services/$package ]] || in_copy ./dev openapi "$package" || failed+=" $name"
-    done
-    in_copy ./dev check format lints file_sizes retired_words || failed+=" $name"
-    with_our_servers env IDEM_SKIP_BUILD=yes ./dev test -p architecture "${packages[@]}" || failed+=" $name"
-    with_our_servers ./dev test --test contract || failed+=" $name"
+    in_copy git apply "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
+    write_missing_documents
+    targets=(--test architecture --test contract)
+    for target in $(tests_of "$name"); do targets+=(--test "$target"); done
+    in_copy ./dev openapi && in_copy ./dev check format file_sizes && with_our_servers ./dev test "${targets[@]}" || failed+=" $name"
   done
   [[ -z $failed ]] || die "these diffs are wrong:$failed"
   say "these diffs apply, compile and pass their tests: $*"
 }
 
-# The packages that a diff changes and that have tests against the servers.
-packages_of() { # name
-  sed -n -E 's#^\+\+\+ b/(services/[a-z]+|shared/contracts|audits)/.*#\1#p' "$HOW_TO/$1.diff" | sort -u | sed 's|.*/||'
+# The tests of the crates that a diff changes.
+tests_of() { # name
+  local folder path
+  for folder in $(sed -n -E 's#^\+\+\+ b/((services/[a-z]+|shared/contracts))/.*#\1#p' "$HOW_TO/$1.diff" | sort -u); do
+    for path in "$HOW_TO_COPY/$folder"/tests/*; do
+      [[ ! -e $path/main.rs && $path != *.rs ]] || basename "$path" .rs
+    done
+  done
 }
 
 # Other ports: the copy then sees that these servers are not its own.
@@ -122,28 +123,13 @@ in_copy() { # command...
 # Opens a diff for a change: what does not apply is left beside its file as .rej.
 open_diff() { # name
   copy_for_diffs
-  apply_how_to "$HOW_TO_COPY" "$1" --reject || say "mend what is in the .rej files, and remove them"
+  in_copy git apply --reject "$HOW_TO/$1.diff" || say "mend what is in the .rej files, and remove them"
   say "change the files in $HOW_TO_COPY, then: ./dev how-to --write $1"
 }
 
 write_diff() { # name
-  local context=()
-  # What drops a service is long, and read for what it removes.
-  [[ $1 != without-* ]] || context=(--unified=1)
   [[ -e $HOW_TO_COPY/.git ]] || die "nothing is open: ./dev how-to --open $1"
   in_copy git add --all
-  {
-    removed_whole | sed 's/^/removed: /'
-    in_copy git diff --cached --no-renames --diff-filter=d ${context[@]+"${context[@]}"} HEAD -- . ':!openapi/*.json' ':!Cargo.lock'
-  } >"$HOW_TO/$1.diff"
+  in_copy git diff --cached --no-renames HEAD -- . ':!openapi/*.json' ':!Cargo.lock' >"$HOW_TO/$1.diff"
   say "written: docs/how-to/$1.diff"
-}
-
-# The files that are no longer there. A folder goes as one.
-removed_whole() {
-  local path
-  in_copy git diff --cached --no-renames --name-only --diff-filter=D HEAD | while IFS= read -r path; do
-    while [[ $path == */* && ! -e $HOW_TO_COPY/${path%/*} ]]; do path=${path%/*}; done
-    printf '%s\n' "$path"
-  done | sort -u
 }

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# Copies of this checkout.
+
+# Copies the files of this checkout as they are, with changes that are not committed, into a new repository with one commit.
+copy_checkout() { # folder
+  local folder=$1
+  git -C "$ROOT" rev-parse --git-dir >/dev/null 2>&1 || die "this is not a git checkout: git names the files to copy"
+  rm -rf "$folder" && mkdir -p "$folder"
+  (
+    cd "$ROOT"
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+      [[ ! -e $file ]] || printf '%s\0' "$file"
+    done | tar --null -T - -cf - | tar -xf - -C "$folder"
+  ) || die "the checkout could not be copied"
+  commit_all "$folder" "A copy"
+}
+
+# Commits everything in a new repository.
+commit_all() { # folder message
+  git -C "$1" init --quiet
+  git -C "$1" add --all
+  git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false commit --quiet --message "$2"
+}
+
+# Cargo takes crates of one name and one version for the same, if they are built in one target folder. A version of its own keeps the
+# crates of a copy apart from those of this checkout.
+set_own_version() { # folder
+  (cd "$1" && perl -pi -e 's/^version = "\d+\.\d+\.\K\d+(?="$)/999/' Cargo.toml && cargo update --quiet --workspace --offline)
+}
