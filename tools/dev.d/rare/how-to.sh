@@ -103,7 +103,7 @@ test_diffs() { # names...
 # The tests of the crates that a diff changes.
 tests_of() { # name
   local folder path
-  for folder in $(sed -n -E 's#^\+\+\+ b/((services/[a-z]+|shared/contracts))/.*#\1#p' "$HOW_TO/$1.diff" | sort -u); do
+  sed -n -E 's#^\+\+\+ b/((services/[a-z]+|shared/contracts))/.*#\1#p' "$HOW_TO/$1.diff" | sort -u | while IFS= read -r folder; do
     for path in "$HOW_TO_COPY/$folder"/tests/*; do
       [[ ! -e $path/main.rs && $path != *.rs ]] || basename "$path" .rs
     done

@@ -4,8 +4,7 @@
 command_promises() { # [crates...]
   local name folder found
   cd "$ROOT" || exit
-  (($#)) || set -- $(crates_with_tests)
-  for name in "$@"; do
+  if (($#)); then printf '%s\n' "$@"; else crates_with_tests; fi | while IFS= read -r name; do
     found=''
     for folder in shared services tests tools examples .; do
       [[ -e $folder/$name/Cargo.toml ]] || continue
