@@ -9,7 +9,7 @@ command_promises() { # [crates...]
     for folder in shared services tests tools examples .; do
       [[ -e $folder/$name/Cargo.toml ]] || continue
       found=yes
-      say "$name"
+      echo "$name"
       find "$folder/$name" -name '*.rs' | sort | xargs awk "$LIST_PROMISES"
     done
     [[ -n $found ]] || usage_error "there is no crate '$name': the crates are $(crates_with_tests | tr '\n' ' ')"
