@@ -8,6 +8,6 @@ mod statistics;
 
 pub(crate) use closed_loop::{Worker, closed_loop};
 pub(crate) use connection::Connection;
-pub(crate) use hostile::{OF_EACH_KIND, hostile_clients};
+pub(crate) use hostile::hostile_clients;
 pub(crate) use open_loop::open_loop;
 pub(crate) use statistics::{Load, as_f64, median};
