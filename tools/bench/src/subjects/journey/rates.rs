@@ -26,7 +26,7 @@ pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mu
     let owner = stack.database(Part::Orders)?.owner().await?;
     let mut placers = stack.placers(CONNECTIONS).await?;
     for per_second in RATES {
-        let since: f64 = owner.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0);
+        let since = owner.now().await?;
         let before = Usage::of(stack).await?;
         let (post, again) = open_loop(placers, per_second, workload.length).await?;
         stack.orders_confirmed().await?;

@@ -121,9 +121,6 @@ fn report(drains: &[Drain], producers: &[f64], reads: &[f64]) -> Section {
     let mut section = Section::default();
     let to_producer = drains.iter().zip(producers).map(|(drain, bare)| drain.rate / bare);
     section.at_least("relay.to_producer", median(to_producer), 0.9);
-    let lesser = producers.iter().zip(reads).map(|(bare, read)| bare.min(*read));
-    let to_lesser = drains.iter().zip(lesser).map(|(drain, lesser)| drain.rate / lesser);
-    section.at_least("relay.to_lesser_of_producer_and_read", median(to_lesser), 0.8);
     section.figure("relay.drain_per_second", median(drains.iter().map(|drain| drain.rate)));
     section.figure("relay.bare_producer_per_second", median(producers.iter().copied()));
     section.figure("relay.bare_read_per_second", median(reads.iter().copied()));

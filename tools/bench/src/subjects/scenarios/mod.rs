@@ -136,8 +136,9 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     set_faults(stack, scenario).await?;
     let before = Tally::read(stack).await?;
     let source = Source::of(scenario, stack)?;
+    let owner = stack.database(Part::Orders)?.owner().await?;
 
-    let since = tally::now(stack).await?;
+    let since = owner.now().await?;
     let start = Instant::now();
     let mut placers = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -152,7 +153,7 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     let crowd = tally::times(stack, scenario, since).await?;
     stack.at_rest().await?;
 
-    let since = tally::now(stack).await?;
+    let since = owner.now().await?;
     let mut placers = Vec::new();
     for _ in 0..OPEN_CONNECTIONS {
         placers.push(source.placer(stack).await?);

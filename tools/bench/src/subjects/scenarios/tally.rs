@@ -27,12 +27,6 @@ pub(super) struct Times {
     pub(super) slowest_to_fastest: f64,
 }
 
-/// The present time of the database of orders, in seconds.
-pub(super) async fn now(stack: &Stack<'_>) -> Result<f64> {
-    let owner = stack.database(Part::Orders)?.owner().await?;
-    Ok(owner.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0))
-}
-
 /// The times of the orders that were placed since then.
 pub(super) async fn times(stack: &Stack<'_>, scenario: Scenario, since: f64) -> Result<Times> {
     let hot = stack.environment.tenants().first().map_or("", |(name, _)| name.as_str());
