@@ -189,7 +189,7 @@ export function eventually(what, holds) {
   }
 }
 
-/** Prints the figures, and writes them for the audit and for docs/load.md. */
+/** Prints the figures, and writes them for the audit. */
 export function handleSummary({ metrics, state }) {
   const of = (name, value) => metrics[name]?.values[value] ?? 0; // a metric without samples has no values
   const count = (name) => of(name, 'count');

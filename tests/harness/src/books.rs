@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use audits::{
-    AmountOwed, BooksAgree, Charge, Contents, Database, Delivery, Entered, Order, Payment, Question,
-    Reservation, Settlement,
+    AmountOwed, BooksAgree, Charge, Database, Delivery, Entered, Order, Payment, Question, Reservation,
+    Settlement,
 };
 use diesel::sql_types::{Array, BigInt, Text};
 use diesel::{QueryableByName, sql_query};
@@ -45,6 +45,9 @@ impl Lease {
         self.owner.split('-').next()?.parse().ok()
     }
 }
+
+/// Rows and digest of each table of each database.
+pub type AllContents = BTreeMap<(Part, String), (i64, Option<String>)>;
 
 #[derive(QueryableByName)]
 struct Count {
@@ -179,10 +182,16 @@ impl Books {
         Ok(Delivery::of(rows, kafka.messages(tenant).await?, entered))
     }
 
-    /// Rows and digest of each table.
-    pub async fn contents(&self, part: Part) -> Result<Contents> {
-        let mut session = self.session(part).await?;
-        audits::contents(&mut session.connection).await.map_err(|error| unreadable(part, &error))
+    /// The contents of every database.
+    pub async fn contents(&self) -> Result<AllContents> {
+        let mut all = AllContents::new();
+        for part in Part::PROGRAMS {
+            let mut session = self.session(part).await?;
+            let contents = audits::contents(&mut session.connection).await;
+            let contents = contents.map_err(|error| unreadable(part, &error))?;
+            all.extend(contents.into_iter().map(|(table, found)| ((part, table), found)));
+        }
+        Ok(all)
     }
 
     /// The events of a service that its relay has not published, by its cursor.

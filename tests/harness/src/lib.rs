@@ -11,10 +11,11 @@ mod metrics;
 mod part;
 pub mod process;
 mod program;
+mod rest;
 mod wait;
 
 pub use audit::Asked;
-pub use books::{Backlog, Books, Lease, Session};
+pub use books::{AllContents, Backlog, Books, Lease, Session};
 pub use contract::DocumentedResponse;
 pub use error::{Context, Error, Result};
 pub use http::{Client, Endpoint, Request, Response};

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use environment::{Environment, Servers};
 use harness::{Context, Error, Result};
-use report::{Report, charts, document};
+use report::{Report, Section};
 use workload::Workload;
 
 /// Measures what the guarantees cost, beside the bare statement and the bare producer.
@@ -35,10 +35,6 @@ struct Arguments {
     /// Write every figure to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Replace the tables in this document (`./dev bench --write` names docs/performance.md) and the charts of `figures`
-    /// beside it
-    #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
     #[command(flatten)]
     servers: Servers,
 }
@@ -60,14 +56,12 @@ enum Subject {
     Hostile,
     /// The cost of a unit on tables of up to 10 million rows; half an hour, and therefore only if it is named
     Growth,
-    /// The relay's drain and latency beside those of Debezium: `./dev bench --peers`
-    Peers,
     /// Ninety days with a million keys and messages: the sizes of tables, and the hot paths; half an hour, and only if it is named
     Days,
 }
 
 impl Subject {
-    async fn measure(self, environment: &Environment, workload: &Workload) -> Result<report::Section> {
+    async fn measure(self, environment: &Environment, workload: &Workload) -> Result<Section> {
         match self {
             Self::Place => subjects::place::measure(environment, workload).await,
             Self::Relay => subjects::relay::measure(environment, workload).await,
@@ -76,7 +70,6 @@ impl Subject {
             Self::Scenarios => subjects::scenarios::measure(environment, workload).await,
             Self::Hostile => subjects::hostile::measure(environment, workload).await,
             Self::Growth => subjects::growth::measure(environment, workload).await,
-            Self::Peers => subjects::peers::measure(environment, workload).await,
             Self::Days => subjects::growth::days(environment, workload).await,
         }
     }
@@ -95,7 +88,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
-    let environment = Environment::prepare(&arguments.servers).await?;
+    let environment = Environment::prepare(arguments.servers.clone()).await?;
     let measured = tokio::select! {
         measured = measure(arguments, &environment) => measured,
         () = stop_requested() => Err(Error::Refused("interrupted".to_owned())),
@@ -109,20 +102,17 @@ async fn run(arguments: &Arguments) -> Result<()> {
         let json = serde_json::to_string_pretty(&report).context("write the figures as JSON")?;
         std::fs::write(file, json).context(format!("write {}", file.display()))?;
     }
-    if let Some(file) = &arguments.write {
-        document::replace_table(file, &report.as_markdown())?;
-        charts::draw(report.figures(), &file.with_file_name("figures"))?;
-    }
     Ok(())
 }
 
 async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Report> {
     let workload = if arguments.quick { Workload::quick() } else { Workload::full() };
     let workload = Workload { connections: arguments.connections.clone(), ..workload };
-    let mut report = Report::new(environment.facts(), command_line(arguments));
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let mut report = Report::new(environment.machine(), format!("./dev bench {}", command.join(" ")));
     for subject in Subject::value_variants() {
         let is_wanted = if arguments.only.is_empty() {
-            ![Subject::Growth, Subject::Peers, Subject::Days].contains(subject)
+            ![Subject::Growth, Subject::Days].contains(subject)
         } else {
             arguments.only.contains(subject)
         };
@@ -133,21 +123,6 @@ async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Rep
         }
     }
     Ok(report)
-}
-
-/// The command that repeats this measurement.
-fn command_line(arguments: &Arguments) -> String {
-    let mut line = "./dev bench".to_owned();
-    if arguments.quick {
-        line.push_str(" --quick");
-    }
-    if arguments.connections != [1, 16, 64] {
-        let numbers: Vec<String> = arguments.connections.iter().map(ToString::to_string).collect();
-        line = format!("{line} --connections {}", numbers.join(" "));
-    }
-    let names = arguments.only.iter().filter_map(ValueEnum::to_possible_value);
-    let names: Vec<String> = names.map(|name| name.get_name().to_owned()).collect();
-    if names.is_empty() { line } else { format!("{line} --only {}", names.join(" ")) }
 }
 
 async fn stop_requested() {

@@ -163,32 +163,14 @@ impl<'s> Demo<'s> {
         self.books.delivery(&self.kafka, &self.tenant).await
     }
 
-    /// Waits until nothing is in progress: no call to the processor, no webhook, no event to publish or to consume.
-    ///
-    /// The ends of the topics are read before and after. Otherwise a message that came meanwhile would be overlooked.
+    /// Waits until nothing is in progress.
     pub(crate) async fn settled(&self) -> Result<()> {
         self.settled_within(LIMIT).await
     }
 
     /// The same, after more work than a step of the demo makes.
     pub(crate) async fn settled_within(&self, limit: Duration) -> Result<()> {
-        until("nothing is in progress", limit, "./dev topics, ./dev logs", async || {
-            let before = self.kafka.positions().await?;
-            let lag = Kafka::lag(&before);
-            let calls = self.books.calls_due().await?;
-            let webhooks = self.books.webhooks_due(self.api.webhook_urls().await?).await?;
-            let looks = Part::SERVICES.map(|part| self.books.backlog(part, &self.tenant));
-            let waiting: i64 = try_join_all(looks).await?.iter().map(|backlog| backlog.waiting).sum();
-            if (lag, calls, webhooks, waiting) != (0, 0, 0, 0) {
-                return Ok(Err(format!(
-                    "{waiting} events to publish, {lag} messages to consume, {calls} calls to the processor, \
-                     {webhooks} webhooks of the processor"
-                )));
-            }
-            let after = self.kafka.positions().await?;
-            Ok(if before == after { Ok(()) } else { Err("new messages".to_owned()) })
-        })
-        .await
+        self.books.at_rest(&self.kafka, &self.api.webhook_urls().await?, limit).await
     }
 }
 

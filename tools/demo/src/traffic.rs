@@ -116,7 +116,7 @@ impl<'d> Traffic<'d> {
         loop {
             let response = self.demo.api.send(&request).await;
             let pause = match &response {
-                Ok(response) => response.retry_after(),
+                Ok(response) => response.pause_before_retry(PAUSE),
                 Err(_) => Some(PAUSE),
             };
             match pause {

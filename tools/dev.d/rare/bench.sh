@@ -7,25 +7,13 @@ MEASURING=(-p bench -p devtool)
 BENCH_TENANTS=10 # besides `bench`
 
 command_bench() {
-  local arguments=() argument document=performance
-  [[ " $* " != *" growth "* ]] || document=scaling
-  [[ " $* " != *" days "* ]] || document=time-lapse
-  [[ " $* " != *"peers "* ]] || document=peers
-  for argument in "$@"; do
-    case $argument in
-      --write) arguments+=(--write "$ROOT/docs/$document.md") ;;
-      --peers) arguments+=(--only peers) ;;
-      *) arguments+=("$argument") ;;
-    esac
-  done
   require_for postgres kafka
   [[ " $* " != *" days "* ]] || prepare_clock
-  [[ " $* " != *"peers "* ]] || prepare_peers
   BIN_DIR=${BIN_DIR%/debug}/release
   build_release_programs
   case " $* " in
     *" --help "* | *" -h "*) "$BIN_DIR/bench" --help ;;
-    *) with_parts postgres kafka -- run_bench ${arguments[@]+"${arguments[@]}"} ;;
+    *) with_parts postgres kafka -- run_bench "$@" ;;
   esac
 }
 
@@ -44,21 +32,6 @@ prepare_clock() {
   # shellcheck disable=SC2034 # postgres.sh reads it
   CLOCK_VARIABLES=("LD_PRELOAD=$library" "FAKETIME_TIMESTAMP_FILE=$IDEM_BENCH_CLOCK" FAKETIME_CACHE_DURATION=1
     FAKETIME_DISABLE_SHM=1 DONT_FAKE_MONOTONIC=1)
-}
-
-# Kafka Connect with Debezium, and a PostgreSQL that writes what Debezium reads.
-prepare_peers() {
-  local pom=$ROOT/tools/bench/peers.pom.xml home
-  home=$(cache_for peers "$pom")
-  if [[ ! -d $home ]]; then
-    rm -rf "$home.part"
-    step "fetching Kafka Connect and Debezium (40 MB)" mvn -q -B -f "$pom" "-Dpeers.home=$home.part" generate-resources ||
-      die "Maven could not fetch them: see above"
-    mv "$home.part" "$home"
-  fi
-  # shellcheck disable=SC2034 # postgres.sh reads it
-  POSTGRES_OPTIONS=(-c wal_level=logical)
-  export IDEM_BENCH_CONNECT=$home
 }
 
 build_release_programs() {

@@ -145,11 +145,8 @@ rename_project() { # folder name
 
 # Says which documents are about Idem: after the renaming, which would rename it here as well.
 name_the_origin() { # folder
-  local page
-  for page in performance peers load scaling time-lapse; do
-    [[ ! -e $1/docs/$page.md ]] || without "$1/docs/$page.md" \
-      's/$/\n\n**Measured in Idem, the project that this one was made from.** Measure again before you show a figure./ if $. == 1' || return
-  done
+  [[ ! -e $1/docs/performance.md ]] || without "$1/docs/performance.md" \
+    's/$/\n\n**Measured in Idem, the project that this one was made from.** Measure again before you show a figure./ if $. == 1' || return
   without "$1/docs/decisions/README.md" \
     's/^(?=\| \| decision \|)/These are the reasons of Idem, the project that this one was made from. Some speak of services and pages that are not here.\n\n/'
 }

@@ -92,7 +92,7 @@ async fn ninety_days_leave_in_each_table_the_rows_of_its_retention_and_no_more()
     assert_eq!(
         growing.rows.unsigned_abs(),
         ROWS * u64::try_from(DAYS).unwrap(),
-        "docs/scaling.md names it as growing"
+        "docs/performance.md names it as growing"
     );
     drop(owner);
 }

@@ -23,15 +23,13 @@ impl Clock {
 
     /// Moves the clock by a day. Returns once a new session sees it.
     pub(crate) async fn advance_a_day(&mut self) -> Result<()> {
-        let session = Session::open(&self.server).await?;
-        let before: f64 = session.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0);
+        let before = Session::open(&self.server).await?.now().await?;
         self.days += 1;
         let new = self.file.with_extension("new");
         std::fs::write(&new, format!("+{}d\n", self.days)).context("write the clock's file")?;
         std::fs::rename(&new, &self.file).context("replace the clock's file")?;
         until("the clock of PostgreSQL has moved", LIMIT, "the clock's file", async || {
-            let session = Session::open(&self.server).await?;
-            let now: f64 = session.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0);
+            let now = Session::open(&self.server).await?.now().await?;
             Ok(if now - before > 80_000.0 { Ok(()) } else { Err(format!("{now}")) })
         })
         .await

@@ -8,7 +8,7 @@ use super::Session;
 use harness::{Context, Error, Result};
 
 /// Machine, code and servers.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Default, Clone, Serialize)]
 pub(crate) struct MachineInfo {
     pub(crate) cores: usize,
     pub(crate) memory_gib: Option<u64>,

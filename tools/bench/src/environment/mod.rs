@@ -20,7 +20,7 @@ pub(crate) use machine::MachineInfo;
 pub(crate) use postgres::{Postgres, Session, TestBed};
 
 /// The servers and programs; `./dev bench` sets these variables.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct Servers {
     /// URL of a superuser
     #[arg(long, env = "IDEM_POSTGRES_URL", hide = true, hide_env_values = true)]
@@ -41,9 +41,6 @@ pub(crate) struct Servers {
     /// The file by which libfaketime moves the clock of PostgreSQL; for `days` alone
     #[arg(long, env = "IDEM_BENCH_CLOCK", hide = true)]
     clock: Option<PathBuf>,
-    /// The folder of the libraries of Kafka Connect and Debezium; for `peers` alone
-    #[arg(long, env = "IDEM_BENCH_CONNECT", hide = true)]
-    connect: Option<PathBuf>,
     /// What was checked out
     #[arg(long, env = "IDEM_BENCH_COMMIT", hide = true, default_value = "unknown")]
     commit: String,
@@ -78,60 +75,47 @@ pub(crate) const CONSUMER: &str = "bench";
 pub(crate) struct Environment {
     pub(crate) postgres: Postgres,
     pub(crate) brokers: Brokers,
-    pub(crate) bin_dir: PathBuf,
-    pub(crate) jwks: PathBuf,
-    pub(crate) token: String,
-    /// More tenants, each with its token.
-    pub(crate) tenants: Vec<(String, String)>,
-    /// Settings of orders that the command line changes.
-    pub(crate) experiment: Vec<(String, String)>,
-    /// The libraries of Kafka Connect and Debezium.
-    pub(crate) connect: Option<PathBuf>,
-    facts: MachineInfo,
-    clock: Option<PathBuf>,
-    postgres_url: String,
+    servers: Servers,
+    machine: MachineInfo,
     prefix: String,
     topics: Mutex<Vec<Topics>>,
 }
 
 impl Environment {
     /// Connects to the servers. Refuses a PostgreSQL whose commits are not durable.
-    pub(crate) async fn prepare(places: &Servers) -> Result<Self> {
+    pub(crate) async fn prepare(servers: Servers) -> Result<Self> {
         let run = Uuid::new_v4().simple().to_string().split_off(24);
-        let brokers: Brokers = places.kafka_brokers.parse().context("read the brokers' addresses")?;
+        let brokers: Brokers = servers.kafka_brokers.parse().context("read the brokers' addresses")?;
         messaging::health(&brokers, Duration::from_secs(5)).await.context("reach Kafka")?;
-        let admin = Session::open(&places.postgres_url).await?;
-        let facts = MachineInfo::gather(&admin, &places.commit, &places.set).await?;
-        let postgres = Postgres::prepare(admin, &places.postgres_url, &run).await?;
-        Ok(Self {
-            postgres,
-            brokers,
-            bin_dir: places.bin_dir.clone(),
-            jwks: places.jwks.clone(),
-            token: places.token.clone(),
-            tenants: places.tenants.clone(),
-            experiment: places.set.clone(),
-            connect: places.connect.clone(),
-            facts,
-            clock: places.clock.clone(),
-            postgres_url: places.postgres_url.clone(),
-            prefix: format!("bench-{run}."),
-            topics: Mutex::new(Vec::new()),
-        })
+        let admin = Session::open(&servers.postgres_url).await?;
+        let machine = MachineInfo::gather(&admin, &servers.commit, &servers.set).await?;
+        let postgres = Postgres::prepare(admin, &servers.postgres_url, &run).await?;
+        let (prefix, topics) = (format!("bench-{run}."), Mutex::new(Vec::new()));
+        Ok(Self { postgres, brokers, servers, machine, prefix, topics })
+    }
+
+    /// The token of the tenant `bench`.
+    pub(crate) fn token(&self) -> &str {
+        &self.servers.token
+    }
+
+    /// More tenants, each with its token.
+    pub(crate) fn tenants(&self) -> &[(String, String)] {
+        &self.servers.tenants
     }
 
     /// Machine and servers, for the head of the report.
-    pub(crate) fn facts(&self) -> MachineInfo {
-        self.facts.clone()
+    pub(crate) fn machine(&self) -> MachineInfo {
+        self.machine.clone()
     }
 
     /// The clock of PostgreSQL, if it can be moved.
     pub(crate) fn clock(&self) -> Result<Clock> {
-        let refused = || {
+        let Some(file) = &self.servers.clock else {
             let text = "the clock of this PostgreSQL cannot be moved: use ./dev bench --only days";
-            Error::Refused(text.to_owned())
+            return Err(Error::Refused(text.to_owned()));
         };
-        self.clock.clone().map(|file| Clock::new(file, self.postgres_url.clone())).ok_or_else(refused)
+        Ok(Clock::new(file.clone(), self.servers.postgres_url.clone()))
     }
 
     /// Topics of one installation; removed at the end.
@@ -186,12 +170,12 @@ impl Environment {
         command: &'a [&'a str],
         settings: &'a [(String, String)],
     ) -> Launch<'a> {
-        Launch { instance, command, folder: &self.bin_dir, settings, log_limit: 64 * 1024 }
+        Launch { instance, command, folder: &self.servers.bin_dir, settings, log_limit: 64 * 1024 }
     }
 
     /// Adds the settings of the experiment to orders alone, because the other programs would refuse them.
     fn with_experiment(&self, instance: Instance, settings: &[(String, String)]) -> Vec<(String, String)> {
-        let experiment = self.experiment.iter().filter(|_| instance.part == Part::Orders);
+        let experiment = self.servers.set.iter().filter(|_| instance.part == Part::Orders);
         settings.iter().chain(experiment).cloned().collect()
     }
 
@@ -205,7 +189,7 @@ impl Environment {
             ("IDEM_DATABASE__MIGRATION_URL", database.owner_url.clone()),
             ("IDEM_KAFKA__BROKERS", self.brokers.to_string()),
             ("IDEM_DEPLOYMENT__NAME", topics.deployment().to_owned()),
-            ("IDEM_AUTH__JWKS", self.jwks.display().to_string()),
+            ("IDEM_AUTH__JWKS", self.servers.jwks.display().to_string()),
         ];
         settings.map(|(name, value)| (name.to_owned(), value)).into()
     }

@@ -29,6 +29,11 @@ impl Session {
         self.client.query_one(query, &[]).await.context(format!("ask `{query}`"))
     }
 
+    /// The present time of the server, in seconds since 1970.
+    pub(crate) async fn now(&self) -> Result<f64> {
+        Ok(self.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0))
+    }
+
     /// Runs constant SQL.
     pub(crate) async fn run(&self, text: &str) -> Result<()> {
         self.client.batch_execute(text).await.context(format!("run `{text}`"))

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 const DRIP: Duration = Duration::from_millis(500);
 
 /// The clients of each kind.
-pub(crate) const OF_EACH_KIND: usize = 200;
+const OF_EACH_KIND: usize = 200;
 
 #[derive(Clone, Copy)]
 enum Kind {

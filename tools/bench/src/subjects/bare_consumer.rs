@@ -1,7 +1,5 @@
 //! The bare consumer: librdkafka alone.
 
-use std::time::Duration;
-
 use envelope::Topics;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::topic_partition_list::TopicPartitionList;
@@ -10,23 +8,10 @@ use rdkafka::{ClientConfig, Offset};
 use crate::environment::Environment;
 use harness::{Context, Result};
 
-/// The longest that the brokers may take to answer.
-const LIMIT: Duration = Duration::from_secs(10);
-
 /// A consumer of all partitions, with the settings of messaging's subscription that decide how soon a record arrives. It
 /// has no group, because groups are not on the path.
 pub(crate) fn bare_consumer(environment: &Environment, topic: &str) -> Result<BaseConsumer> {
-    let consumer = client(environment)?;
-    let mut partitions = TopicPartitionList::new();
-    for partition in 0..Topics::PARTITIONS {
-        partitions.add_partition_offset(topic, partition, Offset::Beginning).context("name a partition")?;
-    }
-    consumer.assign(&partitions).context("assign the partitions")?;
-    Ok(consumer)
-}
-
-fn client(environment: &Environment) -> Result<BaseConsumer> {
-    ClientConfig::new()
+    let consumer: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", environment.brokers.bootstrap())
         .set("group.id", "none")
         .set("enable.auto.commit", "false")
@@ -36,26 +21,11 @@ fn client(environment: &Environment) -> Result<BaseConsumer> {
         .set("queued.max.messages.kbytes", "1024")
         .set("fetch.queue.backoff.ms", "10")
         .create()
-        .context("make the bare consumer")
-}
-
-/// Counts the messages of a topic on an open connection, without reading them.
-pub(crate) struct TopicEnd {
-    client: BaseConsumer,
-    topic: String,
-}
-
-impl TopicEnd {
-    pub(crate) fn of(environment: &Environment, topic: String) -> Result<Self> {
-        Ok(Self { client: client(environment)?, topic })
+        .context("make the bare consumer")?;
+    let mut partitions = TopicPartitionList::new();
+    for partition in 0..Topics::PARTITIONS {
+        partitions.add_partition_offset(topic, partition, Offset::Beginning).context("name a partition")?;
     }
-
-    pub(crate) fn messages(&self) -> Result<usize> {
-        let mut messages = 0;
-        for partition in 0..Topics::PARTITIONS {
-            let watermarks = self.client.fetch_watermarks(&self.topic, partition, LIMIT);
-            messages += watermarks.context("read the end of a partition")?.1;
-        }
-        Ok(usize::try_from(messages).unwrap_or_default())
-    }
+    consumer.assign(&partitions).context("assign the partitions")?;
+    Ok(consumer)
 }

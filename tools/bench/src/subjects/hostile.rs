@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::orders::{Client, Placer, stock_catalogue};
+use super::orders::{Placer, stock_catalogue};
 use crate::environment::Environment;
-use crate::load::{Load, OF_EACH_KIND, closed_loop, hostile_clients, median};
-use crate::report::{Ratio, Section, Table, number};
+use crate::load::{Load, closed_loop, hostile_clients, median};
+use crate::report::Section;
 use crate::workload::Workload;
 use harness::process::peak_mib;
 use harness::{Part, Result};
@@ -44,42 +44,19 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 }
 
 async fn place(environment: &Environment, address: &str, length: Duration) -> Result<Load> {
-    let mut placers = Vec::new();
-    for _ in 0..CONNECTIONS {
-        let client = Client::open(environment, Part::Orders.instance(1), address).await?;
-        placers.push(Placer { client, keys: Vec::new() });
-    }
+    let placers = Placer::open(environment, address, CONNECTIONS).await?;
     Ok(closed_loop(placers, length).await?.0)
 }
 
 fn report(rounds: &[(Load, Load)], peak: Option<f64>) -> Section {
     let mut section = Section::default();
     let ratio = median(rounds.iter().map(|(alone, beside)| beside.p99 / alone.p99));
-    section.ratios.push(Ratio::at_most("p99 beside hostile clients ÷ p99 alone", ratio, 2.0));
+    section.at_most("hostile.p99_ratio", ratio, 2.0);
     if let Some(peak) = peak {
-        section.ratios.push(Ratio::at_most(
-            "peak memory of orders beside hostile clients, MiB",
-            peak,
-            LIMIT_MIB,
-        ));
+        section.at_most("hostile.orders_peak_mib", peak, LIMIT_MIB);
     }
-    let mut table = Table::new(
-        format!(
-            "POST /v1/orders at {CONNECTIONS} connections beside {OF_EACH_KIND} silent clients, {OF_EACH_KIND} slow \
-             senders and {OF_EACH_KIND} slow readers: medians"
-        ),
-        ["what", "requests/s", "p50 ms", "p99 ms"],
-    );
-    let mut row = |name: &str, load: fn(&(Load, Load)) -> Load| {
-        let of = |value: fn(Load) -> f64| median(rounds.iter().map(|round| value(load(round))));
-        let cells =
-            [number(of(|load| load.rate), 0), number(of(|load| load.p50), 2), number(of(|load| load.p99), 2)];
-        let [rate, p50, p99] = cells;
-        table.row([name.to_owned(), rate, p50, p99]);
-    };
-    row("alone", |round| round.0);
-    row("beside", |round| round.1);
-    section.tables.push(table);
-    section.figure("hostile.p99_ratio", ratio);
+    let (alone, beside): (Vec<Load>, Vec<Load>) = rounds.iter().copied().unzip();
+    section.loads("hostile.alone", &alone);
+    section.loads("hostile.beside", &beside);
     section
 }

@@ -7,7 +7,7 @@ use contracts::{OrderId, PaymentId};
 use database::{Database, Settings, Tx};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use envelope::{Event, Message, TenantId};
+use envelope::{Event, Message, TenantId, Topics};
 use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::bare_producer::{self, OutgoingRecord};
-use crate::environment::{CONSUMER, Environment, Session, TENANT};
+use crate::environment::{CONSUMER, Environment, Session, TENANT, TestBed};
 use crate::load::as_f64;
-use crate::report::{Ratio, Section, Table, number};
+use crate::report::Section;
 use crate::workload::Workload;
 use harness::{Context, Result, until};
 
@@ -46,24 +46,38 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     let topic = environment.make_topic(&topics).await?;
     let records = records(workload.messages)?;
     tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
+    let seconds =
+        apply_until(environment, &database, &topics, async || wait_for_all(&owner, workload.messages).await)
+            .await?;
+    let mut section = Section::default();
+    section.at_least("inbox.effects_per_second", as_f64(workload.messages) / seconds, 10_000.0);
+    Ok(section)
+}
 
+/// Applies the messages of these topics until the condition is true.
+pub(crate) async fn apply_until<T>(
+    environment: &Environment,
+    database: &TestBed,
+    topics: &Topics,
+    condition: impl AsyncFnOnce() -> Result<T>,
+) -> Result<T> {
     let pool = Database::new(&Settings::new(database.service_url.clone()), Handle::current())
         .context("make a pool")?;
-    let runner = Runner::join(pool, &environment.brokers, &topics, consumer(), RunnerSettings::default())
+    let runner = Runner::join(pool, &environment.brokers, topics, consumer(), RunnerSettings::default())
         .context("join the group")?;
     let stop = CancellationToken::new();
     let mut running = JoinSet::new();
     running.spawn(runner.run(stop.clone()));
-    let took = wait_for_all(&owner, workload.messages).await?;
+    let done = condition().await?;
     stop.cancel();
     while let Some(ended) = running.join_next().await {
         ended.context("run the inbox")?;
     }
-    Ok(report(workload, took))
+    Ok(done)
 }
 
 /// The consumer with that handler.
-pub(crate) fn consumer() -> Consumer {
+fn consumer() -> Consumer {
     Consumer::of(CONSUMER)
         .on(no_locks, async |tx: &mut Tx, message: &Message<OrderConfirmed>| effect(tx, message).await)
 }
@@ -105,18 +119,4 @@ async fn wait_for_all(owner: &Session, messages: usize) -> Result<f64> {
         Ok(seconds.filter(|_| done >= messages).ok_or_else(|| format!("{done} rows")))
     })
     .await
-}
-
-fn report(workload: &Workload, seconds: f64) -> Section {
-    let rate = as_f64(workload.messages) / seconds;
-    let mut section = Section::default();
-    section.ratios.push(Ratio::new("inbox effects per second", rate, 10_000.0));
-    let mut table = Table::new(
-        "Inbox: the simplest handler, a row for each message",
-        ["messages", "seconds", "effects/s"],
-    );
-    table.row([workload.messages.to_string(), number(seconds, 2), number(rate, 0)]);
-    section.tables.push(table);
-    section.figure("inbox.effects_per_second", rate);
-    section
 }

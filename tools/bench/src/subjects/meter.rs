@@ -20,10 +20,6 @@ pub(crate) struct Cost {
     pub(crate) pages: f64,
     /// Microseconds of execution.
     pub(crate) micros: f64,
-    /// Bytes of WAL.
-    pub(crate) wal_bytes: f64,
-    /// Plans that the planner has made. A prepared statement is planned once in each session.
-    pub(crate) plans: f64,
 }
 
 impl Add for Cost {
@@ -35,8 +31,6 @@ impl Add for Cost {
             rows: self.rows + other.rows,
             pages: self.pages + other.pages,
             micros: self.micros + other.micros,
-            wal_bytes: self.wal_bytes + other.wal_bytes,
-            plans: self.plans + other.plans,
         }
     }
 }
@@ -58,7 +52,6 @@ impl Meter {
             .run(
                 "DO $$ BEGIN \
                      EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); \
-                     EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track_planning = on', current_database()); \
                  END $$",
             )
             .await?;
@@ -76,22 +69,13 @@ impl Meter {
     pub(crate) async fn cost(&self, patterns: &[&str]) -> Result<Cost> {
         let query = "SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(rows), 0)::float8, \
                             coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8, \
-                            coalesce(sum(total_exec_time) * 1000, 0)::float8, \
-                            coalesce(sum(wal_bytes), 0)::float8, \
-                            coalesce(sum(plans), 0)::float8 \
+                            coalesce(sum(total_exec_time) * 1000, 0)::float8 \
                        FROM pg_stat_statements \
                        JOIN pg_roles AS role ON role.oid = userid AND rolname LIKE '%\\_service' \
                        JOIN pg_database AS database ON database.oid = dbid AND datname = current_database() \
                       WHERE query LIKE ALL ($1)";
         let row =
             self.superuser.query_one(query, &[&patterns]).await.context("read the counters of statements")?;
-        Ok(Cost {
-            calls: row.get(0),
-            rows: row.get(1),
-            pages: row.get(2),
-            micros: row.get(3),
-            wal_bytes: row.get(4),
-            plans: row.get(5),
-        })
+        Ok(Cost { calls: row.get(0), rows: row.get(1), pages: row.get(2), micros: row.get(3) })
     }
 }

@@ -4,7 +4,6 @@ pub(crate) mod growth;
 pub(crate) mod hostile;
 pub(crate) mod inbox;
 pub(crate) mod journey;
-pub(crate) mod peers;
 pub(crate) mod place;
 pub(crate) mod relay;
 pub(crate) mod scenarios;

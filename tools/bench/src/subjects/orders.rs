@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::api::place_order;
-use harness::{Context, Endpoint, Error, Instance, Request, Response, Result};
+use harness::{Context, Endpoint, Error, Part, Request, Response, Result};
 use uuid::Uuid;
 
 use crate::environment::{Environment, Session, TENANT};
@@ -23,9 +23,9 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) async fn open(environment: &Environment, instance: Instance, address: &str) -> Result<Self> {
-        let endpoint = Endpoint { instance, address: address.to_owned() };
-        let connection = Connection::open(endpoint, &environment.token).await?;
+    pub(crate) async fn open(environment: &Environment, part: Part, address: &str) -> Result<Self> {
+        let endpoint = Endpoint { instance: part.instance(1), address: address.to_owned() };
+        let connection = Connection::open(endpoint, environment.token()).await?;
         Ok(Self { connection, order: place_order(&[("TEA", 2)], "pm_card_visa", "") })
     }
 
@@ -52,8 +52,24 @@ impl Client {
 
 /// Places new orders, and keeps their keys.
 pub(crate) struct Placer {
-    pub(crate) client: Client,
-    pub(crate) keys: Vec<Uuid>,
+    client: Client,
+    keys: Vec<Uuid>,
+}
+
+impl Placer {
+    /// So many connections to orders.
+    pub(crate) async fn open(
+        environment: &Environment,
+        address: &str,
+        connections: usize,
+    ) -> Result<Vec<Self>> {
+        let mut placers = Vec::new();
+        for _ in 0..connections {
+            let client = Client::open(environment, Part::Orders, address).await?;
+            placers.push(Self { client, keys: Vec::new() });
+        }
+        Ok(placers)
+    }
 }
 
 impl Worker for Placer {
@@ -67,9 +83,26 @@ impl Worker for Placer {
 
 /// Replays the keys of placed orders.
 pub(crate) struct Replayer {
-    pub(crate) client: Client,
-    pub(crate) keys: Arc<Vec<Uuid>>,
-    pub(crate) next: usize,
+    client: Client,
+    keys: Arc<Vec<Uuid>>,
+    next: usize,
+}
+
+impl Replayer {
+    /// The most keys that are replayed: enough to spread over many pages of the table.
+    const KEYS: usize = 20_000;
+
+    /// The placers' connections, which now replay the keys of all of them, each from another key on.
+    pub(crate) fn after(placers: Vec<Placer>) -> Vec<Self> {
+        let (clients, keys): (Vec<Client>, Vec<Vec<Uuid>>) =
+            placers.into_iter().map(|placer| (placer.client, placer.keys)).unzip();
+        let keys: Arc<Vec<Uuid>> = Arc::new(keys.into_iter().flatten().take(Self::KEYS).collect());
+        let apart = keys.len() / clients.len().max(1);
+        let replayers = clients.into_iter().enumerate();
+        replayers
+            .map(|(number, client)| Self { client, keys: Arc::clone(&keys), next: number * apart })
+            .collect()
+    }
 }
 
 impl Worker for Replayer {

@@ -7,7 +7,7 @@ use envelope::Topics;
 use harness::process::resident_mib;
 use harness::{Books, Endpoint, Error, Kafka, Part, Program, Result, until};
 
-use super::orders::Client;
+use super::orders::{Client, Placer};
 use crate::environment::{Environment, TestBed};
 
 /// The longest that all orders together may take.
@@ -53,7 +53,7 @@ impl<'g> Stack<'g> {
         Ok(())
     }
 
-    pub(crate) async fn start_program(&mut self, part: Part) -> Result<()> {
+    async fn start_program(&mut self, part: Part) -> Result<()> {
         let mut settings = self.environment.service_settings(self.database(part)?, &self.topics);
         let mut set = |name: &str, value: String| settings.push((name.to_owned(), value));
         if part == Part::Payments {
@@ -102,7 +102,12 @@ impl<'g> Stack<'g> {
 
     /// A client with a connection of its own.
     pub(crate) async fn client(&self, part: Part) -> Result<Client> {
-        Client::open(self.environment, part.instance(1), self.address(part)?).await
+        Client::open(self.environment, part, self.address(part)?).await
+    }
+
+    /// So many connections that place orders.
+    pub(crate) async fn placers(&self, connections: usize) -> Result<Vec<Placer>> {
+        Placer::open(self.environment, self.address(Part::Orders)?, connections).await
     }
 
     /// Resident memory of each program, in MiB.
@@ -143,19 +148,6 @@ impl<'g> Stack<'g> {
 
     /// Waits until every event is published and consumed, and no call to the processor is due.
     pub(crate) async fn at_rest(&self) -> Result<()> {
-        let (books, kafka) = (self.books(), self.kafka());
-        until("nothing is in progress", LIMIT, "the logs of the services", async || {
-            let before = kafka.positions().await?;
-            let mut waiting = books.calls_due().await?;
-            for part in Part::SERVICES {
-                waiting += books.backlog(part, "").await?.waiting;
-            }
-            // A message or an event between the first reading and this one has moved a position.
-            let after = kafka.positions().await?;
-            let lag = Kafka::lag(&after);
-            let rests = waiting + lag == 0 && before == after;
-            Ok(if rests { Ok(()) } else { Err(format!("{waiting} events and calls wait, lag {lag}")) })
-        })
-        .await
+        self.books().at_rest(&self.kafka(), &[], LIMIT).await
     }
 }

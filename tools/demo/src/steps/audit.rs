@@ -14,9 +14,10 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.progress("waiting until nothing is in progress");
     demo.settled().await?;
     questions(demo, step).await?;
-    orders_and_money(demo, step).await?;
+    let tenants = std::slice::from_ref(&demo.tenant);
+    orders_and_money(demo, step, tenants).await?;
     stock(demo, step).await?;
-    messages(demo, step).await?;
+    messages(demo, step, tenants).await?;
     accepted_requests(demo, step).await
 }
 
@@ -37,21 +38,31 @@ pub(super) async fn questions(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()
     Ok(())
 }
 
-async fn orders_and_money(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let sum = demo.books.settlement().await?.sum(&demo.tenant);
-    step.check("orders of this run", "some", sum.orders, sum.orders > 0, "./dev psql orders");
-    step.equal("confirmed + cancelled", sum.orders, sum.confirmed + sum.cancelled, "./dev psql orders");
-    step.equal("captures of confirmed orders", sum.confirmed, sum.captures, "./dev psql provider");
-    step.equal("taken less refunded", sum.owed, sum.taken - sum.refunded, "./dev psql provider");
-    let Sum { orders, confirmed, cancelled, captures, late_captures, taken, refunded, owed } = sum;
+/// Compares the orders of these tenants with the processor's charges. Returns the number of orders.
+pub(super) async fn orders_and_money(
+    demo: &Demo<'_>,
+    step: &mut Step<'_>,
+    tenants: &[String],
+) -> Result<usize> {
+    let settlement = demo.books.settlement().await?;
+    let sums: Vec<Sum> = tenants.iter().map(|tenant| settlement.sum(tenant)).collect();
+    let count = |of: fn(&Sum) -> usize| sums.iter().map(of).sum::<usize>();
+    let amount = |of: fn(&Sum) -> i64| sums.iter().map(of).sum::<i64>();
+    let orders = count(|sum| sum.orders);
+    let (confirmed, cancelled) = (count(|sum| sum.confirmed), count(|sum| sum.cancelled));
+    let (captures, late) = (count(|sum| sum.captures), count(|sum| sum.late_captures));
+    let (taken, refunded) = (amount(|sum| sum.taken), amount(|sum| sum.refunded));
+    let owed = amount(|sum| sum.owed);
+    step.check("orders of this run", "some", orders, orders > 0, "./dev psql orders");
+    step.equal("confirmed + cancelled", orders, confirmed + cancelled, "./dev psql orders");
+    step.equal("captures of confirmed orders", confirmed, captures, "./dev psql provider");
+    step.equal("taken less refunded", owed, taken - refunded, "./dev psql provider");
     step.detail(format!("orders     {orders} = {confirmed} confirmed + {cancelled} cancelled"));
-    step.detail(format!(
-        "captures   {captures} of confirmed orders; {late_captures} of cancelled orders, refunded"
-    ));
+    step.detail(format!("captures   {captures} of confirmed orders; {late} of cancelled orders, refunded"));
     let kept = euros(taken - refunded);
     step.detail(format!("money      {} taken - {} refunded = {kept}", euros(taken), euros(refunded)));
     step.detail(format!("           the confirmed orders cost {}", euros(owed)));
-    Ok(())
+    Ok(orders)
 }
 
 async fn stock(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
@@ -72,21 +83,25 @@ async fn stock(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn messages(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let delivery = demo.delivery().await?;
-    let (rows, messages, repeats) = (delivery.rows(), delivery.messages(), delivery.repeats());
+/// Checks that each event of these tenants was published and consumed, once and in order.
+pub(super) async fn messages(demo: &Demo<'_>, step: &mut Step<'_>, tenants: &[String]) -> Result<()> {
+    let (mut rows, mut messages, mut repeats, mut entered) = (0, 0, 0, 0);
+    for tenant in tenants {
+        let delivery = demo.books.delivery(&demo.kafka, tenant).await?;
+        let what = "committed events are published, and no others";
+        step.no_violations(what, &delivery.unpublished(), "./dev topics");
+        step.no_violations("first occurrences in order", &delivery.disordered(), "./dev topics");
+        let what = "each consumer has entered each message";
+        step.no_violations(what, &delivery.unconsumed(), "./dev psql orders");
+        rows += delivery.rows();
+        messages += delivery.messages();
+        repeats += delivery.repeats();
+        entered += delivery.entered();
+    }
     step.check("events of this run", "some", rows, rows > 0, "./dev psql orders");
-    step.no_violations(
-        "committed events are published, and no others",
-        &delivery.unpublished(),
-        "./dev topics",
-    );
-    step.no_violations("first occurrences in order", &delivery.disordered(), "./dev topics");
-    step.no_violations("each consumer has entered each message", &delivery.unconsumed(), "./dev psql orders");
     step.detail(format!("messages   {rows} committed, each on its topic with the same bytes, in order"));
     step.detail(format!(
-        "           {messages} on the topics, {repeats} of them repeats; {} entered, each once per consumer",
-        delivery.entered()
+        "           {messages} on the topics, {repeats} of them repeats; {entered} entered, each once per consumer"
     ));
     Ok(())
 }

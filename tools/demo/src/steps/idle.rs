@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use harness::process::cpu_time;
-use harness::{Instance, Part, Positions, Result};
+use harness::{AllContents, Instance, Part, Positions, Result};
 
-use super::rewind::{AllContents, compare, contents};
+use super::rewind::compare;
 use crate::demo::Demo;
 use crate::report::Step;
 
@@ -69,7 +69,11 @@ async fn snapshot(demo: &Demo<'_>) -> Result<Snapshot> {
     for part in Part::SERVICES {
         checkpoints.push(demo.last_checkpoint(part).await?);
     }
-    Ok(Snapshot { tables: contents(demo).await?, positions: demo.kafka.positions().await?, checkpoints })
+    Ok(Snapshot {
+        tables: demo.books.contents().await?,
+        positions: demo.kafka.positions().await?,
+        checkpoints,
+    })
 }
 
 /// Processor time of each process so far, without the processes that /proc does not show.

@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-use audits::Sum;
 use harness::Result;
 
 use super::audit;
 use crate::demo::Demo;
-use crate::report::{Step, euros};
+use crate::report::Step;
 
 /// The longest time that the services may need to end the orders of a load.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -29,43 +28,13 @@ impl Load<'_> {
         step.progress("waiting until nothing is in progress");
         demo.settled_within(LIMIT).await?;
         audit::questions(demo, step).await?;
-        self.orders_and_money(demo, step).await?;
-        self.messages(demo, step).await
-    }
-
-    async fn orders_and_money(&self, demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-        let settlement = demo.books.settlement().await?;
-        let sums: Vec<Sum> = self.tenants.iter().map(|tenant| settlement.sum(tenant)).collect();
-        let count = |of: fn(&Sum) -> usize| sums.iter().map(of).sum::<usize>();
-        let amount = |of: fn(&Sum) -> i64| sums.iter().map(of).sum::<i64>();
-        let (orders, captures) = (count(|sum| sum.orders), count(|sum| sum.captures));
-        let (confirmed, cancelled) = (count(|sum| sum.confirmed), count(|sum| sum.cancelled));
-        let (kept, owed) = (amount(|sum| sum.taken - sum.refunded), amount(|sum| sum.owed));
+        let orders = audit::orders_and_money(demo, step, self.tenants).await?;
         step.equal(
             "orders, as many as clients have responses for",
             self.accepted,
             orders,
             "./dev psql orders",
         );
-        step.equal("confirmed + cancelled", orders, confirmed + cancelled, "./dev psql orders");
-        step.equal("captures of confirmed orders", confirmed, captures, "./dev psql provider");
-        step.equal("taken less refunded", owed, kept, "./dev psql provider");
-        step.detail(format!("orders     {orders} = {confirmed} confirmed + {cancelled} cancelled"));
-        step.detail(format!("money      {} taken and kept, which the confirmed orders cost", euros(kept)));
-        Ok(())
-    }
-
-    async fn messages(&self, demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-        let (mut rows, mut repeats) = (0, 0);
-        for tenant in self.tenants {
-            let delivery = demo.books.delivery(&demo.kafka, tenant).await?;
-            step.no_violations("committed is published", &delivery.unpublished(), "./dev topics");
-            step.no_violations("first occurrences in order", &delivery.disordered(), "./dev topics");
-            step.no_violations("each consumer has entered each", &delivery.unconsumed(), "./dev psql orders");
-            rows += delivery.rows();
-            repeats += delivery.repeats();
-        }
-        step.detail(format!("messages   {rows} committed and published, {repeats} repeats on the topics"));
-        Ok(())
+        audit::messages(demo, step, self.tenants).await
     }
 }

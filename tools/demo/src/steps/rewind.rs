@@ -1,11 +1,8 @@
 //! Every consumer reads every message again from offset 0: no table changes.
 
-use std::collections::BTreeMap;
-
 use audits::READERS;
 use envelope::Stream;
-use futures_util::future::try_join_all;
-use harness::{Error, Kafka, Part, Result, until};
+use harness::{AllContents, Kafka, Part, Result, until};
 
 use crate::demo::{Demo, LIMIT};
 use crate::report::Step;
@@ -15,7 +12,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     demo.settled().await?;
     step.progress("stopping the services");
     demo.stack.down(&Part::SERVICES).await?;
-    let before = contents(demo).await?;
+    let before = demo.books.contents().await?;
     let counts = demo.kafka.counts().await?;
 
     step.progress("rewinding the consumer groups");
@@ -31,7 +28,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     })
     .await?;
     demo.settled().await?;
-    let unchanged = compare(step, &before, &contents(demo).await?);
+    let unchanged = compare(step, &before, &demo.books.contents().await?);
     step.equal("messages on the topics", &counts, &demo.kafka.counts().await?, "./dev topics");
 
     let count = |stream: Stream| counts.get(&stream).copied().unwrap_or_default();
@@ -40,17 +37,6 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.figure(format!("{read} messages consumed again by {} services", Part::SERVICES.len()));
     step.figure(format!("{unchanged} of {} tables ({rows} rows) unchanged to the byte", before.len()));
     Ok(())
-}
-
-/// Rows and digest of each table of each database.
-pub(super) type AllContents = BTreeMap<(Part, String), (i64, Option<String>)>;
-
-pub(super) async fn contents(demo: &Demo<'_>) -> Result<AllContents> {
-    let parts = Part::PROGRAMS.map(async |part| {
-        let contents = demo.books.contents(part).await?;
-        Ok::<Vec<_>, Error>(contents.into_iter().map(|(table, found)| ((part, table), found)).collect())
-    });
-    Ok(try_join_all(parts).await?.into_iter().flatten().collect())
 }
 
 /// Checks each table. Returns how many are unchanged.

@@ -3,25 +3,23 @@
 //!
 //! PostgreSQL runs under libfaketime, and its clock moves by a day at a time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::ground::{Ground, without_relay};
-use super::messages;
+use super::ground::Ground;
+use super::{keys, messages};
 use crate::environment::{Clock, Environment};
-use crate::load::{Load, closed_loop, median};
-use crate::report::{Ratio, Section, Table, number};
+use crate::load::median;
+use crate::report::Section;
 use crate::subjects::inbox::TABLE;
-use crate::subjects::meter::Cost;
-use crate::subjects::orders::{Client, Placer, Replayer, stock_catalogue};
+use crate::subjects::orders::stock_catalogue;
 use crate::workload::Workload;
 use harness::{Context, Part, Result, until};
 
 const DAYS: usize = 90;
-/// Connections at the same time.
-const CONNECTIONS: usize = 8;
 /// Events that the relay publishes for a measurement.
 const EVENTS: usize = 20_000;
+/// The hot paths: requests, and the work of PostgreSQL for an event of the relay and a message of the inbox.
+const HOT_PATHS: [&str; 4] = ["execution_p50_ms", "replay_p50_ms", "event_us", "message_us"];
 /// The longest that the work of one day may take.
 const LIMIT: Duration = Duration::from_mins(2);
 
@@ -78,7 +76,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
             rounds.push((before, after)); // the first one warms up
         }
     }
-    Ok(report(workload, &sizes, &rounds))
+    Ok(report(&sizes, &rounds))
 }
 
 async fn prepare<'e>(environment: &'e Environment, name: &str) -> Result<Ground<'e>> {
@@ -113,16 +111,11 @@ async fn read_sizes(ground: &Ground<'_>) -> Result<Vec<f64>> {
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// The cost of each hot path: milliseconds of requests, microseconds of the database for an event or message.
-struct HotPaths {
-    execution: Load,
-    replay: Load,
-    event: Cost,
-    message: Cost,
-}
+/// The cost of each hot path.
+type HotPaths = [f64; HOT_PATHS.len()];
 
 async fn hot_paths(ground: &mut Ground<'_>, round: usize, workload: &Workload) -> Result<HotPaths> {
-    let (execution, replay) = requests(ground, workload.length).await?;
+    let requests = keys::requests(ground, workload.length).await?;
     ground.add(include_str!("sql/backlog.sql"), EVENTS).await?;
     ground.meter.reset().await?;
     let mut relay = ground.start(Part::Orders.relay(1), &[])?;
@@ -132,84 +125,35 @@ async fn hot_paths(ground: &mut Ground<'_>, round: usize, workload: &Workload) -
     let name = ground.topics.prefixed("").replace('.', "-");
     let topics = ground.environment.topics(&format!("{name}{round}"));
     let message = messages::apply(ground, &topics).await?;
-    Ok(HotPaths { execution, replay, event, message })
+    Ok([
+        requests.execution.0.p50,
+        requests.replay.0.p50,
+        event.micros / event.rows,
+        message.micros / messages::messages()?,
+    ])
 }
 
-async fn requests(ground: &Ground<'_>, length: Duration) -> Result<(Load, Load)> {
-    let mut orders = ground.serve(1, &[without_relay()]).await?;
-    let address = orders.address().await?;
-    let open = || Client::open(ground.environment, Part::Orders.instance(1), &address);
-    let mut placers = Vec::new();
-    for _ in 0..CONNECTIONS {
-        placers.push(Placer { client: open().await?, keys: Vec::new() });
-    }
-    let (_, placers) = closed_loop(placers, Duration::from_millis(500)).await?; // plans its statements
-    let (execution, placers) = closed_loop(placers, length).await?;
-    let keys = Arc::new(placers.into_iter().flat_map(|placer| placer.keys).collect::<Vec<_>>());
-    let mut replayers = Vec::new();
-    for number in 0..CONNECTIONS {
-        replayers.push(Replayer { client: open().await?, keys: Arc::clone(&keys), next: number * 100 });
-    }
-    let (replay, _) = closed_loop(replayers, length).await?;
-    orders.stop().await?;
-    Ok((execution, replay))
-}
-
-fn report(workload: &Workload, sizes: &[Vec<f64>], rounds: &[(HotPaths, HotPaths)]) -> Section {
-    let mut section = Section::default();
-    section.tables.push(size_table(workload, sizes, &mut section.ratios));
-    section.tables.push(hot_path_table(rounds, &mut section.ratios));
-    section
-}
-
-fn size_table(workload: &Workload, sizes: &[Vec<f64>], ratios: &mut Vec<Ratio>) -> Table {
-    let title = format!("Megabytes of each table, with {} rows a day", workload.rows_per_day);
-    let mut table = Table::new(
-        title,
-        ["table", "day 1", "day 30", "day 60", "day 90", "greatest of days 61 to 90 ÷ 31 to 60"],
-    );
-    let mut worst = f64::NAN;
-    for (position, name) in TABLES.into_iter().enumerate() {
+fn report(sizes: &[Vec<f64>], rounds: &[(HotPaths, HotPaths)]) -> Section {
+    let (mut section, mut worst_size, mut worst_path) = (Section::default(), f64::NAN, f64::NAN);
+    for (position, table) in TABLES.into_iter().enumerate() {
         let per_day: Vec<f64> = sizes.iter().filter_map(|day| day.get(position).copied()).collect();
-        let on = |day: usize| number(per_day.get(day - 1).copied().unwrap_or(f64::NAN) / 1e6, 1);
+        for day in [1, 30, 60, 90] {
+            let bytes = per_day.get(day - 1).copied().unwrap_or(f64::NAN);
+            section.figure(format!("days.{table}.day_{day:02}_mb"), bytes / 1e6);
+        }
         let greatest = |days: std::ops::Range<usize>| {
             per_day.get(days).into_iter().flatten().copied().fold(f64::NAN, f64::max)
         };
-        let grown = greatest(60..90) / greatest(30..60);
-        worst = worst.max(grown);
-        table.row([name.to_owned(), on(1), on(30), on(60), on(90), number(grown, 2)]);
+        worst_size = worst_size.max(greatest(60..90) / greatest(30..60));
     }
-    ratios.push(Ratio::at_most("size of a table, days 61 to 90 ÷ 31 to 60, worst", worst, SIZE_LIMIT));
-    table
-}
-
-fn hot_path_table(rounds: &[(HotPaths, HotPaths)], ratios: &mut Vec<Ratio>) -> Table {
-    let mut table = Table::new(
-        format!(
-            "Hot paths after {DAYS} days and of an empty database: medians of {} rounds in turn",
-            rounds.len()
-        ),
-        ["what", "empty", "after 90 days", "ratio"],
-    );
-    let messages = messages::messages().unwrap_or(f64::NAN);
-    let mut worst = f64::NAN;
-    let mut row = |name: &str, of: &dyn Fn(&HotPaths) -> f64| {
+    for (position, path) in HOT_PATHS.into_iter().enumerate() {
+        let of = |paths: &HotPaths| paths.get(position).copied().unwrap_or(f64::NAN);
         let grown = median(rounds.iter().map(|(empty, aged)| of(aged) / of(empty)));
-        worst = worst.max(grown);
-        let (empty, aged) = (
-            median(rounds.iter().map(|round| of(&round.0))),
-            median(rounds.iter().map(|round| of(&round.1))),
-        );
-        table.row([name.to_owned(), number(empty, 2), number(aged, 2), number(grown, 2)]);
-    };
-    row("POST /v1/orders, first execution: p50 ms", &|paths| paths.execution.p50);
-    row("POST /v1/orders, replay: p50 ms", &|paths| paths.replay.p50);
-    row("the relay's page: µs of PostgreSQL for an event", &|paths| paths.event.micros / paths.event.rows);
-    row("the inbox: µs of PostgreSQL for a message", &|paths| paths.message.micros / messages);
-    ratios.push(Ratio::at_most(
-        "hot path after 90 days ÷ of an empty database, worst",
-        worst,
-        HOT_PATH_LIMIT,
-    ));
-    table
+        section.figure(format!("days.empty.{path}"), median(rounds.iter().map(|round| of(&round.0))));
+        section.figure(format!("days.aged.{path}"), median(rounds.iter().map(|round| of(&round.1))));
+        worst_path = worst_path.max(grown);
+    }
+    section.at_most("days.worst_last_30_to_30_before", worst_size, SIZE_LIMIT);
+    section.at_most("days.worst_aged_to_empty", worst_path, HOT_PATH_LIMIT);
+    section
 }

@@ -2,9 +2,8 @@
 
 use super::audits;
 use super::ground::Ground;
-use super::lines::magnitude;
+use super::lines::Lines;
 use crate::environment::Environment;
-use crate::report::Section;
 use crate::workload::Growth;
 use harness::{Part, Result};
 
@@ -14,7 +13,7 @@ const DATABASES: [(Part, &str); 2] = [
     (Part::Inventory, include_str!("sql/shipped_reservations.sql")),
 ];
 
-pub(super) async fn measure(environment: &Environment, sizes: &Growth, section: &mut Section) -> Result<()> {
+pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
     let [.., rows] = sizes.payments;
     for (part, script) in DATABASES {
         let mut ground = Ground::prepare(environment, part, "ended").await?;
@@ -22,8 +21,7 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, section: 
         // The relay has published every event.
         ground.run("UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()::text").await?;
         ground.analyse().await?;
-        let orders = format!("{} ended orders", magnitude(rows));
-        audits::measure(&ground, part, &orders, section).await?;
+        audits::measure(&ground, part, &mut lines.section).await?;
         ground.remove().await?;
     }
     Ok(())

@@ -22,15 +22,15 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
     environment.make_topic(&ground.topics).await?;
     for &rows in &sizes.backlog {
         ground.fill(include_str!("sql/backlog.sql"), rows).await?;
-        drain(&ground, lines, "unpublished events, not analysed", rows).await?;
+        drain(&ground, lines, "not_analysed", rows).await?;
         ground.analyse().await?;
-        drain(&ground, lines, "unpublished events, analysed", rows).await?;
+        drain(&ground, lines, "analysed", rows).await?;
         // The next rows are a surprise to the planner.
     }
     ground.remove().await
 }
 
-async fn drain(ground: &Ground<'_>, lines: &mut Lines, grows: &'static str, rows: usize) -> Result<()> {
+async fn drain(ground: &Ground<'_>, lines: &mut Lines, tables: &str, rows: usize) -> Result<()> {
     let owner = ground.database.owner().await?;
     rewind(&owner).await?;
     ground.meter.reset().await?;
@@ -38,7 +38,7 @@ async fn drain(ground: &Ground<'_>, lines: &mut Lines, grows: &'static str, rows
     let page = ground.until(&PAGE, |cost| cost.rows >= PUBLISHED).await?;
     let window = ground.meter.cost(&WINDOW).await?;
     relay.kill().await?;
-    lines.add(grows, "the ids of the relay's window: event", rows, window, window.rows);
-    lines.add(grows, "the relay's page: event", rows, page, page.rows);
+    lines.add(&format!("relay_window_{tables}"), rows, window, window.rows);
+    lines.add(&format!("relay_page_{tables}"), rows, page, page.rows);
     Ok(())
 }

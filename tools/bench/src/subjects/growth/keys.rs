@@ -1,13 +1,13 @@
 //! Key records: the cost of a command and of its replay.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::ground::{Ground, without_relay};
 use super::lines::Lines;
 use crate::environment::Environment;
-use crate::load::closed_loop;
-use crate::subjects::orders::{Client, Placer, Replayer, stock_catalogue};
+use crate::load::{Load, closed_loop};
+use crate::subjects::meter::Cost;
+use crate::subjects::orders::{Placer, Replayer, stock_catalogue};
 use crate::workload::Growth;
 use harness::{Part, Result};
 
@@ -27,28 +27,30 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
     for &rows in &sizes.rows {
         ground.fill(include_str!("sql/keys.sql"), rows).await?;
         ground.analyse().await?;
-        let mut orders = ground.serve(1, &[without_relay()]).await?;
-        let address = orders.address().await?;
-        let open = || Client::open(environment, Part::Orders.instance(1), &address);
-        let mut placers = Vec::new();
-        for _ in 0..CONNECTIONS {
-            placers.push(Placer { client: open().await?, keys: Vec::new() });
-        }
-        let (_, placers) = closed_loop(placers, Duration::from_millis(500)).await?; // plans its statements
-        ground.meter.reset().await?;
-        let (load, placers) = closed_loop(placers, LENGTH).await?;
-        let cost = ground.meter.cost(&[LOOK_UP]).await? + ground.meter.cost(&[WRITES]).await?;
-        lines.add("key records", "key lookup and all writes: POST /v1/orders", rows, cost, load.count);
-        let keys = Arc::new(placers.into_iter().flat_map(|placer| placer.keys).collect::<Vec<_>>());
-        let mut replayers = Vec::new();
-        for number in 0..CONNECTIONS {
-            replayers.push(Replayer { client: open().await?, keys: Arc::clone(&keys), next: number * 100 });
-        }
-        ground.meter.reset().await?;
-        let (load, _) = closed_loop(replayers, LENGTH).await?;
-        let replay = ground.meter.cost(&[LOOK_UP]).await?;
-        lines.add("key records", "key lookup: replay", rows, replay, load.count);
-        orders.stop().await?;
+        let Requests { execution, replay } = requests(&ground, LENGTH).await?;
+        lines.add("post_order", rows, execution.1, execution.0.count);
+        lines.add("replay", rows, replay.1, replay.0.count);
     }
     ground.remove().await
+}
+
+/// First executions and replays, with the cost of the lookup of keys and of all writes.
+pub(super) struct Requests {
+    pub(super) execution: (Load, Cost),
+    pub(super) replay: (Load, Cost),
+}
+
+/// Starts orders without its relay, and measures it for this long.
+pub(super) async fn requests(ground: &Ground<'_>, length: Duration) -> Result<Requests> {
+    let mut orders = ground.serve(1, &[without_relay()]).await?;
+    let placers = Placer::open(ground.environment, &orders.address().await?, CONNECTIONS).await?;
+    let (_, placers) = closed_loop(placers, Duration::from_millis(500)).await?; // plans its statements
+    ground.meter.reset().await?;
+    let (load, placers) = closed_loop(placers, length).await?;
+    let execution = (load, ground.meter.cost(&[LOOK_UP]).await? + ground.meter.cost(&[WRITES]).await?);
+    ground.meter.reset().await?;
+    let (load, _) = closed_loop(Replayer::after(placers), length).await?;
+    let replay = (load, ground.meter.cost(&[LOOK_UP]).await?);
+    orders.stop().await?;
+    Ok(Requests { execution, replay })
 }

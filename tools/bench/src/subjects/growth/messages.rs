@@ -1,18 +1,13 @@
 //! Inbox rows: the cost of a message.
 
 use contracts::streams;
-use database::{Database, Settings};
 use envelope::Topics;
-use inbox::{Runner, RunnerSettings};
-use tokio::runtime::Handle;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
 use super::lines::Lines;
 use crate::environment::Environment;
 use crate::subjects::bare_producer;
-use crate::subjects::inbox::{TABLE, consumer, records};
+use crate::subjects::inbox::{TABLE, apply_until, records};
 use crate::subjects::meter::Cost;
 use crate::workload::Growth;
 use harness::{Context, Part, Result};
@@ -33,7 +28,7 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
         ground.analyse().await?;
         let topics = environment.topics(&format!("growth-inbox-{rows}"));
         let cost = apply(&ground, &topics).await?;
-        lines.add("inbox rows", "apply, without the handler: message", rows, cost, messages()?);
+        lines.add("inbox_message", rows, cost, messages()?);
     }
     ground.remove().await
 }
@@ -51,17 +46,9 @@ pub(super) async fn apply(ground: &Ground<'_>, topics: &Topics) -> Result<Cost> 
     let records = records(MESSAGES)?;
     tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
     ground.meter.reset().await?;
-    let pool = Database::new(&Settings::new(ground.database.service_url.clone()), Handle::current())
-        .context("make a pool")?;
-    let runner = Runner::join(pool, &environment.brokers, topics, consumer(), RunnerSettings::default())
-        .context("join the group")?;
-    let stop = CancellationToken::new();
-    let mut running = JoinSet::new();
-    running.spawn(runner.run(stop.clone()));
-    ground.until(&EFFECT, |cost| cost.rows >= messages).await?;
-    stop.cancel();
-    while let Some(ended) = running.join_next().await {
-        ended.context("run the inbox")?;
-    }
+    apply_until(environment, &ground.database, topics, async || {
+        ground.until(&EFFECT, |cost| cost.rows >= messages).await
+    })
+    .await?;
     ground.meter.cost(&INBOX).await
 }

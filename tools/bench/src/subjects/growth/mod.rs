@@ -23,15 +23,14 @@ pub(crate) use days::measure as days;
 
 /// Fills one table after the other.
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
-    let (mut section, mut lines) = (Section::default(), Lines::default());
-    payments::payments(environment, &workload.growth, &mut lines, &mut section).await?;
-    ended::measure(environment, &workload.growth, &mut section).await?;
+    let mut lines = Lines::default();
+    payments::payments(environment, &workload.growth, &mut lines).await?;
+    ended::measure(environment, &workload.growth, &mut lines).await?;
     events::measure(environment, &workload.growth, &mut lines).await?;
     orders::open(environment, &workload.growth, &mut lines).await?;
-    orders::due(environment, &workload.growth, &mut lines, &mut section).await?;
+    orders::due(environment, &workload.growth, &mut lines).await?;
     payments::calls(environment, &workload.growth, &mut lines).await?;
     messages::measure(environment, &workload.growth, &mut lines).await?;
     keys::measure(environment, &workload.growth, &mut lines).await?;
-    lines.report(&mut section);
-    Ok(section)
+    Ok(lines.into_section())
 }

@@ -1,9 +1,8 @@
 //! Open orders: the looks of the expiry job, and the rate of expiry.
 
 use super::ground::Ground;
-use super::lines::{Lines, magnitude};
+use super::lines::Lines;
 use crate::environment::Environment;
-use crate::report::{Ratio, Section, Table, number};
 use crate::workload::Growth;
 use harness::{Context, Part, Result};
 
@@ -27,23 +26,14 @@ pub(super) async fn open(environment: &Environment, sizes: &Growth, lines: &mut 
         let mut orders = ground.serve(1, &poll).await?;
         let look = ground.until(&LOOK, |cost| cost.calls >= 200.0).await?;
         orders.stop().await?;
-        lines.add("open orders, not due", "the expiry job's look: look", rows, look, look.calls);
+        lines.add("expiry_look", rows, look, look.calls);
     }
     ground.remove().await
 }
 
 /// Orders that are due, on two instances.
-pub(super) async fn due(
-    environment: &Environment,
-    sizes: &Growth,
-    lines: &mut Lines,
-    section: &mut Section,
-) -> Result<()> {
-    let mut table = Table::new(
-        format!("Expiry: the first {} due orders, two instances", magnitude(EXPIRED)),
-        ["due orders", "orders/s"],
-    );
-    for (column, &rows) in sizes.backlog.iter().enumerate() {
+pub(super) async fn due(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
+    for &rows in &sizes.backlog {
         let mut ground = Ground::prepare(environment, Part::Orders, "due").await?;
         ground.run("SELECT set_config('bench.expires', '-1 day', false)").await?;
         ground.fill(include_str!("sql/orders.sql"), rows).await?;
@@ -60,14 +50,9 @@ pub(super) async fn due(
         let rate = "SELECT (count(*) / extract(epoch FROM max(updated_at) - min(updated_at)))::float8 \
                       FROM orders WHERE cancel_reason = 'expired'";
         let rate = ground.number(rate).await?;
-        lines.add("due orders, two instances", "all statements: expired order", rows, all, look.rows);
-        table.row([magnitude(rows), number(rate, 0)]);
-        section.figure(format!("growth.expired_per_second_of_{rows}"), rate);
-        if column == 0 {
-            section.ratios.push(Ratio::new("expired orders per second, two instances", rate, 2_000.0));
-        }
+        lines.add("expired_order", rows, all, look.rows);
+        lines.section.at_least(format!("growth.expired_of_{rows}_per_second"), rate, 2_000.0);
         ground.remove().await?;
     }
-    section.tables.push(table);
     Ok(())
 }

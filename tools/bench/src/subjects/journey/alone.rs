@@ -6,9 +6,9 @@ use harness::api::Order;
 use harness::{Error, Part, Request, Result};
 use uuid::Uuid;
 
-use super::floor::{self, Floor, Walk};
+use super::floor::Floor;
 use crate::load::{Load, median};
-use crate::report::{Ratio, Section, Table, number};
+use crate::report::Section;
 use crate::subjects::orders::Client;
 use crate::subjects::stack::{LIMIT, Stack};
 use crate::workload::Workload;
@@ -19,34 +19,39 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Orders that go first and are not measured.
 const WARM_UP: usize = 10;
 
-/// Orders and floor in turn: a ratio is taken within a round.
-pub(super) struct Alone {
-    rounds: Vec<(Load, Vec<Walk>)>,
-    orders: Load,
-}
-
-/// Follows each order to its confirmation before the next one is placed.
-pub(super) async fn measure(stack: &Stack<'_>, client: &mut Client, workload: &Workload) -> Result<Alone> {
+/// Follows each order to its confirmation before the next one is placed. Orders and floor are measured in turn, and a ratio is
+/// taken within a round.
+pub(super) async fn measure(
+    stack: &Stack<'_>,
+    client: &mut Client,
+    workload: &Workload,
+    section: &mut Section,
+) -> Result<()> {
     let mut floor = Floor::prepare(stack).await?;
     for _ in 0..WARM_UP {
         journey(client).await?;
     }
-    let (mut rounds, mut all) = (Vec::new(), Vec::new());
+    let (mut orders, mut walks, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..workload.rounds {
-        let (mut orders, mut walks) = (Vec::new(), Vec::new());
+        let (mut its_orders, mut its_walks) = (Vec::new(), Vec::new());
         for _ in 0..workload.journeys / workload.rounds {
-            orders.push(journey(client).await?);
+            its_orders.push(journey(client).await?);
         }
         stack.at_rest().await?;
-        for _ in 0..orders.len() {
-            walks.push(floor.walk().await?);
+        for _ in 0..its_orders.len() {
+            its_walks.push(floor.walk().await?);
         }
-        all.extend(&orders);
-        rounds.push((load(orders), walks));
+        orders.extend(&its_orders);
+        walks.extend(&its_walks);
+        ratios.push(load(its_orders).p50 / load(its_walks).p50);
     }
-    let orders = load(all);
+    let (orders, walks) = (load(orders), load(walks));
     eprintln!("journey: confirmed after {:.1} ms (p50), {:.1} ms (p99)", orders.p50, orders.p99);
-    Ok(Alone { rounds, orders })
+    section.at_most("journey.to_floor", median(ratios), 1.5);
+    section.figure("journey.p50_ms", orders.p50);
+    section.figure("journey.p99_ms", orders.p99);
+    section.figure("journey.floor_p50_ms", walks.p50);
+    Ok(())
 }
 
 fn load(took: Vec<Duration>) -> Load {
@@ -56,7 +61,7 @@ fn load(took: Vec<Duration>) -> Load {
 
 /// From before the POST until the first GET that shows confirmed. Returns once the order has shipped, because the rest of an
 /// order would slow the next one down.
-pub(super) async fn journey(client: &mut Client) -> Result<Duration> {
+async fn journey(client: &mut Client) -> Result<Duration> {
     let start = Instant::now();
     let response = client.place(Uuid::new_v4()).await?;
     response.read::<Order>(201)?;
@@ -81,21 +86,4 @@ async fn read_until(client: &mut Client, path: &str, is_expected: fn(&str) -> bo
         }
         tokio::time::sleep(PAUSE).await;
     }
-}
-
-pub(super) fn report(alone: &Alone, section: &mut Section) {
-    let Alone { rounds, orders } = alone;
-    let ratio = median(rounds.iter().map(|(orders, walks)| orders.p50 / floor::p50_ms(walks)));
-    section.ratios.push(Ratio::at_most("POST to confirmed on an idle stack ÷ its floor, p50", ratio, 1.5));
-    let mut table = Table::new(
-        format!("The whole saga: {:.0} orders one after the other, read every 2 ms", orders.count),
-        ["what", "p50 ms", "p99 ms"],
-    );
-    table.row(["POST to confirmed".to_owned(), number(orders.p50, 1), number(orders.p99, 1)]);
-    section.tables.push(table);
-    let walks: Vec<Walk> = rounds.iter().flat_map(|(_, walks)| walks).copied().collect();
-    floor::report(&walks, section);
-    section.figure("journey.p50_ms", orders.p50);
-    section.figure("journey.p99_ms", orders.p99);
-    section.figure("journey.to_floor", ratio);
 }

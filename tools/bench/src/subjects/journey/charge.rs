@@ -6,7 +6,7 @@ use harness::{Error, Part, Request, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::load::{Connection, Worker};
+use crate::load::Connection;
 use crate::subjects::stack::Stack;
 
 /// An open connection that charges the cards of new references.
@@ -33,11 +33,5 @@ impl Charger {
             return Err(Error::unexpected(&response, 200));
         }
         Ok(response.took)
-    }
-}
-
-impl Worker for Charger {
-    async fn once(&mut self) -> Result<()> {
-        self.charge().await.map(drop)
     }
 }

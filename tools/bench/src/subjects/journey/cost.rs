@@ -1,7 +1,7 @@
 //! Measures the CPU of an order while many are placed, by process.
 
 use crate::environment::{cpu_seconds, own_cpu_seconds};
-use crate::report::{Section, Table, number};
+use crate::report::Section;
 use crate::subjects::stack::Stack;
 use harness::Result;
 
@@ -14,12 +14,12 @@ impl Usage {
         let mut cpu: Vec<_> =
             programs.filter_map(|(part, program)| Some((part.name(), cpu_seconds(program)?))).collect();
         cpu.extend(stack.environment.postgres.cpu_seconds().await?.map(|seconds| ("PostgreSQL", seconds)));
-        cpu.extend(own_cpu_seconds().map(|seconds| ("load generator", seconds)));
+        cpu.extend(own_cpu_seconds().map(|seconds| ("load_generator", seconds)));
         Ok(Self(cpu))
     }
 
     /// The CPU of one of so many orders since an earlier reading, in µs, by process.
-    pub(super) fn each(&self, before: &Self, orders: f64) -> impl Iterator<Item = (&'static str, f64)> {
+    fn each(&self, before: &Self, orders: f64) -> impl Iterator<Item = (&'static str, f64)> {
         let pairs = self.0.iter().zip(&before.0);
         pairs.map(move |((name, after), (_, before))| (*name, (after - before) * 1e6 / orders))
     }
@@ -30,17 +30,9 @@ impl Usage {
     }
 
     pub(super) fn report(&self, before: &Self, orders: f64, section: &mut Section) {
-        let mut table = Table::new(
-            format!("What each of {orders:.0} orders costs in the next crowd (Kafka is not counted)"),
-            ["where", "µs of CPU"],
-        );
         for (name, micros) in self.each(before, orders) {
-            table.row([name.to_owned(), number(micros, 0)]);
-            section.figure(format!("journey.cpu_us.{}", name.replace(' ', "_")), micros);
+            section.figure(format!("journey.cpu_us.{name}"), micros);
         }
-        let total = self.cpu_us(before, orders);
-        table.row(["together".to_owned(), number(total, 0)]);
-        section.figure("journey.cpu_us.together", total);
-        section.tables.push(table);
+        section.figure("journey.cpu_us.together", self.cpu_us(before, orders));
     }
 }

@@ -12,8 +12,7 @@ use uuid::Uuid;
 
 use super::charge::Charger;
 use crate::environment::TENANT;
-use crate::load::{Worker, median};
-use crate::report::{Section, Table, number};
+use crate::load::Worker;
 use crate::subjects::bare_consumer::bare_consumer;
 use crate::subjects::bare_producer::{OutgoingRecord, Reports, producer};
 use crate::subjects::place::bare_statement::{BarePlacer, SampleOrder};
@@ -31,23 +30,20 @@ enum Step {
 }
 
 /// The longest path of an order from its POST to its confirmation. Each step needs the one before it.
-const PATH: [(Step, &str); 12] = [
-    (Step::Commit, "commit: the order with its response"),
-    (Step::Hop, "hop: OrderPlaced"),
-    (Step::Commit, "commit: the reservation"),
-    (Step::Hop, "hop: StockReserved"),
-    (Step::Commit, "commit: the order awaits its payment"),
-    (Step::Hop, "hop: PaymentRequested"),
-    (Step::Commit, "commit: the payment and its call"),
-    (Step::Commit, "commit: the attempt"),
-    (Step::Charge, "request: the charge"),
-    (Step::Commit, "commit: the capture"),
-    (Step::Hop, "hop: PaymentCaptured"),
-    (Step::Commit, "commit: the confirmation"),
+const PATH: [Step; 12] = [
+    Step::Commit, // the order with its response
+    Step::Hop,    // OrderPlaced
+    Step::Commit, // the reservation
+    Step::Hop,    // StockReserved
+    Step::Commit, // the order awaits its payment
+    Step::Hop,    // PaymentRequested
+    Step::Commit, // the payment and its call
+    Step::Commit, // the attempt
+    Step::Charge,
+    Step::Commit, // the capture
+    Step::Hop,    // PaymentCaptured
+    Step::Commit, // the confirmation
 ];
-
-/// The time of each step.
-pub(super) type Walk = [Duration; PATH.len()];
 
 /// A connection of each kind, opened and used before.
 pub(super) struct Floor {
@@ -84,10 +80,10 @@ impl Floor {
     }
 
     /// Goes the path once.
-    pub(super) async fn walk(&mut self) -> Result<Walk> {
-        let mut took = [Duration::ZERO; PATH.len()];
-        for ((step, _), took) in PATH.iter().zip(&mut took) {
-            *took = match step {
+    pub(super) async fn walk(&mut self) -> Result<Duration> {
+        let mut took = Duration::ZERO;
+        for step in PATH {
+            took += match step {
                 Step::Commit => self.commit().await?,
                 Step::Hop => tokio::task::block_in_place(|| self.hop())?,
                 Step::Charge => self.charger.charge().await?,
@@ -117,25 +113,4 @@ impl Floor {
             .context("consume")?;
         Ok(took)
     }
-}
-
-/// The median of the whole path, in milliseconds.
-pub(super) fn p50_ms(walks: &[Walk]) -> f64 {
-    median(walks.iter().map(|walk| walk.iter().sum::<Duration>().as_secs_f64() * 1e3))
-}
-
-/// The median of each step.
-pub(super) fn report(walks: &[Walk], section: &mut Section) {
-    let mut table = Table::new(
-        "The floor of POST to confirmed: its longest path, bare, one step after the other",
-        ["step", "p50 ms"],
-    );
-    for (number_of_step, (_, name)) in PATH.iter().enumerate() {
-        let times = walks.iter().filter_map(|walk| walk.get(number_of_step));
-        let p50 = median(times.map(|took| took.as_secs_f64() * 1e3));
-        table.row([(*name).to_owned(), number(p50, 2)]);
-    }
-    table.row(["the path".to_owned(), number(p50_ms(walks), 2)]);
-    section.tables.push(table);
-    section.figure("journey.floor_p50_ms", p50_ms(walks));
 }

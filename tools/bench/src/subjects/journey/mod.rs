@@ -1,14 +1,11 @@
 //! The whole saga: the time of one order on an idle stack, the rate of many orders, and the memory for them.
 
 mod alone;
-mod budget;
 mod charge;
 mod cost;
 mod floor;
-mod provider;
 mod rates;
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use contracts::{Currency, Money};
@@ -18,11 +15,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use self::cost::Usage;
-use super::orders::{Client, Placer};
+use super::orders::Client;
 use super::stack::{LIMIT, Stack};
 use crate::environment::Environment;
 use crate::load::{as_f64, closed_loop};
-use crate::report::{Section, Table, number};
+use crate::report::Section;
 use crate::workload::Workload;
 
 /// Connections that place orders at the same time.
@@ -31,30 +28,30 @@ const CONNECTIONS: usize = 16;
 /// Measures one order after the other, then many at once, then the restart.
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
     eprintln!("journey: starting all services");
+    let mut section = Section::default();
     let mut stack = Stack::start(environment, "journey", &[]).await?;
     let (mut client, inventory) = (stack.client(Part::Orders).await?, stack.client(Part::Inventory).await?);
     put_on_sale(&mut client, inventory, workload).await?;
-    let alone = alone::measure(&stack, &mut client, workload).await?;
+    alone::measure(&stack, &mut client, workload, &mut section).await?;
     let first = crowd(&stack, workload).await?; // its sessions prepare the statements of a crowd
+    section.figure("journey.first_crowd_per_second", first.per_second);
     stack.at_rest().await?;
     let before = Usage::of(&stack).await?;
     let crowd = crowd(&stack, workload).await?;
-    let after = Usage::of(&stack).await?;
+    Usage::of(&stack).await?.report(&before, crowd.orders, &mut section);
     eprintln!("journey: {:.0} orders/s from POST to the last confirmation", crowd.per_second);
-    let rates = rates::measure(&stack, workload).await?;
-    let memory = stack.memory();
+    section.figure("journey.crowd_per_second", crowd.per_second);
+    rates::measure(&stack, workload, &mut section).await?;
+    for (part, resident) in stack.memory() {
+        section.figure(format!("process.{}_resident_mib", part.name()), resident);
+    }
     stack.at_rest().await?;
     stack.stop_programs().await?;
     stack.start_programs().await?;
-    let mut section = Section::default();
-    alone::report(&alone, &mut section);
-    report(workload, &first, &crowd, &mut section);
-    after.report(&before, crowd.orders, &mut section);
-    rates::report(&rates, workload, &mut section);
-    report_processes(&memory, &stack.ready, &mut section);
+    for (part, ready) in &stack.ready {
+        section.figure(format!("process.{}_ready_ms", part.name()), ready.as_secs_f64() * 1e3);
+    }
     stack.stop_programs().await?;
-    budget::measure(&mut stack, workload, &mut section).await?;
-    provider::measure(&mut stack, crowd.per_second, workload, &mut section).await?;
     Ok(section)
 }
 
@@ -62,7 +59,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 async fn put_on_sale(orders: &mut Client, mut inventory: Client, workload: &Workload) -> Result<()> {
     let price = Money::new(450, Currency::Eur);
     inventory.send(&put_item("TEA", "Green tea", price)).await?.read::<Value>(201)?;
-    // An order takes two. Four crowds, and the fixed rates, take less than ten orders for each of these.
+    // An order takes two. Two crowds, and the fixed rates, take less than ten orders for each of these.
     let pieces = i64::try_from(20 * (workload.journeys + workload.crowd)).unwrap_or(i64::MAX);
     inventory.send(&adjust_stock("TEA", pieces)).await?.read::<Value>(201)?;
     until("orders knows the item", LIMIT, "the log of orders", async || {
@@ -87,10 +84,7 @@ struct Crowd {
 /// Places many orders at once, and waits until they are confirmed.
 async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<Crowd> {
     let start = Instant::now();
-    let (mut placed, mut placers) = (0.0, Vec::new());
-    for _ in 0..CONNECTIONS {
-        placers.push(Placer { client: stack.client(Part::Orders).await?, keys: Vec::new() });
-    }
+    let (mut placed, mut placers) = (0.0, stack.placers(CONNECTIONS).await?);
     while placed < as_f64(workload.crowd) {
         let (load, again) = closed_loop(placers, Duration::from_millis(100)).await?;
         placed += load.count;
@@ -98,34 +92,4 @@ async fn crowd(stack: &Stack<'_>, workload: &Workload) -> Result<Crowd> {
     }
     stack.orders_confirmed().await?;
     Ok(Crowd { orders: placed, per_second: placed / start.elapsed().as_secs_f64() })
-}
-
-fn report(workload: &Workload, first: &Crowd, next: &Crowd, section: &mut Section) {
-    let mut table = Table::new(
-        format!("Many orders at once: {CONNECTIONS} connections, at least {} orders", workload.crowd),
-        ["what", "measured"],
-    );
-    table.row([
-        "orders/s to the last confirmation, the first crowd since the start".to_owned(),
-        number(first.per_second, 0),
-    ]);
-    table.row(["the next crowd".to_owned(), number(next.per_second, 0)]);
-    section.tables.push(table);
-    section.figure("journey.first_crowd_per_second", first.per_second);
-    section.figure("journey.crowd_per_second", next.per_second);
-}
-
-fn report_processes(memory: &BTreeMap<Part, f64>, ready: &BTreeMap<Part, Duration>, section: &mut Section) {
-    let mut table = Table::new(
-        "Processes: memory after that load, start with existing tables",
-        ["service", "resident MiB", "ready after ms"],
-    );
-    for (part, resident) in memory {
-        let name = part.name();
-        let ready = ready.get(part).map_or(f64::NAN, |ready| ready.as_secs_f64() * 1e3);
-        table.row([name.to_owned(), number(*resident, 0), number(ready, 0)]);
-        section.figure(format!("process.{name}_resident_mib"), *resident);
-        section.figure(format!("process.{name}_ready_ms"), ready);
-    }
-    section.tables.push(table);
 }

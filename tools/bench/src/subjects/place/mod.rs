@@ -1,8 +1,6 @@
 //! POST /v1/orders, with orders and its relay alone: first executions and replays, beside the bare statement.
 
 pub(super) mod bare_statement;
-mod pgbench;
-mod report;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,36 +9,33 @@ use uuid::Uuid;
 
 use super::orders::{Client, Placer, Replayer, stock_catalogue};
 use crate::environment::{Environment, TestBed, cpu_seconds, own_cpu_seconds};
-use crate::load::{Load, Worker, closed_loop};
+use crate::load::{Load, Worker, closed_loop, median};
 use crate::report::Section;
 use crate::workload::Workload;
 use bare_statement::{BarePlacer, SampleOrder, Sizes, differences, sizes};
 use harness::process::resident_mib;
 use harness::{Error, Part, Program, Result};
-use pgbench::Pgbench;
-
-/// The most keys that are replayed: enough to spread over many pages of the table.
-const KEYS: usize = 20_000;
 
 /// One kind of load: its speed, and its cost for each request.
-#[derive(Clone, Copy)]
-pub(super) struct Sample {
-    pub(super) load: Load,
+struct Sample {
+    load: Load,
     /// Microseconds of processor time.
-    pub(super) service: Option<f64>,
-    pub(super) postgres: Option<f64>,
-    pub(super) generator: Option<f64>,
+    service: Option<f64>,
+    postgres: Option<f64>,
+    generator: Option<f64>,
     /// Bytes of WAL.
-    pub(super) wal: f64,
+    wal: f64,
 }
 
 /// One round at one number of connections.
-pub(super) struct Round {
-    pub(super) executed: Sample,
-    pub(super) replayed: Sample,
-    pub(super) statement: Sample,
-    pub(super) pgbench: Option<Load>,
+struct Round {
+    executed: Sample,
+    replayed: Sample,
+    statement: Sample,
 }
+
+/// Selects a kind of load.
+type Kind = fn(&Round) -> &Sample;
 
 /// The parts that all rounds use.
 struct Setup<'g> {
@@ -49,14 +44,11 @@ struct Setup<'g> {
     address: String,
     bare: TestBed,
     sample: Arc<SampleOrder>,
-    pgbench: Option<Pgbench>,
-    keys: Arc<Vec<Uuid>>,
 }
 
 /// Measures the kinds of load in turn.
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
-    let mut setup = Setup::new(environment).await?;
-    let mut found = Vec::new();
+    let (mut setup, mut section) = (Setup::new(environment).await?, Section::default());
     for &connections in &workload.connections {
         eprintln!("place: {connections} connections");
         setup.round(connections, workload.warm_up).await?;
@@ -64,19 +56,18 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
         for _ in 0..workload.rounds {
             let round = setup.round(connections, workload.length).await?;
             eprintln!(
-                "place: first executions {:.0}/s, replays {:.0}/s, bare statement {:.0}/s, pgbench {:.0}/s",
-                round.executed.load.rate,
-                round.replayed.load.rate,
-                round.statement.load.rate,
-                round.pgbench.map_or(f64::NAN, |load| load.rate)
+                "place: first executions {:.0}/s, replays {:.0}/s, bare statement {:.0}/s",
+                round.executed.load.rate, round.replayed.load.rate, round.statement.load.rate,
             );
             rounds.push(round);
         }
-        found.push((connections, rounds));
+        report(connections, &rounds, &mut section);
     }
-    let memory = setup.service.pid().and_then(resident_mib);
+    if let Some(memory) = setup.service.pid().and_then(resident_mib) {
+        section.at_most("place.orders_resident_mib", memory, 60.0);
+    }
     setup.service.stop().await?;
-    Ok(report::report(workload, &found, memory))
+    Ok(section)
 }
 
 impl<'g> Setup<'g> {
@@ -92,36 +83,19 @@ impl<'g> Setup<'g> {
         service.ready().await?;
         let address = service.address().await?;
         let sample = Arc::new(same_writes(environment, &address, &database, &bare).await?);
-        let pgbench = Pgbench::find(&sample)?;
-        Ok(Self { environment, service, address, bare, sample, pgbench, keys: Arc::default() })
+        Ok(Self { environment, service, address, bare, sample })
     }
 
     async fn round(&mut self, connections: usize, length: Duration) -> Result<Round> {
-        let mut placers = Vec::new();
-        for _ in 0..connections {
-            placers.push(Placer { client: client(self.environment, &self.address).await?, keys: Vec::new() });
-        }
+        let placers = Placer::open(self.environment, &self.address, connections).await?;
         let (executed, placers) = self.sample(placers, length, true).await?;
-        let mut keys: Vec<Uuid> = placers.into_iter().flat_map(|placer| placer.keys).collect();
-        keys.truncate(KEYS);
-        self.keys = Arc::new(keys);
-        let mut replayers = Vec::new();
-        for number in 0..connections {
-            let client = client(self.environment, &self.address).await?;
-            let next = number * self.keys.len() / connections;
-            replayers.push(Replayer { client, keys: Arc::clone(&self.keys), next });
-        }
-        let (replayed, _) = self.sample(replayers, length, true).await?;
+        let (replayed, _) = self.sample(Replayer::after(placers), length, true).await?;
         let mut bare = Vec::new();
         for _ in 0..connections {
             bare.push(BarePlacer::open(&self.bare, &self.sample).await?);
         }
         let (statement, _) = self.sample(bare, length, false).await?;
-        let pgbench = match &self.pgbench {
-            Some(pgbench) => Some(pgbench.run(&self.bare, connections, length).await?),
-            None => None,
-        };
-        Ok(Round { executed, replayed, statement, pgbench })
+        Ok(Round { executed, replayed, statement })
     }
 
     async fn sample<W: Worker>(
@@ -146,7 +120,39 @@ impl<'g> Setup<'g> {
     }
 }
 
-/// Servers one order each way, and refuses to go on if they do not write the same.
+/// The part of the bare statement's rate that is asked for: half, and four fifths for a crowd that can share a commit.
+fn target(connections: usize) -> f64 {
+    if connections < 64 { 0.5 } else { 0.8 }
+}
+
+fn report(connections: usize, rounds: &[Round], section: &mut Section) {
+    let rate = |of: Kind, beside: Kind| {
+        median(rounds.iter().map(|round| of(round).load.rate / beside(round).load.rate))
+    };
+    let to_statement = rate(|round| &round.executed, |round| &round.statement);
+    section.at_least(format!("place.{connections}.to_statement"), to_statement, target(connections));
+    let to_executions = rate(|round| &round.replayed, |round| &round.executed);
+    section.at_least(format!("place.{connections}.replays_to_executions"), to_executions, 5.0);
+    let kinds: [(&str, Kind); 3] = [
+        ("executed", |round| &round.executed),
+        ("replayed", |round| &round.replayed),
+        ("statement", |round| &round.statement),
+    ];
+    for (kind, of) in kinds {
+        let name = format!("place.{connections}.{kind}");
+        section.loads(&name, &rounds.iter().map(|round| of(round).load).collect::<Vec<_>>());
+        let mut cost = |unit: &str, value: fn(&Sample) -> Option<f64>| {
+            let value = median(rounds.iter().filter_map(|round| value(of(round))));
+            section.figure(format!("{name}_{unit}"), value);
+        };
+        cost("service_cpu_us", |sample| sample.service);
+        cost("postgres_cpu_us", |sample| sample.postgres);
+        cost("generator_cpu_us", |sample| sample.generator);
+        cost("wal_bytes", |sample| Some(sample.wal));
+    }
+}
+
+/// Places one order each way, and refuses to go on if they do not write the same.
 async fn same_writes(
     environment: &Environment,
     address: &str,
@@ -156,7 +162,7 @@ async fn same_writes(
     let (orders, owner) = (orders.owner().await?, bare.owner().await?);
     stock_catalogue(&orders).await?;
     let before: [Sizes; 2] = [sizes(&orders).await?, sizes(&owner).await?];
-    let response = client(environment, address).await?.place(Uuid::new_v4()).await?;
+    let response = Client::open(environment, Part::Orders, address).await?.place(Uuid::new_v4()).await?;
     if response.status != 201 {
         return Err(Error::unexpected(&response, 201));
     }
@@ -171,8 +177,4 @@ async fn same_writes(
         )));
     }
     Arc::try_unwrap(sample).map_err(|_| Error::Refused("the sample order is still in use".to_owned()))
-}
-
-async fn client(environment: &Environment, address: &str) -> Result<Client> {
-    Client::open(environment, Part::Orders.instance(1), address).await
 }

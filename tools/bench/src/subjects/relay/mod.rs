@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::bare_producer;
 use crate::environment::{Environment, Session, TestBed, cpu_seconds};
 use crate::load::{as_f64, median};
-use crate::report::{Ratio, Section, Table, number};
+use crate::report::Section;
 use crate::workload::Workload;
 use envelope::Topics;
 use harness::{Error, Part, Program, Result};
@@ -45,7 +45,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
         producers.push(produced);
         reads.push(rows);
     }
-    Ok(report(workload, &drains, &producers, &reads))
+    Ok(report(&drains, &producers, &reads))
 }
 
 fn rate(rows: usize, took: Duration) -> f64 {
@@ -117,34 +117,14 @@ async fn count(environment: &Environment, topics: &Topics, rows: usize) -> Resul
     Err(Error::Refused(format!("{rows} rows became {messages} messages")))
 }
 
-fn report(workload: &Workload, drains: &[Drain], producers: &[f64], reads: &[f64]) -> Section {
+fn report(drains: &[Drain], producers: &[f64], reads: &[f64]) -> Section {
     let mut section = Section::default();
-    let drained = median(drains.iter().map(|drain| drain.rate));
-    let (produced, read) = (median(producers.iter().copied()), median(reads.iter().copied()));
-    let to_producer = median(drains.iter().zip(producers).map(|(drain, bare)| drain.rate / bare));
-    let to_lesser = median(
-        drains.iter().zip(producers).zip(reads).map(|((drain, bare), read)| drain.rate / bare.min(*read)),
-    );
-    section.ratios.push(Ratio::new("relay drain ÷ bare producer", to_producer, 0.9));
-    section.ratios.push(Ratio::new(
-        "relay drain ÷ the lesser of bare producer and bare read",
-        to_lesser,
-        0.8,
-    ));
-    let mut table = Table::new(
-        format!("Relay: {} rows, medians of {} drains in turn", workload.rows, drains.len()),
-        ["what", "rows/s", "µs of CPU per row: relay", "PostgreSQL"],
-    );
-    let relay = median(drains.iter().filter_map(|drain| drain.relay));
-    let postgres = median(drains.iter().filter_map(|drain| drain.postgres));
-    table.row(["relay drain".to_owned(), number(drained, 0), number(relay, 1), number(postgres, 1)]);
-    table.row(["bare producer".to_owned(), number(produced, 0), String::new(), String::new()]);
-    table.row(["bare read".to_owned(), number(read, 0), String::new(), String::new()]);
-    section.tables.push(table);
-    section.figure("relay.drain_per_second", drained);
-    section.figure("relay.bare_producer_per_second", produced);
-    section.figure("relay.bare_read_per_second", read);
-    section.figure("relay.cpu_us_per_row", relay);
-    section.figure("relay.postgres_cpu_us_per_row", postgres);
+    let to_producer = drains.iter().zip(producers).map(|(drain, bare)| drain.rate / bare);
+    section.at_least("relay.to_producer", median(to_producer), 0.9);
+    section.figure("relay.drain_per_second", median(drains.iter().map(|drain| drain.rate)));
+    section.figure("relay.bare_producer_per_second", median(producers.iter().copied()));
+    section.figure("relay.bare_read_per_second", median(reads.iter().copied()));
+    section.figure("relay.cpu_us_per_row", median(drains.iter().filter_map(|drain| drain.relay)));
+    section.figure("relay.postgres_cpu_us_per_row", median(drains.iter().filter_map(|drain| drain.postgres)));
     section
 }

@@ -1,7 +1,6 @@
 //! The whole saga under unequal orders: a hot item, a hot tenant, poison, declines, a slow processor.
 
 mod placer;
-mod report;
 mod scenario;
 mod tally;
 
@@ -14,10 +13,10 @@ use serde_json::json;
 
 use self::placer::Source;
 use self::scenario::{HOT_ITEM, ITEMS, Scenario, item};
-use self::tally::{OrderTimes, Tally};
+use self::tally::{Tally, Times};
 use super::stack::{LIMIT, Stack};
 use crate::environment::Environment;
-use crate::load::{Connection, as_f64, closed_loop, open_loop};
+use crate::load::{Connection, as_f64, closed_loop, median, open_loop};
 use crate::report::Section;
 use crate::workload::Workload;
 
@@ -40,10 +39,13 @@ const SETTINGS: [(&str, &str); 1] = [("IDEM_INBOX__PARKING_LIMIT", "1000000")];
 struct Run {
     /// Orders that ended in a second, while many are placed at once.
     per_second: f64,
-    crowd: OrderTimes,
+    crowd: Times,
     /// At a fixed rate of arrival.
-    fixed_rate: OrderTimes,
+    fixed_rate: Times,
 }
+
+/// Selects one of the two loads of a run.
+type Load = fn(&Run) -> Times;
 
 /// Measures all scenarios in turn.
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
@@ -56,25 +58,54 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
         let mut runs = Vec::new();
         for scenario in Scenario::ALL {
             let run = run(&stack, scenario, workload).await?;
-            let (crowd, fixed) = (run.crowd.all, run.fixed_rate.all);
             eprintln!(
                 "scenarios: {}: {:.0} orders/s, p99 {:.0} ms in the crowd; at {PER_SECOND}/s p50 {:.0} ms, p99 {:.0} ms",
-                scenario.name(),
+                scenario.key(),
                 run.per_second,
-                crowd.p99,
-                fixed.p50,
-                fixed.p99
+                run.crowd.p99,
+                run.fixed_rate.p50,
+                run.fixed_rate.p99
             );
             runs.push(run);
         }
         rounds.push(runs);
     }
-    Ok(report::report(workload, &rounds))
+    Ok(report(&rounds))
+}
+
+/// Each scenario beside the plain one. `rounds` have one run of each scenario, the plain one first.
+fn report(rounds: &[Vec<Run>]) -> Section {
+    let mut section = Section::default();
+    for (number, scenario) in Scenario::ALL.into_iter().enumerate() {
+        let pairs = rounds.iter().filter_map(|runs| runs.first().zip(runs.get(number)));
+        let pairs: Vec<(&Run, &Run)> = pairs.collect();
+        let name = format!("scenarios.{}", scenario.key());
+        let rate = median(pairs.iter().map(|(_, run)| run.per_second));
+        section.figure(format!("{name}.per_second"), rate);
+        let ratio = median(pairs.iter().map(|(plain, run)| run.per_second / plain.per_second));
+        section.figure(format!("{name}.rate_to_plain"), ratio);
+        let loads: [(&str, Load); 2] = [("crowd", |run| run.crowd), ("fixed_rate", |run| run.fixed_rate)];
+        for (load, of) in loads {
+            let over = |time: fn(Times) -> f64| median(pairs.iter().map(|(_, run)| time(of(run))));
+            let beside = |time: fn(Times) -> f64| {
+                median(pairs.iter().map(|(plain, run)| time(of(run)) / time(of(plain))))
+            };
+            section.figure(format!("{name}.{load}.p50_ms"), over(|times| times.p50));
+            section.figure(format!("{name}.{load}.p50_to_plain"), beside(|times| times.p50));
+            section.figure(format!("{name}.{load}.p99_ms"), over(|times| times.p99));
+            section.figure(format!("{name}.{load}.p99_to_plain"), beside(|times| times.p99));
+            let groups = over(|times| times.slowest_to_fastest);
+            if groups.is_finite() {
+                section.at_most(format!("{name}.{load}.slowest_to_fastest_group"), groups, 2.0);
+            }
+        }
+    }
+    section
 }
 
 /// Puts all items of all tenants on sale, and waits until orders knows them.
 async fn put_on_sale(stack: &Stack<'_>) -> Result<()> {
-    let token = &stack.environment.token;
+    let token = stack.environment.token();
     let mut inventory = Connection::open(stack.endpoint(Part::Inventory)?, token).await?;
     let mut orders = Connection::open(stack.endpoint(Part::Orders)?, token).await?;
     let mut known = Vec::new();
@@ -105,8 +136,9 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     set_faults(stack, scenario).await?;
     let before = Tally::read(stack).await?;
     let source = Source::of(scenario, stack)?;
+    let owner = stack.database(Part::Orders)?.owner().await?;
 
-    let since = tally::now(stack).await?;
+    let since = owner.now().await?;
     let start = Instant::now();
     let mut placers = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -121,7 +153,7 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     let crowd = tally::times(stack, scenario, since).await?;
     stack.at_rest().await?;
 
-    let since = tally::now(stack).await?;
+    let since = owner.now().await?;
     let mut placers = Vec::new();
     for _ in 0..OPEN_CONNECTIONS {
         placers.push(source.placer(stack).await?);

@@ -55,7 +55,7 @@ impl Source {
 
     /// A connection that places orders.
     pub(super) async fn placer(self: &Arc<Self>, stack: &Stack<'_>) -> Result<ScenarioPlacer> {
-        let connection = Connection::open(stack.endpoint(Part::Orders)?, &stack.environment.token).await?;
+        let connection = Connection::open(stack.endpoint(Part::Orders)?, stack.environment.token()).await?;
         Ok(ScenarioPlacer { connection, source: Arc::clone(self) })
     }
 
@@ -71,7 +71,7 @@ impl Source {
 
 /// The tenants of the run, each with its header `Authorization`.
 pub(super) fn tenants(environment: &Environment) -> Result<Vec<(TenantId, String)>> {
-    let tenants = environment.tenants.iter().map(|(name, token)| {
+    let tenants = environment.tenants().iter().map(|(name, token)| {
         let name = name.parse().map_err(|error| Error::unreadable("a tenant's name", error))?;
         Ok((name, format!("Bearer {token}")))
     });

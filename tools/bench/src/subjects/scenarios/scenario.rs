@@ -41,14 +41,6 @@ pub(super) enum Scenario {
     SlowProcessor,
 }
 
-/// The groups of orders that a scenario compares with each other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Groups {
-    One,
-    HotTenantAndOthers,
-    States,
-}
-
 impl Scenario {
     pub(super) const ALL: [Self; 7] = [
         Self::Plain,
@@ -60,19 +52,7 @@ impl Scenario {
         Self::SlowProcessor,
     ];
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::HotItem => "one hot SKU in every order",
-            Self::HotTenant => "9 of 10 orders of one tenant",
-            Self::Unreadable => "each 100th event unreadable",
-            Self::Refused => "each 100th event refused",
-            Self::Declines => "30 % declined",
-            Self::SlowProcessor => "a processor of 500 ms",
-        }
-    }
-
-    /// Its name in the JSON report.
+    /// Its name in the report.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -85,11 +65,12 @@ impl Scenario {
         }
     }
 
-    pub(super) fn groups(self) -> Groups {
+    /// The kind of groups of orders that the scenario compares with each other, as `tally` names them.
+    pub(super) fn groups(self) -> &'static str {
         match self {
-            Self::HotTenant => Groups::HotTenantAndOthers,
-            Self::Declines => Groups::States,
-            _ => Groups::One,
+            Self::HotTenant => "tenants",
+            Self::Declines => "states",
+            _ => "none",
         }
     }
 

@@ -1,66 +1,49 @@
 //! The end of each order of a scenario, and its time, as the databases show them.
 
-use std::collections::BTreeMap;
-
 use harness::{Context, Error, Part, Result};
 
 use super::placer::Produced;
-use super::scenario::{Groups, Scenario};
+use super::scenario::Scenario;
 use crate::subjects::stack::Stack;
 
 /// From the entry of a placed order to the entry of its end, by the database's clock, in milliseconds: by group, and over all
 /// orders (the group is null). `$2` names what the groups are, and `$3` the hot tenant.
 const TIMES: &str = "WITH ended AS ( \
-       SELECT CASE $2 WHEN 'tenants' THEN CASE placed.tenant_id WHEN $3 THEN 'the hot tenant' ELSE 'other tenants' END \
+       SELECT CASE $2 WHEN 'tenants' THEN CASE placed.tenant_id WHEN $3 THEN 'hot' ELSE 'others' END \
                       WHEN 'states' THEN final.state END AS name, \
               1000 * extract(epoch FROM final.at - placed.at)::float8 AS took \
          FROM order_timeline placed JOIN order_timeline final USING (order_id) \
         WHERE placed.what = 'OrderPlaced' AND final.what IN ('OrderConfirmed', 'OrderCancelled') \
           AND extract(epoch FROM placed.at)::float8 >= $1) \
-     SELECT name, percentile_cont(ARRAY[0.5, 0.99, 1.0]) WITHIN GROUP (ORDER BY took) \
+     SELECT name, percentile_cont(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY took) \
        FROM ended GROUP BY GROUPING SETS ((), (name))";
 
-/// The times of some orders, in milliseconds.
+/// The times of a scenario's orders, in milliseconds.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     pub(super) p50: f64,
     pub(super) p99: f64,
-    pub(super) longest: f64,
-}
-
-/// The times of a scenario's orders.
-pub(super) struct OrderTimes {
-    pub(super) all: Times,
-    /// By group, if the scenario has groups.
-    pub(super) groups: BTreeMap<String, Times>,
-}
-
-/// The present time of the database of orders, in seconds.
-pub(super) async fn now(stack: &Stack<'_>) -> Result<f64> {
-    let owner = stack.database(Part::Orders)?.owner().await?;
-    Ok(owner.one("SELECT extract(epoch FROM clock_timestamp())::float8").await?.get(0))
+    /// The p99 of the slowest group, divided by that of the fastest; NaN without groups.
+    pub(super) slowest_to_fastest: f64,
 }
 
 /// The times of the orders that were placed since then.
-pub(super) async fn times(stack: &Stack<'_>, scenario: Scenario, since: f64) -> Result<OrderTimes> {
-    let groups = match scenario.groups() {
-        Groups::One => "none",
-        Groups::HotTenantAndOthers => "tenants",
-        Groups::States => "states",
-    };
-    let hot = stack.environment.tenants.first().map_or("", |(name, _)| name.as_str());
+pub(super) async fn times(stack: &Stack<'_>, scenario: Scenario, since: f64) -> Result<Times> {
+    let hot = stack.environment.tenants().first().map_or("", |(name, _)| name.as_str());
     let owner = stack.database(Part::Orders)?.owner().await?;
-    let rows = owner.query(TIMES, &[&since, &groups, &hot]).await.context("read the times of orders")?;
-    let (mut all, mut groups) = (None, BTreeMap::new());
-    for row in rows {
-        let [p50, p99, longest] = row.get::<_, Vec<f64>>(1).try_into().map_err(|_| none())?;
-        let times = Times { p50, p99, longest };
+    let rows = owner.query(TIMES, &[&since, &scenario.groups(), &hot]).await;
+    let (mut all, mut groups) = (None, Vec::new());
+    for row in rows.context("read the times of orders")? {
+        let [p50, p99] = row.get::<_, Vec<f64>>(1).try_into().map_err(|_| none())?;
         match row.get::<_, Option<String>>(0) {
-            Some(name) => drop(groups.insert(name, times)),
-            None => all = Some(times),
+            Some(_) => groups.push(p99),
+            None => all = Some((p50, p99)),
         }
     }
-    Ok(OrderTimes { all: all.ok_or_else(none)?, groups })
+    let (p50, p99) = all.ok_or_else(none)?;
+    let slowest = groups.iter().copied().fold(f64::NAN, f64::max);
+    let fastest = groups.iter().copied().fold(f64::NAN, f64::min);
+    Ok(Times { p50, p99, slowest_to_fastest: slowest / fastest })
 }
 
 fn none() -> Error {

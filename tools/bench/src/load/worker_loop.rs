@@ -1,7 +1,8 @@
-//! An open loop: requests begin at fixed times and do not wait for earlier responses.
+//! Workers that repeat one action, in a closed or in an open loop.
 //!
-//! The time of a request runs from its intended start, so a request that waits for a free connection is not shown as fast
-//! (Gil Tene's *coordinated omission*, as in wrk2).
+//! In a closed loop, each worker begins its next action when the last one has ended. In an open loop, actions begin at fixed times and
+//! do not wait for earlier ones. The time of an action runs from its intended start, so a request that waits for a free connection
+//! is not shown as fast (Gil Tene's *coordinated omission*, as in wrk2).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,8 +11,20 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Load, Worker};
+use super::Load;
 use harness::{Context, Error, Result};
+
+/// Repeats one action.
+pub(crate) trait Worker: Send + 'static {
+    /// Does it once. An unexpected response is an error, because failures would distort the rate.
+    fn once(&mut self) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Runs the workers for this long; returns the load and the workers.
+pub(crate) async fn closed_loop<W: Worker>(workers: Vec<W>, length: Duration) -> Result<(Load, Vec<W>)> {
+    let start = Instant::now();
+    run(workers, start, move || (start.elapsed() < length).then(Instant::now)).await
+}
 
 /// Runs `per_second` actions in each second of this length; returns the load and the workers. With too few workers, actions
 /// begin late, which counts.
@@ -21,20 +34,33 @@ pub(crate) async fn open_loop<W: Worker>(
     length: Duration,
 ) -> Result<(Load, Vec<W>)> {
     let (start, next) = (Instant::now(), Arc::new(AtomicU32::new(0)));
+    let next_start = move || {
+        let after = Duration::from_secs(1) / per_second * next.fetch_add(1, Ordering::Relaxed);
+        (after < length).then_some(start + after)
+    };
+    run(workers, start, next_start).await
+}
+
+/// Runs actions until there is no next intended start.
+async fn run<W: Worker>(
+    workers: Vec<W>,
+    start: Instant,
+    next_start: impl Fn() -> Option<Instant> + Clone + Send + 'static,
+) -> Result<(Load, Vec<W>)> {
     let mut running = JoinSet::new();
     for mut worker in workers {
-        let next = Arc::clone(&next);
+        let next_start = next_start.clone();
         running.spawn(async move {
-            let mut took = Vec::with_capacity(1024);
-            loop {
-                let after = Duration::from_secs(1) / per_second * next.fetch_add(1, Ordering::Relaxed);
-                if after >= length {
-                    return Ok::<_, Error>((worker, took));
+            let mut took = Vec::with_capacity(16 * 1024);
+            while let Some(intended) = next_start() {
+                // A sleep until now would take as long as the timer's step.
+                if intended > Instant::now() {
+                    sleep_until(intended).await;
                 }
-                sleep_until(start + after).await;
                 worker.once().await?;
-                took.push((start + after).elapsed());
+                took.push(intended.elapsed());
             }
+            Ok::<_, Error>((worker, took))
         });
     }
     let (mut workers, mut took) = (Vec::new(), Vec::new());
