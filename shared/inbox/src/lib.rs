@@ -1,8 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(
-    not(feature = "operator"),
-    allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
-)]
 
 #[cfg(all(any(feature = "mutant-no-inbox", feature = "mutant-no-sequence-guard"), not(debug_assertions)))]
 compile_error!("the features mutant-… are for tests; a release build must not have them");
@@ -16,10 +12,9 @@ mod locks;
 mod membership;
 mod message;
 mod metrics;
-#[cfg(feature = "operator")]
-pub mod operator;
 mod parking;
 mod readings;
+mod repair;
 mod retries;
 mod runner;
 mod runner_settings;
@@ -33,9 +28,12 @@ mod worker;
 pub use consumer::{Consumer, DiscardedMessage};
 pub use error::HandlerError;
 pub use locks::{LockKeys, Locks, no_locks};
+pub use message::AggregateRef;
 pub use membership::member_of;
 pub use metrics::{InboxMetrics, Reception};
 pub use readings::read_metrics;
+pub use repair::{Discard, Discarded, MessageError, MessageSummary, Redriven};
+pub use repair::{Waiting, discard, has_discarded, redrive, waiting_aggregates};
 pub use runner::Runner;
 pub use runner_settings::RunnerSettings;
 pub use trim::{TrimCounts, trim};

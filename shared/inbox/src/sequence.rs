@@ -134,14 +134,3 @@ impl Buffered for Advanced {
         vec![Write::new(update)]
     }
 }
-
-/// Reads the last sequence of an aggregate without a lock; 0 if no message was applied.
-pub(crate) async fn last(
-    connection: &mut Connection,
-    consumer: &str,
-    aggregate: &AggregateRef,
-) -> database::Result<i64> {
-    let row = inbox_sequence::table.find((consumer, &aggregate.source, aggregate.id));
-    let last = row.select(inbox_sequence::last_sequence).first(connection).await.optional()?;
-    Ok(last.unwrap_or(0))
-}

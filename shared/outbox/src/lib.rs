@@ -1,21 +1,17 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(
-    not(feature = "operator"),
-    allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
-)]
 
 #[cfg(all(any(feature = "mutant-id-only-cursor", feature = "mutant-no-fence"), not(debug_assertions)))]
 compile_error!("the features mutant-… are for tests: build without them");
 
 mod append;
 mod metrics;
-#[cfg(feature = "operator")]
-pub mod operator;
 mod outbox_event;
 mod outgoing_record;
 mod partitions;
 mod readings;
 mod relay;
+mod release;
+mod republish;
 mod restored;
 mod retention;
 mod session_lock;
@@ -24,7 +20,9 @@ pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
 pub use metrics::{OutboxMetrics, TermEnd};
 pub use partitions::make_partitions;
 pub use readings::read_metrics;
-pub use relay::{Relay, RelaySettings};
+pub use relay::{Relay, RelaySettings, end_lease};
+pub use release::release;
+pub use republish::{FirstRow, PublishedEvents, Republish, RepublishError, RepublishPlan};
 pub use restored::is_restored_since;
 pub use retention::{RetentionCounts, RetentionError, RetentionSettings, drop_days};
 

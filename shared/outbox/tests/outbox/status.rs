@@ -17,7 +17,7 @@ async fn status_shows_whether_a_relay_is_active() {
     let never = json_output(&context, &["status"]).await;
     let no_relay = json!({ "active": false, "owner": "nobody", "epoch": 0, "lease_seconds": null });
     assert_eq!(never["relay"], no_relay);
-    assert!(run_command(&context, &["status"]).await.unwrap().text.contains("none has ever been active"));
+    assert!(run_command(&context, &["status"]).await.unwrap().text.contains("relay.lease_seconds   -\n"));
 
     let relay = relay(&database, &topics, settings());
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
@@ -54,7 +54,7 @@ async fn status_counts_committed_unpublished_rows() {
             .await
             .unwrap()
             .text
-            .contains("3 messages are not published yet, the oldest for")
+            .contains("backlog.rows           3\n")
     );
 
     let relay = relay(&database, &topics, settings());
@@ -104,7 +104,7 @@ async fn status_names_the_days_and_says_whether_rows_lie_outside_of_them() {
     append_one(&without_days, 1, &confirmed(OrderId::generate())).await;
     let context = crate::common::context(&without_days, &topics);
     assert_eq!(json_output(&context, &["status"]).await["default_holds_rows"], true);
-    assert!(run_command(&context, &["status"]).await.unwrap().text.contains("default partition"));
+    assert!(run_command(&context, &["status"]).await.unwrap().text.contains("default_holds_rows     true\n"));
 }
 
 fn partitions(report: &Value) -> impl Iterator<Item = &Value> {

@@ -8,19 +8,19 @@ mod gauges;
 
 use ::database::Database;
 use clap::Args;
+use operators::{CommandOutput, Read};
 
 use crate::config::Config;
 use crate::deployment::Identity;
-use crate::{CommandOutput, Context, Service};
+use crate::{Context, Service};
 
 use finding::{Finding, Grade, Report};
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
 impl Doctor {
@@ -34,6 +34,6 @@ impl Doctor {
         findings.extend(gauges::examine::<S>(&context.database).await);
         findings.extend(brokers::examine(&context, brokers.as_ref(), identity.ok().flatten()).await);
         let done = findings.iter().all(|finding| finding.grade != Grade::Fault);
-        CommandOutput::new(self.json, done, &Report { findings }, Report::to_string)
+        self.read.output_with(done, &Report { findings }, Report::to_string)
     }
 }

@@ -1,0 +1,174 @@
+//! `Change`: one transaction of a command, with its audit fact, committed or undone.
+
+use std::fmt::Display;
+
+use audit::{Fact, Operator};
+use clap::{ArgMatches, Args, FromArgMatches};
+use database::{Database, Tx};
+use envelope::TenantId;
+use serde::Serialize;
+
+use crate::CommandOutput;
+
+/// The arguments of every command that changes something: `--by`, `--reason`, `--dry-run` and `--json`.
+#[derive(Debug, Clone)]
+pub struct Change {
+    operator: Operator,
+    is_dry_run: bool,
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Arguments {
+    #[command(flatten)]
+    operator: Operator,
+    /// Make the change, print the result, and undo it
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a command did in its transaction.
+#[derive(Debug)]
+pub struct Outcome<R> {
+    report: R,
+    sentence: String,
+    is_done: bool,
+    is_changed: bool,
+    fact: Option<Fact>,
+}
+
+impl<R> Outcome<R> {
+    /// The transaction has changed rows, and this fact says so.
+    pub fn changed(report: R, sentence: impl Into<String>, fact: Fact) -> Self {
+        Self { fact: Some(fact), ..Self::recorded(report, sentence) }
+    }
+
+    /// The transaction has changed rows, and has recorded its facts itself.
+    pub fn recorded(report: R, sentence: impl Into<String>) -> Self {
+        Self { is_changed: true, ..Self::unchanged(report, sentence) }
+    }
+
+    /// What was asked for is so already. The transaction is rolled back.
+    pub fn unchanged(report: R, sentence: impl Into<String>) -> Self {
+        Self { report, sentence: sentence.into(), is_done: true, is_changed: false, fact: None }
+    }
+
+    /// The command is refused: the transaction is rolled back, and the exit code is 1.
+    pub fn refused(report: R, sentence: impl Into<String>) -> Self {
+        Self { is_done: false, ..Self::unchanged(report, sentence) }
+    }
+}
+
+impl<R: Serialize> Outcome<R> {
+    /// The output without a transaction, for a command that is refused before it begins one.
+    pub fn output(&self, change: &Change) -> CommandOutput {
+        change.output(self.is_done, &self.sentence, &self.report)
+    }
+}
+
+/// The report of a command with `--dry-run`.
+#[derive(Serialize)]
+struct Tried<'a, R> {
+    dry_run: bool,
+    #[serde(flatten)]
+    report: &'a R,
+}
+
+impl Change {
+    /// For a command with arguments of its own for name and reason.
+    pub fn new(operator: Operator, is_dry_run: bool, json: bool) -> Self {
+        Self { operator, is_dry_run, json }
+    }
+
+    /// Name and reason.
+    pub fn operator(&self) -> &Operator {
+        &self.operator
+    }
+
+    /// Returns whether the command only shows what would happen.
+    pub fn is_dry_run(&self) -> bool {
+        self.is_dry_run
+    }
+
+    /// The fact that this operator did `action` to a subject; `tenant` is `None` for a subject of several tenants.
+    pub fn fact(
+        &self,
+        tenant: Option<&TenantId>,
+        action: &'static str,
+        subject_type: &'static str,
+        subject: impl Display,
+    ) -> Fact {
+        Fact::by_operator(&self.operator, tenant, action, subject_type, subject)
+    }
+
+    /// Runs `act` in one transaction, and records its fact. Commits if rows have changed, unless the command is a dry run.
+    ///
+    /// # Errors
+    /// Those of `act`, and of the database. Nothing is changed then, or [`database::Error`] says that the outcome is unknown.
+    pub async fn run<R: Serialize, E: From<database::Error>>(
+        &self,
+        database: &Database,
+        act: impl AsyncFnOnce(&mut Tx) -> Result<Outcome<R>, E>,
+    ) -> Result<CommandOutput, E> {
+        let mut tx = database.begin().await?;
+        let mut outcome = act(&mut tx).await?;
+        if let Some(fact) = outcome.fact.take() {
+            audit::record(&mut tx, fact);
+        }
+        if outcome.is_changed { self.end(tx).await? } else { tx.rollback().await? }
+        Ok(outcome.output(self))
+    }
+
+    /// Commits. A dry run writes the rows before it undoes them, because a constraint may refuse them.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn end(&self, mut tx: Tx) -> database::Result<()> {
+        if self.is_dry_run {
+            tx.flush().await?;
+            tx.rollback().await
+        } else {
+            tx.commit().await
+        }
+    }
+
+    /// The output of a command that ends its transactions itself: see [`CommandOutput::new`].
+    pub fn output(&self, is_done: bool, sentence: &str, report: &impl Serialize) -> CommandOutput {
+        let tried = Tried { dry_run: self.is_dry_run, report };
+        let mut output = CommandOutput::new(self.json, is_done, sentence, &tried);
+        if self.is_dry_run && !self.json {
+            output.text.insert_str(0, "dry run: nothing is changed. Without --dry-run:\n");
+        }
+        output
+    }
+}
+
+impl From<Arguments> for Change {
+    fn from(Arguments { operator, dry_run, json }: Arguments) -> Self {
+        Self::new(operator, dry_run, json)
+    }
+}
+
+impl FromArgMatches for Change {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Arguments::from_arg_matches(matches).map(Self::from)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Change {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Arguments::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Arguments::augment_args_for_update(command)
+    }
+}
