@@ -1,4 +1,4 @@
-//! The operators' commands below `SERVICE inbox`: list, show, redrive, discard, rewind and skip. One file a command.
+//! The operators' commands below `SERVICE inbox`: list, show, redrive, discard and rewind. One file a command.
 //!
 //! Each command that changes data takes a name and a reason, and leaves one fact in the audit.
 
@@ -10,8 +10,6 @@ mod redrive;
 mod report;
 mod rewind;
 mod show;
-mod skip;
-mod stopped;
 pub mod table;
 
 use clap::Parser;
@@ -39,24 +37,17 @@ pub enum Command {
     Discard(discard::Discard),
     /// Let the consumer read messages again, while no instance runs
     Rewind(rewind::Rewind),
-    /// List the partitions where the consumer waits for an operator
-    Stopped(stopped::Stopped),
-    /// Let the consumer continue behind records that Kafka's client cannot read
-    Skip(skip::Skip),
 }
 
 impl Command {
     /// Whether the command changes nothing.
     pub fn only_reads(&self) -> bool {
-        matches!(self, Self::Parked(_) | Self::Show(_) | Self::Stopped(_))
+        matches!(self, Self::Parked(_) | Self::Show(_))
     }
 
     /// Whether the command needs Kafka as well as the database.
     pub fn needs_kafka(&self) -> bool {
-        match self {
-            Self::Parked(_) | Self::Show(_) | Self::Redrive(_) | Self::Discard(_) | Self::Stopped(_) => false,
-            Self::Rewind(_) | Self::Skip(_) => true,
-        }
+        matches!(self, Self::Rewind(_))
     }
 }
 
@@ -100,8 +91,6 @@ pub async fn run(command: Command, context: &OperatorContext) -> Result<CommandO
         Command::Redrive(redrive) => redrive.run(context).await,
         Command::Discard(discard) => discard.run(context).await,
         Command::Rewind(rewind) => rewind.run(context).await,
-        Command::Stopped(stopped) => stopped.run(context).await,
-        Command::Skip(skip) => skip.run(context).await,
     }
 }
 
