@@ -6,6 +6,7 @@ compile_error!("the features mutant-… are for tests; a release build must not 
 mod apply;
 mod batch_plan;
 mod consumer;
+mod corrupt;
 mod deduplication;
 mod error;
 mod locks;
@@ -20,7 +21,6 @@ mod runner;
 mod runner_settings;
 mod sequence;
 mod statement;
-mod stopped;
 mod trim;
 mod turns;
 mod worker;

@@ -27,7 +27,7 @@ enum Limit {
     Above(f64),
 }
 
-const JUDGMENTS: [Judgment; 8] = [
+const JUDGMENTS: [Judgment; 7] = [
     Judgment {
         gauge: "outbox_lease_remaining_seconds",
         of: None,
@@ -59,14 +59,6 @@ const JUDGMENTS: [Judgment; 8] = [
         subject: "parked messages",
         cure: "look at `inbox parked`; remove the cause, then run `inbox redrive`",
         alert: "MessageParked",
-    },
-    Judgment {
-        gauge: "inbox_stopped_partitions",
-        of: None,
-        limit: Limit::Above(0.0),
-        subject: "stopped partitions",
-        cure: "look at `inbox stopped`",
-        alert: "PartitionStopped",
     },
     Judgment {
         gauge: "database_oldest_transaction_seconds",
