@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use database::{Buffered, Connection, Rows, Tx, UnitOfWork, UpdateRows, Write};
-use diesel::prelude::*;
+use database::{Buffered, Rows, Tx, UnitOfWork, UpdateRows, Write};
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use futures_util::try_join;

@@ -3,31 +3,36 @@
 use std::fmt::Display;
 
 use audit::{Fact, Operator};
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 use database::{Database, Tx};
-use envelope::TenantId;
+use envelope::{ClientId, TenantId};
 use serde::Serialize;
 
 use crate::CommandOutput;
 
-/// The arguments of every command that changes something: `--by`, `--reason`, `--dry-run` and `--json`.
-#[derive(Debug, Clone)]
+/// The arguments of every command that changes something.
+#[derive(Debug, Clone, Args)]
 pub struct Change {
-    operator: Operator,
-    is_dry_run: bool,
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct Arguments {
-    #[command(flatten)]
-    operator: Operator,
+    /// Who runs the command; the audit shows @operator:NAME
+    #[arg(long, value_name = "NAME", value_parser = operator_name)]
+    by: ClientId,
+    /// Why; the audit shows it
+    #[arg(long, value_name = "TEXT", value_parser = audit::reason)]
+    reason: String,
     /// Make the change, print the result, and undo it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Parses the name of an operator.
+///
+/// # Errors
+/// The text is not a valid name of a client.
+pub fn operator_name(text: &str) -> Result<ClientId, &'static str> {
+    text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
 /// What a command did in its transaction.
@@ -79,18 +84,18 @@ struct Tried<'a, R> {
 
 impl Change {
     /// For a command with arguments of its own for name and reason.
-    pub fn new(operator: Operator, is_dry_run: bool, json: bool) -> Self {
-        Self { operator, is_dry_run, json }
+    pub fn new(by: ClientId, reason: String, dry_run: bool, json: bool) -> Self {
+        Self { by, reason, dry_run, json }
     }
 
     /// Name and reason.
-    pub fn operator(&self) -> &Operator {
-        &self.operator
+    pub fn operator(&self) -> Operator {
+        Operator::new(self.by.clone(), self.reason.clone())
     }
 
     /// Returns whether the command only shows what would happen.
     pub fn is_dry_run(&self) -> bool {
-        self.is_dry_run
+        self.dry_run
     }
 
     /// The fact that this operator did `action` to a subject; `tenant` is `None` for a subject of several tenants.
@@ -101,7 +106,7 @@ impl Change {
         subject_type: &'static str,
         subject: impl Display,
     ) -> Fact {
-        Fact::by_operator(&self.operator, tenant, action, subject_type, subject)
+        Fact::by_operator(&self.operator(), tenant, action, subject_type, subject)
     }
 
     /// Runs `act` in one transaction, and records its fact. Commits if rows have changed, unless the command is a dry run.
@@ -118,7 +123,11 @@ impl Change {
         if let Some(fact) = outcome.fact.take() {
             audit::record(&mut tx, fact);
         }
-        if outcome.is_changed { self.end(tx).await? } else { tx.rollback().await? }
+        if outcome.is_changed {
+            self.end(tx).await?
+        } else {
+            tx.rollback().await?
+        }
         Ok(outcome.output(self))
     }
 
@@ -127,7 +136,7 @@ impl Change {
     /// # Errors
     /// Database errors.
     pub async fn end(&self, mut tx: Tx) -> database::Result<()> {
-        if self.is_dry_run {
+        if self.dry_run {
             tx.flush().await?;
             tx.rollback().await
         } else {
@@ -137,38 +146,35 @@ impl Change {
 
     /// The output of a command that ends its transactions itself: see [`CommandOutput::new`].
     pub fn output(&self, is_done: bool, sentence: &str, report: &impl Serialize) -> CommandOutput {
-        let tried = Tried { dry_run: self.is_dry_run, report };
+        let tried = Tried { dry_run: self.dry_run, report };
         let mut output = CommandOutput::new(self.json, is_done, sentence, &tried);
-        if self.is_dry_run && !self.json {
+        if self.dry_run && !self.json {
             output.text.insert_str(0, "dry run: nothing is changed. Without --dry-run:\n");
         }
         output
     }
 }
 
-impl From<Arguments> for Change {
-    fn from(Arguments { operator, dry_run, json }: Arguments) -> Self {
-        Self::new(operator, dry_run, json)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
 
-impl FromArgMatches for Change {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Arguments::from_arg_matches(matches).map(Self::from)
-    }
+    use super::*;
 
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for Change {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        Arguments::augment_args(command)
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        change: Change,
     }
 
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        Arguments::augment_args_for_update(command)
+    #[test]
+    fn a_command_with_an_effect_needs_a_name_and_a_reason() {
+        let parse = |words: &[&str]| CommandLine::try_parse_from(["command"].iter().chain(words));
+        assert!(parse(&["--by", "@system", "--reason", "x"]).is_err(), "@ is not a character of a name");
+        assert!(parse(&["--by", "kim", "--reason", ""]).is_err());
+        assert!(parse(&["--by", "kim", "--reason", "card 4242 4242 4242 4242"]).is_err());
+        assert!(parse(&["--by", "kim"]).is_err() && parse(&["--reason", "x"]).is_err());
+        let operator = parse(&["--by", "kim", "--reason", "a bug"]).unwrap().change.operator();
+        assert_eq!((operator.actor().as_str(), operator.reason()), ("@operator:kim", "a bug"));
     }
 }

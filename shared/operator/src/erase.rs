@@ -100,7 +100,8 @@ impl Erase {
             }
         }
         let Report { rows, responses } = report;
-        let sentence = format!("the texts of {rows} rows are erased, and {responses} stored responses with them");
+        let sentence =
+            format!("the texts of {rows} rows are erased, and {responses} stored responses with them");
         Ok(self.change.output(true, &sentence, &report))
     }
 

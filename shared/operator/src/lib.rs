@@ -2,6 +2,7 @@
 
 mod change;
 mod command;
+mod doctor;
 mod erase;
 mod inbox;
 mod installation;
@@ -12,8 +13,9 @@ mod query;
 mod report;
 pub mod table;
 
-pub use change::{Change, Outcome};
+pub use change::{Change, Outcome, operator_name};
 pub use command::{NoCommand, OperatorCommand};
+pub use doctor::{DeploymentRow, Doctor, Expected};
 pub use erase::{Erase, ErasedRows, Erasure};
 pub use inbox::InboxCommand;
 pub use installation::Installation;

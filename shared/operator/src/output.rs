@@ -49,7 +49,12 @@ impl Read {
     }
 
     /// Formats what was read by `text`, or as JSON.
-    pub fn output_with<R: Serialize>(self, done: bool, report: &R, text: impl FnOnce(&R) -> String) -> CommandOutput {
+    pub fn output_with<R: Serialize>(
+        self,
+        done: bool,
+        report: &R,
+        text: impl FnOnce(&R) -> String,
+    ) -> CommandOutput {
         let text = if self.json { Report::of(report).json() } else { text(report) };
         CommandOutput { text, done }
     }

@@ -22,6 +22,7 @@ struct Row {
 /// Database errors.
 pub async fn query(connection: &mut Connection, sql: &'static str, arguments: &Value) -> Result<Vec<Report>> {
     let rows: Vec<Row> = sql_query(sql).bind::<Jsonb, _>(arguments).load(connection).await?;
-    let rows = rows.into_iter().map(|Row { row }| serde_json::from_str(&row)).collect::<std::result::Result<_, _>>();
+    let rows =
+        rows.into_iter().map(|Row { row }| serde_json::from_str(&row)).collect::<std::result::Result<_, _>>();
     Ok(rows.map_err(|error| diesel::result::Error::DeserializationError(Box::new(error)))?)
 }

@@ -75,7 +75,8 @@ impl Report {
     /// The members of an object, and of the objects in it, that are values or lists: `relay.owner`.
     fn leaves(&self, name: &str) -> Vec<(String, &Self)> {
         let Self::Object(members) = self else { return vec![(name.to_owned(), self)] };
-        let within = |member: &str| if name.is_empty() { member.to_owned() } else { format!("{name}.{member}") };
+        let within =
+            |member: &str| if name.is_empty() { member.to_owned() } else { format!("{name}.{member}") };
         members.iter().flat_map(|(member, value)| value.leaves(&within(member))).collect()
     }
 
@@ -109,7 +110,8 @@ fn rows(objects: &[Report]) -> String {
         }
     }
     let heading: Vec<&str> = columns.keys().map(String::as_str).collect();
-    let cell = |column: &Vec<String>, number: usize| column.get(number).cloned().unwrap_or_else(|| "-".to_owned());
+    let cell =
+        |column: &Vec<String>, number: usize| column.get(number).cloned().unwrap_or_else(|| "-".to_owned());
     let row = |number| columns.values().map(|column| cell(column, number)).collect();
     table(&heading, &(0..objects.len()).map(row).collect::<Vec<Vec<String>>>())
 }

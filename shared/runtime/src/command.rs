@@ -3,14 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use operators::{Erase, InboxCommand, KeysCommand, OutboxCommand, RelayCommand};
+use operators::{Doctor, Erase, InboxCommand, KeysCommand, OutboxCommand, RelayCommand};
 use tokio::runtime::Builder;
 use traces::Exporter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
 use crate::deployment::Adopt;
-use crate::doctor::Doctor;
 use crate::operator::{self, print};
 use crate::{RunError, Service, document, health_client, schema, serve, telemetry};
 

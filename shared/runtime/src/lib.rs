@@ -5,7 +5,6 @@ mod broker_watch;
 mod command;
 mod config;
 mod deployment;
-mod doctor;
 mod error;
 mod health;
 mod health_client;

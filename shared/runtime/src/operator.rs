@@ -5,26 +5,34 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use database::Database;
-use operators::{CommandOutput, Erase, Installation, OperatorCommand};
+use metrics::Readings;
+use operators::{CommandOutput, DeploymentRow, Doctor, Erase, Expected, Installation, OperatorCommand};
 use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, environment};
-use crate::deployment::{Adopt, Identity};
-use crate::doctor::Doctor;
+use crate::deployment::{Adopt, Identity, cure};
+use crate::metrics::read_gauges;
+use crate::schema::{migrations, pending, versions};
+use crate::startup::needed_topics;
 use crate::{Context, Service, telemetry};
 
 /// A command that every service has.
-pub(crate) fn shared<S: Service>(command: impl OperatorCommand<Installation>) -> Result<ExitCode, ConfigErrors> {
+pub(crate) fn shared<S: Service>(
+    command: impl OperatorCommand<Installation>,
+) -> Result<ExitCode, ConfigErrors> {
     run::<S, _>(command.needs(), command.only_reads(), async move |config, database| {
-        let Config { brokers, topics, edge, service, .. } = config;
-        let context = Context::<S> { database, topics, settings: service };
-        let consumer = S::consumer(&context);
-        let Context { database, topics, .. } = context;
-        let key_policy = edge.key_policy;
-        command.run(&Installation { database, topics, consumer, brokers, key_policy }).await
+        command.run(&installation(config, database)).await
     })
+}
+
+fn installation<S: Service>(config: Config<S>, database: Database) -> Installation {
+    let Config { brokers, topics, edge, service, .. } = config;
+    let context = Context::<S> { database, topics, settings: service };
+    let consumer = S::consumer(&context);
+    let Context { database, topics, .. } = context;
+    Installation { database, topics, consumer, brokers, key_policy: edge.key_policy }
 }
 
 /// A command that only this service has.
@@ -40,8 +48,34 @@ pub(crate) fn audit<S: Service>(audit: Audit) -> Result<ExitCode, ConfigErrors> 
 }
 
 pub(crate) fn doctor<S: Service>(doctor: Doctor) -> Result<ExitCode, ConfigErrors> {
-    let kafka = &["kafka.brokers"];
-    run::<S, _>(kafka, true, async move |config, database| Ok(doctor.run::<S>(config, database).await))
+    run::<S, _>(&["kafka.brokers"], true, async move |config, database| {
+        let installation = installation(config, database);
+        Ok(doctor.run(&installation, &expected::<S>(&installation).await).await)
+    })
+}
+
+/// What the doctor expects of this service. If the database is away, the doctor says so, and looks at nothing else in it.
+async fn expected<S: Service>(installation: &Installation) -> Expected {
+    let Installation { database, topics, consumer, .. } = installation;
+    let pending_migrations = match versions(migrations::<S>()) {
+        Ok(expected) => pending(database, expected).await.map_err(|error| error.to_string()),
+        Err(error) => Err(error),
+    };
+    let name = topics.deployment();
+    let deployment = Identity::read(database).await.ok().flatten().map(|identity| DeploymentRow {
+        id: identity.id,
+        mismatch: identity.mismatch(name).map(|seen| (seen, cure(S::NAME, name))),
+    });
+    let gauges = match database.connection().await {
+        Ok(connection) => {
+            let mut readings = Readings::default();
+            read_gauges::<S>(&connection, &mut readings).await;
+            Some(readings)
+        }
+        Err(_) => None,
+    };
+    let topics = needed_topics(topics, S::STREAM, consumer.as_ref());
+    Expected { service: S::NAME, topics, pending_migrations, deployment, gauges }
 }
 
 pub(crate) fn adopt<S: Service>(adopt: Adopt) -> Result<ExitCode, ConfigErrors> {

@@ -43,7 +43,12 @@ impl Release {
     async fn release(&self, tx: &mut Tx) -> Result<Outcome<Report>, HandlerError> {
         let order = OrderId::from(self.order_id);
         let report = |released, refused| Report { order_id: self.order_id, released, refused };
-        let refused = |why| Outcome::refused(report(false, Some(why)), format!("the stock of order {order} is not released: {why}"));
+        let refused = |why| {
+            Outcome::refused(
+                report(false, Some(why)),
+                format!("the stock of order {order} is not released: {why}"),
+            )
+        };
         let Some(row) = tx.lock::<ReservationRow>(order).await? else {
             return Ok(refused("nothing is reserved for it"));
         };

@@ -2,8 +2,8 @@
 
 use clap::Parser;
 use diesel_async::RunQueryDsl;
-use orders::Orders;
 use operators::{CommandOutput, OperatorCommand};
+use orders::Orders;
 use runtime::Service;
 use serde_json::{Value, json};
 use uuid::Uuid;

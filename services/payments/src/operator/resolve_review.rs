@@ -3,7 +3,6 @@
 //! The resolution is recorded under the same locks and through the same decision tables as a response of the processor. With
 //! `--refund`, a refund that was made by hand is read from the processor first, and then recorded.
 
-use audit::Operator;
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use database::Tx;
@@ -41,7 +40,7 @@ pub struct Resolve {
     #[arg(long, value_name = "ID", conflicts_with = "processor_id", value_parser = NonEmptyStringValueParser::new())]
     pub(super) refund: Option<String>,
     /// Your name; the audit stores it as @operator:NAME. Default: the user who is logged in
-    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operator_name)]
+    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operators::operator_name)]
     operator: ClientId,
     /// Make the change, print the result, and roll it back
     #[arg(long)]
@@ -57,10 +56,6 @@ fn resolution() -> impl TypedValueParser<Value = Resolution> {
         "not-captured" => Resolution::NotCaptured,
         _ => Resolution::Refunded,
     })
-}
-
-pub(super) fn operator_name(text: &str) -> Result<ClientId, &'static str> {
-    text.parse().map_err(|_| "a name is 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
 #[derive(Serialize)]
@@ -89,8 +84,8 @@ impl Resolve {
             Some(object) => read_hand_refund(database, settings, &row, self.resolution, object).await?,
             None => Ok(()),
         };
-        let operator = Operator::new(self.operator.clone(), self.note.clone());
-        let change = Change::new(operator, self.dry_run, self.json);
+        let (by, note) = (self.operator.clone(), self.note.clone());
+        let change = Change::new(by, note, self.dry_run, self.json);
         let resolved = match read {
             Ok(()) => change.run(database, async |tx| self.resolve(tx, settings, &row, &change).await).await,
             Err(instead) => Ok(self.refused(instead).output(&change)),
@@ -120,7 +115,10 @@ impl Resolve {
         if let Some(before) = row.resolution {
             return Ok(if before == self.resolution {
                 let report = Report { resolved: true, repeated: true, ..self.report() };
-                Outcome::unchanged(report, format!("review {id} has this resolution already: nothing changed"))
+                Outcome::unchanged(
+                    report,
+                    format!("review {id} has this resolution already: nothing changed"),
+                )
             } else {
                 self.refused(format!("it was resolved before as {before}, and that resolution is final"))
             });
@@ -138,7 +136,7 @@ impl Resolve {
             Ok(settled) => settled,
             Err(instead) => return Ok(self.refused(instead)),
         };
-        reviews::resolve(tx, &row, self.resolution, change.operator()).await?;
+        reviews::resolve(tx, &row, self.resolution, &change.operator()).await?;
         let fact = change.fact(row.tenant()?.as_ref(), "review.resolve", "review", id);
         let fact = fact.with(json!({
             "subject": row.subject_name(),

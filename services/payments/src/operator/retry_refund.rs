@@ -1,6 +1,5 @@
 //! `payments refund retry`: makes a failed refund again, as a new refund that follows the failed one.
 
-use audit::Operator;
 use clap::{Args, Subcommand};
 use contracts::RefundId;
 use envelope::ClientId;
@@ -9,7 +8,6 @@ use runtime::Context;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::resolve_review::operator_name;
 use crate::Payments;
 use crate::store::{payments, refunds};
 use crate::transitions::{TransitionError, retry_refund};
@@ -38,7 +36,7 @@ pub struct Retry {
     #[arg(long, value_name = "TEXT", alias = "note", alias = "reason", value_parser = audit::reason)]
     why: String,
     /// Your name; the audit stores it as @operator:NAME. Default: the user who is logged in
-    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operator_name)]
+    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operators::operator_name)]
     operator: ClientId,
     /// Make the change, print the result, and roll it back
     #[arg(long)]
@@ -66,11 +64,11 @@ impl Retry {
         let Some((_, payment)) = found else {
             return Ok(CommandOutput::not_found(format!("there is no refund {refund_id}")));
         };
-        let change = Change::new(Operator::new(self.operator, self.why), self.dry_run, self.json);
+        let change = Change::new(self.operator, self.why, self.dry_run, self.json);
         let retry = async |tx: &mut _| {
             let payment = payments::lock(tx, payment.id()).await?;
             let bodies = &context.settings.bodies;
-            Ok(match retry_refund(tx, bodies, &payment, refund_id, change.operator()).await? {
+            Ok(match retry_refund(tx, bodies, &payment, refund_id, &change.operator()).await? {
                 Ok(next) => {
                     let report = Report { refund_id, next: Some(next), refused: None };
                     Outcome::recorded(report, format!("refund {refund_id} is made again as {next}"))

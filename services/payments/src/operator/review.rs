@@ -62,7 +62,8 @@ pub struct List {
 }
 
 /// The members in the text of the list. The JSON has all.
-const LISTED: &[&str] = &["review_id", "reason", "subject", "subject_id", "tenant", "opened_at", "resolution"];
+const LISTED: &[&str] =
+    &["review_id", "reason", "subject", "subject_id", "tenant", "opened_at", "resolution"];
 
 impl List {
     async fn run(self, database: &Database) -> Result<CommandOutput> {

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use clap::Parser;
 use database::Database;
 use envelope::Topics;
-use payments::{Payments, Settings};
 use operators::OperatorCommand;
+use payments::{Payments, Settings};
 use runtime::{Context, Service};
 use serde_json::Value;
 

@@ -115,7 +115,10 @@ async fn a_message_that_fails_behind_a_discarded_one_is_parked() {
 
     let text =
         operator.types(&format!("discard {} --by kim --reason x", id_of(&database, 3).await)).await.text;
-    assert!(text.contains("is discarded\napplied\n") && text.contains("  4  "), "{text}");
+    assert!(
+        text.contains(" is discarded\n") && text.contains("\napplied\n") && text.contains("  4  "),
+        "{text}"
+    );
     assert_eq!(effects(&database).await, [1, 4].map(|sequence| (order.uuid(), sequence)));
     audited(&database).await;
 }

@@ -42,9 +42,8 @@ struct Report {
 impl Discard {
     pub(super) async fn run(self, context: &Installation) -> Result<CommandOutput, Box<dyn Error>> {
         let consumer = context.consumer()?;
-        let discard = async || {
-            self.change.run(&context.database, async |tx| self.discard(tx, consumer).await).await
-        };
+        let discard =
+            async || self.change.run(&context.database, async |tx| self.discard(tx, consumer).await).await;
         let discarded = retry_on_contention(discard).await;
         Ok(discarded.unwrap_or_else(|failed| self.refused(failed.error.to_string()).output(&self.change)))
     }

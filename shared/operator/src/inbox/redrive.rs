@@ -56,7 +56,8 @@ impl Redrive {
         drop(connection);
         let mut aggregates = Vec::new();
         for aggregate in found {
-            let redriven = retry_on_contention(async || self.redrive(context, consumer, &aggregate).await).await;
+            let redriven =
+                retry_on_contention(async || self.redrive(context, consumer, &aggregate).await).await;
             aggregates.push(redriven.unwrap_or_else(|error| Redriven::failed(&aggregate, error)));
         }
         aggregates.retain(|redriven| !redriven.is_empty());

@@ -105,11 +105,7 @@ impl Rewind {
         let found = plain.filter(|(plain, full)| plain == topic || *full == topic);
         let found: Vec<String> = found.map(|(_, full)| full.clone()).collect();
         if found.is_empty() {
-            return Err(format!(
-                "{} does not read {topic}; it reads {}",
-                consumer.name(),
-                all.join(", ")
-            ));
+            return Err(format!("{} does not read {topic}; it reads {}", consumer.name(), all.join(", ")));
         }
         Ok(found)
     }

@@ -43,7 +43,9 @@ impl Release {
         let (key, detail) = match &release {
             KeyRelease::Released(key) => (Some(key), "the next request with it is a new command".to_owned()),
             KeyRelease::Kept(key) => (Some(key), kept_because(key)),
-            KeyRelease::InUse(key) => (Some(key), "a request with it runs now: run this command again".to_owned()),
+            KeyRelease::InUse(key) => {
+                (Some(key), "a request with it runs now: run this command again".to_owned())
+            }
             KeyRelease::NotFound => {
                 (None, "no key belongs to it: it was released before, or its response has expired".to_owned())
             }

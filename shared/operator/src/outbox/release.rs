@@ -29,7 +29,10 @@ struct Report {
 
 impl Release {
     pub(super) async fn run(self, context: &Installation) -> Result<CommandOutput, Box<dyn Error>> {
-        Ok(self.change.run::<_, database::Error>(&context.database, async |tx| self.release(tx).await).await?)
+        Ok(self
+            .change
+            .run::<_, database::Error>(&context.database, async |tx| self.release(tx).await)
+            .await?)
     }
 
     async fn release(&self, tx: &mut Tx) -> database::Result<Outcome<Report>> {

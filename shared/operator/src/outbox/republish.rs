@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use ::outbox::{FirstRow, PublishedEvents, Republish as Events, RepublishPlan};
+use ::outbox::{PublishedEvents, Republish as Events, RepublishPlan};
 use chrono::{DateTime, Utc};
 use clap::Args;
 use database::time::{from_rfc3339, to_rfc3339};
@@ -78,18 +78,10 @@ impl Republish {
             let progress = |done| eprintln!("{done} of {} messages", plan.messages);
             events.send(context.brokers()?, &context.topics, record_fact, progress).await?;
         }
-        let dropped = query(&mut database.connection().await?, include_str!("dropped.sql"), &Value::Null).await?;
-        let sentence = match (&plan.first, plan.last_id) {
-            (Some(FirstRow { id, sequence, .. }), Some(last)) => format!(
-                "{} messages are published again: rows {id} to {last}; the first is number {sequence} of its aggregate",
-                plan.messages
-            ),
-            _ => "no message to publish again: the relay has published none of the selected rows (see outbox status)"
-                .to_owned(),
-        };
+        let dropped =
+            query(&mut database.connection().await?, include_str!("dropped.sql"), &Value::Null).await?;
         let rows_since = events.rows_since.map(to_rfc3339);
-        let since = rows_since.as_deref().unwrap_or("-");
-        let sentence = format!("{sentence}; the outbox has rows since {since}");
-        Ok(self.change.output(true, &sentence, &Report { plan, rows_since, dropped: dropped.first() }))
+        let report = Report { plan, rows_since, dropped: dropped.first() };
+        Ok(self.change.output(true, "", &report))
     }
 }

@@ -14,8 +14,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::session_lock::SessionLock;
-pub use published_rows::{FirstRow, PublishedEvents};
 use published_rows::PublishedRows;
+pub use published_rows::{FirstRow, PublishedEvents};
 use resend::Resender;
 
 /// The republication failed.

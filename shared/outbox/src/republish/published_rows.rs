@@ -75,13 +75,7 @@ impl PublishedRows {
         let last: Option<i64> = last.first(&mut connection).await.optional()?;
         let id_range = first.map(|(id, _)| id).zip(last);
         let oldest = first.map(|(_, created_at)| created_at);
-        Ok(Self {
-            database: database.clone(),
-            events,
-            cursor: cursor.cursor,
-            id_range,
-            oldest,
-        })
+        Ok(Self { database: database.clone(), events, cursor: cursor.cursor, id_range, oldest })
     }
 
     /// Returns the arguments for [`ids_after`](Self::ids_after) that together cover the outbox, in order.

@@ -41,7 +41,11 @@ pub(super) struct Resender {
 
 impl Resender {
     /// Connects to Kafka, and fails if no broker answers.
-    pub(super) async fn connect(brokers: &Brokers, topics: &Topics, messages: usize) -> Result<Self, RepublishError> {
+    pub(super) async fn connect(
+        brokers: &Brokers,
+        topics: &Topics,
+        messages: usize,
+    ) -> Result<Self, RepublishError> {
         health(brokers, HEALTH_TIMEOUT).await?;
         // The command waits for all messages and for no single one, so larger batches make it faster.
         let settings = PublisherSettings {

@@ -15,7 +15,7 @@ use crate::common::days::{
 };
 use crate::common::{
     append_one, confirmed, context, count, fill, first_occurrences, history, json_output, progress, relay,
-    rows, run_command, settings, wait_for,
+    rows, settings, text_output, wait_for,
 };
 
 fn dropped(days: u64) -> RetentionCounts {
@@ -79,8 +79,8 @@ async fn a_published_day_is_dropped_and_a_running_relay_goes_on() {
     assert_eq!(json_output(&context, &["status"]).await["dropped"], expected);
     let words = ["republish", "--since", "2026-01-01T00:00:00Z", "--by", "ada", "--reason", "x", "--dry-run"];
     assert_eq!(json_output(&context, &words).await["dropped"], expected);
-    let text = run_command(&context, &words).await.unwrap().text;
-    assert!(text.contains("not published again: 2 days with 2 rows, the last day is 2026-01-02"), "{text}");
+    let text = text_output(&context, &words).await;
+    assert!(text.contains("dropped.days 2 dropped.rows 2 dropped.last_day 2026-01-02"), "{text}");
 }
 
 /// The row of an open transaction has an id below those that are published.

@@ -35,7 +35,8 @@ impl Adopt {
     pub(crate) async fn run(self, database: &Database, to: &str) -> Result<CommandOutput> {
         let identity = Identity::claim(database, to).await?;
         let adopted = identity.mismatch(to).is_some();
-        let (from, report) = (identity.name.clone(), Report { from: identity.name, to: to.to_owned(), adopted });
+        let (from, report) =
+            (identity.name.clone(), Report { from: identity.name, to: to.to_owned(), adopted });
         let adopt = async |tx: &mut _| {
             if !adopted {
                 let sentence = format!("the database belongs to {to} already: nothing was changed");

@@ -176,6 +176,12 @@ pub(crate) async fn run_command(
     line.command.run(context).await
 }
 
+/// The output of a command, with one space between words.
+pub(crate) async fn text_output(context: &Installation, words: &[&str]) -> String {
+    let text = run_command(context, words).await.unwrap().text;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Runs a command with `--json` and returns its report.
 pub(crate) async fn json_output(context: &Installation, words: &[&str]) -> Value {
     let output = run_command(context, &[words, &["--json"]].concat()).await.unwrap();

@@ -7,9 +7,7 @@ use diesel::sql_types::{BigInt, Bool, Double, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 
-use super::Finding;
-use crate::Service;
-use crate::schema::{migrations, pending, versions};
+use super::{Expected, Finding};
 
 /// The settings without which a commit may be lost, the rights that no service needs, and the clock.
 const SERVER: &str = "\
@@ -45,7 +43,7 @@ struct Server {
 /// The difference between two clocks at which the times of tokens and webhooks are judged wrongly, in seconds.
 const CLOCKS_DIFFER: f64 = 30.0;
 
-pub(super) async fn examine<S: Service>(database: &Database) -> Vec<Finding> {
+pub(super) async fn examine(database: &Database, expected: &Expected) -> Vec<Finding> {
     let server = match read(database).await {
         Ok(server) => server,
         Err(error) => {
@@ -62,7 +60,7 @@ pub(super) async fn examine<S: Service>(database: &Database) -> Vec<Finding> {
         clock(&server),
         connections(&server),
         sessions(database).await,
-        schema::<S>(database).await,
+        migrations(expected),
     ]
 }
 
@@ -124,13 +122,9 @@ async fn sessions(database: &Database) -> Finding {
     }
 }
 
-async fn schema<S: Service>(database: &Database) -> Finding {
-    let cure = format!("run `{} migrate` with IDEM_DATABASE__MIGRATION_URL", S::NAME);
-    let pending = match versions(migrations::<S>()) {
-        Ok(expected) => pending(database, expected).await.map_err(|error| error.to_string()),
-        Err(error) => Err(error),
-    };
-    match pending {
+fn migrations(Expected { service, pending_migrations, .. }: &Expected) -> Finding {
+    let cure = format!("run `{service} migrate` with IDEM_DATABASE__MIGRATION_URL");
+    match pending_migrations {
         Ok(0) => Finding::ok("migrations", "all migrations of this program are applied"),
         Ok(number) => Finding::fault("migrations", format!("{number} are not applied"), cure),
         Err(error) => Finding::fault("migrations", error, cure),

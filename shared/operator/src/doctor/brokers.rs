@@ -1,25 +1,21 @@
 //! The brokers: reachable, with every topic that the service needs, and without a long way to go for its consumer.
 
+use envelope::Topics;
 use inbox::Consumer;
 use messaging::topics::{TopicSpec, TopicState, describe};
 use messaging::{Brokers, admin};
 
-use super::{Finding, deployment};
-use crate::deployment::Identity;
-use crate::startup::needed_topics;
-use crate::{Context, Service};
+use super::{Expected, Finding, deployment};
+use crate::Installation;
 
 /// The lag at which the alert `ConsumerLagGrows` looks, in messages.
 const LAG: i64 = 1_000;
 
-pub(super) async fn examine<S: Service>(
-    context: &Context<S>,
-    brokers: Option<&Brokers>,
-    identity: Option<Identity>,
-) -> Vec<Finding> {
-    let Some(brokers) = brokers else { return Vec::new() };
-    let consumer = S::consumer(context);
-    let needed = needed_topics(&context.topics, S::STREAM, consumer.as_ref());
+pub(super) async fn examine(installation: &Installation, expected: &Expected) -> Vec<Finding> {
+    let Installation { topics, consumer, brokers: Some(brokers), .. } = installation else {
+        return Vec::new();
+    };
+    let needed = &expected.topics;
     let names: Vec<String> = needed.iter().map(|topic| topic.name.clone()).collect();
     let found = match describe(brokers, &names).await {
         Ok(found) => found,
@@ -32,10 +28,10 @@ pub(super) async fn examine<S: Service>(
     let mut findings: Vec<Finding> = needed.iter().map(|topic| examine_topic(topic, &found)).collect();
     findings.extend(examine_replicas(&found));
     if let Some(consumer) = consumer {
-        if let Some(identity) = identity {
-            findings.extend(deployment::members(&context.topics, brokers, &consumer, &identity).await);
+        if let Some(row) = &expected.deployment {
+            findings.extend(deployment::members(topics, brokers, consumer, row.id).await);
         }
-        findings.push(lag(context, brokers, &consumer).await);
+        findings.push(lag(topics, brokers, consumer).await);
     }
     findings
 }
@@ -83,11 +79,11 @@ fn examine_replicas(found: &[TopicState]) -> Option<Finding> {
 }
 
 /// The messages that the consumer group has not committed.
-async fn lag<S: Service>(context: &Context<S>, brokers: &Brokers, consumer: &Consumer) -> Finding {
-    let group = context.topics.group(consumer.name());
+async fn lag(topics: &Topics, brokers: &Brokers, consumer: &Consumer) -> Finding {
+    let group = topics.group(consumer.name());
     let mut messages = 0;
     for stream in consumer.streams() {
-        let topic = context.topics.events(*stream);
+        let topic = topics.events(*stream);
         let ends = admin::end_offsets(brokers, &topic).await;
         let committed = admin::committed_offsets(brokers, &group, &topic).await;
         match (ends, committed) {
