@@ -26,7 +26,7 @@ pub use partitions::make_partitions;
 pub use readings::read_metrics;
 pub use relay::{Relay, RelaySettings};
 pub use restored::is_restored_since;
-pub use retention::{RetentionCounts, RetentionError, RetentionSettings, drop_days};
+pub use retention::{RetentionCounts, RetentionSettings, detach_days};
 
 /// Wakes this process's relay when a transaction with events has committed.
 pub const EVENTS_COMMITTED: database::WakeUp = database::WakeUp("outbox");
