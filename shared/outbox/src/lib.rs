@@ -24,7 +24,7 @@ pub use relay::{Relay, RelaySettings, end_lease};
 pub use release::release;
 pub use republish::{FirstRow, PublishedEvents, Republish, RepublishError, RepublishPlan};
 pub use restored::is_restored_since;
-pub use retention::{RetentionCounts, RetentionError, RetentionSettings, drop_days};
+pub use retention::{RetentionCounts, RetentionSettings, detach_days};
 
 /// Wakes this process's relay when a transaction with events has committed.
 pub const EVENTS_COMMITTED: database::WakeUp = database::WakeUp("outbox");
