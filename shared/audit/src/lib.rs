@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod card_number;
-#[cfg(feature = "operator")]
 mod operator;
 mod store;
 
@@ -13,7 +12,6 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub use card_number::has_card_number;
-#[cfg(feature = "operator")]
 pub use operator::{Operator, reason};
 
 /// One audit fact: an actor, an action and its subject.

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use clap::Args;
 use envelope::{ClientId, OperationId, TenantId};
 use serde_json::Map;
 use uuid::Uuid;
@@ -14,18 +13,14 @@ use crate::card_number::has_card_number;
 const NO_TENANT: &str = "@system";
 
 /// Who runs a command, and why.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone)]
 pub struct Operator {
-    /// Who runs the command; the audit shows @operator:NAME
-    #[arg(long = "by", value_name = "NAME", value_parser = name)]
     name: ClientId,
-    /// Why; the audit shows it
-    #[arg(long, value_name = "TEXT", value_parser = reason)]
     reason: String,
 }
 
 impl Operator {
-    /// Name and reason, for a command with arguments of its own.
+    /// Name and reason. The text is one that [`reason`] accepts.
     pub fn new(name: ClientId, reason: impl Into<String>) -> Self {
         Self { name, reason: reason.into() }
     }
@@ -62,10 +57,6 @@ impl Fact {
             details: Map::from_iter([("reason".to_owned(), operator.reason().into())]),
         }
     }
-}
-
-fn name(text: &str) -> Result<ClientId, &'static str> {
-    text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
 /// Parses the reason that an operator gives. It is a text without a card number, because the audit stores it for years.

@@ -19,6 +19,16 @@ pub enum HandlerError {
     /// The message cannot be decoded.
     #[error("the message cannot be read: {0}")]
     Unreadable(String),
+    /// Kafka's client cannot read the records at these offsets.
+    #[error("Kafka's client cannot read the records from offset {first} to {last}: {error}")]
+    Corrupt {
+        /// The first offset.
+        first: i64,
+        /// The last offset.
+        last: i64,
+        /// The client's error.
+        error: String,
+    },
     /// The consumer neither handles nor ignores this type.
     #[error("no handler for messages of type {0}")]
     UnknownType(String),
@@ -46,6 +56,7 @@ impl HandlerError {
         match self {
             Self::Database(error) => error.class() != ErrorClass::Permanent,
             Self::Unreadable(_)
+            | Self::Corrupt { .. }
             | Self::UnknownType(_)
             | Self::Refused(_)
             | Self::Panicked
@@ -58,6 +69,7 @@ impl HandlerError {
         match self {
             Self::Database(_) => "database",
             Self::Unreadable(_) => "unreadable",
+            Self::Corrupt { .. } => "corrupt",
             Self::UnknownType(_) => "unknown type",
             Self::Refused(_) => "refused",
             Self::Panicked => "panicked",
@@ -67,7 +79,10 @@ impl HandlerError {
 
     /// Returns whether every further attempt must fail in the same way.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::Unreadable(_) | Self::UnknownType(_) | Self::SecondHistory(_))
+        matches!(
+            self,
+            Self::Unreadable(_) | Self::Corrupt { .. } | Self::UnknownType(_) | Self::SecondHistory(_)
+        )
     }
 }
 

@@ -1,28 +1,23 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(
-    not(feature = "operator"),
-    allow(dead_code, unused_imports, reason = "some of it serves the operators' commands alone")
-)]
 
 mod apply;
 mod batch_plan;
 mod consumer;
+mod corrupt;
 mod deduplication;
 mod error;
 mod locks;
 mod membership;
 mod message;
 mod metrics;
-#[cfg(feature = "operator")]
-pub mod operator;
 mod parking;
 mod readings;
+mod repair;
 mod retries;
 mod runner;
 mod runner_settings;
 mod sequence;
 mod statement;
-mod stopped;
 mod trim;
 mod turns;
 mod worker;
@@ -31,8 +26,11 @@ pub use consumer::{Consumer, DiscardedMessage};
 pub use error::HandlerError;
 pub use locks::{LockKeys, Locks, no_locks};
 pub use membership::member_of;
+pub use message::AggregateRef;
 pub use metrics::{InboxMetrics, Reception};
 pub use readings::read_metrics;
+pub use repair::{Discard, Discarded, MessageError, MessageSummary, Redriven};
+pub use repair::{Waiting, discard, has_discarded, redrive, waiting_aggregates};
 pub use runner::Runner;
 pub use runner_settings::RunnerSettings;
 pub use trim::{TrimCounts, trim};

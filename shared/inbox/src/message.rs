@@ -76,9 +76,11 @@ impl IncomingMessage {
 
 /// One aggregate as one source publishes it. Its messages are numbered from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct AggregateRef {
-    pub(crate) source: String,
-    pub(crate) id: Uuid,
+pub struct AggregateRef {
+    /// The service that publishes the messages.
+    pub source: String,
+    /// The id of the aggregate.
+    pub id: Uuid,
 }
 
 /// The sequence of a message whose headers name none.

@@ -1,9 +1,10 @@
-//! The metrics of the inbox that this process counts: the outcomes of messages, the size of batches, errors, and the lag.
+//! The metrics of the inbox that this process counts: the outcomes of messages, the size of batches, errors, stopped
+//! partitions, and the lag.
 //!
 //! An effect counts once it is committed. `readings` reads the waiting messages from the database.
 
 use ::metrics::{
-    Counter, Counters, Families, Histogram, Number, Registry, Sample, count_buckets, register_gauges,
+    Counter, Counters, Families, Gauge, Histogram, Number, Registry, Sample, count_buckets, register_gauges,
 };
 use messaging::PartitionLags;
 use strum::{IntoStaticStr, VariantArray};
@@ -37,6 +38,7 @@ pub struct InboxMetrics {
     pub(crate) messages: Counters<Reception>,
     pub(crate) skipped_gaps: Counter,
     pub(crate) failed_attempts: Counter,
+    pub(crate) stopped_partitions: Gauge,
     pub(crate) batch_size: Histogram,
     pub(crate) lags: PartitionLags,
 }
@@ -47,6 +49,7 @@ impl Default for InboxMetrics {
             messages: Counters::by("outcome"),
             skipped_gaps: Counter::default(),
             failed_attempts: Counter::default(),
+            stopped_partitions: Gauge::default(),
             batch_size: Histogram::new(count_buckets()),
             lags: PartitionLags::default(),
         }
@@ -62,6 +65,21 @@ impl InboxMetrics {
         self.messages.add(Reception::Held, number(counts.held));
         self.skipped_gaps.inc_by(number(counts.skipped_gaps));
     }
+
+    /// Counts one more stopped partition, until the result is dropped.
+    pub(crate) fn count_stopped_partition(&self) -> StoppedPartition {
+        self.stopped_partitions.inc();
+        StoppedPartition(self.stopped_partitions.clone())
+    }
+}
+
+/// A partition that waits because aggregates fail alike.
+pub(crate) struct StoppedPartition(Gauge);
+
+impl Drop for StoppedPartition {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 impl Families for InboxMetrics {
@@ -71,6 +89,9 @@ impl Families for InboxMetrics {
         registry.register("inbox_skipped_gaps", help, self.skipped_gaps.clone());
         let help = "Batches and single messages that were rolled back after an error, to be tried again";
         registry.register("inbox_failed_attempts", help, self.failed_attempts.clone());
+        let help =
+            "Partitions where this consumer waits, because more aggregates fail alike than may be parked";
+        registry.register("inbox_stopped_partitions", help, self.stopped_partitions.clone());
         let help = "Messages that one transaction applies";
         registry.register("inbox_batch_messages", help, self.batch_size.clone());
         let lags = self.lags.clone();

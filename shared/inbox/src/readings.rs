@@ -1,14 +1,13 @@
-//! The gauges of the inbox that are read from the database: waiting messages and stopped partitions. Each instance reads the same.
+//! The gauge of the inbox that is read from the database: waiting messages. Each instance reads the same.
 
 use database::Connection;
-use diesel::prelude::*;
+use diesel::prelude::QueryableByName;
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 use metrics::{Readings, Sample};
 
 use crate::parking::{HELD, PARKED};
-use crate::stopped::waiting_now;
 
 /// Counts up to a limit, so that the cost is bounded.
 const WAITING: &str = "\
@@ -22,7 +21,7 @@ struct Waiting {
     messages: i64,
 }
 
-/// Reads the gauges of the inbox.
+/// Reads the gauge of the inbox.
 pub async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
     let mut connection = connection;
     let waiting: Vec<Waiting> = sql_query(WAITING).load(&mut connection).await?;
@@ -32,7 +31,5 @@ pub async fn read_metrics(connection: &Connection, readings: &mut Readings) -> d
         "Messages that wait for an operator (parked) or for an earlier message (held); counted up to 10000",
         [PARKED, HELD].map(|state| Sample::labelled("state", state, number(state))),
     );
-    let stopped: i64 = waiting_now().count().get_result(&mut connection).await?;
-    readings.add("inbox_stopped_partitions", "Partitions where the consumer waits for an operator", stopped);
     Ok(())
 }

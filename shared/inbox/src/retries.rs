@@ -15,17 +15,16 @@ use uuid::Uuid;
 use crate::apply::apply;
 use crate::batch_plan::Steps;
 use crate::error::BatchError;
-use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of, storable};
-use crate::metrics::{InboxMetrics, Reception};
+use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of};
+use crate::metrics::{InboxMetrics, Reception, StoppedPartition};
 use crate::parking::limit::may_park;
 use crate::sequence::{SequencePosition, Sequences};
-use crate::stopped::{ALIKE, Stop};
 use crate::worker::Worker;
 use crate::{HandlerError, deduplication, parking};
 
 /// The result of an attempt to park a message.
 #[derive(PartialEq)]
-enum Parking {
+pub(crate) enum Parking {
     /// It is parked, or needs no parking any more.
     Done,
     /// Too many aggregates are parked for the same reason.
@@ -39,15 +38,16 @@ impl Worker {
         received: &ReceivedMessage,
         stop: &CancellationToken,
     ) -> ControlFlow<()> {
+        let metrics: &InboxMetrics = self.database.metrics();
         let mut pause = self.settings.first_pause;
         // Of the received message (`None`) and of each held one that it releases.
         let mut attempts_of: BTreeMap<Option<Uuid>, u32> = BTreeMap::new();
         let mut failing_since = None;
-        let mut stopped_since = None;
+        let mut stopped: Option<(Instant, StoppedPartition)> = None;
         loop {
             let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
             let error = &failed.error;
-            self.database.metrics::<InboxMetrics>().failed_attempts.inc();
+            metrics.failed_attempts.inc();
             let is_transient = error.is_transient();
             let attempts = attempts_of.entry(failed.held.as_ref().map(|held| held.id)).or_default();
             *attempts += u32::from(!is_transient);
@@ -57,13 +57,13 @@ impl Worker {
             let is_stuck = failing_since.is_some_and(|since| since.elapsed() >= self.settings.handler_limit);
             let mut wait = pause;
             if error.is_final() || is_tried || is_stuck {
-                let stopped_for = stopped_since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
+                let stopped_for = stopped.as_ref().map_or(Duration::ZERO, |(since, _)| since.elapsed());
                 match self.park(received, &failed, stopped_for).await {
                     Ok(Parking::Done) if failed.held.is_none() => return ControlFlow::Continue(()),
                     Ok(Parking::Done) => failing_since = None, // it is that of the held message, which is parked
                     Ok(Parking::Refused) => {
-                        self.report_stop(received, error).await;
-                        stopped_since = stopped_since.or_else(|| Some(Instant::now()));
+                        self.log_stop(received, error);
+                        stopped.get_or_insert_with(|| (Instant::now(), metrics.count_stopped_partition()));
                         wait = self.settings.stopped_pause;
                     }
                     Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
@@ -91,7 +91,7 @@ impl Worker {
         }
     }
 
-    async fn park(
+    pub(crate) async fn park(
         &self,
         received: &ReceivedMessage,
         failed: &BatchError,
@@ -170,17 +170,11 @@ impl Worker {
         self.database.metrics::<InboxMetrics>().messages.count(reception);
     }
 
-    /// Reports that the partition waits here, because aggregates fail alike.
-    async fn report_stop(&self, received: &ReceivedMessage, failure: &HandlerError) {
+    /// Logs that the partition waits here, because aggregates fail alike.
+    fn log_stop(&self, received: &ReceivedMessage, failure: &HandlerError) {
         let (consumer, limit) = (self.consumer.name(), self.settings.parking_limit);
         let ReceivedMessage { topic, partition, offset, .. } = received;
         let reason = failure.reason();
         tracing::error!(consumer, %topic, partition, offset, limit, reason, %failure, "ParkingStopped: so many aggregates are parked for this reason that the cause is not theirs; this partition waits. Remove the cause, or discard parked messages, or raise IDEM_INBOX__PARKING_LIMIT");
-        let error = storable(&failure.to_string());
-        let stop =
-            Stop { consumer, topic, partition: *partition, cause: ALIKE, record_offset: *offset, error };
-        if let Err(error) = stop.note(&self.database).await {
-            tracing::warn!(%error, "the database has no note of a partition that waits");
-        }
     }
 }

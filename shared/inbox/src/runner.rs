@@ -86,7 +86,7 @@ impl Worker {
         stop: &CancellationToken,
     ) -> bool {
         let tasks = TaskTracker::new();
-        // A partition that waits for an operator must not hold up the end of this membership: the next one reads it again.
+        // A partition that waits must not hold up the end of this membership: the next one reads it again.
         let stop = stop.child_token();
         let start = |task| drop(self.database.spawn(tasks.track_future(task)));
         let mut turns = Turns::new(self.settings.gather);
@@ -102,7 +102,7 @@ impl Worker {
                     let Some(batch) = batch else { break false };
                     crashpoint::reach!("consume.batch_received");
                     match batch.unreadable().cloned() {
-                        Some(record) => start(Arc::clone(self).skip_or_wait(batch, record, stop.clone()).boxed()),
+                        Some(record) => start(Arc::clone(self).park_corrupt(batch, record, stop.clone()).boxed()),
                         None => waiting.push(batch),
                     }
                 }

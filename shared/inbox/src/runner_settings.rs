@@ -26,7 +26,7 @@ pub struct RunnerSettings {
     pub parking_limit: i64,
     /// The time in which parked aggregates count.
     pub parking_window: Duration,
-    /// The pause between two looks at a partition that waits for an operator.
+    /// The pause between two attempts of a message whose partition waits.
     pub stopped_pause: Duration,
     /// Under load, the shortest time between two transactions: all that arrives in between is applied together. A transaction of
     /// several messages shows load. A single message on an idle consumer waits for no other.

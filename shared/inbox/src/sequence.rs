@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use database::{Buffered, Connection, Rows, Tx, UnitOfWork, UpdateRows, Write};
-use diesel::prelude::*;
+use database::{Buffered, Rows, Tx, UnitOfWork, UpdateRows, Write};
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use futures_util::try_join;
@@ -133,15 +132,4 @@ impl Buffered for Advanced {
             .column(inbox_sequence::last_sequence, |row| row.sequence);
         vec![Write::new(update)]
     }
-}
-
-/// Reads the last sequence of an aggregate without a lock; 0 if no message was applied.
-pub(crate) async fn last(
-    connection: &mut Connection,
-    consumer: &str,
-    aggregate: &AggregateRef,
-) -> database::Result<i64> {
-    let row = inbox_sequence::table.find((consumer, &aggregate.source, aggregate.id));
-    let last = row.select(inbox_sequence::last_sequence).first(connection).await.optional()?;
-    Ok(last.unwrap_or(0))
 }

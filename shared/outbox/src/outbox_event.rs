@@ -8,6 +8,8 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use database::functions::statement_timestamp;
 use database::{Buffered, Database, Error, InsertRows, Write};
+use diesel::dsl::SqlTypeOf;
+use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use envelope::{Envelope, InvalidName, Timestamp};
@@ -34,8 +36,8 @@ diesel::table! {
 }
 
 /// The columns of the table in the order of [`StoredEvent`], of a row with the alias `event`.
-pub(crate) const COLUMNS: &str = "event.id, event.event_id, event.topic, event.partition_key, event.aggregate_type, \
-     event.aggregate_id, event.sequence, event.type, event.source, event.tenant_id, event.payload, event.traceparent, \
+pub(crate) const COLUMNS: &str = "event.id, event.event_id, event.topic, event.partition_key, event.aggregate_id, \
+     event.sequence, event.type, event.source, event.tenant_id, event.payload, event.traceparent, \
      event.created_at";
 
 /// A row, as the relay and `republish` read it.
@@ -46,7 +48,6 @@ pub(crate) struct StoredEvent {
     pub(crate) event_id: Uuid,
     pub(crate) topic: String,
     pub(crate) partition_key: Uuid,
-    pub(crate) aggregate_type: String,
     pub(crate) aggregate_id: Uuid,
     pub(crate) sequence: i64,
     pub(crate) kind: String,
@@ -56,6 +57,9 @@ pub(crate) struct StoredEvent {
     pub(crate) traceparent: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
 }
+
+/// The SQL types of [`COLUMNS`].
+pub(crate) type StoredColumns = SqlTypeOf<<StoredEvent as Selectable<Pg>>::SelectExpression>;
 
 impl StoredEvent {
     /// Returns the message's envelope. Fails if the tenant's name in the row is invalid.

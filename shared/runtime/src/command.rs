@@ -3,17 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use outbox::operator::RelayCommand;
+use operators::{Doctor, Erase, InboxCommand, KeysCommand, OutboxCommand, RelayCommand};
 use tokio::runtime::Builder;
 use traces::Exporter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, defaults, environment};
 use crate::deployment::Adopt;
-use crate::doctor::Doctor;
-use crate::erase::Erase;
 use crate::http::described_document;
-use crate::keys::KeysCommand;
 use crate::operator::{self, print};
 use crate::{RunError, Service, health_client, schema, serve, telemetry};
 
@@ -40,10 +37,10 @@ enum Command<Own: Subcommand> {
     Migrate,
     /// List waiting messages, redrive or discard them, or rewind the consumer
     #[command(subcommand)]
-    Inbox(inbox::operator::Command),
+    Inbox(InboxCommand),
     /// Report the state of the relay, or publish events again
     #[command(subcommand)]
-    Outbox(outbox::operator::Command),
+    Outbox(OutboxCommand),
     /// Ask whether every invariant of the database holds: exit code 0 or 1
     Audit(Audit),
     /// Look at everything that the service rests on: exit code 0, or 1 if something is at fault
@@ -84,17 +81,17 @@ pub fn main<S: Service>() -> ExitCode {
     }
     let done = match command {
         Command::Serve => with_log::<S>(Needs::Serve, serve::serve),
-        Command::Relay { command: Some(command) } => operator::relay::<S>(command),
+        Command::Relay { command: Some(command) } => operator::shared::<S>(command),
         Command::Relay { command: None } => with_log::<S>(Needs::Relay, serve::relay),
         Command::Migrate => with_log::<S>(Needs::Migrate, migrate),
-        Command::Inbox(command) => operator::inbox::<S>(command),
-        Command::Outbox(command) => operator::outbox::<S>(command),
+        Command::Inbox(command) => operator::shared::<S>(command),
+        Command::Outbox(command) => operator::shared::<S>(command),
         Command::Audit(audit) => operator::audit::<S>(audit),
         Command::Doctor(doctor) => operator::doctor::<S>(doctor),
         Command::Adopt(adopt) => operator::adopt::<S>(adopt),
         Command::Erase(erase) => operator::erase::<S>(erase),
-        Command::Keys(command) => operator::keys::<S>(command),
-        Command::Own(command) => operator::service::<S>(command),
+        Command::Keys(command) => operator::shared::<S>(command),
+        Command::Own(command) => operator::own::<S>(command),
         Command::Health => health::<S>(),
         Command::Openapi { described: false } => Ok(print(S::DOCUMENT)),
         Command::Openapi { described: true } => Ok(print(&described_document::<S>().to_string())),

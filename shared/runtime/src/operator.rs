@@ -1,52 +1,45 @@
 //! Runs the operators' commands: reads the configuration, opens the database, prints the output, and sets the exit code.
 
+use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
 use database::Database;
-use inbox::operator::OperatorContext;
-use outbox::operator::RelayCommand;
+use metrics::Readings;
+use operators::{CommandOutput, DeploymentRow, Doctor, Erase, Expected, Installation, OperatorCommand};
 use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 use crate::auditor::Audit;
 use crate::config::{Config, ConfigErrors, Needs, environment};
-use crate::deployment::{Adopt, Identity};
-use crate::doctor::Doctor;
-use crate::erase::Erase;
-use crate::keys::KeysCommand;
-use crate::{CommandOutput, Context, Service, ServiceCommand, telemetry};
+use crate::deployment::{Adopt, Identity, cure};
+use crate::metrics::read_gauges;
+use crate::schema::{migrations, pending, versions};
+use crate::startup::needed_topics;
+use crate::{Context, Service, telemetry};
 
-/// The settings of commands that need Kafka.
-const KAFKA: &[&str] = &["kafka.brokers"];
-
-pub(crate) fn inbox<S: Service>(command: inbox::operator::Command) -> Result<ExitCode, ConfigErrors> {
-    let needs = if command.needs_kafka() { KAFKA } else { &[] };
-    run::<S, _>(needs, command.only_reads(), async move |config, database| {
-        let Config { brokers, topics, service, .. } = config;
-        let context = Context::<S> { database: database.clone(), topics: topics.clone(), settings: service };
-        let Some(consumer) = S::consumer(&context) else {
-            return Err(format!("{} has no consumer, so it has no inbox", S::NAME).into());
-        };
-        let context = OperatorContext { database, topics, consumer, brokers };
-        Ok(inbox::operator::run(command, &context).await?)
+/// A command that every service has.
+pub(crate) fn shared<S: Service>(
+    command: impl OperatorCommand<Installation>,
+) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(command.needs(), command.only_reads(), async move |config, database| {
+        command.run(&installation(config, database)).await
     })
 }
 
-pub(crate) fn outbox<S: Service>(command: outbox::operator::Command) -> Result<ExitCode, ConfigErrors> {
-    let needs = if command.needs_kafka() { KAFKA } else { &[] };
-    run::<S, _>(needs, command.only_reads(), async move |config, database| {
-        let Config { brokers, topics, .. } = config;
-        let context = outbox::operator::OperatorContext { database, topics, brokers };
-        let progress = &mut |line: &str| eprintln!("{}: {line}", S::NAME);
-        Ok(outbox::operator::run(command, &context, progress).await?)
-    })
+fn installation<S: Service>(config: Config<S>, database: Database) -> Installation {
+    let Config { brokers, topics, edge, service, .. } = config;
+    let context = Context::<S> { database, topics, settings: service };
+    let consumer = S::consumer(&context);
+    let Context { database, topics, .. } = context;
+    Installation { database, topics, consumer, brokers, key_policy: edge.key_policy }
 }
 
-pub(crate) fn relay<S: Service>(command: RelayCommand) -> Result<ExitCode, ConfigErrors> {
-    run::<S, _>(&[], false, async move |config, database| {
-        let context = outbox::operator::OperatorContext { database, topics: config.topics, brokers: None };
-        Ok(command.run(&context).await?)
+/// A command that only this service has.
+pub(crate) fn own<S: Service>(command: S::Command) -> Result<ExitCode, ConfigErrors> {
+    run::<S, _>(command.needs(), command.only_reads(), async move |config, database| {
+        let Config { topics, service, .. } = config;
+        command.run(&Context { database, topics, settings: service }).await
     })
 }
 
@@ -55,7 +48,34 @@ pub(crate) fn audit<S: Service>(audit: Audit) -> Result<ExitCode, ConfigErrors> 
 }
 
 pub(crate) fn doctor<S: Service>(doctor: Doctor) -> Result<ExitCode, ConfigErrors> {
-    run::<S, _>(KAFKA, true, async move |config, database| Ok(doctor.run::<S>(config, database).await))
+    run::<S, _>(&["kafka.brokers"], true, async move |config, database| {
+        let installation = installation(config, database);
+        Ok(doctor.run(&installation, &expected::<S>(&installation).await).await)
+    })
+}
+
+/// What the doctor expects of this service. If the database is away, the doctor says so, and looks at nothing else in it.
+async fn expected<S: Service>(installation: &Installation) -> Expected {
+    let Installation { database, topics, consumer, .. } = installation;
+    let pending_migrations = match versions(migrations::<S>()) {
+        Ok(expected) => pending(database, expected).await.map_err(|error| error.to_string()),
+        Err(error) => Err(error),
+    };
+    let name = topics.deployment();
+    let deployment = Identity::read(database).await.ok().flatten().map(|identity| DeploymentRow {
+        id: identity.id,
+        mismatch: identity.mismatch(name).map(|seen| (seen, cure(S::NAME, name))),
+    });
+    let gauges = match database.connection().await {
+        Ok(connection) => {
+            let mut readings = Readings::default();
+            read_gauges::<S>(&connection, &mut readings).await;
+            Some(readings)
+        }
+        Err(_) => None,
+    };
+    let topics = needed_topics(topics, S::STREAM, consumer.as_ref());
+    Expected { service: S::NAME, topics, pending_migrations, deployment, gauges }
 }
 
 pub(crate) fn adopt<S: Service>(adopt: Adopt) -> Result<ExitCode, ConfigErrors> {
@@ -66,19 +86,8 @@ pub(crate) fn adopt<S: Service>(adopt: Adopt) -> Result<ExitCode, ConfigErrors> 
 
 /// Runs for any database: a copy is erased before others may read it.
 pub(crate) fn erase<S: Service>(erase: Erase) -> Result<ExitCode, ConfigErrors> {
-    run::<S, _>(&[], true, async move |_, database| Ok(erase.run::<S>(&database).await?))
-}
-
-pub(crate) fn keys<S: Service>(command: KeysCommand) -> Result<ExitCode, ConfigErrors> {
-    run::<S, _>(&[], command.only_reads(), async move |config, database| {
-        command.run(&database, config.edge.key_policy).await
-    })
-}
-
-pub(crate) fn service<S: Service>(command: S::Command) -> Result<ExitCode, ConfigErrors> {
-    run::<S, _>(command.needs(), command.only_reads(), async move |config, database| {
-        let Config { topics, service, .. } = config;
-        command.run(&Context { database, topics, settings: service }).await
+    run::<S, _>(&[], true, async move |_, database| {
+        Ok(erase.run(&database, async |tx, erasure| S::erase(tx, erasure).await).await?)
     })
 }
 
@@ -90,7 +99,7 @@ fn run<S: Service, F>(
     work: F,
 ) -> Result<ExitCode, ConfigErrors>
 where
-    F: AsyncFnOnce(Config<S>, Database) -> Result<CommandOutput, Box<dyn std::error::Error>>,
+    F: AsyncFnOnce(Config<S>, Database) -> Result<CommandOutput, Box<dyn Error>>,
 {
     let mut config = Config::<S>::read(Needs::Database { and }, environment())?;
     // The log is for warnings only, because the output of the command is on stdout.

@@ -1,15 +1,17 @@
 //! The trait that a service implements. It holds only what differs between services.
 
+use clap::Subcommand;
 use database::{Connection, Database, Tx};
 use diesel_migrations::EmbeddedMigrations;
 use edge::ProblemType;
 use envelope::{Stream, Topics};
 use inbox::Consumer;
 use metrics::{Readings, Registry};
+use operators::OperatorCommand;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::{ErasedRows, Erasure, HousekeepingJob, Job, ServiceCommand, SettingsReader};
+use crate::{ErasedRows, Erasure, HousekeepingJob, Job, SettingsReader};
 
 /// A service, as [`main`](crate::main) turns it into a process.
 pub trait Service: Sized + Send + Sync + 'static {
@@ -29,7 +31,7 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// Its own operators' commands, with the same configuration and exit codes as the commands of every service.
     /// [`NoCommand`](crate::NoCommand) if it has none.
-    type Command: ServiceCommand<Self>;
+    type Command: Subcommand + OperatorCommand<Context<Self>>;
 
     /// Reads its own settings. The reader collects all errors, so that they are reported together.
     fn settings(reader: &mut SettingsReader) -> Self::Settings;

@@ -61,6 +61,9 @@ const NOT_PURE: &[&str] =
 /// Crates that the store must not know, because SQL does not depend on who asks for it.
 const NOT_IN_STORE: &[&str] = &["actix_web", "edge", "inbox", "runtime", "utoipa"];
 
+/// Crates that only the commands of people may use.
+const ONLY_IN_OPERATOR: &[&str] = &["clap"];
+
 /// All violations of one service's rooms.
 pub fn violations(service: &str, modules: &Modules) -> Vec<String> {
     let mut found = Vec::new();
@@ -116,8 +119,9 @@ fn outside(service: &str, modules: &Modules, found: &mut Vec<String>) {
         let is_domain = room(path) == Some("domain");
         for used in &module.outside {
             let head = used.split("::").next().unwrap_or_default();
+            let is_command = room(path) != Some("operator") && ONLY_IN_OPERATOR.contains(&head);
             let is_impure = is_domain && NOT_PURE.iter().any(|call| used.ends_with(call));
-            if forbidden.contains(&head) || is_impure {
+            if forbidden.contains(&head) || is_impure || is_command {
                 found.push(format!("{service}: {} uses {used}, which does not belong there", name(path)));
             }
         }

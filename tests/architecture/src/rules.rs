@@ -11,6 +11,8 @@ const FLOORS: &[&[&str]] = &[
     &["messaging", "audit", "idempotency"],
     &["outbox"],
     &["inbox"],
+    // Readers of the crates below find no command line in them.
+    &["operators"],
     &["edge"],
     // The events of this project: all other crates can be used without them.
     &["runtime", "contracts"],
@@ -111,6 +113,9 @@ fn third_parties(graph: &Graph, found: &mut Vec<String>) {
         if name != "traces" && telemetry.into_iter().any(direct) {
             found.push(format!("{name} uses OpenTelemetry, which only traces may use"));
         }
+        if direct("clap") && floor(name).is_some_and(|at| Some(at) < floor("operators")) {
+            found.push(format!("{name} uses clap: commands of people are in shared/operator"));
+        }
         let below_edge = floor(name).is_some_and(|at| Some(at) < floor("edge"));
         if below_edge && graph.reaches(name).contains("actix-web") {
             found.push(format!("{name} reaches actix-web, but is below edge"));
@@ -150,7 +155,7 @@ mod tests {
                     "outbox",
                 ],
             ),
-            ("shared", vec!["inbox", "edge", "runtime", "testkit"]),
+            ("shared", vec!["inbox", "operators", "edge", "runtime", "testkit"]),
             ("services", vec!["orders", "inventory", "payments"]),
             ("examples", vec!["outbox-relay"]),
             ("tests", vec!["e2e", "harness"]),
@@ -164,6 +169,7 @@ mod tests {
             ("contracts", vec!["envelope", "serde", "uuid"]),
             ("messaging", vec!["rdkafka", "crashpoint"]),
             ("outbox", vec!["database", "messaging"]),
+            ("operators", vec!["clap", "outbox"]),
             ("edge", vec!["actix-web", "idempotency"]),
             ("runtime", vec!["edge", "outbox"]),
             ("orders", vec!["runtime", "edge"]),
@@ -191,6 +197,9 @@ mod tests {
             ("inbox", "contracts"),
             ("idempotency", "edge"),
             ("inbox", "actix-web"),
+            ("inbox", "clap"),
+            ("outbox", "operators"),
+            ("operators", "edge"),
             ("contracts", "diesel"),
             ("envelope", "tokio"),
             ("edge", "contracts"),

@@ -6,7 +6,8 @@ mod release;
 use std::error::Error;
 
 use clap::Subcommand;
-use runtime::{CommandOutput, Context, ServiceCommand};
+use operators::{CommandOutput, OperatorCommand};
+use runtime::Context;
 
 use crate::Inventory;
 
@@ -19,7 +20,7 @@ pub enum Command {
     Release(release::Release),
 }
 
-impl ServiceCommand<Inventory> for Command {
+impl OperatorCommand<Context<Inventory>> for Command {
     async fn run(self, context: &Context<Inventory>) -> Result<CommandOutput, Box<dyn Error>> {
         match self {
             Self::Release(release) => Ok(release.run(&context.database).await?),

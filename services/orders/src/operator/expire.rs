@@ -2,16 +2,15 @@
 //!
 //! inventory releases the stock, and payments refunds a charge: both follow the event, as after any expiry.
 
-use audit::{Fact, Operator};
 use clap::Args;
-use database::Database;
-use runtime::CommandOutput;
+use database::{Database, Tx};
+use operators::{Change, CommandOutput, Outcome};
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::show::not_found;
 use crate::domain::{Cause, CauseKind, Input, Status};
-use crate::store::orders;
+use crate::store::orders::{self, OrderRow};
 use crate::transitions::{self, TransitionError};
 
 /// The arguments.
@@ -20,20 +19,13 @@ pub struct Expire {
     /// The order, or its payment
     order_id: Uuid,
     #[command(flatten)]
-    operator: Operator,
-    /// Show what would happen, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    change: Change,
 }
 
 #[derive(Serialize)]
 struct Report {
-    dry_run: bool,
     order_id: Uuid,
-    /// True if this command cancelled the order. In a dry run: true if the command would do so.
+    /// True if this command cancelled the order.
     expired: bool,
     /// The status after the command.
     status: &'static str,
@@ -45,41 +37,28 @@ impl Expire {
         let found = orders::find_by_order_or_payment(&mut connection, self.order_id).await?;
         drop(connection);
         let Some(found) = found else { return Ok(not_found(self.order_id)) };
-        let (tenant, id) = (found.tenant()?, found.id());
-
-        let fact = Fact::by_operator(&self.operator, Some(&tenant), "order.expire", "order", id);
-        let cause =
-            Cause { kind: CauseKind::Request, id: fact.operation().uuid(), by: self.operator.actor() };
-        let mut tx = database.begin().await?;
-        let before = orders::lock(&mut tx, &tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
-        let order = transitions::apply(&mut tx, &tenant, id, Input::Expire, &cause).await?;
-        let (expired, status) = (order.sequence > before.sequence, order.state()?.status());
-        if expired {
-            audit::record(&mut tx, fact);
-            tx.flush().await?;
-        }
-        if expired && !self.dry_run {
-            tx.commit().await?;
-        } else {
-            tx.rollback().await?;
-        }
-        let report = Report { dry_run: self.dry_run, order_id: order.id, expired, status: status.into() };
-        Ok(CommandOutput::new(self.json, status == Status::Cancelled, &report, Report::text))
+        self.change.run(database, async |tx| self.expire(tx, &found).await).await
     }
-}
 
-impl Report {
-    fn text(&self) -> String {
-        let id = self.order_id;
-        match (self.expired, self.dry_run) {
-            (true, true) => {
-                format!("order {id} would be cancelled as expired\nthis was a dry run: nothing changed\n")
-            }
-            (true, false) => format!(
-                "order {id} is cancelled as expired; inventory releases its stock, and payments refunds a charge\n"
-            ),
-            (false, _) if self.status == "cancelled" => format!("order {id} is cancelled already\n"),
-            (false, _) => format!("order {id} is not cancelled: it is {} and stays so\n", self.status),
-        }
+    async fn expire(&self, tx: &mut Tx, found: &OrderRow) -> Result<Outcome<Report>, TransitionError> {
+        let (tenant, id) = (found.tenant()?, found.id());
+        let fact = self.change.fact(Some(&tenant), "order.expire", "order", id);
+        let by = self.change.operator().actor();
+        let cause = Cause { kind: CauseKind::Request, id: fact.operation().uuid(), by };
+        let before = orders::lock(tx, &tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
+        let order = transitions::apply(tx, &tenant, id, Input::Expire, &cause).await?;
+        let (expired, status) = (order.sequence > before.sequence, order.state()?.status());
+        let report = Report { order_id: order.id, expired, status: status.into() };
+        Ok(if expired {
+            let sentence = format!(
+                "order {id} is cancelled as expired; inventory releases its stock, and payments refunds a charge"
+            );
+            Outcome::changed(report, sentence, fact)
+        } else if status == Status::Cancelled {
+            Outcome::unchanged(report, format!("order {id} is cancelled already"))
+        } else {
+            let status = report.status;
+            Outcome::refused(report, format!("order {id} is not cancelled: it is {status} and stays so"))
+        })
     }
 }

@@ -7,7 +7,8 @@ mod show;
 use std::error::Error;
 
 use clap::Subcommand;
-use runtime::{CommandOutput, Context, ServiceCommand};
+use operators::{CommandOutput, OperatorCommand};
+use runtime::Context;
 
 use crate::Orders;
 
@@ -22,7 +23,7 @@ pub enum Command {
     Expire(expire::Expire),
 }
 
-impl ServiceCommand<Orders> for Command {
+impl OperatorCommand<Context<Orders>> for Command {
     fn only_reads(&self) -> bool {
         matches!(self, Self::Show(_))
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use database::time::to_rfc3339;
 use database::{Database, Result};
-use runtime::{CommandOutput, table};
+use operators::{CommandOutput, Read};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -15,9 +15,8 @@ use crate::store::timeline::{self, EntryRow};
 pub struct Show {
     /// The order, or its payment
     order_id: Uuid,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
 #[derive(Serialize)]
@@ -50,7 +49,7 @@ impl Show {
         };
         let timeline = timeline::of_order(&mut connection, &order.tenant()?, order.id()).await?;
         let report = Report::of(&order, &timeline.unwrap_or_default())?;
-        Ok(CommandOutput::new(self.json, true, &report, Report::text))
+        Ok(self.read.output(true, "", &report))
     }
 }
 
@@ -73,32 +72,8 @@ impl Report {
             timeline: timeline.iter().map(entry).collect(),
         })
     }
-
-    fn text(&self) -> String {
-        let Self { order_id, tenant, status, total, payment_id, placed_at, expires_at, timeline } = self;
-        let payment = payment_id.as_deref().unwrap_or("none is requested");
-        let facts = [
-            ("order", order_id.to_string()),
-            ("tenant", tenant.clone()),
-            ("status", (*status).to_owned()),
-            ("total", total.clone()),
-            ("payment", payment.to_owned()),
-            ("placed", placed_at.clone()),
-            ("expires", expires_at.clone()),
-        ];
-        let facts: Vec<_> = facts.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-        let entry = |entry: &Entry| {
-            vec![entry.at.clone(), entry.what.to_owned(), entry.status.to_owned(), entry.cause.clone()]
-        };
-        let entries: Vec<_> = timeline.iter().map(entry).collect();
-        format!(
-            "{}\n{}",
-            table::table(&[], &facts),
-            table::table(&["at", "what", "status", "cause"], &entries)
-        )
-    }
 }
 
 pub(super) fn not_found(order: Uuid) -> CommandOutput {
-    CommandOutput { text: format!("there is no order {order}\n"), done: false }
+    CommandOutput::not_found(format!("there is no order {order}"))
 }

@@ -2,8 +2,9 @@
 
 use clap::Parser;
 use diesel_async::RunQueryDsl;
+use operators::{CommandOutput, OperatorCommand};
 use orders::Orders;
-use runtime::{CommandOutput, Service, ServiceCommand};
+use runtime::Service;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -43,7 +44,7 @@ async fn an_operator_expires_an_open_order_once_with_a_fact_and_its_cause_in_the
     bench.item("acme", "TEA", 450, "EUR").await;
     let order = id_of(&bench.placed("acme").await);
     let (text, done) = expire(&bench, &order, &["--dry-run"]).await;
-    assert!(done && text.contains("would be cancelled"), "{text}");
+    assert!(done && text.contains("dry run") && text.contains("is cancelled as expired"), "{text}");
     assert_eq!(show(&bench, &order).await["status"], "pending");
 
     let (text, done) = expire(&bench, &order, &[]).await;

@@ -4,7 +4,8 @@ use clap::Parser;
 use contracts::events::{ItemChanged, PaymentCaptured, StockReserved};
 use contracts::{Currency, ItemId, Money, OrderId, PaymentId};
 use envelope::Topics;
-use inbox::operator::{Command, OperatorContext, run};
+use idempotency::KeyPolicy;
+use operators::{InboxCommand, Installation, OperatorCommand};
 use orders::Orders;
 use runtime::Service;
 use serde_json::{Value, json};
@@ -18,9 +19,10 @@ use crate::peers::Peers;
 async fn inbox_command(bench: &Bench, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
     let database = bench.database.second_instance();
-    let consumer = Orders::consumer(&context(database.clone())).unwrap();
-    let context = OperatorContext { database, topics: Topics::of("test"), consumer, brokers: None };
-    let output = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
+    let consumer = Orders::consumer(&context(database.clone()));
+    let (topics, key_policy) = (Topics::of("test"), KeyPolicy::default());
+    let context = Installation { database, topics, consumer, brokers: None, key_policy };
+    let output = InboxCommand::try_parse_from(words).unwrap().run(&context).await.unwrap();
     assert!(output.done, "{}", output.text);
     serde_json::from_str(&output.text).unwrap()
 }

@@ -6,13 +6,13 @@ mod reconcile;
 mod resolve_review;
 mod retry_refund;
 mod review;
-mod review_view;
 mod verify_ledger;
 
 use std::error::Error;
 
 use clap::Subcommand;
-use runtime::{CommandOutput, Context, ServiceCommand};
+use operators::{CommandOutput, OperatorCommand};
+use runtime::Context;
 
 use crate::Payments;
 
@@ -34,7 +34,7 @@ pub enum Command {
     Ledger(verify_ledger::Command),
 }
 
-impl ServiceCommand<Payments> for Command {
+impl OperatorCommand<Context<Payments>> for Command {
     fn needs(&self) -> &'static [&'static str] {
         match self {
             Self::Review(command) if command.asks_processor() => &["processor.secret_key"],

@@ -2,7 +2,8 @@
 
 use chrono::TimeDelta;
 use clap::Args;
-use runtime::{CommandOutput, Context};
+use operators::{CommandOutput, Read};
+use runtime::Context;
 
 use crate::Payments;
 use crate::reconcile::{ReconcileError, Report, Start, reconcile};
@@ -14,16 +15,15 @@ pub struct Reconcile {
     /// as far back as the job compares
     #[arg(long, value_name = "WHEN", value_parser = start)]
     since: Option<Start>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
 impl Reconcile {
     pub(super) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, ReconcileError> {
         let start = self.since.unwrap_or(Start::Configured);
         let report = reconcile(&context.database, &context.settings, start).await?;
-        Ok(CommandOutput::new(self.json, report.agrees, &report, Report::text))
+        Ok(self.read.output_with(report.agrees, &report, Report::text))
     }
 }
 

@@ -3,12 +3,12 @@
 //! The resolution is recorded under the same locks and through the same decision tables as a response of the processor. With
 //! `--refund`, a refund that was made by hand is read from the processor first, and then recorded.
 
-use audit::{Fact, Operator};
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
-use database::{Database, Tx};
+use database::Tx;
 use envelope::ClientId;
-use runtime::{CommandOutput, Context};
+use operators::{Change, CommandOutput, Outcome};
+use runtime::Context;
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -40,7 +40,7 @@ pub struct Resolve {
     #[arg(long, value_name = "ID", conflicts_with = "processor_id", value_parser = NonEmptyStringValueParser::new())]
     pub(super) refund: Option<String>,
     /// Your name; the audit stores it as @operator:NAME. Default: the user who is logged in
-    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operator_name)]
+    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operators::operator_name)]
     operator: ClientId,
     /// Make the change, print the result, and roll it back
     #[arg(long)]
@@ -58,14 +58,8 @@ fn resolution() -> impl TypedValueParser<Value = Resolution> {
     })
 }
 
-pub(super) fn operator_name(text: &str) -> Result<ClientId, &'static str> {
-    text.parse().map_err(|_| "a name is 1 to 64 characters of A-Z a-z 0-9 . _ -")
-}
-
-/// The result.
 #[derive(Serialize)]
 struct Report {
-    dry_run: bool,
     review_id: Uuid,
     /// The review has this resolution, now or from before.
     resolved: bool,
@@ -80,92 +74,71 @@ struct Report {
 
 impl Resolve {
     pub(super) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, TransitionError> {
-        let mut connection = context.database.connection().await?;
+        let Context { database, settings, .. } = context;
+        let mut connection = database.connection().await?;
         let found = reviews::find(&mut connection, self.review_id).await?;
         drop(connection);
         let Some(row) = found else { return Ok(not_found(self.review_id)) };
-        let (database, settings) = (&context.database, &context.settings);
         // Read the processor's object before the transaction begins, because no lock is held during a request.
         let read = match &self.refund {
             Some(object) => read_hand_refund(database, settings, &row, self.resolution, object).await?,
             None => Ok(()),
         };
+        let (by, note) = (self.operator.clone(), self.note.clone());
+        let change = Change::new(by, note, self.dry_run, self.json);
         let resolved = match read {
-            Ok(()) => self.resolve(database, settings, &row).await,
-            Err(instead) => Ok(self.refused(instead)),
+            Ok(()) => change.run(database, async |tx| self.resolve(tx, settings, &row, &change).await).await,
+            Err(instead) => Ok(self.refused(instead).output(&change)),
         };
-        let report = match resolved {
+        match resolved {
             Err(TransitionError::Database(database::Error::Constraint { constraint, .. })) => {
-                self.refused(format!("another payment or refund has this processor id ({constraint})"))
+                let why = format!("another payment or refund has this processor id ({constraint})");
+                Ok(self.refused(why).output(&change))
             }
-            resolved => resolved?,
-        };
-        Ok(CommandOutput::new(self.json, report.refused.is_none(), &report, Report::text))
+            resolved => resolved,
+        }
     }
 
     async fn resolve(
         &self,
-        database: &Database,
+        tx: &mut Tx,
         settings: &Settings,
         seen: &ReviewRow,
-    ) -> Result<Report, TransitionError> {
-        let mut tx = database.begin().await?;
+        change: &Change,
+    ) -> Result<Outcome<Report>, TransitionError> {
         // Lock the payment first: all transactions take the locks in this order.
         let payment = match seen.payment() {
-            Some(payment) => Some(payments::lock(&mut tx, payment).await?),
+            Some(payment) => Some(payments::lock(tx, payment).await?),
             None => None,
         };
-        let row = reviews::lock(&mut tx, self.review_id).await?;
+        let (id, row) = (self.review_id, reviews::lock(tx, self.review_id).await?);
         if let Some(before) = row.resolution {
-            tx.rollback().await?;
-            return Ok(self.repeated(before));
+            return Ok(if before == self.resolution {
+                let report = Report { resolved: true, repeated: true, ..self.report() };
+                Outcome::unchanged(
+                    report,
+                    format!("review {id} has this resolution already: nothing changed"),
+                )
+            } else {
+                self.refused(format!("it was resolved before as {before}, and that resolution is final"))
+            });
         }
         let resolution = (self.resolution, self.processor_id.as_deref());
         let (bodies, worker) = (&settings.bodies, &settings.worker);
         let (limits, retries) = (worker.into(), worker.into());
         let settled = match (&self.refund, &payment) {
             (Some(object), Some(payment)) => {
-                attach_refund(&mut tx, bodies, limits, retries, payment, &row, object).await?.map(Some)
+                attach_refund(tx, bodies, limits, retries, payment, &row, object).await?.map(Some)
             }
-            _ => settle_review(&mut tx, bodies, limits, retries, payment.as_ref(), &row, resolution).await?,
+            _ => settle_review(tx, bodies, limits, retries, payment.as_ref(), &row, resolution).await?,
         };
         let settled = match settled {
             Ok(settled) => settled,
-            Err(instead) => {
-                tx.rollback().await?;
-                return Ok(self.refused(instead));
-            }
+            Err(instead) => return Ok(self.refused(instead)),
         };
-        let operator = Operator::new(self.operator.clone(), self.note.clone());
-        reviews::resolve(&mut tx, &row, self.resolution, &operator).await?;
-        self.record(&mut tx, &row, &operator, settled.as_ref())?;
-        if self.dry_run {
-            tx.flush().await?;
-            tx.rollback().await?;
-        } else {
-            tx.commit().await?;
-        }
-        Ok(Report { resolved: true, settled, ..self.report() })
-    }
-
-    /// The result for a review that is resolved already.
-    fn repeated(&self, before: Resolution) -> Report {
-        if before == self.resolution {
-            return Report { resolved: true, repeated: true, ..self.report() };
-        }
-        self.refused(format!("it was resolved before as {before}, and that resolution is final"))
-    }
-
-    fn record(
-        &self,
-        tx: &mut Tx,
-        row: &ReviewRow,
-        operator: &Operator,
-        settled: Option<&Settled>,
-    ) -> Result<(), TransitionError> {
-        let tenant = row.tenant()?;
-        let fact = Fact::by_operator(operator, tenant.as_ref(), "review.resolve", "review", row.id);
-        let details = json!({
+        reviews::resolve(tx, &row, self.resolution, &change.operator()).await?;
+        let fact = change.fact(row.tenant()?.as_ref(), "review.resolve", "review", id);
+        let fact = fact.with(json!({
             "subject": row.subject_name(),
             "subject_id": row.subject_id(),
             "payment": row.payment(),
@@ -173,14 +146,17 @@ impl Resolve {
             "resolution": self.resolution.to_string(),
             "processor_id": self.refund.as_ref().or(self.processor_id.as_ref()),
             "settled": settled,
-        });
-        audit::record(tx, fact.with(details));
-        Ok(())
+        }));
+        let effect = match &settled {
+            Some(Settled { from, to }) => format!("the recorded state was {from} and is {to} now"),
+            None => "the recorded state agreed already".to_owned(),
+        };
+        let sentence = format!("review {id} is resolved as {}: {effect}", self.resolution);
+        Ok(Outcome::changed(Report { resolved: true, settled, ..self.report() }, sentence, fact))
     }
 
     fn report(&self) -> Report {
         Report {
-            dry_run: self.dry_run,
             review_id: self.review_id,
             resolved: false,
             repeated: false,
@@ -190,33 +166,14 @@ impl Resolve {
         }
     }
 
-    fn refused(&self, why: impl Into<String>) -> Report {
-        Report { refused: Some(why.into()), ..self.report() }
-    }
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let id = self.review_id;
-        if let Some(refused) = &self.refused {
-            return format!("review {id} is not resolved: {refused}\n");
-        }
-        if self.repeated {
-            return format!("review {id} has this resolution already: nothing changed\n");
-        }
-        let change = match &self.settled {
-            Some(Settled { from, to }) => format!("the recorded state was {from} and is {to} now"),
-            None => "the recorded state agreed already".to_owned(),
-        };
-        let mut text = format!("resolved: {id} as {}\n  {change}\n", self.resolution);
-        if self.dry_run {
-            text.push_str("this was a dry run: nothing changed\n");
-        }
-        text
+    fn refused(&self, why: impl Into<String>) -> Outcome<Report> {
+        let why = why.into();
+        let sentence = format!("review {} is not resolved: {why}", self.review_id);
+        Outcome::refused(Report { refused: Some(why), ..self.report() }, sentence)
     }
 }
 
 /// The result for an id without a review.
 pub(super) fn not_found(review: Uuid) -> CommandOutput {
-    CommandOutput { text: format!("there is no review {review}\n"), done: false }
+    CommandOutput::not_found(format!("there is no review {review}"))
 }

@@ -1,14 +1,13 @@
 //! `payments refund retry`: makes a failed refund again, as a new refund that follows the failed one.
 
-use audit::Operator;
 use clap::{Args, Subcommand};
 use contracts::RefundId;
 use envelope::ClientId;
-use runtime::{CommandOutput, Context};
+use operators::{Change, CommandOutput, Outcome};
+use runtime::Context;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::resolve_review::operator_name;
 use crate::Payments;
 use crate::store::{payments, refunds};
 use crate::transitions::{TransitionError, retry_refund};
@@ -37,7 +36,7 @@ pub struct Retry {
     #[arg(long, value_name = "TEXT", alias = "note", alias = "reason", value_parser = audit::reason)]
     why: String,
     /// Your name; the audit stores it as @operator:NAME. Default: the user who is logged in
-    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operator_name)]
+    #[arg(long, value_name = "NAME", alias = "by", env = "USER", hide_env_values = true, value_parser = operators::operator_name)]
     operator: ClientId,
     /// Make the change, print the result, and roll it back
     #[arg(long)]
@@ -47,10 +46,8 @@ pub struct Retry {
     json: bool,
 }
 
-/// The result.
 #[derive(Serialize)]
 struct Report {
-    dry_run: bool,
     refund_id: RefundId,
     /// The new refund; null if the command is refused.
     next: Option<RefundId>,
@@ -65,42 +62,23 @@ impl Retry {
         let found = refunds::find_of_any_tenant(&mut connection, refund_id).await?;
         drop(connection);
         let Some((_, payment)) = found else {
-            let text = format!("there is no refund {}\n", self.refund_id);
-            return Ok(CommandOutput { text, done: false });
+            return Ok(CommandOutput::not_found(format!("there is no refund {refund_id}")));
         };
-        let mut tx = context.database.begin().await?;
-        let payment = payments::lock(&mut tx, payment.id()).await?;
-        let operator = Operator::new(self.operator.clone(), self.why.clone());
-        let bodies = &context.settings.bodies;
-        let (next, refused) = match retry_refund(&mut tx, bodies, &payment, refund_id, &operator).await? {
-            Ok(next) => (Some(next), None),
-            Err(instead) => (None, Some(instead)),
+        let change = Change::new(self.operator, self.why, self.dry_run, self.json);
+        let retry = async |tx: &mut _| {
+            let payment = payments::lock(tx, payment.id()).await?;
+            let bodies = &context.settings.bodies;
+            Ok(match retry_refund(tx, bodies, &payment, refund_id, &change.operator()).await? {
+                Ok(next) => {
+                    let report = Report { refund_id, next: Some(next), refused: None };
+                    Outcome::recorded(report, format!("refund {refund_id} is made again as {next}"))
+                }
+                Err(instead) => {
+                    let sentence = format!("refund {refund_id} is not made again: {instead}");
+                    Outcome::refused(Report { refund_id, next: None, refused: Some(instead) }, sentence)
+                }
+            })
         };
-        if refused.is_some() {
-            tx.rollback().await?;
-        } else if self.dry_run {
-            tx.flush().await?;
-            tx.rollback().await?;
-        } else {
-            tx.commit().await?;
-        }
-        let report = Report { dry_run: self.dry_run, refund_id, next, refused };
-        Ok(CommandOutput::new(self.json, report.next.is_some(), &report, Report::text))
-    }
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let id = self.refund_id;
-        match (&self.refused, &self.next) {
-            (Some(refused), _) => format!("refund {id} is not made again: {refused}\n"),
-            (None, Some(_)) if self.dry_run => {
-                format!("refund {id} would be made again\nthis was a dry run: nothing changed\n")
-            }
-            (None, next) => {
-                let next = next.map(|next| next.to_string()).unwrap_or_default();
-                format!("refund {id} is made again as {next}\n")
-            }
-        }
+        change.run(&context.database, retry).await
     }
 }

@@ -1,16 +1,19 @@
 //! `payments review`: lists and shows reviews. `resolve` is in `resolve_review`.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 use database::{Database, Result};
-use runtime::{CommandOutput, Context, table};
-use serde::Serialize;
+use operators::{CommandOutput, Read, Report, query};
+use runtime::Context;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::resolve_review::{Resolve, not_found};
-use super::review_view::ReviewView;
 use crate::Payments;
-use crate::store::reviews;
 use crate::transitions::TransitionError;
+
+const REVIEWS: &str = include_str!("reviews.sql");
 
 /// The commands below `payments review`.
 #[derive(Debug, Subcommand)]
@@ -54,34 +57,23 @@ pub struct List {
     /// The greatest number of reviews to list
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     limit: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
-#[derive(Serialize)]
-struct Listing {
-    reviews: Vec<ReviewView>,
-}
+/// The members in the text of the list. The JSON has all.
+const LISTED: &[&str] =
+    &["review_id", "reason", "subject", "subject_id", "tenant", "opened_at", "resolution"];
 
 impl List {
     async fn run(self, database: &Database) -> Result<CommandOutput> {
-        let mut connection = database.connection().await?;
-        let rows = reviews::list(&mut connection, self.all, self.limit.into()).await?;
-        let listing = Listing { reviews: rows.iter().map(ReviewView::of).collect::<Result<_>>()? };
-        Ok(CommandOutput::new(self.json, true, &listing, Listing::text))
-    }
-}
-
-impl Listing {
-    fn text(&self) -> String {
-        if self.reviews.is_empty() {
-            return "no review is open\n".to_owned();
-        }
-        let facts: Vec<_> = self.reviews.iter().map(ReviewView::summary).collect();
-        let heading: Vec<&str> = facts.iter().take(1).flatten().map(|(name, _)| *name).collect();
-        let rows = facts.into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect());
-        table::table(&heading, &rows.collect::<Vec<Vec<String>>>())
+        let which = json!({ "all": self.all, "limit": self.limit });
+        let reviews = query(&mut database.connection().await?, REVIEWS, &which).await?;
+        let listing = BTreeMap::from([("reviews", reviews)]);
+        Ok(self.read.output_with(true, &listing, |listing| match &listing["reviews"][..] {
+            [] => "no review is open\n".to_owned(),
+            reviews => Report::table(&reviews.iter().map(|review| review.only(LISTED)).collect::<Vec<_>>()),
+        }))
     }
 }
 
@@ -90,21 +82,15 @@ impl Listing {
 pub struct Show {
     /// The review
     review_id: Uuid,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
 impl Show {
     async fn run(self, database: &Database) -> Result<CommandOutput> {
-        let mut connection = database.connection().await?;
-        let Some(row) = reviews::find(&mut connection, self.review_id).await? else {
-            return Ok(not_found(self.review_id));
-        };
-        let view = ReviewView::of(&row)?;
-        Ok(CommandOutput::new(self.json, true, &view, |view| {
-            let rows = view.details().into_iter().map(|(name, value)| vec![name.to_owned(), value]);
-            table::table(&[], &rows.collect::<Vec<_>>())
-        }))
+        let which = json!({ "review_id": self.review_id, "all": true });
+        let found = query(&mut database.connection().await?, REVIEWS, &which).await?;
+        let [review] = &found[..] else { return Ok(not_found(self.review_id)) };
+        Ok(self.read.output(true, "", review))
     }
 }

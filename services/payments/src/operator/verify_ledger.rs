@@ -4,7 +4,7 @@
 
 use clap::{Args, Subcommand};
 use database::{Database, Result};
-use runtime::{CommandOutput, table};
+use operators::{CommandOutput, Read};
 use serde::Serialize;
 
 use crate::store::ledger_checks::{self, CHECKS};
@@ -27,9 +27,8 @@ impl Command {
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
 #[derive(Debug, Serialize)]
@@ -62,23 +61,9 @@ impl Verify {
             agrees: checks.iter().all(|check| check.differences.is_empty()),
             checks,
         };
-        Ok(CommandOutput::new(self.json, report.agrees, &report, Report::text))
-    }
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let rows: Vec<Vec<String>> = self
-            .checks
-            .iter()
-            .map(|check| vec![check.check.to_owned(), check.differences.len().to_string()])
-            .collect();
-        let mut text = format!("{} transactions with {} entries\n\n", self.transactions, self.entries);
-        text.push_str(&table::table(&["check", "differences"], &rows));
-        for difference in self.checks.iter().flat_map(|check| &check.differences) {
-            text.extend(["\n", difference]);
-        }
-        text.push_str(if self.agrees { "\nthe ledger agrees\n" } else { "\n\nthe ledger does not agree\n" });
-        text
+        let Report { transactions, entries, agrees, .. } = report;
+        let verb = if agrees { "agrees" } else { "does not agree" };
+        let sentence = format!("the ledger {verb}: {transactions} transactions with {entries} entries");
+        Ok(self.read.output(agrees, &sentence, &report))
     }
 }

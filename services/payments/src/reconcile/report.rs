@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use runtime::table::{printable, table};
+use operators::table::{printable, table};
 use serde::Serialize;
 
 use crate::domain::CallKind;

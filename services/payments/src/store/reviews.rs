@@ -1,7 +1,6 @@
 //! The table `review`: questions for operators, and their resolutions.
 
 use audit::Operator;
-use chrono::{DateTime, Utc};
 use contracts::{PaymentId, RefundId};
 use database::functions::clock_timestamp;
 use database::{Connection, Result, Tx};
@@ -25,12 +24,7 @@ pub(crate) struct ReviewRow {
     subject_id: String,
     payment_id: Option<Uuid>,
     pub(crate) reason: Reason,
-    pub(crate) details: Value,
-    pub(crate) opened_at: DateTime<Utc>,
     pub(crate) resolution: Option<Resolution>,
-    pub(crate) resolved_by: Option<String>,
-    pub(crate) note: Option<String>,
-    pub(crate) resolved_at: Option<DateTime<Utc>>,
 }
 
 impl ReviewRow {
@@ -114,15 +108,6 @@ pub(crate) async fn find(connection: &mut Connection, id: Uuid) -> Result<Option
 /// Locks a review. Its payment, if it has one, is locked.
 pub(crate) async fn lock(tx: &mut Tx, id: Uuid) -> Result<ReviewRow> {
     Ok(review::table.find(id).select(ReviewRow::as_select()).for_update().first(tx).await?)
-}
-
-/// Lists open reviews, the oldest first. With `resolved`, the list contains resolved reviews too.
-pub(crate) async fn list(connection: &mut Connection, resolved: bool, limit: i64) -> Result<Vec<ReviewRow>> {
-    let mut rows = review::table.order((review::opened_at, review::id)).limit(limit).into_boxed();
-    if !resolved {
-        rows = rows.filter(review::resolution.is_null());
-    }
-    Ok(rows.select(ReviewRow::as_select()).load(connection).await?)
 }
 
 /// The reasons of a review about a failed refund.

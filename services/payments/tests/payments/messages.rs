@@ -5,9 +5,10 @@ use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, OrderLine,
 use contracts::{Currency, Money, streams};
 use database::Database;
 use envelope::{Envelope, Event, EventId, Timestamp, Topics};
-use inbox::operator::{Command, OperatorContext, run};
+use idempotency::KeyPolicy;
 use inbox::{Runner, RunnerSettings};
 use messaging::{Publisher, PublisherSettings, Record};
+use operators::{InboxCommand, Installation, OperatorCommand};
 use payments::{Payments, Settings};
 use runtime::{Context, Service};
 use serde_json::Value;
@@ -142,9 +143,9 @@ async fn inbox_command(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Va
     let settings = Settings::new(stage.processor.client(), bodies(), brisk());
     let (database, topics) = (Database::clone(&stage.database), Topics::clone(topics));
     let context = Context::<Payments> { database: database.clone(), topics: topics.clone(), settings };
-    let consumer = Payments::consumer(&context).unwrap();
-    let context = OperatorContext { database, topics, consumer, brokers: None };
-    let output = run(Command::try_parse_from(words).unwrap(), &context).await.unwrap();
+    let (consumer, key_policy) = (Payments::consumer(&context), KeyPolicy::default());
+    let context = Installation { database, topics, consumer, brokers: None, key_policy };
+    let output = InboxCommand::try_parse_from(words).unwrap().run(&context).await.unwrap();
     assert!(output.done, "{}", output.text);
     serde_json::from_str(&output.text).unwrap()
 }

@@ -21,6 +21,8 @@ const LOCK: i64 = 0x1dea_0000_0009;
 /// Returns whether one more aggregate may be parked for the reason of this error. If so, all other parking waits until the
 /// transaction has ended, so that partitions that fail at once do not exceed the limit together.
 ///
+/// A corrupt record is always parked: it would stop its partition for ever, and no fix of this service makes it readable.
+///
 /// While a partition waits, the window grows by `stopped_for`. Otherwise time alone would let it park the next aggregates.
 pub(crate) async fn may_park(
     tx: &mut Tx,
@@ -29,6 +31,9 @@ pub(crate) async fn may_park(
     settings: &RunnerSettings,
     stopped_for: Duration,
 ) -> database::Result<bool> {
+    if matches!(error, HandlerError::Corrupt { .. }) {
+        return Ok(true);
+    }
     diesel::select(pg_advisory_xact_lock(LOCK)).execute(tx).await?;
     let window = TimeDelta::from_std(settings.parking_window + stopped_for).unwrap_or(TimeDelta::MAX);
     let parked: i64 = inbox_parked::table

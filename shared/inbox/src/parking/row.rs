@@ -1,12 +1,11 @@
 //! A waiting message as it is stored, and its decoding.
 
-use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use envelope::{TenantId, header};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{HELD, PARKED, inbox_parked};
+use super::{PARKED, inbox_parked};
 use crate::HandlerError;
 use crate::error::SECOND_HISTORY;
 use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
@@ -26,7 +25,6 @@ pub(crate) struct WaitingRow {
     headers: Value,
     pub(crate) error: Option<String>,
     reason: Option<String>,
-    pub(crate) parked_at: DateTime<Utc>,
 }
 
 impl WaitingRow {
@@ -37,10 +35,6 @@ impl WaitingRow {
     /// Whether its number is this one. A message of a second history does not have the number of its headers.
     pub(crate) fn has_number(&self, sequence: i64) -> bool {
         self.sequence == sequence && self.reason.as_deref() != Some(SECOND_HISTORY)
-    }
-
-    pub(crate) fn state(&self) -> &'static str {
-        if self.is_parked() { PARKED } else { HELD }
     }
 
     pub(crate) fn entry(&self) -> InboxEntry {

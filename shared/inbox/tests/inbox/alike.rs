@@ -10,12 +10,12 @@ use contracts::events::OrderConfirmed;
 use database::{Database, Error, Tx};
 use diesel_async::SimpleAsyncConnection;
 use envelope::{Message, Topics};
-use inbox::{Consumer, HandlerError, RunnerSettings, no_locks};
-use testkit::{TestTopics, eventually};
+use inbox::{Consumer, HandlerError, InboxMetrics, RunnerSettings, no_locks};
+use testkit::{Metrics, TestTopics, eventually};
 
 use crate::common::{
     CONSUMER, Fix, Operator, TestRecord, confirmed, count, database, effects, parked, publish, record,
-    run_with, settings, wait_until_done,
+    run_with, settings, wait_until_done, wait_until_stopped,
 };
 
 /// One partition, so that the messages are applied in this order.
@@ -30,17 +30,6 @@ fn limited(parking_limit: i64) -> RunnerSettings {
 
 fn in_order(topics: &TestTopics, order: OrderId) -> TestRecord {
     record(topics, 1, &confirmed(order)).keyed(SAME)
-}
-
-/// Waits until so many partitions wait because of messages that fail alike.
-async fn wait_until_stopped(operator: &Operator, partitions: usize) {
-    eventually("partitions that wait", async || {
-        let (_, report) = operator.asks("stopped").await;
-        let stopped = report["partitions"].as_array().unwrap().clone();
-        assert!(stopped.iter().all(|partition| partition["cause"] == "alike"), "{stopped:?}");
-        (stopped.len() == partitions).then_some(())
-    })
-    .await;
 }
 
 async fn wait_until_parked(database: &Database, messages: usize) {
@@ -60,13 +49,14 @@ async fn when_many_aggregates_fail_alike_a_few_are_parked_and_the_rest_waits_for
     let fix = Fix::default();
     let operator = Operator::new(&database, &topics, fix.consumer());
     let consumer = run_with(&database, &topics, fix.consumer(), limited(3));
-    wait_until_stopped(&operator, partitions.len()).await;
+    wait_until_stopped(&database, i64::from(Topics::PARTITIONS)).await;
     assert_eq!(parked(&database).await.len(), 3);
     assert_eq!(effects(&database).await, []);
 
     fix.come();
     wait_until_done(&topics).await;
     assert_eq!(parked(&database).await.len(), 3, "all others took effect without an operator");
+    wait_until_stopped(&database, 0).await;
     operator.does("redrive --all").await;
     consumer.stop().await;
     let mut done: Vec<_> = effects(&database).await.into_iter().map(|(order, _)| order).collect();
@@ -84,7 +74,7 @@ async fn a_partition_that_waits_parks_again_once_an_operator_discards() {
     let fix = Fix::default();
     let operator = Operator::new(&database, &topics, fix.consumer());
     let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
-    wait_until_stopped(&operator, 1).await;
+    wait_until_stopped(&database, 1).await;
     let first = parked(&database).await;
     assert_eq!(first.iter().map(|row| row.aggregate_id).collect::<Vec<_>>(), [orders[0].uuid()]);
 
@@ -106,10 +96,9 @@ async fn aggregates_that_fail_for_different_reasons_are_all_parked() {
     ];
     publish(&topics, &records).await;
     let fix = Fix::default();
-    let operator = Operator::new(&database, &topics, fix.consumer());
     let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
     wait_until_parked(&database, 2).await;
-    wait_until_stopped(&operator, 1).await;
+    wait_until_stopped(&database, 1).await;
     assert!(parked(&database).await.iter().all(|row| row.aggregate_id != waiting.uuid()));
     consumer.stop().await;
 }
@@ -137,15 +126,14 @@ async fn a_partition_that_waits_parks_nothing_because_time_passes() {
     let orders = [OrderId::generate(), OrderId::generate()];
     publish(&topics, &orders.map(|order| in_order(&topics, order))).await;
     let fix = Fix::default();
-    let operator = Operator::new(&database, &topics, fix.consumer());
     let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
-    wait_until_stopped(&operator, 1).await;
+    wait_until_stopped(&database, 1).await;
 
     // The partition waits for a second, and then the parked message is ten minutes old: the length of the window.
     change(&database, "UPDATE inbox_parked SET parked_at = clock_timestamp()").await;
-    wait_until_the_partition_looked(&database, "1 second").await;
+    wait_for_an_attempt(&database, "1 second").await;
     change(&database, "UPDATE inbox_parked SET parked_at = clock_timestamp() - interval '10 minutes'").await;
-    wait_until_the_partition_looked(&database, "10 minutes 300 milliseconds").await;
+    wait_for_an_attempt(&database, "10 minutes 300 milliseconds").await;
     assert_eq!(parked(&database).await.len(), 1);
     consumer.stop().await;
 }
@@ -166,13 +154,12 @@ async fn an_outage_parks_nothing_of_a_partition_that_waits() {
             AtomicUsize::fetch_add(&counted, 1, Ordering::SeqCst);
             Err(Error::Unavailable("the server is being restarted".to_owned()).into())
         });
-    let operator = Operator::new(&database, &topics, consumer.clone());
     let settings = RunnerSettings { handler_limit: HANDLER_LIMIT, ..limited(1) };
     let runner = run_with(&database, &topics, consumer, settings);
-    wait_until_stopped(&operator, 1).await;
+    wait_until_stopped(&database, 1).await;
     // It has waited for longer than a handler may fail.
     let limit = format!("{} milliseconds", HANDLER_LIMIT.as_millis());
-    wait_until_the_partition_looked(&database, &limit).await;
+    wait_for_an_attempt(&database, &limit).await;
     outage.store(true, Ordering::SeqCst);
     eventually("a failure that has been dealt with", async || {
         let is_parked = parked(&database).await.len() > 1;
@@ -189,15 +176,19 @@ async fn an_outage_parks_nothing_of_a_partition_that_waits() {
     runner.stop().await;
 }
 
-/// Waits until the waiting partition has looked, and still waits, this long after the message was parked.
-async fn wait_until_the_partition_looked(database: &Database, after: &str) {
-    let looked = format!(
-        "SELECT count(*) AS count FROM inbox_stopped_partition, inbox_parked WHERE seen_at > parked_at + interval '{after}'"
+/// Waits until the message of the waiting partition has failed again, this long after the other one was parked.
+async fn wait_for_an_attempt(database: &Database, after: &str) {
+    let is_over = format!(
+        "SELECT count(*) AS count FROM inbox_parked WHERE clock_timestamp() > parked_at + interval '{after}'"
     );
-    eventually("a look of the partition that waits", async || {
-        (count(database, &looked).await == 1).then_some(())
+    eventually(&format!("{after} since the parking"), async || {
+        (count(database, &is_over).await == 1).then_some(())
     })
     .await;
+    let failed = || Metrics::counted::<InboxMetrics>(database).count("inbox_failed_attempts_total");
+    // The first one may have begun before.
+    let before = failed();
+    eventually("a further attempt", async || (failed() >= before + 2).then_some(())).await;
 }
 
 /// A lock of the test lets the transactions count parked aggregates, but not add one, until both are there.
@@ -211,7 +202,6 @@ async fn partitions_that_fail_at_the_same_instant_do_not_exceed_the_limit_togeth
     let mut owner = database.owner().await;
     owner.batch_execute("BEGIN; LOCK TABLE inbox_parked IN SHARE MODE").await.unwrap();
     let fix = Fix::default();
-    let operator = Operator::new(&database, &topics, fix.consumer());
     let consumer = run_with(&database, &topics, fix.consumer(), limited(1));
     let waiting = "SELECT count(*) AS count FROM pg_stat_activity \
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -220,7 +210,7 @@ async fn partitions_that_fail_at_the_same_instant_do_not_exceed_the_limit_togeth
     })
     .await;
     owner.batch_execute("COMMIT").await.unwrap();
-    wait_until_stopped(&operator, 1).await;
+    wait_until_stopped(&database, 1).await;
     assert_eq!(parked(&database).await.len(), 1);
     consumer.stop().await;
 }

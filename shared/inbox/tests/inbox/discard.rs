@@ -115,7 +115,10 @@ async fn a_message_that_fails_behind_a_discarded_one_is_parked() {
 
     let text =
         operator.types(&format!("discard {} --by kim --reason x", id_of(&database, 3).await)).await.text;
-    assert!(text.contains("applied, held behind it") && text.contains("number 4"), "{text}");
+    assert!(
+        text.contains(" is discarded\n") && text.contains("\napplied\n") && text.contains("  4  "),
+        "{text}"
+    );
     assert_eq!(effects(&database).await, [1, 4].map(|sequence| (order.uuid(), sequence)));
     audited(&database).await;
 }
@@ -136,7 +139,7 @@ async fn a_discard_warns_of_open_effects_and_a_dry_run_changes_nothing() {
     assert_eq!((effects(&database).await.len(), facts(&database).await.len()), (1, 0));
 
     let text = operator.types(&format!("discard {id} --by kim --reason x")).await.text;
-    assert!(text.contains(&format!("warning: {warning}")), "{text}");
+    assert!(text.contains(&format!("warnings  {warning}\n")), "{text}");
     assert_eq!(facts(&database).await[0].details["warnings"], json!([warning]));
 }
 

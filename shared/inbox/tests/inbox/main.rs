@@ -9,6 +9,7 @@
 
 mod alike;
 mod common;
+mod corrupt;
 mod dead_letters;
 mod discard;
 mod failing_messages;
@@ -26,5 +27,4 @@ mod released;
 mod renewed;
 mod rewind;
 mod round_trips;
-mod stopped;
 mod trim;

@@ -120,7 +120,7 @@ async fn a_redrive_that_fails_changes_nothing_and_names_the_message() {
     assert_eq!(format!("{:?}", parked(&database).await), before);
     assert!(facts(&database).await.is_empty());
     let text = operator.types("redrive --all --by kim --reason x").await.text;
-    assert!(text.contains("too late") && text.contains("nothing of this aggregate was changed"), "{text}");
+    assert!(text.contains("too late") && text.contains("  failed.error "), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

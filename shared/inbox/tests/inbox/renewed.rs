@@ -5,11 +5,11 @@ use contracts::{OrderId, streams};
 use database::Tx;
 use envelope::Message;
 use inbox::{Consumer, HandlerError, RunnerSettings, no_locks};
-use testkit::{Authority, Broker, BrokerTls, TestTopics, eventually};
+use testkit::{Authority, Broker, BrokerTls, TestTopics};
 
 use crate::common::{
-    CONSUMER, cancelled, confirmed, count, database, publish, record, record_effect, recording, run,
-    run_with, settings, wait_for_effects,
+    CONSUMER, cancelled, confirmed, database, publish, record, record_effect, recording, run, run_with,
+    settings, wait_for_effects, wait_until_stopped,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,7 +30,7 @@ async fn a_consumer_goes_on_with_a_password_that_was_replaced() {
     runner.stop().await;
 }
 
-/// Parks nothing, so the partition of a cancelled order waits for an operator.
+/// Parks nothing, so the partition of a cancelled order waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_that_waits_does_not_keep_the_others_from_a_password_that_was_replaced() {
     let authority = Authority::new();
@@ -44,10 +44,7 @@ async fn a_partition_that_waits_does_not_keep_the_others_from_a_password_that_wa
         });
     let runner = run_with(&database, &topics, consumer, RunnerSettings { parking_limit: 0, ..settings() });
     let waiting = publish(&topics, &[record(&topics, 1, &cancelled(OrderId::generate()))]).await[0];
-    eventually("a partition that waits", async || {
-        (count(&database, "SELECT count(*) AS count FROM inbox_stopped_partition").await == 1).then_some(())
-    })
-    .await;
+    wait_until_stopped(&database, 1).await;
 
     broker.stop().await;
     authority.file("password", "second");

@@ -19,5 +19,5 @@ pub use metadata::health;
 pub use offsets::{committed_offsets, end_offsets, offset_ranges, offsets_since};
 pub use partition::partition_of;
 pub use read_topic::{read_all, read_since};
-pub use readable::{is_readable, next_readable};
+pub use readable::next_readable;
 pub use topics::delete_topics;

@@ -1,4 +1,4 @@
-//! Asks whether records can be read. For a consumer that waits for a repair, and for the operators' command that skips records.
+//! Finds the next record that can be read, for a consumer that parks a corrupt record.
 //!
 //! Each try has a client of its own, which fetches this one partition. A client that tries one offset after the other still delivers
 //! errors of its earlier fetches. And after a wrong checksum librdkafka 2.12 goes on at a wrong place of the response, because
@@ -45,12 +45,6 @@ pub async fn next_readable(
         Ok(end)
     })
     .await
-}
-
-/// Returns whether the record at `offset` can be read. True also if there is none.
-pub async fn is_readable(brokers: &Brokers, topic: &str, partition: i32, offset: i64) -> Result<bool, Error> {
-    let (brokers, topic) = (brokers.clone(), topic.to_owned());
-    client::blocking(move || Ok(first_from(&brokers, &topic, partition, offset)?.is_some())).await
 }
 
 /// Returns the offset of the first record from `offset` on, or `None` if it cannot be read.

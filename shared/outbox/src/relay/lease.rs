@@ -112,7 +112,10 @@ impl<'r> Lease<'r> {
 
 /// Ends the lease of the active relay for this actor, and raises the cursor's epoch. Returns the former holder; `None` if no
 /// relay is active. Any relay may acquire the lease after that, the former holder too.
-pub(crate) async fn end_lease(tx: &mut Tx, actor: &str) -> database::Result<Option<String>> {
+///
+/// # Errors
+/// Database errors.
+pub async fn end_lease(tx: &mut Tx, actor: &str) -> database::Result<Option<String>> {
     let active = outbox_lease::table.filter(outbox_lease::lease_until.gt(clock_timestamp()));
     let holder: Option<String> =
         active.select(outbox_lease::owner).for_update().first(tx).await.optional()?;

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub(crate) use blocked::outbox_blocked;
-pub(crate) use lease::end_lease;
+pub use lease::end_lease;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;
 

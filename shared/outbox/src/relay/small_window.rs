@@ -4,7 +4,6 @@
 //! that are not visible in A.
 
 use database::Database;
-use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -13,7 +12,7 @@ use diesel_async::RunQueryDsl;
 
 use super::cursor::Cursor;
 use super::snapshot::{Snapshot, TakeSnapshot, TakenSnapshot};
-use crate::outbox_event::{COLUMNS, StoredEvent, outbox_event};
+use crate::outbox_event::{COLUMNS, StoredColumns, StoredEvent};
 
 /// Takes a snapshot, and reads the window that it ends, in order: at most `limit` rows up to the floor of A, and as many above.
 /// Reads none above the floor if the ceiling is `large_from` or more. With `draws_xid`, the statement also uses up a transaction
@@ -50,8 +49,7 @@ pub(super) async fn read(
     Ok((taken.ok_or(diesel::result::Error::NotFound)?, events))
 }
 
-type Columns =
-    (Text, BigInt, Nullable<BigInt>, Text, Nullable<SqlTypeOf<<outbox_event::table as Table>::AllColumns>>);
+type Columns = (Text, BigInt, Nullable<BigInt>, Text, Nullable<StoredColumns>);
 
 /// The rows above the floor of A. No transaction that was open at A can have rows up to the floor.
 #[derive(QueryId)]

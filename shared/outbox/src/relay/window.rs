@@ -11,7 +11,6 @@
 //! a transaction that was open at A; the index on (xid, id) finds the rows of each of them.
 
 use database::Database;
-use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -19,7 +18,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 
 use super::snapshot::Snapshot;
-use crate::outbox_event::{COLUMNS, StoredEvent, outbox_event};
+use crate::outbox_event::{COLUMNS, StoredColumns, StoredEvent};
 
 /// The number of ids that one statement examines above the floor.
 const IDS_PER_READ: i64 = 50_000;
@@ -67,8 +66,6 @@ impl Window {
 // Both queries are fragments, because `sql_query` is never kept prepared. Planning over all partitions costs ten times the
 // execution (measured). A subquery around a snapshot reads its text once, and not for each row.
 
-type Columns = SqlTypeOf<<outbox_event::table as Table>::AllColumns>;
-
 /// The rows up to the floor. One step through the index for each transaction that was open at A reads a long transaction once,
 /// and not once for each page. Only the index on (xid, id) can find pairs: a plan of an empty partition would take either index.
 #[derive(QueryId)]
@@ -78,7 +75,7 @@ struct EarlyRows {
 }
 
 impl Query for EarlyRows {
-    type SqlType = Columns;
+    type SqlType = StoredColumns;
 }
 
 impl QueryFragment<Pg> for EarlyRows {
@@ -120,7 +117,7 @@ struct IdRange {
 }
 
 impl Query for IdRange {
-    type SqlType = Columns;
+    type SqlType = StoredColumns;
 }
 
 impl QueryFragment<Pg> for IdRange {

@@ -1,41 +1,38 @@
-//! The days of the outbox, and the database's functions that decide about them and drop them.
+//! The days of the outbox, and the database's functions that decide about them and take them out.
 
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use database::{Database, Error, ErrorClass, Result};
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Bool, Date, Integer, Nullable, Timestamptz};
+use diesel::sql_types::{Array, BigInt, Bool, Date, Integer, Timestamptz};
 use diesel::{define_sql_function, sql_query};
 use diesel_async::RunQueryDsl;
 
-use crate::outbox_event::{StoredEvent, outbox_event};
+/// The number of rows of the DEFAULT partition that one statement takes.
+const BATCH: i64 = 1_000;
 
-/// The number of rows of the DEFAULT partition that one statement deletes.
-pub(super) const BATCH: usize = 1_000;
-
-/// How long the drop of one day may take. It counts the rows of the day, while only writers of that day wait.
-const DROP_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long one day may take. Its rows are counted, while only writers of that day wait.
+const DETACH_TIMEOUT: Duration = Duration::from_mins(1);
 
 define_sql_function! {
-    /// Why a partition must stay; NULL if it can be dropped.
-    fn outbox_reason_to_keep(of_day: Date, keep_days: Integer) -> Nullable<Text>;
+    /// Takes a partition out of the outbox, or returns why it stays.
+    fn outbox_detach_day(of_day: Date, keep_days: Integer, keep_detached_days: Integer) -> Text;
 }
 
 define_sql_function! {
-    /// Drops a partition, or returns why it stays.
-    fn outbox_drop_day(
+    /// Takes rows out of the DEFAULT partition; NULL if an operator's command reads the outbox.
+    fn outbox_detach_default(
         of_day: Date,
         keep_days: Integer,
-        archived_rows: Nullable<BigInt>,
-        archived_first: Nullable<BigInt>,
-        archived_last: Nullable<BigInt>
-    ) -> Text;
+        keep_detached_days: Integer,
+        ids: Array<BigInt>
+    ) -> Nullable<BigInt>;
 }
 
 define_sql_function! {
-    /// Deletes rows of the DEFAULT partition; NULL if an operator's command reads the outbox.
-    fn outbox_delete_default(of_day: Date, keep_days: Integer, ids: Array<BigInt>) -> Nullable<BigInt>;
+    /// Drops the tables of the days that left the outbox so many days ago.
+    fn outbox_drop_detached(keep_detached_days: Integer) -> BigInt;
 }
 
 /// A day in UTC whose grace is over.
@@ -60,8 +57,8 @@ impl Day {
 /// The decision about a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is dropped.
-    Dropped,
+    /// It has left the outbox.
+    Detached,
     /// It has no partition.
     Absent,
     /// Its grace is not over.
@@ -72,8 +69,6 @@ pub(super) enum Verdict {
     Unpublished,
     /// One of its rows is blocked, or released and not published yet.
     Blocked,
-    /// The archive does not have the rows of the partition.
-    Differs,
     /// An operator's command reads the outbox.
     Read,
     /// An open transaction holds a lock.
@@ -83,25 +78,16 @@ pub(super) enum Verdict {
 impl Verdict {
     fn parse(text: &str) -> Result<Self> {
         Ok(match text {
-            "dropped" => Self::Dropped,
+            "detached" => Self::Detached,
             "absent" => Self::Absent,
             "young" => Self::Young,
             "other_server" => Self::OtherServer,
             "unpublished" => Self::Unpublished,
             "blocked" => Self::Blocked,
-            "differs" => Self::Differs,
             "read" => Self::Read,
             _ => return Err(diesel::result::Error::DeserializationError(text.into()).into()),
         })
     }
-}
-
-/// The rows of an archive: their number, the first and the last id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
-    pub(super) rows: i64,
-    pub(super) first_id: Option<i64>,
-    pub(super) last_id: Option<i64>,
 }
 
 /// The days whose grace is over, oldest first.
@@ -110,35 +96,17 @@ pub(super) async fn over(database: &Database, keep_days: i32) -> Result<Vec<Day>
     Ok(days.get_results(&mut database.connection().await?).await?)
 }
 
-/// Why the partition of a day must stay; `None` if it can be dropped. Takes no lock.
-pub(super) async fn reason_to_keep(
+/// Takes the partition of a day out of the outbox, unless something keeps it.
+pub(super) async fn detach_partition(
     database: &Database,
     day: &Day,
     keep_days: i32,
-) -> Result<Option<Verdict>> {
-    let mut tx = database.begin().await?;
-    tx.set_statement_timeout(DROP_TIMEOUT).await?;
-    let reason: Option<String> =
-        diesel::select(outbox_reason_to_keep(day.date, keep_days)).get_result(&mut tx).await?;
-    tx.rollback().await?;
-    reason.map(|reason| Verdict::parse(&reason)).transpose()
-}
-
-/// Drops the partition of a day unless something keeps it, or the archive does not have its rows.
-pub(super) async fn drop_partition(
-    database: &Database,
-    day: &Day,
-    keep_days: i32,
-    archived: Option<Extent>,
+    keep_detached_days: i32,
 ) -> Result<Verdict> {
     let mut tx = database.begin().await?;
-    tx.set_statement_timeout(DROP_TIMEOUT).await?;
-    let (rows, first, last) = match archived {
-        Some(Extent { rows, first_id, last_id }) => (Some(rows), first_id, last_id),
-        None => (None, None, None),
-    };
-    let dropped = diesel::select(outbox_drop_day(day.date, keep_days, rows, first, last));
-    let verdict: Result<String> = dropped.get_result(&mut tx).await.map_err(Error::from);
+    tx.set_statement_timeout(DETACH_TIMEOUT).await?;
+    let detached = diesel::select(outbox_detach_day(day.date, keep_days, keep_detached_days));
+    let verdict: Result<String> = detached.get_result(&mut tx).await.map_err(Error::from);
     match verdict {
         Err(error) if error.class() == ErrorClass::Contention => {
             tx.rollback().await?;
@@ -152,23 +120,31 @@ pub(super) async fn drop_partition(
     }
 }
 
-/// Deletes rows of the DEFAULT partition with these ids, except those that something keeps. `None` if an operator's
-/// command reads the outbox.
-pub(super) async fn delete_default(
+/// Takes rows with these ids out of the DEFAULT partition, except those that something keeps. `None` if an operator's command
+/// reads the outbox.
+pub(super) async fn detach_default(
     database: &Database,
     day: &Day,
     keep_days: i32,
+    keep_detached_days: i32,
     ids: Vec<i64>,
 ) -> Result<Option<u64>> {
-    let deleted = diesel::select(outbox_delete_default(day.date, keep_days, ids));
-    let deleted: Option<i64> = deleted.get_result(&mut database.connection().await?).await?;
-    Ok(deleted.map(i64::unsigned_abs))
+    let detached = diesel::select(outbox_detach_default(day.date, keep_days, keep_detached_days, ids));
+    let detached: Option<i64> = detached.get_result(&mut database.connection().await?).await?;
+    Ok(detached.map(i64::unsigned_abs))
+}
+
+/// Drops the tables of the days that left the outbox so many days ago. Returns their number.
+pub(super) async fn drop_detached(database: &Database, keep_detached_days: i32) -> Result<u64> {
+    let dropped = diesel::select(outbox_drop_detached(keep_detached_days));
+    let dropped: i64 = dropped.get_result(&mut database.connection().await?).await?;
+    Ok(dropped.unsigned_abs())
 }
 
 /// The next ids of a day, after a position, that are published and not blocked.
-pub(super) async fn deletable(database: &Database, day: &Day, position: i64) -> Result<Vec<i64>> {
+pub(super) async fn detachable(database: &Database, day: &Day, position: i64) -> Result<Vec<i64>> {
     // The bounds of the day leave one partition to read.
-    const DELETABLE: &str = "\
+    const DETACHABLE: &str = "\
         SELECT event.id FROM outbox_event AS event, outbox_cursor AS relay \
          WHERE event.created_at >= $1 AND event.created_at < $2 AND event.id > $3 \
            AND outbox_cursor_is_valid(relay) AND outbox_is_published(relay, event.xid, event.id) \
@@ -180,32 +156,12 @@ pub(super) async fn deletable(database: &Database, day: &Day, position: i64) -> 
         id: i64,
     }
     let (start, end) = day.bounds();
-    let ids: Vec<Id> = sql_query(DELETABLE)
+    let ids: Vec<Id> = sql_query(DETACHABLE)
         .bind::<Timestamptz, _>(start)
         .bind::<Timestamptz, _>(end)
         .bind::<BigInt, _>(position)
-        .bind::<BigInt, _>(i64::try_from(BATCH).unwrap_or(i64::MAX))
+        .bind::<BigInt, _>(BATCH)
         .get_results(&mut database.connection().await?)
         .await?;
     Ok(ids.into_iter().map(|row| row.id).collect())
-}
-
-/// The next rows of a day, after a position, in the order of ids.
-pub(super) async fn load(
-    database: &Database,
-    day: &Day,
-    position: i64,
-    limit: i64,
-) -> Result<Vec<StoredEvent>> {
-    let (start, end) = day.bounds();
-    let rows = outbox_event::table
-        .filter(outbox_event::created_at.ge(start))
-        .filter(outbox_event::created_at.lt(end))
-        .filter(outbox_event::id.gt(position))
-        .order(outbox_event::id)
-        .limit(limit)
-        .select(StoredEvent::as_select())
-        .load(&mut database.connection().await?)
-        .await?;
-    Ok(rows)
 }

@@ -2,7 +2,7 @@
 
 use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
-use outbox::operator::OperatorContext;
+use operators::Installation;
 use testkit::{TestDatabase, TestTopics, eventually};
 
 use crate::common::{
@@ -20,12 +20,12 @@ pub(crate) async fn set_tenant(database: &TestDatabase, order: OrderId, tenant: 
 }
 
 /// The number of blocked messages and of their aggregates.
-pub(crate) async fn blocked(context: &OperatorContext) -> (i64, i64) {
+pub(crate) async fn blocked(context: &Installation) -> (i64, i64) {
     let blocked = json_output(context, &["status"]).await["blocked"].take();
     (blocked["rows"].as_i64().unwrap(), blocked["aggregates"].as_i64().unwrap())
 }
 
-pub(crate) async fn wait_for_blocked(context: &OperatorContext, expected: (i64, i64)) {
+pub(crate) async fn wait_for_blocked(context: &Installation, expected: (i64, i64)) {
     eventually(&format!("{expected:?} messages and aggregates are blocked"), async || {
         (blocked(context).await == expected).then_some(())
     })

@@ -6,8 +6,8 @@ use clap::Parser;
 use contracts::{OrderId, streams};
 use database::{Database, Settings};
 use diesel_async::SimpleAsyncConnection;
+use operators::{Installation, OperatorCommand, RelayCommand};
 use outbox::RelaySettings;
-use outbox::operator::{OperatorContext, RelayCommand};
 use serde_json::Value;
 use testkit::{Proxy, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
@@ -169,7 +169,7 @@ async fn a_relay_that_steps_down_can_publish_nothing_more_in_its_term_and_the_ne
 }
 
 /// Runs `relay step-down` as kim.
-async fn step_down(context: &OperatorContext, words: &[&str]) -> Value {
+async fn step_down(context: &Installation, words: &[&str]) -> Value {
     #[derive(Parser)]
     struct CommandLine {
         #[command(subcommand)]

@@ -8,10 +8,10 @@
 //! The promises of the outbox and its relay, against real PostgreSQL and Kafka. One program, so that it links once.
 
 mod append;
-mod archive;
 mod backlog;
 mod blocked;
 mod common;
+mod detached;
 mod election;
 mod idle;
 mod leader;

@@ -8,14 +8,14 @@ use database::Database;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::header;
 use messaging::{ReceivedMessage, admin};
-use outbox::operator::OperatorError;
+use outbox::RepublishError;
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics};
 
 use crate::blocked::{RELEASE, set_tenant, wait_for_blocked};
 use crate::common::{
     CommandLine, HalfDone, append_one, confirmed, context, count, first_occurrences, history, json_output,
-    relay, reserved, run_command, settings, text, wait_for,
+    relay, reserved, run_command, settings, text, text_output, wait_for,
 };
 
 const ALL: &[&str] =
@@ -148,8 +148,12 @@ async fn a_run_that_publishes_leaves_one_fact_and_a_dry_run_leaves_nothing() {
     assert_eq!(facts(&database).await, 0, "nothing was published again yet");
 
     assert_eq!(json_output(&context, &but(ALL, &["--dry-run"])).await["messages"], 3);
-    let text = run_command(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
-    assert!(text.starts_with("3 messages would be published again: rows 1 to 3\n"), "{text}");
+    let text = text_output(&context, &but(ALL, &["--dry-run"])).await;
+    assert!(
+        text.starts_with("dry run: nothing is changed")
+            && text.contains("messages 3 first.id 1 first.sequence 1 last_id 3"),
+        "{text}"
+    );
     assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (0, 3));
 
     for (runs, published) in [(1, 6), (2, 9)] {
@@ -199,7 +203,7 @@ async fn a_row_with_an_invalid_tenant_is_an_error_and_no_fact_is_left() {
     let id = order.to_string();
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
     let refused = run_command(&context(&database, &topics), &words).await.unwrap_err();
-    assert!(matches!(refused, OperatorError::InvalidRow { id: 1, .. }), "{refused}");
+    let Some(RepublishError::InvalidRow { id: 1, .. }) = refused.downcast_ref() else { panic!("{refused}") };
     assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (0, 1));
 }
 
@@ -218,9 +222,9 @@ async fn it_says_from_when_the_outbox_has_rows() {
     let written = "SELECT count(*) AS count FROM outbox_event WHERE id = 2 AND created_at = ";
     let since = report["rows_since"].as_str().unwrap();
     assert_eq!(count(&database, &format!("{written}'{since}'")).await, 1, "{report}");
-    let text = run_command(&context, &but(ALL, &["--dry-run"])).await.unwrap().text;
-    assert!(text.contains("the first is number 2 of its aggregate\n"), "{text}");
-    assert!(text.contains(&format!("the outbox has rows since {since}")), "{text}");
+    let text = text_output(&context, &but(ALL, &["--dry-run"])).await;
+    assert!(text.contains("first.id 2 first.sequence 2"), "{text}");
+    assert!(text.contains(&format!("rows_since {since}")), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -249,7 +253,9 @@ async fn without_kafka_nothing_is_done_and_no_fact_is_left() {
     let mut context = context(&database, &topics);
     context.brokers = Some("127.0.0.1:1".parse().unwrap());
     let refused = run_command(&context, ALL).await.unwrap_err();
-    assert!(matches!(refused, OperatorError::Kafka(messaging::Error::Unreachable { .. })), "{refused}");
+    let Some(RepublishError::Kafka(messaging::Error::Unreachable { .. })) = refused.downcast_ref() else {
+        panic!("{refused}")
+    };
     assert_eq!(facts(&database).await, 0);
     context.brokers = None;
     assert_eq!(
@@ -272,7 +278,9 @@ async fn a_run_that_stops_half_way_says_how_far_it_came_and_what_stopped_it() {
     let gone = topics.events(streams::INVENTORY);
     admin::delete_topics(&topics.brokers(), &[&gone]).await.unwrap();
     let stopped = run_command(&context(&database, &topics), ALL).await.unwrap_err();
-    let OperatorError::Incomplete { messages: 2, reason, .. } = &stopped else { panic!("{stopped}") };
+    let Some(RepublishError::Incomplete { messages: 2, reason, .. }) = stopped.downcast_ref() else {
+        panic!("{stopped}")
+    };
     assert!(reason.contains(&gone), "{reason}");
     assert_eq!(facts(&database).await, 1, "the fact is committed before the first message is sent");
 }

@@ -5,7 +5,7 @@ use database::Database;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use outbox::{RetentionCounts, RetentionSettings, drop_days, make_partitions};
+use outbox::{RetentionCounts, RetentionSettings, detach_days, make_partitions};
 use serde_json::json;
 use testkit::{TestDatabase, TestTopics, eventually};
 use tokio_util::sync::CancellationToken;
@@ -15,11 +15,11 @@ use crate::common::days::{
 };
 use crate::common::{
     append_one, confirmed, context, count, fill, first_occurrences, history, json_output, progress, relay,
-    rows, run_command, settings, wait_for,
+    rows, settings, text_output, wait_for,
 };
 
-fn dropped(days: u64) -> RetentionCounts {
-    RetentionCounts { days_dropped: days, ..RetentionCounts::default() }
+fn detached(days: u64) -> RetentionCounts {
+    RetentionCounts { days_detached: days, ..RetentionCounts::default() }
 }
 
 fn kept(days: u64) -> RetentionCounts {
@@ -57,7 +57,7 @@ async fn a_published_day_is_dropped_and_a_running_relay_goes_on() {
 
     let patient = RetentionSettings { keep_days: 36_500, ..RetentionSettings::default() };
     assert_eq!(pass_with(&database, &patient).await.unwrap(), RetentionCounts::default());
-    assert_eq!(pass(&database).await, dropped(2));
+    assert_eq!(pass(&database).await, detached(2));
     assert!(!exists(&database, FIRST).await);
     assert_eq!(rows(&database).await, 1);
     assert_eq!(gaps(&database).await, Vec::<String>::new(), "dropped days are no gap");
@@ -79,8 +79,8 @@ async fn a_published_day_is_dropped_and_a_running_relay_goes_on() {
     assert_eq!(json_output(&context, &["status"]).await["dropped"], expected);
     let words = ["republish", "--since", "2026-01-01T00:00:00Z", "--by", "ada", "--reason", "x", "--dry-run"];
     assert_eq!(json_output(&context, &words).await["dropped"], expected);
-    let text = run_command(&context, &words).await.unwrap().text;
-    assert!(text.contains("not published again: 2 days with 2 rows, the last day is 2026-01-02"), "{text}");
+    let text = text_output(&context, &words).await;
+    assert!(text.contains("dropped.days 2 dropped.rows 2 dropped.last_day 2026-01-02"), "{text}");
 }
 
 /// The row of an open transaction has an id below those that are published.
@@ -99,13 +99,13 @@ async fn a_row_that_is_committed_late_keeps_its_day_until_it_is_published() {
     fill(&database, 1, NOON).await;
     publish_all(&database, &topics).await.stop().await;
     // So that the commit certainly falls between the lock's request and its grant.
-    let patient = "ALTER FUNCTION outbox_drop_day SET lock_timeout = '1min'";
+    let patient = "ALTER FUNCTION outbox_detach_day SET lock_timeout = '1min'";
     database.owner().await.batch_execute(patient).await.unwrap();
 
     let passing = database.spawn({
         let database = database.second_instance();
         async move {
-            drop_days(&database, &RetentionSettings::default(), &CancellationToken::new()).await.unwrap()
+            detach_days(&database, &RetentionSettings::default(), &CancellationToken::new()).await.unwrap()
         }
     });
     eventually("a pass that waits for the writer", async || {
@@ -121,7 +121,7 @@ async fn a_row_that_is_committed_late_keeps_its_day_until_it_is_published() {
     let relay = relay(&database, &topics, settings());
     wait_for(&topics, streams::ORDERS, 2).await;
     relay.stop().await;
-    assert_eq!(pass(&database).await, dropped(1));
+    assert_eq!(pass(&database).await, detached(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,11 +134,11 @@ async fn a_blocked_row_keeps_its_day_until_it_is_published() {
     let blocked = "INSERT INTO outbox_blocked (id, aggregate_id, error) SELECT 1, aggregate_id, 'x' FROM outbox_event WHERE id = 1";
     owner.batch_execute(blocked).await.unwrap();
     // The day after it has no blocked row.
-    assert_eq!(pass(&database).await, RetentionCounts { days_dropped: 1, ..kept(1) });
+    assert_eq!(pass(&database).await, RetentionCounts { days_detached: 1, ..kept(1) });
     owner.batch_execute("UPDATE outbox_blocked SET released_at = clock_timestamp()").await.unwrap();
     assert_eq!(pass(&database).await, kept(1), "it is released and not published");
     owner.batch_execute("DELETE FROM outbox_blocked").await.unwrap();
-    assert_eq!(pass(&database).await, dropped(1));
+    assert_eq!(pass(&database).await, detached(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -163,7 +163,7 @@ async fn after_a_restore_nothing_is_dropped_before_the_relay_has_published_every
     publish_all(&database, &topics).await.stop().await;
     assert_eq!(
         pass(&database).await,
-        dropped(1),
+        detached(1),
         "numbers of another server count as published after the re-base"
     );
 }
@@ -180,7 +180,7 @@ async fn while_an_operator_reads_no_day_is_dropped() {
     assert_eq!(rows(&database).await, 3);
     drop(reading);
     until_nobody_reads(&database).await;
-    assert_eq!(pass(&database).await, RetentionCounts { rows_deleted: 1, ..dropped(1) });
+    assert_eq!(pass(&database).await, RetentionCounts { rows_detached: 1, ..detached(1) });
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -222,7 +222,7 @@ async fn old_rows_of_the_default_partition_are_deleted_unless_they_are_blocked_o
     let blocked = "INSERT INTO outbox_blocked (id, aggregate_id, error) SELECT 7, aggregate_id, 'x' FROM outbox_event WHERE id = 7";
     database.owner().await.batch_execute(blocked).await.unwrap();
     let counts = pass(&database).await;
-    assert_eq!(counts, RetentionCounts { rows_deleted: 2_499, ..RetentionCounts::default() });
+    assert_eq!(counts, RetentionCounts { rows_detached: 2_499, ..RetentionCounts::default() });
     assert_eq!(rows(&database).await, 3, "the blocked one, the unpublished one, and the young one");
     let recorded = "SELECT rows AS count FROM outbox_dropped_day WHERE day = '2026-01-01'";
     assert_eq!(count(&database, recorded).await, 2_499);
@@ -234,7 +234,7 @@ async fn instances_that_drop_days_at_once_drop_each_day_once() {
     make_old_days(&database, 5).await;
     publish_all(&database, &topics).await.stop().await;
     let passes = futures_util::future::join_all((0..6).map(|_| pass(&database))).await;
-    assert_eq!(passes.iter().map(|counts| counts.days_dropped).sum::<u64>(), 5);
+    assert_eq!(passes.iter().map(|counts| counts.days_detached).sum::<u64>(), 5);
     assert_eq!(count(&database, "SELECT count(*) AS count FROM outbox_dropped_day").await, 5);
 }
 
@@ -252,7 +252,7 @@ async fn the_present_day_is_never_dropped_and_the_service_cannot_drop_a_day_itse
 
     let stopped = CancellationToken::new();
     stopped.cancel();
-    let counts = drop_days(&database, &RetentionSettings::default(), &stopped).await.unwrap();
+    let counts = detach_days(&database, &RetentionSettings::default(), &stopped).await.unwrap();
     assert_eq!(counts, RetentionCounts::default(), "a pass that is stopped ends");
     assert!(exists(&database, FIRST).await);
 }

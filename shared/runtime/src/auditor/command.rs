@@ -4,17 +4,17 @@ use std::fmt;
 
 use clap::Args;
 use database::{Database, Result};
+use operators::{CommandOutput, Read};
 use serde::Serialize;
 
 use super::ask;
-use crate::{CommandOutput, Service};
+use crate::Service;
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Audit {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    read: Read,
 }
 
 impl Audit {
@@ -27,7 +27,7 @@ impl Audit {
         }
         let violations = invariants.iter().map(|invariant| invariant.violations.len()).sum();
         let report = Report { violations, invariants };
-        Ok(CommandOutput::new(self.json, violations == 0, &report, Report::to_string))
+        Ok(self.read.output_with(violations == 0, &report, Report::to_string))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -276,11 +275,10 @@ pub(crate) struct LogRetention {
 }
 
 pub(super) fn retention(reader: &mut SettingsReader) -> LogRetention {
-    let folder = reader.text("outbox.archive", "the folder of the archive; may be empty");
     LogRetention {
         outbox: RetentionSettings {
             keep_days: reader.number("outbox.keep_days", 1..=3_650),
-            archive: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
+            keep_detached_days: reader.number("outbox.keep_detached_days", 0..=3_650),
         },
         inbox: TimeDelta::days(reader.number("inbox.keep_days", 1..=3_650)),
     }

@@ -287,17 +287,17 @@ fn no_requests_per_second_are_no_limit_and_a_client_has_a_part_of_its_tenants() 
 }
 
 #[test]
-fn rows_are_kept_for_days_and_archived_only_if_a_folder_is_named() {
+fn rows_are_kept_for_days_and_as_tables_only_if_it_is_set() {
     let Ok(Config { retention, .. }) = read(Needs::Relay, &[COMPLETE]) else {
         panic!("the defaults are refused")
     };
     assert_eq!(retention.outbox, outbox::RetentionSettings::default());
     assert_eq!(retention.inbox, chrono::TimeDelta::days(35));
-    let set = [("IDEM_OUTBOX__ARCHIVE", "/archive"), ("IDEM_OUTBOX__KEEP_DAYS", "30")];
+    let set = [("IDEM_OUTBOX__KEEP_DETACHED_DAYS", "90"), ("IDEM_OUTBOX__KEEP_DAYS", "30")];
     let Ok(Config { retention, .. }) = read(Needs::Relay, &[COMPLETE, &set]) else {
         panic!("the settings are refused")
     };
-    assert_eq!((retention.outbox.keep_days, retention.outbox.archive), (30, Some("/archive".into())));
+    assert_eq!((retention.outbox.keep_days, retention.outbox.keep_detached_days), (30, 90));
     // A grace of no day would drop events of the present.
     let none = [("IDEM_OUTBOX__KEEP_DAYS", "0"), ("IDEM_INBOX__KEEP_DAYS", "0")];
     assert_eq!(faulty(Needs::Relay, &[COMPLETE, &none]), ["IDEM_OUTBOX__KEEP_DAYS", "IDEM_INBOX__KEEP_DAYS"]);

@@ -1,15 +1,15 @@
 //! `SERVICE adopt`: a person says that this database is the one of the deployment that the settings name.
 
-use audit::{Fact, Operator};
 use clap::Args;
 use database::{Database, Result};
 use diesel::sql_query;
 use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
+use operators::{Change, CommandOutput, Outcome};
 use serde::Serialize;
+use serde_json::json;
 
 use super::Identity;
-use crate::CommandOutput;
 
 /// A new id, so that the members of a consumer group show whether the original is still in use.
 const ADOPT: &str = "\
@@ -19,10 +19,7 @@ const ADOPT: &str = "\
 #[derive(Debug, Args)]
 pub(crate) struct Adopt {
     #[command(flatten)]
-    operator: Operator,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    change: Change,
 }
 
 #[derive(Serialize)]
@@ -38,25 +35,18 @@ impl Adopt {
     pub(crate) async fn run(self, database: &Database, to: &str) -> Result<CommandOutput> {
         let identity = Identity::claim(database, to).await?;
         let adopted = identity.mismatch(to).is_some();
-        let report = Report { from: identity.name, to: to.to_owned(), adopted };
-        if adopted {
-            let mut tx = database.begin().await?;
-            sql_query(ADOPT).bind::<Text, _>(to).execute(&mut tx).await?;
-            let fact = Fact::by_operator(&self.operator, None, "deployment.adopt", "deployment", to);
-            audit::record(&mut tx, fact.with(serde_json::json!({ "from": report.from, "to": to })));
-            tx.commit().await?;
-        }
-        Ok(CommandOutput::new(self.json, true, &report, Report::text))
-    }
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let Self { from, to, adopted } = self;
-        if *adopted {
-            format!("adopted: the database of {from} is the database of {to}\n")
-        } else {
-            format!("the database belongs to {to} already: nothing was changed\n")
-        }
+        let (from, report) =
+            (identity.name.clone(), Report { from: identity.name, to: to.to_owned(), adopted });
+        let adopt = async |tx: &mut _| {
+            if !adopted {
+                let sentence = format!("the database belongs to {to} already: nothing was changed");
+                return Ok(Outcome::unchanged(report, sentence));
+            }
+            sql_query(ADOPT).bind::<Text, _>(to).execute(tx).await?;
+            let fact = self.change.fact(None, "deployment.adopt", "deployment", to);
+            let sentence = format!("adopted: the database of {from} is the database of {to}");
+            Ok(Outcome::changed(report, sentence, fact.with(json!({ "from": from, "to": to }))))
+        };
+        self.change.run(database, adopt).await
     }
 }

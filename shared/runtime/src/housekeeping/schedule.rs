@@ -27,7 +27,7 @@ pub(crate) fn schedule(retention: &LogRetention) -> Vec<HousekeepingJob> {
         }),
         HousekeepingJob::every("outbox retention", HOUR, move |database, stop| {
             let settings = outbox.clone();
-            async move { outbox::drop_days(&database, &settings, &stop).await }
+            async move { outbox::detach_days(&database, &settings, &stop).await }
         }),
         HousekeepingJob::every("inbox retention", HOUR, move |database, stop| async move {
             inbox::trim(&database, inbox, &stop).await

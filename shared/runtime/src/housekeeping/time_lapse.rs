@@ -65,7 +65,7 @@ async fn ninety_days_leave_in_each_table_the_rows_of_its_retention_and_no_more()
     let database = TestDatabase::plain_on(&server.url()).await;
     let mut owner = database.owner().await;
     owner.batch_execute(&format!("SET test.rows = {ROWS}")).await.unwrap();
-    let outbox = RetentionSettings { keep_days: 7, archive: None };
+    let outbox = RetentionSettings { keep_days: 7, keep_detached_days: 14 };
     let jobs = schedule(&LogRetention { outbox, inbox: TimeDelta::days(35) });
     let mut counts = Vec::new();
     for _ in 0..DAYS {
@@ -87,6 +87,10 @@ async fn ninety_days_leave_in_each_table_the_rows_of_its_retention_and_no_more()
             );
         }
     }
+    let detached =
+        "SELECT 'detached' AS name, count(*) AS rows FROM pg_class WHERE relname LIKE 'outbox_detached_%'";
+    let detached: RowCount = sql_query(detached).get_result(&mut owner).await.unwrap();
+    assert!((14..=15).contains(&detached.rows), "{} tables of days that left the outbox", detached.rows);
     let growing = "SELECT 'inbox_sequence' AS name, count(*) AS rows FROM inbox_sequence";
     let growing: RowCount = sql_query(growing).get_result(&mut owner).await.unwrap();
     assert_eq!(

@@ -64,8 +64,6 @@ async fn each_fault_in_the_database_is_found() {
     running.ready().await;
     eventually("no fault", async || faults(&mut doctor(&surroundings)).await.is_empty().then_some(())).await;
     let mut owner = surroundings.database.owner().await;
-    let stopped = "INSERT INTO inbox_stopped_partition (consumer, topic, partition, cause, record_offset, error, seen_at)
-                   VALUES ('another', 't', 0, 'alike', 0, 'planted', now() + interval '1 hour')";
     let risky = "DO $$ BEGIN
                      EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database());
                  END $$";
@@ -73,7 +71,6 @@ async fn each_fault_in_the_database_is_found() {
         "INSERT INTO outbox_blocked (id, aggregate_id, error) VALUES (1000000, gen_random_uuid(), 'planted')";
     let mut expected = BTreeSet::new();
     for (subject, damage) in [
-        ("stopped partitions", stopped),
         ("failing jobs", "UPDATE job_lease SET last_error = 'planted' WHERE name = 'tombstones'"),
         (
             "jobs",

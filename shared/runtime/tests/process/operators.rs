@@ -100,7 +100,7 @@ async fn a_message_is_parked_by_a_bug_and_redriven_in_order_after_the_fix() {
     let redrive = ["redrive", id, "--by", "kim", "--reason", "no longer shy"];
     let redriven = inbox(&surroundings, &redrive).await;
     assert_eq!(redriven.status.code(), Some(0), "{}{}", stdout(&redriven), stderr(&redriven));
-    assert_eq!(stdout(&redriven).matches("applied: ").count(), 3, "{}", stdout(&redriven));
+    assert_eq!(stdout(&redriven).matches(OrderConfirmed::TYPE).count(), 3, "{}", stdout(&redriven));
     let again = inbox(&surroundings, &redrive).await;
     assert!(again.status.success() && stdout(&again).contains("nothing to redrive"), "{}", stdout(&again));
     assert_eq!(greeted(&surroundings).await, [1, 2, 3].map(|number| (order.uuid(), number)));

@@ -1,17 +1,18 @@
-//! A consumer that is stopped, or slower than its producers.
+//! A consumer that cannot read a record, whose partition waits, or that is slower than its producers.
 
 use contracts::{Currency, Money, streams};
 use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Options, Part, TEA};
 use futures_util::future::join_all;
 use harness::api::put_item;
+use serde_json::Value;
 use testkit::{Broker, eventually};
 
 use crate::Watched;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Prometheus: ./dev alerts"]
-async fn a_partition_that_cannot_be_read_fires_its_alert_until_the_record_is_skipped() {
+async fn a_record_that_cannot_be_read_fires_its_alert_until_it_is_discarded() {
     let broker = Broker::start().await;
     let mut watched = Watched::start(Options { brokers: Some(broker.brokers()), ..Options::default() }).await;
     let customer = Customer::stocked(&watched.stack, 10).await;
@@ -26,17 +27,41 @@ async fn a_partition_that_cannot_be_read_fires_its_alert_until_the_record_is_ski
         messages.into_iter().find(|message| message.key == Some(order))
     })
     .await;
-    let topic = kafka.topics.events(streams::ORDERS);
-    broker.corrupt(&topic, placed.partition, placed.offset);
+    broker.corrupt(&kafka.topics.events(streams::ORDERS), placed.partition, placed.offset);
     watched.launch("inventory", &[]).await;
-    watched.prometheus.fires("PartitionStopped of inventory").await;
+    watched.prometheus.fires("MessageParked of inventory").await;
 
-    let (partition, offset) = (placed.partition.to_string(), placed.offset.to_string());
-    watched.operate(Part::Inventory, &["inbox", "skip", &topic, &partition, &offset]).await;
-    watched.prometheus.is_quiet("PartitionStopped of inventory").await;
     // Its order is published again, and ends.
     watched.operate(Part::Orders, &["outbox", "republish", "--aggregate", &order.to_string()]).await;
     customer.sees(order, "confirmed").await;
+    let listed = watched.stack.operate(Part::Inventory, &["inbox", "parked", "--json"]).await;
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let parked = listed["messages"][0]["message_id"].as_str().unwrap();
+    watched.operate(Part::Inventory, &["inbox", "discard", parked]).await;
+    watched.prometheus.is_quiet("MessageParked of inventory").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn a_partition_that_waits_fires_its_alert_until_the_cause_is_removed() {
+    let mut watched = Watched::start(Options::default()).await;
+    let customer = Customer::stocked(&watched.stack, 10).await;
+    customer.buys(1).await;
+    let limits = [("IDEM_INBOX__ATTEMPTS", "1"), ("IDEM_INBOX__PARKING_LIMIT", "1")];
+    watched.restart("inventory", &limits).await;
+    // Every reservation fails. One order is parked, and the next one waits with its partition.
+    watched
+        .meddle(Part::Inventory, "ALTER TABLE reservation ADD CONSTRAINT planted CHECK (false) NOT VALID")
+        .await;
+    let orders = [customer.places(1, "pm_card_visa").await, customer.places(1, "pm_card_visa").await];
+    watched.prometheus.fires("PartitionStopped of inventory").await;
+
+    watched.meddle(Part::Inventory, "ALTER TABLE reservation DROP CONSTRAINT planted").await;
+    watched.prometheus.is_quiet("PartitionStopped of inventory").await;
+    watched.operate(Part::Inventory, &["inbox", "redrive", "--all"]).await;
+    for order in orders {
+        customer.sees(order, "confirmed").await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

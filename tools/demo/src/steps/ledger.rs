@@ -18,9 +18,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
         VERIFY,
     );
     let text = if verified.is_success() { verified.stdout } else { verified.text() };
-    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-    step.figure(lines.last().copied().unwrap_or_default());
-    step.detail(lines.first().copied().unwrap_or_default());
+    step.figure(text.lines().next().unwrap_or_default());
 
     let [ledger, balance] = demo.amounts_owed().await?;
     let (payments, theirs) = (ledger.len(), Sum::of(&balance));

@@ -101,24 +101,9 @@ fn unread_message(facts: &Facts) -> Option<Obstacle> {
 
 fn not_entered(reader: &Messages, event: &EventRow) -> Obstacle {
     let service = reader.database.name();
-    let partition = i32::try_from(event.partition()).unwrap_or_default();
-    let stopped = reader
-        .stopped
-        .iter()
-        .find(|row| row.partition == partition && row.topic.ends_with(event.topic.as_str()));
-    let name = short(&event.kind);
-    match stopped {
-        Some(row) => Obstacle {
-            what: format!(
-                "{service} has stopped {}/{} ({}) before {name}: {}",
-                row.topic, row.partition, row.cause, row.error
-            ),
-            cure: Some(format!("./dev run {service} inbox stopped")),
-        },
-        None => Obstacle {
-            what: format!("{service} has not consumed {name}"),
-            cure: Some(format!("./dev topics, ./dev logs {service}")),
-        },
+    Obstacle {
+        what: format!("{service} has not consumed {}", short(&event.kind)),
+        cure: Some(format!("./dev topics, ./dev logs {service}")),
     }
 }
 

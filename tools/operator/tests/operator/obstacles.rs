@@ -4,7 +4,7 @@ use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Part, Stack};
 use testkit::eventually;
 
-use super::{cures, last_line, run, says, sources};
+use super::{cures, says};
 
 /// Adds a statement's rows as the owner of a database.
 async fn plant(stack: &Stack, part: Part, sql: &str) {
@@ -77,35 +77,4 @@ async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of
     plant(&stack, Part::Payments, behind).await;
     let line = says(&stack, order, "").await;
     assert_eq!(line, "status: confirmed, shipped, 4.50 EUR captured");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_partition_is_named_if_it_is_the_order_s() {
-    let mut stack = Stack::start().await;
-    let customer = Customer::stocked(&stack, 10).await;
-    customer.buys(1).await;
-    stack.at_rest().await;
-    stack.stop("inventory").await;
-    let order = customer.places(1, "pm_card_visa").await;
-    says(&stack, order, "; inventory has not consumed OrderPlaced").await;
-    let own = eventually("the event has a place on its topic", async || {
-        let messages = stack.kafka().messages(customer.tenant()).await.unwrap();
-        messages.iter().find(|message| message.key == Some(order)).map(|message| message.partition)
-    })
-    .await;
-    let stop = |partition: i32| {
-        format!(
-            "INSERT INTO inbox_stopped_partition (consumer, topic, partition, cause, record_offset, error)
-             VALUES ('inventory', '{}', {partition}, 'alike', 0, 'planted {partition}')",
-            stack.kafka().topics.prefixed("orders.events")
-        )
-    };
-    plant(&stack, Part::Inventory, &stop((own + 1) % 6)).await;
-    let output = run(&sources(&stack), &["explain", &order.to_string()]).await;
-    assert!(last_line(&output).contains("; inventory has not consumed OrderPlaced"), "{output:?}");
-    plant(&stack, Part::Inventory, &stop(own)).await;
-    let line = says(&stack, order, &format!("(alike) before OrderPlaced: planted {own}")).await;
-    assert!(line.ends_with("; cure: ./dev run inventory inbox stopped"), "{line}");
-    let listed = cures(&stack, order, Part::Inventory).await;
-    assert!(listed.contains(&format!("planted {own}")), "{listed}");
 }

@@ -14,9 +14,9 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::{Event, Message};
-use inbox::{Consumer, HandlerError, Runner, RunnerSettings, no_locks};
+use inbox::{Consumer, HandlerError, InboxMetrics, Runner, RunnerSettings, no_locks};
 use messaging::admin;
-use testkit::{Background, TestDatabase, TestTopics, eventually};
+use testkit::{Background, Metrics, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
@@ -186,6 +186,15 @@ pub(crate) async fn effects_of(tx: &mut Tx, aggregate: Uuid) -> i64 {
 pub(crate) async fn wait_for_effects(database: &Database, expected: usize) {
     eventually(&format!("{expected} effects"), async || {
         (effects(database).await.len() >= expected).then_some(())
+    })
+    .await;
+}
+
+/// Waits until the consumer with this handle of the database waits in so many partitions.
+pub(crate) async fn wait_until_stopped(database: &Database, partitions: i64) {
+    eventually("partitions that wait", async || {
+        let metrics = Metrics::counted::<InboxMetrics>(database);
+        (metrics.count("inbox_stopped_partitions") == partitions).then_some(())
     })
     .await;
 }

@@ -1,30 +1,34 @@
 //! The operators' commands, parsed and run without a process.
 
+use std::error::Error;
+
 use clap::Parser;
 use database::Database;
 use diesel::prelude::*;
 use diesel::sql_types::{Jsonb, Text};
 use diesel_async::RunQueryDsl;
+use idempotency::KeyPolicy;
 use inbox::Consumer;
-use inbox::operator::{Command, CommandOutput, OperatorContext, OperatorError, run};
+use operators::{CommandOutput, InboxCommand, Installation, OperatorCommand};
 use serde_json::Value;
 use testkit::TestTopics;
 
 #[derive(Parser)]
 struct CommandLine {
     #[command(subcommand)]
-    command: Command,
+    command: InboxCommand,
 }
 
 /// The command line of a service with this consumer.
 pub(crate) struct Operator {
-    context: OperatorContext,
+    context: Installation,
 }
 
 impl Operator {
     pub(crate) fn new(database: &Database, topics: &TestTopics, consumer: Consumer) -> Self {
         let (database, brokers) = (database.clone(), Some(topics.brokers()));
-        Self { context: OperatorContext { database, topics: (**topics).clone(), consumer, brokers } }
+        let (topics, consumer, key_policy) = ((**topics).clone(), Some(consumer), KeyPolicy::default());
+        Self { context: Installation { database, topics, consumer, brokers, key_policy } }
     }
 
     /// Runs `SERVICE inbox LINE`. Returns its text output.
@@ -33,10 +37,10 @@ impl Operator {
     }
 
     /// Runs the command. Returns its output or error.
-    pub(crate) async fn tries(&self, line: &str) -> Result<CommandOutput, OperatorError> {
+    pub(crate) async fn tries(&self, line: &str) -> Result<CommandOutput, Box<dyn Error>> {
         let words = std::iter::once("inbox").chain(line.split_whitespace());
         let command = CommandLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command;
-        run(command, &self.context).await
+        command.run(&self.context).await
     }
 
     /// Runs a command that changes something. Returns its JSON output.

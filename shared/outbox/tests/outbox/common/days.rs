@@ -1,7 +1,7 @@
 //! Days of the past, for the tests of retention.
 
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use outbox::{RetentionCounts, RetentionError, RetentionSettings, drop_days};
+use outbox::{RetentionCounts, RetentionSettings, detach_days};
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,16 @@ pub(crate) async fn make_old_days(database: &TestDatabase, days: i32) {
 
 /// Returns whether the partition of a day exists.
 pub(crate) async fn exists(database: &TestDatabase, day: &str) -> bool {
-    let found = format!("SELECT count(*) AS count FROM pg_class WHERE relname = 'outbox_event_{day}'");
+    is_table(database, &format!("outbox_event_{day}")).await
+}
+
+/// Returns whether a day is kept as a table of its own.
+pub(crate) async fn is_detached(database: &TestDatabase, day: &str) -> bool {
+    is_table(database, &format!("outbox_detached_{day}")).await
+}
+
+async fn is_table(database: &TestDatabase, name: &str) -> bool {
+    let found = format!("SELECT count(*) AS count FROM pg_class WHERE relname = '{name}'");
     count(database, &found).await == 1
 }
 
@@ -38,9 +47,9 @@ pub(crate) async fn pass(database: &TestDatabase) -> RetentionCounts {
 pub(crate) async fn pass_with(
     database: &TestDatabase,
     settings: &RetentionSettings,
-) -> Result<RetentionCounts, RetentionError> {
+) -> database::Result<RetentionCounts> {
     until_no_pass_runs(database).await;
-    drop_days(database, settings, &CancellationToken::new()).await
+    detach_days(database, settings, &CancellationToken::new()).await
 }
 
 /// Waits until the server has ended the session of the last pass. The lock of retention lasts until then, and a second pass

@@ -3,6 +3,7 @@
 pub(crate) mod days;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::time::Duration;
 
 use clap::Parser;
@@ -13,8 +14,9 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::{Event, Stream, TenantId, Timestamp, header};
+use idempotency::KeyPolicy;
 use messaging::ReceivedMessage;
-use outbox::operator::{Command, CommandOutput, OperatorContext, OperatorError};
+use operators::{CommandOutput, Installation, OperatorCommand, OutboxCommand};
 use outbox::{Relay, RelaySettings};
 use serde_json::Value;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
@@ -167,15 +169,21 @@ pub(crate) fn is_at_the_start(progress: &Progress) -> bool {
 
 /// Runs an operators' command.
 pub(crate) async fn run_command(
-    context: &OperatorContext,
+    context: &Installation,
     words: &[&str],
-) -> Result<CommandOutput, OperatorError> {
+) -> Result<CommandOutput, Box<dyn Error>> {
     let line = CommandLine::try_parse_from(["outbox"].iter().chain(words)).unwrap();
-    outbox::operator::run(line.command, context, &mut |_| {}).await
+    line.command.run(context).await
+}
+
+/// The output of a command, with one space between words.
+pub(crate) async fn text_output(context: &Installation, words: &[&str]) -> String {
+    let text = run_command(context, words).await.unwrap().text;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a command with `--json` and returns its report.
-pub(crate) async fn json_output(context: &OperatorContext, words: &[&str]) -> Value {
+pub(crate) async fn json_output(context: &Installation, words: &[&str]) -> Value {
     let output = run_command(context, &[words, &["--json"]].concat()).await.unwrap();
     serde_json::from_str(&output.text).unwrap()
 }
@@ -183,14 +191,16 @@ pub(crate) async fn json_output(context: &OperatorContext, words: &[&str]) -> Va
 #[derive(Debug, Parser)]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
-    command: Command,
+    command: OutboxCommand,
 }
 
-pub(crate) fn context(database: &Database, topics: &TestTopics) -> OperatorContext {
-    OperatorContext {
+pub(crate) fn context(database: &Database, topics: &TestTopics) -> Installation {
+    Installation {
         database: database.clone(),
         topics: (**topics).clone(),
+        consumer: None,
         brokers: Some(topics.brokers()),
+        key_policy: KeyPolicy::default(),
     }
 }
 

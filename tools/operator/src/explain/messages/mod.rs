@@ -14,7 +14,7 @@ use harness::{Result, Session};
 use messaging::admin::partition_of;
 use uuid::Uuid;
 
-pub(crate) use rows::{EnteredRow, EventRow, RelayRow, StoppedRow, WaitingRow};
+pub(crate) use rows::{EnteredRow, EventRow, RelayRow, WaitingRow};
 
 use super::line::{FactLine, Step, short};
 
@@ -29,7 +29,6 @@ pub(crate) struct Messages {
     pub(crate) events: Vec<EventRow>,
     pub(crate) entered: Vec<EnteredRow>,
     pub(crate) waiting: Vec<WaitingRow>,
-    pub(crate) stopped: Vec<StoppedRow>,
     pub(crate) relay: Option<RelayRow>,
 }
 
@@ -48,7 +47,6 @@ impl Messages {
             session.rows(about(EnteredRow::QUERY).bind::<Text, _>(consumer)).await?;
         let waiting: Vec<WaitingRow> =
             session.rows(about(WaitingRow::QUERY).bind::<Text, _>(consumer)).await?;
-        let stopped = session.rows(sql_query(StoppedRow::QUERY).bind::<Text, _>(consumer)).await?;
         times.extend(entered.iter().map(|row| row.processed_at));
         times.extend(waiting.iter().map(|row| row.parked_at));
         let (from, until) = spans::around(times);
@@ -56,7 +54,7 @@ impl Messages {
             about(EventRow::QUERY).bind::<Array<Timestamptz>, _>(from).bind::<Array<Timestamptz>, _>(until);
         let events = session.rows(events).await?;
         let relay = session.rows(sql_query(RelayRow::QUERY)).await?.pop();
-        Ok(Self { database, events, entered, waiting, stopped, relay })
+        Ok(Self { database, events, entered, waiting, relay })
     }
 
     /// The lines. `kinds` names the types of the messages that other services have sent.

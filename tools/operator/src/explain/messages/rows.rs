@@ -92,22 +92,6 @@ impl WaitingRow {
 }
 
 #[derive(Debug, Clone, QueryableByName)]
-pub(crate) struct StoppedRow {
-    #[diesel(sql_type = Text)]
-    pub(crate) topic: String,
-    #[diesel(sql_type = Integer)]
-    pub(crate) partition: i32,
-    #[diesel(sql_type = Text)]
-    pub(crate) cause: String,
-    #[diesel(sql_type = Text)]
-    pub(crate) error: String,
-}
-
-impl StoppedRow {
-    pub(crate) const QUERY: &str = include_str!("../../../sql/service/stopped.sql");
-}
-
-#[derive(Debug, Clone, QueryableByName)]
 pub(crate) struct RelayRow {
     #[diesel(sql_type = Text)]
     pub(crate) owner: String,

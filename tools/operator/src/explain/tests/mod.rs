@@ -7,7 +7,7 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use testkit::TestDatabase;
 
 use super::inventory::{MovementRow, ReservationRow};
-use super::messages::{EnteredRow, EventRow, RelayRow, StoppedRow, WaitingRow};
+use super::messages::{EnteredRow, EventRow, RelayRow, WaitingRow};
 use super::orders::{OrderRow, TimelineRow};
 use super::payments::{CallRow, EntryRow, PaymentRow, RefundRow, ReviewRow};
 use super::provider::{ChargeRow, ProviderRefundRow};
@@ -22,12 +22,11 @@ const PROVIDER: EmbeddedMigrations = embed_migrations!("../stripe-sim/migrations
 type Question = (&'static str, &'static str);
 
 /// Asked of each service.
-const SERVICE: [Question; 6] = [
+const SERVICE: [Question; 5] = [
     (RequestRow::QUERY, "uuid[]"),
     (EventRow::QUERY, "uuid[], timestamptz[], timestamptz[]"),
     (EnteredRow::QUERY, "uuid[], text"),
     (WaitingRow::QUERY, "uuid[], text"),
-    (StoppedRow::QUERY, "text"),
     (RelayRow::QUERY, ""),
 ];
 

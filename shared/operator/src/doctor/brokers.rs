@@ -1,0 +1,110 @@
+//! The brokers: reachable, with every topic that the service needs, and without a long way to go for its consumer.
+
+use envelope::Topics;
+use inbox::Consumer;
+use messaging::topics::{TopicSpec, TopicState, describe};
+use messaging::{Brokers, admin};
+
+use super::{Expected, Finding, deployment};
+use crate::Installation;
+
+/// The lag at which the alert `ConsumerLagGrows` looks, in messages.
+const LAG: i64 = 1_000;
+
+pub(super) async fn examine(installation: &Installation, expected: &Expected) -> Vec<Finding> {
+    let Installation { topics, consumer, brokers: Some(brokers), .. } = installation else {
+        return Vec::new();
+    };
+    let needed = &expected.topics;
+    let names: Vec<String> = needed.iter().map(|topic| topic.name.clone()).collect();
+    let found = match describe(brokers, &names).await {
+        Ok(found) => found,
+        Err(error) => {
+            let cure =
+                "start the brokers, or correct IDEM_KAFKA__BROKERS; events wait in the outbox meanwhile";
+            return vec![Finding::fault("Kafka", error, cure)];
+        }
+    };
+    let mut findings: Vec<Finding> = needed.iter().map(|topic| examine_topic(topic, &found)).collect();
+    findings.extend(examine_replicas(&found));
+    if let Some(consumer) = consumer {
+        if let Some(row) = &expected.deployment {
+            findings.extend(deployment::members(topics, brokers, consumer, row.id).await);
+        }
+        findings.push(lag(topics, brokers, consumer).await);
+    }
+    findings
+}
+
+fn examine_topic(needed: &TopicSpec, found: &[TopicState]) -> Finding {
+    let subject = format!("topic {}", needed.name);
+    let Some(topic) = found.iter().find(|topic| topic.name == needed.name) else {
+        return Finding::fault(
+            subject,
+            "does not exist",
+            "start an instance: it creates the topics that it needs",
+        );
+    };
+    let TopicState { partitions, leaderless, .. } = *topic;
+    let (seen, expected) =
+        (format!("partitions: {partitions}"), usize::try_from(needed.partitions).unwrap_or_default());
+    if partitions < expected {
+        let cure = format!("add partitions up to {expected} (docs/operations.md#partitions-are-added)");
+        return Finding::fault(subject, seen, cure);
+    }
+    if leaderless > 0 {
+        let seen = format!("{leaderless} of {partitions} partitions have no leader");
+        return Finding::fault(
+            subject,
+            seen,
+            "start the brokers of these partitions; their events wait in the outbox",
+        );
+    }
+    Finding::ok(subject, seen)
+}
+
+/// The topic with the fewest replicas, and the one with the fewest in sync. None of the topics may exist.
+fn examine_replicas(found: &[TopicState]) -> Option<Finding> {
+    let (replicas, in_sync) =
+        (found.iter().map(|topic| topic.replicas).min()?, found.iter().map(|topic| topic.in_sync).min()?);
+    let seen = format!("every topic has {replicas} or more, {in_sync} of them in sync");
+    Some(if in_sync < replicas {
+        Finding::warning("replicas", seen, "start the brokers that are away")
+    } else if replicas == 1 {
+        let cure = "with one broker, a lost disk loses messages; the outbox has those of its last days (outbox republish)";
+        Finding::warning("replicas", seen, cure)
+    } else {
+        Finding::ok("replicas", seen)
+    })
+}
+
+/// The messages that the consumer group has not committed.
+async fn lag(topics: &Topics, brokers: &Brokers, consumer: &Consumer) -> Finding {
+    let group = topics.group(consumer.name());
+    let mut messages = 0;
+    for stream in consumer.streams() {
+        let topic = topics.events(*stream);
+        let ends = admin::end_offsets(brokers, &topic).await;
+        let committed = admin::committed_offsets(brokers, &group, &topic).await;
+        match (ends, committed) {
+            (Ok(ends), Ok(committed)) => {
+                let behind = |(partition, end): (&i32, &i64)| {
+                    end - committed.get(partition).copied().flatten().unwrap_or_default()
+                };
+                messages += ends.iter().map(behind).sum::<i64>();
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                return Finding::fault("consumer", error, "run this command again once its topics are well");
+            }
+        }
+    }
+    let seen = format!("the group {group} has {messages} messages to read");
+    if messages <= LAG {
+        return Finding::ok("consumer", seen);
+    }
+    Finding::warning(
+        "consumer",
+        seen,
+        "start more instances, up to one for each partition (docs/alerts.md#consumerlaggrows)",
+    )
+}

@@ -1,0 +1,71 @@
+//! `keys show`: the operations of a client's key, as a retry would find them.
+
+use std::error::Error;
+
+use clap::Args;
+use database::time::to_rfc3339;
+use envelope::{Caller, ClientId, TenantId};
+use idempotency::{Key, KeyRecord, records_of};
+use serde::Serialize;
+
+use crate::{CommandOutput, Installation, Read};
+
+/// The arguments.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The key, as the client sends it
+    key: String,
+    /// The tenant of the client
+    #[arg(long, value_name = "NAME")]
+    tenant: TenantId,
+    /// The client that sent the key
+    #[arg(long, value_name = "NAME")]
+    client: ClientId,
+    #[command(flatten)]
+    read: Read,
+}
+
+impl Show {
+    /// Is done if there is an operation.
+    pub(super) async fn run(self, context: &Installation) -> Result<CommandOutput, Box<dyn Error>> {
+        let key = Key::parse(self.key.as_bytes(), context.key_policy)?;
+        let caller = Caller { tenant: self.tenant, client: self.client };
+        let records = records_of(&mut context.database.connection().await?, &caller, &key).await?;
+        let operations: Vec<KeyOperation> = records.iter().map(KeyOperation::of).collect();
+        let none = "the client has not used this key, or its transaction has not committed";
+        let sentence = if operations.is_empty() { none } else { "" };
+        Ok(self.read.output(!operations.is_empty(), sentence, &Report { operations }))
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    /// Oldest first.
+    operations: Vec<KeyOperation>,
+}
+
+/// One operation of the key.
+#[derive(Serialize)]
+struct KeyOperation {
+    operation_id: String,
+    route: String,
+    state: &'static str,
+    /// The HTTP status of the stored response.
+    status: Option<u16>,
+    created_at: String,
+    /// Until when a retry gets the stored response.
+    expires_at: Option<String>,
+}
+
+impl KeyOperation {
+    fn of(record: &KeyRecord) -> Self {
+        Self {
+            operation_id: record.operation.to_string(),
+            route: format!("{} {}", record.method, record.route),
+            state: record.state.into(),
+            status: record.status,
+            created_at: to_rfc3339(record.created_at),
+            expires_at: record.expires_at.map(to_rfc3339),
+        }
+    }
+}
