@@ -39,7 +39,7 @@ async fn an_open_review_is_named_with_the_command_that_shows_it() {
     );
     plant(&stack, Part::Payments, &review).await;
     let line = says(&stack, order.id, "a review of the payment is open: contradicted").await;
-    assert!(line.contains("confirmed, shipped, 4.50 EUR captured; "), "{line}");
+    assert!(line.contains("confirmed, stock shipped, 4.50 EUR captured; "), "{line}");
     let shown = cures(&stack, order.id, Part::Payments).await;
     assert!(shown.contains(&payment.to_string()), "{shown}");
 }
@@ -61,7 +61,7 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
     cures(&stack, order, Part::Orders).await;
     // The relay publishes the event again, and forgets that it was blocked.
     eventually("no obstacle is left", async || {
-        (says(&stack, order, "").await == "status: confirmed, shipped, 4.50 EUR captured").then_some(())
+        (says(&stack, order, "").await == "status: confirmed, stock shipped, 4.50 EUR captured").then_some(())
     })
     .await;
 }
@@ -76,7 +76,7 @@ async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of
     let behind = "UPDATE outbox_cursor SET snapshot_a = '1:1:', snapshot_b = NULL, last_id = 0";
     plant(&stack, Part::Payments, behind).await;
     let line = says(&stack, order, "").await;
-    assert_eq!(line, "status: confirmed, shipped, 4.50 EUR captured");
+    assert_eq!(line, "status: confirmed, stock shipped, 4.50 EUR captured");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,10 +102,11 @@ async fn a_stopped_partition_is_named_if_it_is_the_order_s() {
     };
     plant(&stack, Part::Inventory, &stop((own + 1) % 6)).await;
     let output = run(&sources(&stack), &["explain", &order.to_string()]).await;
-    assert!(last_line(&output).contains("; inventory has not consumed OrderPlaced"), "{output:?}");
+    assert!(last_line(&output).contains("; inventory has not consumed OrderPlaced; cure: "), "{output:?}");
     plant(&stack, Part::Inventory, &stop(own)).await;
-    let line = says(&stack, order, &format!("(alike) before OrderPlaced: planted {own}")).await;
-    assert!(line.ends_with("; cure: ./dev run inventory inbox stopped"), "{line}");
+    let line = says(&stack, order, "; inventory has not consumed OrderPlaced: it has stopped ").await;
+    let cured = format!("(alike): planted {own}; cure: ./dev run inventory inbox stopped");
+    assert!(line.ends_with(&cured), "{line}");
     let listed = cures(&stack, order, Part::Inventory).await;
     assert!(listed.contains(&format!("planted {own}")), "{listed}");
 }
