@@ -3,6 +3,7 @@
 mod books;
 mod contents;
 mod delivery;
+pub mod explain;
 mod facts;
 mod questions;
 mod settlement;

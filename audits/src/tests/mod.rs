@@ -65,7 +65,11 @@ fn every_audit_in_the_folder_is_run() {
     let mut found = BTreeSet::new();
     for subject in ["reliability", "orders", "inventory", "payments", "provider"] {
         for entry in std::fs::read_dir(folder.join(subject)).unwrap() {
-            found.insert(format!("{subject}/{}", entry.unwrap().file_name().into_string().unwrap()));
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            // The other files ask about no promise: they explain an order.
+            if !name.starts_with("explain") {
+                found.insert(format!("{subject}/{name}"));
+            }
         }
     }
     let asked: BTreeSet<String> = ALL.iter().map(|audit| audit.file.to_owned()).collect();

@@ -53,8 +53,6 @@ check_service_name() { # service
   ! port_offset "$service" >/dev/null || usage_error "--service is '$service': there is already a part of that name"
   ! grep -qw "$(title_of "$one")Id" "$ROOT/shared/contracts/src/ids.rs" ||
     usage_error "--service is '$service': another service has the type $(title_of "$one")Id"
-  ! grep -rqw "$(title_of "$one")Row" "$ROOT/tools/operator/src" ||
-    usage_error "--service is '$service': tools/operator has the type $(title_of "$one")Row"
   while IFS= read -r path; do
     [[ ! -e $ROOT/$path ]] || usage_error "--service is '$service': there is already $path"
   done < <(skeleton_of "$service" | sed -n '/^--- \/dev\/null/{n;s|^+++ b/||p;}')

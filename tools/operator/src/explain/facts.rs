@@ -2,166 +2,133 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use audits::Database;
+use audits::{Database, explain};
+use chrono::{DateTime, Utc};
 use contracts::{OrderId, PaymentId};
-use envelope::Topics;
-use harness::{Books, Part, Result, Session};
+use diesel::sql_query;
+use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
+use futures_util::future::join_all;
+use harness::{Books, Part, Result};
 use uuid::Uuid;
 
-use super::inventory::StockFacts;
-use super::line::FactLine;
-use super::messages::{Messages, Positions};
-use super::orders::OrderFacts;
-use super::payments::MoneyFacts;
-use super::provider;
-
-/// The answer of one database.
-#[derive(Debug, Clone)]
-pub(crate) enum ReadRows<T> {
-    /// It could not be read.
-    Unread,
-    /// It has no row about the order.
-    Nothing,
-    /// It has this.
-    Rows(T),
-}
-
-impl<T> ReadRows<T> {
-    pub(crate) const fn rows(&self) -> Option<&T> {
-        if let Self::Rows(rows) = self { Some(rows) } else { None }
-    }
-}
+use super::fact::{Event, Fact};
 
 /// The facts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
-    pub(crate) order: ReadRows<OrderFacts>,
-    pub(crate) stock: ReadRows<StockFacts>,
-    pub(crate) money: ReadRows<MoneyFacts>,
-    processor: Vec<FactLine>,
-    /// Outbox and inbox of each service that could be read.
-    pub(crate) messages: Vec<Messages>,
+    /// The rows of each database that could be read.
+    pub(crate) rows: Vec<(Database, Fact)>,
     /// Why a part could not be read, in sentences.
     pub(crate) unread: Vec<String>,
+    /// The services that could not be read.
+    pub(crate) unread_services: Vec<Database>,
 }
 
 impl Facts {
-    /// Reads all databases beside each other. A database that is away leaves a gap, and the others are read.
-    pub(crate) async fn read(books: &Books, id: Uuid) -> Self {
-        let (order, stock, money) = tokio::join!(
-            read_service(books, Database::Orders, id, OrderFacts::read, OrderFacts::lines),
-            read_service(books, Database::Inventory, id, StockFacts::read, StockFacts::lines),
-            read_service(books, Database::Payments, id, MoneyFacts::read, MoneyFacts::lines),
-        );
-        let (mut messages, mut unread) = (Vec::new(), Vec::new());
-        let order = note(order, &mut messages, &mut unread);
-        let stock = note(stock, &mut messages, &mut unread);
-        let money = note(money, &mut messages, &mut unread);
-        note_published(&mut messages);
-        let mut facts = Self { order, stock, money, processor: Vec::new(), messages, unread };
-        match facts.read_processor(books).await {
-            Ok(lines) => facts.processor = lines,
+    /// Reads all services beside each other, then the processor. A database that is away leaves a gap, and the others are read.
+    pub(crate) async fn read(books: &Books, order: Uuid) -> Self {
+        let mut facts = Self::default();
+        let services = Database::SERVICES;
+        let read = join_all(services.map(|service| read_service(books, service, order))).await;
+        for (service, read) in services.into_iter().zip(read) {
+            match read {
+                Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (service, row))),
+                Err(error) => {
+                    facts.unread.push(error.to_string());
+                    facts.unread_services.push(service);
+                }
+            }
+        }
+        match read_processor(books, &facts).await {
+            Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (Database::Provider, row))),
             Err(error) => facts.unread.push(error.to_string()),
         }
+        facts.join_messages();
         facts
     }
 
-    async fn read_processor(&self, books: &Books) -> Result<Vec<FactLine>> {
-        match self.money.rows().and_then(MoneyFacts::intent) {
-            Some((intent, attempts)) => {
-                provider::read(&mut books.session(Part::Provider).await?, intent, attempts).await
+    /// The texts of this step, in the order of the services.
+    pub(crate) fn texts<'a>(&'a self, step: &'a str) -> impl Iterator<Item = &'a str> {
+        self.rows.iter().filter(move |(_, fact)| fact.step == step).map(|(_, fact)| fact.text.as_str())
+    }
+
+    /// The events in the outboxes, each with its service and time.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (Database, DateTime<Utc>, &Event)> {
+        self.rows.iter().filter_map(|(service, fact)| Some((*service, fact.at?, fact.detail.event.as_ref()?)))
+    }
+
+    /// The messages that a service has entered, the parked ones included.
+    pub(crate) fn entered(&self) -> BTreeSet<(Database, Uuid)> {
+        self.rows.iter().filter_map(|(service, fact)| Some((*service, fact.detail.message?))).collect()
+    }
+
+    /// Compares inboxes with outboxes. An inbox does not keep the type of a message; its sender's outbox does. An event that a consumer has
+    /// entered is published: the relay moves its cursor after the brokers' acknowledgement, so a consumer can be ahead of it.
+    fn join_messages(&mut self) {
+        let names: BTreeMap<Uuid, String> =
+            self.events().map(|(_, _, event)| (event.id, event.name.clone())).collect();
+        let entered: BTreeSet<Uuid> = self.entered().into_iter().map(|(_, message)| message).collect();
+        for (_, fact) in &mut self.rows {
+            if let Some(message) = fact.detail.message.filter(|_| fact.step == "inbox") {
+                let name = names.get(&message).map_or("message", String::as_str);
+                fact.text = format!("{name} {}", fact.text);
             }
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// The lines about rows of the business.
-    fn rows(&self) -> Vec<FactLine> {
-        let order = self.order.rows().map(OrderFacts::lines);
-        let stock = self.stock.rows().map(StockFacts::lines);
-        let money = self.money.rows().map(MoneyFacts::lines);
-        [order, stock, money].into_iter().flatten().flatten().collect()
-    }
-
-    /// All lines, in the order of time.
-    pub(crate) fn lines(&self, topics: &Topics, positions: &Positions) -> Vec<FactLine> {
-        let kinds = self.kinds();
-        let mut lines = self.rows();
-        lines.extend(self.processor.iter().cloned());
-        lines.extend(self.messages.iter().flat_map(|it| it.lines(&kinds, topics, positions)));
-        lines.sort_by_key(|line| (line.at, line.step));
-        lines
-    }
-
-    /// The type of each message that a service has in its outbox.
-    fn kinds(&self) -> BTreeMap<Uuid, String> {
-        let events = self.messages.iter().flat_map(|it| &it.events);
-        events.map(|event| (event.event_id, event.kind.clone())).collect()
-    }
-
-    /// Outbox and inbox of one service.
-    pub(crate) fn messages_of(&self, database: Database) -> Option<&Messages> {
-        self.messages.iter().find(|it| it.database == database)
-    }
-
-    /// Events that were announced and not found in the outbox, in sentences.
-    pub(crate) fn gaps(&self) -> Vec<String> {
-        let announced = [
-            (Database::Orders, self.order.rows().map(|rows| rows.order.sequence)),
-            (Database::Payments, self.money.rows().map(|rows| rows.payment.sequence)),
-        ];
-        let gap = |(database, announced): (Database, Option<i64>)| {
-            let messages = self.messages_of(database)?;
-            let missing = announced? - i64::try_from(messages.events.len()).ok()?;
-            let dropped = messages.relay.as_ref().and_then(|relay| relay.dropped_until.as_deref());
-            let dropped = dropped.map(|day| format!("; days until {day} are dropped")).unwrap_or_default();
-            let name = database.name();
-            (missing > 0).then(|| format!("{missing} events of {name} are not in its outbox{dropped}"))
-        };
-        announced.into_iter().filter_map(gap).collect()
-    }
-}
-
-/// Reads the rows of a service, and the messages about them. A payment's id is computed from its order, so its messages are found also if
-/// orders is away.
-async fn read_service<T>(
-    books: &Books,
-    database: Database,
-    id: Uuid,
-    read: impl AsyncFnOnce(&mut Session, Uuid) -> Result<Option<T>>,
-    lines: impl FnOnce(&T) -> Vec<FactLine>,
-) -> Result<(Option<T>, Messages)> {
-    let mut session = books.session(database.into()).await?;
-    let rows = read(&mut session, id).await?;
-    let times = rows.as_ref().map(lines).into_iter().flatten().map(|line| line.at);
-    let aggregates = [id, PaymentId::of(OrderId::from(id)).uuid()];
-    let messages = Messages::read(&mut session, database, &aggregates, times.collect()).await?;
-    Ok((rows, messages))
-}
-
-fn note<T>(
-    read: Result<(Option<T>, Messages)>,
-    messages: &mut Vec<Messages>,
-    unread: &mut Vec<String>,
-) -> ReadRows<T> {
-    match read {
-        Ok((rows, own)) => {
-            messages.push(own);
-            rows.map_or(ReadRows::Nothing, ReadRows::Rows)
-        }
-        Err(error) => {
-            unread.push(error.to_string());
-            ReadRows::Unread
+            if let Some(event) = &mut fact.detail.event
+                && event.state == "not published"
+                && entered.contains(&event.id)
+            {
+                "published".clone_into(&mut event.state);
+                fact.detail.obstacle = None;
+            }
         }
     }
 }
 
-/// An event that a consumer has entered is published. The relay moves its cursor after the brokers' acknowledgement, so a consumer can
-/// be ahead of it.
-fn note_published(messages: &mut [Messages]) {
-    let entered = messages.iter().flat_map(|it| &it.entered).map(|row| row.message_id);
-    let entered: BTreeSet<Uuid> = entered.collect();
-    for event in messages.iter_mut().flat_map(|it| &mut it.events) {
-        event.has_been_passed |= entered.contains(&event.event_id);
+/// Reads what a service knows about the order. A payment's id is computed from its order, so its messages are found also if orders is away.
+async fn read_service(books: &Books, service: Database, order: Uuid) -> Result<Vec<Fact>> {
+    let mut session = books.session(service.into()).await?;
+    let own = sql_query(service.explain()).bind::<SqlUuid, _>(order);
+    let mut facts: Vec<Fact> = session.rows(own).await?;
+
+    let (operations, times): (Vec<Uuid>, Vec<DateTime<Utc>>) = operations(&facts).into_iter().unzip();
+    let requests = sql_query(explain::REQUESTS)
+        .bind::<Array<SqlUuid>, _>(operations)
+        .bind::<Array<Timestamptz>, _>(times);
+    facts.extend(session.rows::<Fact, _>(requests).await?);
+
+    let aggregates = vec![order, PaymentId::of(OrderId::from(order)).uuid()];
+    let inbox = sql_query(explain::INBOX)
+        .bind::<Array<SqlUuid>, _>(aggregates.clone())
+        .bind::<Text, _>(service.name());
+    facts.extend(session.rows::<Fact, _>(inbox).await?);
+
+    let times: Vec<DateTime<Utc>> = facts.iter().filter_map(|fact| fact.at).collect();
+    let announced: i64 = facts.iter().map(|fact| fact.detail.announced).sum();
+    let outbox = sql_query(explain::OUTBOX)
+        .bind::<Array<SqlUuid>, _>(aggregates)
+        .bind::<Array<Timestamptz>, _>(times)
+        .bind::<Text, _>(service.name())
+        .bind::<BigInt, _>(announced);
+    facts.extend(session.rows::<Fact, _>(outbox).await?);
+    Ok(facts)
+}
+
+/// The operations of these rows, each with the time of its first row.
+fn operations(facts: &[Fact]) -> BTreeMap<Uuid, DateTime<Utc>> {
+    let mut first = BTreeMap::new();
+    for (operation, at) in facts.iter().filter_map(|fact| fact.detail.operation.zip(fact.at)) {
+        first.entry(operation).and_modify(|first: &mut DateTime<Utc>| *first = at.min(*first)).or_insert(at);
     }
+    first
+}
+
+/// Reads the processor's own books about the charge. Only the stand-in's database can be read.
+async fn read_processor(books: &Books, facts: &Facts) -> Result<Vec<Fact>> {
+    let charge = facts.rows.iter().find_map(|(_, fact)| Some((fact.text.clone(), fact.detail.charge?)));
+    let Some((intent, attempts)) = charge else { return Ok(Vec::new()) };
+    let query = sql_query(Database::Provider.explain())
+        .bind::<Text, _>(intent)
+        .bind::<Timestamptz, _>(attempts.first)
+        .bind::<Timestamptz, _>(attempts.last);
+    books.load(Part::Provider, query).await
 }

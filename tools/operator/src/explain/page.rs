@@ -1,80 +1,110 @@
-//! The page: lines in the order of time, what could not be read, and where the order is.
+//! The page: lines in the order of time, what could not be read, and the status of the order.
 
 use std::fmt;
 
+use audits::Database;
+use chrono::{DateTime, Utc};
+use envelope::Topics;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::fact::{Fact, with_money};
 use super::facts::Facts;
-use super::line::{FactLine, money};
-use super::order_status::OrderStatus;
+use super::obstacle::first;
 use crate::table::{printable, table};
 
 /// The output of `operator explain`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Page {
     order: Uuid,
-    /// `None` if orders could not be read.
-    tenant: Option<String>,
+    /// `None` if there is no such order, or orders could not be read.
+    pub(crate) tenant: Option<String>,
     summary: String,
-    lines: Vec<PageLine>,
+    pub(crate) lines: Vec<Line>,
     /// Events that are not in an outbox.
     gaps: Vec<String>,
     /// Parts that could not be read.
     unread: Vec<String>,
     /// State, stock, money and obstacle.
     status: String,
-    /// The command that helps.
+    /// The command that helps. The operator fills in name and reason.
     cure: Option<String>,
 }
 
 /// One line.
 #[derive(Debug, Serialize)]
-struct PageLine {
+pub(crate) struct Line {
     at: String,
     /// Since the first line.
     offset_milliseconds: i64,
     database: &'static str,
-    step: &'static str,
+    step: String,
     text: String,
 }
 
 impl Page {
-    pub(crate) fn new(order: Uuid, facts: &Facts, lines: Vec<FactLine>, status: OrderStatus) -> Self {
-        let row = facts.order.rows().map(|rows| &rows.order);
-        let summary = row.map_or("its row is unread".to_owned(), |row| {
-            let contents = row.contents.as_deref().unwrap_or("nothing");
-            format!("{contents} for {}", money(row.amount, &row.currency))
-        });
-        let first = lines.first().map(|line| line.at);
-        let line = |line: FactLine| PageLine {
-            at: line.at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-            offset_milliseconds: first.map_or(0, |first| (line.at - first).num_milliseconds()),
-            database: line.database.name(),
-            step: line.step.name(),
-            text: line.text,
-        };
+    pub(crate) fn new(order: Uuid, facts: &Facts, topics: &Topics) -> Self {
+        let obstacle = first(facts);
+        let what = obstacle.as_ref().map(|it| format!("; {}", it.what)).unwrap_or_default();
         Self {
             order,
-            tenant: row.map(|row| row.tenant_id.clone()),
-            summary: printable(&summary),
-            lines: lines.into_iter().map(line).collect(),
-            gaps: facts.gaps(),
+            tenant: facts.texts("tenant").next().map(str::to_owned),
+            summary: shown(facts.texts("summary").next().unwrap_or("its row is unread")),
+            lines: lines(facts, topics),
+            gaps: facts.texts("gap").map(str::to_owned).collect(),
             unread: facts.unread.iter().map(|text| printable(text)).collect(),
-            status: printable(&status.text),
-            cure: status.cure,
+            status: shown(&format!("{}{what}", status(facts))),
+            cure: obstacle.and_then(|obstacle| obstacle.cure),
         }
     }
+}
+
+/// All lines, in the order of time.
+fn lines(facts: &Facts, topics: &Topics) -> Vec<Line> {
+    let mut rows: Vec<_> =
+        facts.rows.iter().filter_map(|(database, fact)| Some((fact.at?, database, fact))).collect();
+    rows.sort_by_key(|(at, _, fact)| (*at, fact.rank()));
+    let first = rows.first().map(|(at, ..)| *at).unwrap_or_default();
+    let line = |(at, database, fact): (DateTime<Utc>, &Database, &Fact)| Line {
+        at: at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+        offset_milliseconds: (at - first).num_milliseconds(),
+        database: database.name(),
+        step: fact.step.clone(),
+        text: shown(&text(fact, topics)),
+    };
+    rows.into_iter().map(line).collect()
+}
+
+fn text(fact: &Fact, topics: &Topics) -> String {
+    match &fact.detail.event {
+        Some(event) => format!("{} → {}, {}", fact.text, event.place(topics), event.state),
+        None => fact.text.clone(),
+    }
+}
+
+/// What each service says about the order, in one sentence.
+fn status(facts: &Facts) -> String {
+    let of_service = |service: &Database| {
+        let own = facts.rows.iter().find(|(database, fact)| database == service && fact.step == "status");
+        let unread = facts.unread_services.contains(service).then(|| format!("{} unread", service.name()));
+        own.map(|(_, fact)| fact.text.clone()).or(unread)
+    };
+    Database::SERVICES.iter().filter_map(of_service).collect::<Vec<_>>().join(", ")
+}
+
+/// A text for the terminal.
+fn shown(text: &str) -> String {
+    printable(&with_money(text))
 }
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenant = self.tenant.as_deref().unwrap_or("?");
         writeln!(f, "order {} of tenant {tenant}: {}\n", self.order, self.summary)?;
-        let row = |line: &PageLine| {
+        let row = |line: &Line| {
             let milliseconds = line.offset_milliseconds;
             let offset = format!("{:>+5}.{:03} s", milliseconds / 1000, milliseconds % 1000);
-            vec![line.at.clone(), offset, line.database.to_owned(), line.step.to_owned(), line.text.clone()]
+            vec![line.at.clone(), offset, line.database.to_owned(), line.step.clone(), line.text.clone()]
         };
         f.write_str(&table(&self.lines.iter().map(row).collect::<Vec<_>>()))?;
         writeln!(f)?;

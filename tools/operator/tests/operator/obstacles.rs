@@ -4,7 +4,7 @@ use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Part, Stack};
 use testkit::eventually;
 
-use super::{cures, says};
+use super::{cures, last_line, run, says, sources};
 
 /// Adds a statement's rows as the owner of a database.
 async fn plant(stack: &Stack, part: Part, sql: &str) {
@@ -39,7 +39,7 @@ async fn an_open_review_is_named_with_the_command_that_shows_it() {
     );
     plant(&stack, Part::Payments, &review).await;
     let line = says(&stack, order.id, "a review of the payment is open: contradicted").await;
-    assert!(line.contains("confirmed, shipped, 4.50 EUR captured; "), "{line}");
+    assert!(line.contains("confirmed, stock shipped, 4.50 EUR captured; "), "{line}");
     let shown = cures(&stack, order.id, Part::Payments).await;
     assert!(shown.contains(&payment.to_string()), "{shown}");
 }
@@ -61,7 +61,7 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
     cures(&stack, order, Part::Orders).await;
     // The relay publishes the event again, and forgets that it was blocked.
     eventually("no obstacle is left", async || {
-        (says(&stack, order, "").await == "status: confirmed, shipped, 4.50 EUR captured").then_some(())
+        (says(&stack, order, "").await == "status: confirmed, stock shipped, 4.50 EUR captured").then_some(())
     })
     .await;
 }
@@ -76,5 +76,5 @@ async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of
     let behind = "UPDATE outbox_cursor SET snapshot_a = '1:1:', snapshot_b = NULL, last_id = 0";
     plant(&stack, Part::Payments, behind).await;
     let line = says(&stack, order, "").await;
-    assert_eq!(line, "status: confirmed, shipped, 4.50 EUR captured");
+    assert_eq!(line, "status: confirmed, stock shipped, 4.50 EUR captured");
 }

@@ -1,0 +1,24 @@
+//! The statements of `./dev explain`: what one database knows about one order.
+
+use crate::Database;
+
+/// Who asked for operations (`$1`, an array), each with the time of its first row (`$2`). Of each service.
+pub const REQUESTS: &str = include_str!("../reliability/explain_requests.sql");
+/// The inbox of the service `$2`, as far as it is about the aggregates `$1`. Of each service.
+pub const INBOX: &str = include_str!("../reliability/explain_inbox.sql");
+/// The events of the aggregates `$1` beside rows of the times `$2`, in the outbox of the service `$3`, which has announced `$4` of them. Of
+/// each service.
+pub const OUTBOX: &str = include_str!("../reliability/explain_outbox.sql");
+
+impl Database {
+    /// The rows about the order `$1`. The provider knows no orders: its parameters are a `PaymentIntent`, and the times of its first and
+    /// its last attempt.
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::Orders => include_str!("../orders/explain.sql"),
+            Self::Inventory => include_str!("../inventory/explain.sql"),
+            Self::Payments => include_str!("../payments/explain.sql"),
+            Self::Provider => include_str!("../provider/explain.sql"),
+        }
+    }
+}
