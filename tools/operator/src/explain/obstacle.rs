@@ -49,14 +49,11 @@ fn waits(facts: &Facts, reader: Database, at: DateTime<Utc>, event: &Event) -> O
         let stopped = fact.detail.stopped.as_ref();
         stopped.is_some_and(|it| it.partition == event.partition() && it.topic.ends_with(&event.topic))
     };
-    match facts.rows.iter().find(|(service, fact)| *service == reader && is_own(fact)) {
-        Some((_, fact)) => {
-            let what = format!("{what}: {}", fact.text);
-            Obstacle { is_urgent: true, at, what, cure: fact.detail.cure.clone() }
-        }
-        None => {
-            let cure = format!("./dev topics, ./dev logs {}", reader.name());
-            Obstacle { is_urgent: false, at, what, cure: Some(cure) }
-        }
+    let stopped = facts.rows.iter().find(|(service, fact)| *service == reader && is_own(fact));
+    if let Some((_, fact)) = stopped {
+        let what = format!("{what}: {}", fact.text);
+        return Obstacle { is_urgent: true, at, what, cure: fact.detail.cure.clone() };
     }
+    let cure = format!("./dev topics, ./dev logs {}", reader.name());
+    Obstacle { is_urgent: false, at, what, cure: Some(cure) }
 }
