@@ -53,7 +53,8 @@ impl Connection {
         let body = Bytes::from(request.body.clone().unwrap_or_default());
         let sent = sent.body(Full::new(body)).context("make a request")?;
         // The driver notices the end of a response a moment later than the reader.
-        self.sender.ready().await.context("send again on a connection")?;
+        let again = || format!("send {} on a connection that was used before", request.name());
+        self.sender.ready().await.context(again())?;
         let start = Instant::now();
         let response = self.sender.send_request(sent).await.context("send a request")?;
         let (head, body) = response.into_parts();

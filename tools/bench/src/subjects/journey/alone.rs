@@ -21,23 +21,22 @@ const WARM_UP: usize = 10;
 
 /// Follows each order to its confirmation before the next one is placed. Orders and floor are measured in turn, and a ratio is
 /// taken within a round.
-pub(super) async fn measure(
-    stack: &Stack<'_>,
-    client: &mut Client,
-    workload: &Workload,
-    section: &mut Section,
-) -> Result<()> {
+pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mut Section) -> Result<()> {
     let mut floor = Floor::prepare(stack).await?;
+    let mut client = stack.client(Part::Orders).await?;
     for _ in 0..WARM_UP {
-        journey(client).await?;
+        journey(&mut client).await?;
     }
     let (mut orders, mut walks, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..workload.rounds {
         let (mut its_orders, mut its_walks) = (Vec::new(), Vec::new());
+        // The server closes a connection that is idle during the floor of the last round.
+        client = stack.client(Part::Orders).await?;
         for _ in 0..workload.journeys / workload.rounds {
-            its_orders.push(journey(client).await?);
+            its_orders.push(journey(&mut client).await?);
         }
         stack.at_rest().await?;
+        floor.reconnect(stack).await?;
         for _ in 0..its_orders.len() {
             its_walks.push(floor.walk().await?);
         }

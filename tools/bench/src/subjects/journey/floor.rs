@@ -79,6 +79,12 @@ impl Floor {
         Ok(floor)
     }
 
+    /// Opens the connection to the stand-in again, because the stand-in closes an idle one.
+    pub(super) async fn reconnect(&mut self, stack: &Stack<'_>) -> Result<()> {
+        self.charger = Charger::open(stack).await?;
+        Ok(())
+    }
+
     /// Goes the path once.
     pub(super) async fn walk(&mut self) -> Result<Duration> {
         let mut took = Duration::ZERO;

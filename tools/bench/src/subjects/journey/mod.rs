@@ -15,7 +15,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use self::cost::Usage;
-use super::orders::Client;
 use super::stack::{LIMIT, Stack};
 use crate::environment::Environment;
 use crate::load::{as_f64, closed_loop};
@@ -30,9 +29,8 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     eprintln!("journey: starting all services");
     let mut section = Section::default();
     let mut stack = Stack::start(environment, "journey", &[]).await?;
-    let (mut client, inventory) = (stack.client(Part::Orders).await?, stack.client(Part::Inventory).await?);
-    put_on_sale(&mut client, inventory, workload).await?;
-    alone::measure(&stack, &mut client, workload, &mut section).await?;
+    put_on_sale(&stack, workload).await?;
+    alone::measure(&stack, workload, &mut section).await?;
     let first = crowd(&stack, workload).await?; // its sessions prepare the statements of a crowd
     section.figure("journey.first_crowd_per_second", first.per_second);
     stack.at_rest().await?;
@@ -56,12 +54,14 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 }
 
 /// Puts tea on sale, delivers it, and waits until orders knows it.
-async fn put_on_sale(orders: &mut Client, mut inventory: Client, workload: &Workload) -> Result<()> {
+async fn put_on_sale(stack: &Stack<'_>, workload: &Workload) -> Result<()> {
+    let mut inventory = stack.client(Part::Inventory).await?;
     let price = Money::new(450, Currency::Eur);
     inventory.send(&put_item("TEA", "Green tea", price)).await?.read::<Value>(201)?;
     // An order takes two. Two crowds, and the fixed rates, take less than ten orders for each of these.
     let pieces = i64::try_from(20 * (workload.journeys + workload.crowd)).unwrap_or(i64::MAX);
     inventory.send(&adjust_stock("TEA", pieces)).await?.read::<Value>(201)?;
+    let mut orders = stack.client(Part::Orders).await?;
     until("orders knows the item", LIMIT, "the log of orders", async || {
         let response = orders.place(Uuid::new_v4()).await?;
         match response.status {
