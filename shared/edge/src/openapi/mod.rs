@@ -12,11 +12,10 @@ mod text;
 mod webhooks;
 
 pub use accepted::Accepted;
+pub use idempotency_key::IdempotencyKey;
 pub(crate) use idempotency_key::KeyInPath;
-pub use idempotency_key::{IdempotencyKey, OptionalIdempotencyKey};
 pub use operation_problems::{
-    InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound, ReadProblems,
-    problem_responses,
+    InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, problem_responses,
 };
 pub use publish::publish;
 pub use text::Text;
