@@ -12,16 +12,14 @@ mod routes;
 mod settings;
 
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
-pub use commands::{
-    Command, CommandError, CommandRequest, Idempotent, KeyOptional, Natural, Phased, Reply, not_null,
-};
+pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply, not_null};
 pub use conditional::{IfNoneMatch, Precondition, entity_tag};
 pub use http::{CorsOrigins, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers};
 pub use limits::{Limits, RateLimit, check_signature};
 pub use list::{Filter, Listing, Page, PageQuery};
 pub use openapi::{
-    Accepted, IdempotencyKey, InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound,
-    OptionalIdempotencyKey, ReadProblems, Text, problem_responses, with_problems,
+    Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, Text,
+    problem_responses, with_problems,
 };
 pub use problems::{
     CardNumbers, Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types,

@@ -8,10 +8,8 @@ use actix_web::middleware::Condition;
 use actix_web::{HttpRequest, web};
 use database::Database;
 use idempotency::{GroupCommit, GroupSettings, KeyPolicy, ReplayCache, Retention};
-use tokio::sync::OnceCell;
 
 use crate::limits::Limiter;
-use crate::list::CursorKey;
 use crate::{Authenticator, CardNumbers, CorsOrigins, Limits, Problem, problem_types};
 
 /// Limits, policies and times of the HTTP edge.
@@ -76,7 +74,6 @@ pub struct Edge {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) settings: Arc<EdgeSettings>,
     pub(crate) limiter: Arc<Limiter>,
-    cursor_key: Arc<OnceCell<CursorKey>>,
 }
 
 impl Edge {
@@ -92,7 +89,7 @@ impl Edge {
         database.attached::<ReplayCache>().open(settings.replay_cache);
         let groups = GroupCommit::new(database.clone(), settings.retention, settings.groups);
         let (authenticator, settings) = (authenticator.into(), Arc::new(settings));
-        Self { database, groups, authenticator, settings, limiter, cursor_key: Arc::default() }
+        Self { database, groups, authenticator, settings, limiter }
     }
 
     /// The database, for reads.
@@ -103,15 +100,6 @@ impl Edge {
     /// The middleware for pages of other origins. It comes inside of [`crate::response_headers()`].
     pub fn cors(&self) -> Condition<Cors> {
         self.settings.cors_origins.middleware()
-    }
-
-    /// Loads the cursor key, so that the first request need not load it.
-    pub async fn open(&self) -> Result<(), database::Error> {
-        self.cursor_key().await.map(drop)
-    }
-
-    pub(crate) async fn cursor_key(&self) -> Result<&CursorKey, database::Error> {
-        self.cursor_key.get_or_try_init(|| CursorKey::load(&self.database)).await
     }
 
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Problem> {

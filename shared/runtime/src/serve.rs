@@ -54,7 +54,7 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
     process.start_keys(authenticator, config.auth.refresh);
     let (parts, stop) = (process.clone(), process.work.stop_token());
     process.work.finish("start-up", async move {
-        stop.run_until_cancelled(start_service(parts, edge, config)).await.unwrap_or(Ok(()))
+        stop.run_until_cancelled(start_service(parts, config)).await.unwrap_or(Ok(()))
     });
     let clients = public.server.handle();
     let main = async {
@@ -66,9 +66,8 @@ async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Resu
     process.heartbeats().of("main thread").during(main).await
 }
 
-async fn start_service<S: Service>(process: Process, edge: Edge, config: Config<S>) -> Result<(), String> {
+async fn start_service<S: Service>(process: Process, config: Config<S>) -> Result<(), String> {
     process.open_database::<S>().await?;
-    process.open_edge(&edge).await?;
     let database = process.adopted::<S>().await?;
     process.start_replays();
     // Before Kafka answers, because the events of jobs wait in the outbox.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::MigrateError;
-use edge::{Authenticator, Edge, JwksError};
+use edge::{Authenticator, JwksError};
 use envelope::{Stream, Topics};
 use idempotency::ReplayCache;
 use inbox::{Consumer, Runner, RunnerSettings};
@@ -110,12 +110,6 @@ impl Process {
                 Err(WaitError::Transient(format!("{error}; run `{} migrate` if it was never run", S::NAME)))
             }
         }
-    }
-
-    /// Reads what the HTTP edge keeps in the database: the secret of list cursors.
-    pub(crate) async fn open_edge(&self, edge: &Edge) -> Result<(), String> {
-        let open = || async { edge.open().await.map_err(|error| WaitError::Transient(error.to_string())) };
-        wait_for("the secret of cursors", open).await
     }
 
     /// Lets replays come from memory for as long as the database confirms that no response was taken back.

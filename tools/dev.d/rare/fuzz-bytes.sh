@@ -9,7 +9,6 @@
 # The target, its package, the folder of its module, its test.
 BYTES="key idem-idempotency shared/idempotency/src/key key::fuzz::a_header_is_a_key_exactly_if_it_has_the_documented_form
 canonical idem-idempotency shared/idempotency/src/canonical canonical::fuzz::a_document_and_its_form_are_the_same_value_for_another_parser
-cursor edge shared/edge/src/list list::fuzz::only_a_sealed_cursor_opens_and_only_for_its_list
 signature payments services/payments/src/webhooks webhooks::fuzz::only_a_signature_by_the_secret_verifies_and_only_for_its_time_and_body
 form stripe-sim tools/stripe-sim/src/protocol protocol::fuzz::a_form_is_read_exactly_if_it_is_text_without_card_data_and_nul"
 

@@ -199,7 +199,9 @@ pub(crate) async fn list(
     before: Uuid,
     limit: i64,
 ) -> Result<Vec<(RefundRow, PaymentRow)>> {
-    let cursor = refund::table.find(before).select(refund::created_at).first(connection).await.optional()?;
+    // Of this tenant, because a client can make up a cursor: the list must not tell when a refund of another tenant was made.
+    let cursor = refund::table.find(before).filter(refund::tenant_id.eq(tenant.as_str()));
+    let cursor = cursor.select(refund::created_at).first(connection).await.optional()?;
     let at = cursor.unwrap_or(DateTime::<Utc>::MAX_UTC);
     let rows = refund::table
         .inner_join(payment::table)

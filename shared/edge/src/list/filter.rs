@@ -5,7 +5,7 @@ use utoipa::IntoParams;
 
 use crate::ValidationErrors;
 
-/// Which entries a list contains. Only parameters that it documents are accepted, and a cursor is valid for the same filter only.
+/// Which entries a list contains. Only parameters that it documents are accepted.
 pub trait Filter: DeserializeOwned + IntoParams {
     /// The scope that the token must have, such as `orders:read`. A request without it is not read further.
     const SCOPE: &'static str;

@@ -2,8 +2,6 @@
 
 mod cursor;
 mod filter;
-#[cfg(test)]
-mod fuzz;
 mod parameters;
 
 use std::fmt;
@@ -16,12 +14,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::http::path_parameters;
-use crate::{Edge, Principal, Problem, ValidationErrors, problem_types};
-use cursor::Sealer;
+use crate::{Principal, Problem, ValidationErrors, problem_types};
 use parameters::{Parameters, not_valid};
 
-pub(crate) use cursor::CursorKey;
 pub use filter::Filter;
 
 const DEFAULT_LIMIT: i64 = 20;
@@ -34,8 +29,8 @@ pub struct PageQuery {
     /// The largest number of entries: 1 to 100, 20 by default.
     #[param(minimum = 1, maximum = 100, default = 20, nullable = false)]
     pub limit: Option<i64>,
-    /// `next_cursor` of the previous page, unchanged; omit it for the first page. A cursor is valid for the same list
-    /// with the same filter, and the same tenant only. Any other cursor is 404.
+    /// `next_cursor` of the previous page, unchanged; omit it for the first page. Use it for the same list with the same
+    /// filter. A text that is no cursor is 404.
     #[param(nullable = false)]
     pub cursor: Option<String>,
 }
@@ -46,7 +41,6 @@ pub struct Page<F> {
     limit: u8,
     before: Option<Uuid>,
     filter: F,
-    sealer: Sealer,
 }
 
 impl<F: Filter> Page<F> {
@@ -75,16 +69,14 @@ impl<F: Filter> Page<F> {
         let size = usize::from(self.limit);
         let more = rows.len() > size;
         rows.truncate(size);
-        let next_cursor = rows.last().filter(|_| more).map(|row| self.sealer.seal(id(row)));
+        let next_cursor = rows.last().filter(|_| more).map(|row| cursor::encode(id(row)));
         Listing { data: rows.into_iter().map(view).collect(), next_cursor }
     }
 
-    /// Reads the page. A cursor is valid for one tenant, route, path and filter only.
+    /// Reads the page.
     async fn of(request: &HttpRequest) -> Result<Self, Problem> {
         let who = Principal::of(request).await?;
         who.require(F::SCOPE)?;
-        let edge = Edge::of(request)?;
-        let route = request.match_pattern().unwrap_or_else(|| request.path().to_owned());
         let parameters = Parameters::read::<F>(request.query_string())?;
         let filter: F = parameters.filter()?;
         let mut errors = ValidationErrors::default();
@@ -92,27 +84,23 @@ impl<F: Filter> Page<F> {
         if let Some(problem) = errors.into_problem() {
             return Err(problem);
         }
-        let path = path_parameters(request);
-        let bound =
-            path.iter().chain(&parameters.filter).map(|(name, value)| (name.as_str(), value.as_str()));
-        let sealer = edge.cursor_key().await?.sealer(who.tenant(), &route, bound);
         let PageQuery { limit, cursor } = parameters.page()?;
         let limit = u8::try_from(limit.unwrap_or(DEFAULT_LIMIT));
         let limit = limit.ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
         let limit = limit.ok_or_else(|| not_valid("limit", format!("limit must be 1 to {MAX_LIMIT}")))?;
-        // 404, because no schema can describe a seal: every text has the form of a cursor, and most do not exist.
+        // 404, because the schema of a cursor is any text: most texts are cursors that do not exist.
         let unknown = || {
             let detail = "There is no such cursor in this list; start again without one.";
             Problem::new(&problem_types::NOT_FOUND, detail)
         };
-        let before = cursor.map(|cursor| sealer.open(&cursor).ok_or_else(unknown));
-        Ok(Self { limit, before: before.transpose()?, filter, sealer })
+        let before = cursor.map(|cursor| cursor::decode(&cursor).ok_or_else(unknown));
+        Ok(Self { limit, before: before.transpose()?, filter })
     }
 }
 
 impl<F> fmt::Debug for Page<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, before, filter: _, sealer: _ } = self;
+        let Self { limit, before, filter: _ } = self;
         f.debug_struct("Page").field("limit", limit).field("before", before).finish_non_exhaustive()
     }
 }

@@ -31,25 +31,16 @@ pub struct IdempotencyKey;
 
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![header(Required::True, ONCE)]
+        let parameter = ParameterBuilder::new()
+            .name("Idempotency-Key")
+            .parameter_in(ParameterIn::Header)
+            .required(Required::True)
+            .description(Some(
+                "Identifies the command. The same key with the same request takes effect once: a retry within 24 hours gets \
+                 the stored response, byte for byte. Send a new UUID for each new command; the nil and the max UUID are refused.",
+            ));
+        vec![parameter.schema(Some(schema())).build()]
     }
-}
-
-/// The `Idempotency-Key` header, for the `params` of a command whose key is optional.
-pub struct OptionalIdempotencyKey;
-
-impl IntoParams for OptionalIdempotencyKey {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![header(Required::False, &format!("{ONCE} Without a key, each request is executed."))]
-    }
-}
-
-const ONCE: &str = "Identifies the command. The same key with the same request takes effect once: a retry within 24 hours gets \
-                    the stored response, byte for byte. Send a new UUID for each new command; the nil and the max UUID are refused.";
-
-fn header(required: Required, description: &str) -> Parameter {
-    let parameter = ParameterBuilder::new().name("Idempotency-Key").parameter_in(ParameterIn::Header);
-    parameter.required(required).description(Some(description)).schema(Some(schema())).build()
 }
 
 /// The key of `/v1/idempotency-keys/{key}`.

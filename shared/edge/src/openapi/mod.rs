@@ -7,11 +7,10 @@ mod problem_components;
 mod text;
 
 pub use accepted::Accepted;
+pub use idempotency_key::IdempotencyKey;
 pub(crate) use idempotency_key::KeyInPath;
-pub use idempotency_key::{IdempotencyKey, OptionalIdempotencyKey};
 pub use operation_problems::{
-    InvalidQuery, KeyOptionalProblems, KeyedProblems, NaturalProblems, NotFound, ReadProblems,
-    problem_responses,
+    InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, problem_responses,
 };
 pub use problem_components::with_problems;
 pub use text::Text;

@@ -25,7 +25,8 @@ const BODY: [&ProblemType; 5] = [
 ];
 
 /// Any command with a key.
-const KEY: [&ProblemType; 4] = [&p::KEY_INVALID, &p::KEY_IN_PROGRESS, &p::KEY_REUSED, &p::KEY_EXPIRED];
+const KEY: [&ProblemType; 5] =
+    [&p::KEY_MISSING, &p::KEY_INVALID, &p::KEY_IN_PROGRESS, &p::KEY_REUSED, &p::KEY_EXPIRED];
 
 /// The responses of these problems. Problems of one status share a response.
 pub fn problem_responses<'p>(
@@ -73,17 +74,7 @@ pub struct KeyedProblems<C>(PhantomData<C>);
 
 impl<C: Command> IntoResponses for KeyedProblems<C> {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let body = [CALLER, BODY];
-        responses(body.as_flattened().iter().chain(&[&p::KEY_MISSING]).chain(&KEY), C::PROBLEMS)
-    }
-}
-
-/// The problems of a command whose key is optional, and those of `C` itself.
-pub struct KeyOptionalProblems<C>(PhantomData<C>);
-
-impl<C: Command> IntoResponses for KeyOptionalProblems<C> {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        responses([CALLER, BODY].as_flattened().iter().chain(&KEY), C::PROBLEMS)
+        responses([CALLER, BODY, KEY].as_flattened(), C::PROBLEMS)
     }
 }
 

@@ -4,6 +4,7 @@ use idempotency::KeyPolicy;
 use reqwest::Method;
 
 use crate::bench::{Bench, KEY, json_body, order, send};
+use crate::shop;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_without_a_key_is_refused() {
@@ -150,4 +151,19 @@ async fn a_key_that_is_not_text_is_refused() {
         assert_eq!(bench.raw(format!("{head}\r\n")).await.status, 400);
     }
     bench.assert_untouched().await;
+}
+
+#[test]
+fn each_command_declares_whether_it_takes_a_key() {
+    let document = edge::publish(&shop::document(), &[], "{}");
+    let declared = |path: &str, method: &str| {
+        let operation = &document["paths"][path][method];
+        let key = operation["parameters"]
+            .as_array()
+            .and_then(|all| all.iter().find(|parameter| parameter["name"] == "Idempotency-Key"));
+        (operation["x-idempotency-key"].as_str(), key.map(|key| key["required"] == true))
+    };
+    assert_eq!(declared("/v1/orders", "post"), (Some("required"), Some(true)));
+    assert_eq!(declared("/v1/items/{sku}", "put"), (Some("unsupported"), None));
+    assert_eq!(declared("/v1/orders", "get"), (None, None));
 }

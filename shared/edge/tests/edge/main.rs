@@ -19,7 +19,6 @@ mod limits;
 mod lists;
 mod logs;
 mod metrics;
-mod optional_keys;
 mod outages;
 mod phased;
 mod rates;

@@ -12,9 +12,8 @@ use testkit::identity::{self, AUDIENCE, ISSUER, KEY_ID};
 use crate::bench::{Bench, KEY, SCOPES, json_body, key, order, send};
 
 /// Every route of the shop, with the scope that it requires, if any.
-const ROUTES: [(Method, &str, &str, &str); 12] = [
+const ROUTES: [(Method, &str, &str, &str); 11] = [
     (Method::POST, "/v1/orders", "orders:write", r#"{"lines":[{"sku":"TEA","amount":1}]}"#),
-    (Method::POST, "/v1/drafts", "orders:write", r#"{"lines":[{"sku":"TEA","amount":1}]}"#),
     (Method::POST, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab/cancel", "orders:write", "{}"),
     (Method::PUT, "/v1/items/TEA", "inventory:write", r#"{"price":1}"#),
     (Method::POST, "/v1/items/TEA/price", "inventory:write", r#"{"price":1}"#),

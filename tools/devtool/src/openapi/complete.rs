@@ -116,13 +116,8 @@ fn reason(status: &str) -> &'static str {
 /// whether a command takes one.
 fn add_headers(operation: &mut Value) {
     let parameters = operation["parameters"].as_array();
-    let key = parameters.and_then(|all| all.iter().find(|one| one["name"] == "Idempotency-Key"));
-    let declared = match key {
-        Some(key) if key["required"] == true => "required",
-        Some(_) => "optional",
-        None => "unsupported",
-    };
-    let is_keyed = key.is_some();
+    let is_keyed = parameters.is_some_and(|all| all.iter().any(|one| one["name"] == "Idempotency-Key"));
+    let declared = if is_keyed { "required" } else { "unsupported" };
     let is_command = operation["requestBody"].is_object() && operation["security"][0]["bearer"].is_array();
     if is_command {
         operation["x-idempotency-key"] = json!(declared);

@@ -193,8 +193,16 @@ async fn refunds_are_listed_newest_first_in_pages() {
         path = format!("/v1/refunds?limit=4&cursor={cursor}");
     }
     assert_eq!(seen, ids);
-    let get = reqwest::Method::GET;
-    let theirs = client.send(("other", super::SCOPES), get, "/v1/refunds", None).await;
+    let (get, post) = (reqwest::Method::GET, reqwest::Method::POST);
+    let other = ("other", super::SCOPES);
+    let theirs = client.send(other, get.clone(), "/v1/refunds", None).await;
     assert_eq!(theirs.json(), json!({ "data": [], "next_cursor": null }));
+    // With this cursor, a list begins behind refunds that are older than theirs. It must not show that to them.
+    let body = visa().to_string();
+    let payment = id(&client.send(other, post.clone(), "/v1/payments", Some((&key(), &body))).await);
+    let refunds = format!("/v1/payments/{payment}/refunds");
+    let newest = id(&client.send(other, post, &refunds, Some((&key(), &part(10).to_string()))).await);
+    let theirs = client.send(other, get, &path, None).await;
+    assert_eq!(theirs.json()["data"][0]["id"], newest);
     worker.stop().await;
 }

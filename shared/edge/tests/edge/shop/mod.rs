@@ -38,11 +38,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 }
 
 pub(crate) fn routes(app: &mut ServiceConfig<'_>) {
-    app.service(orders::place)
-        .service(orders::draft)
-        .service(orders::cancel)
-        .service(orders::read)
-        .service(orders::list);
+    app.service(orders::place).service(orders::cancel).service(orders::read).service(orders::list);
     app.service(items::put).service(items::price).service(items::read).service(items::orders);
     app.service(transfers::start);
     edge::operations(app, "orders:read", &["orders:write"]);

@@ -8,9 +8,8 @@ use contracts::{OrderId, Sku};
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use edge::{
-    Command, CommandError, CommandRequest, Edge, Filter, IdempotencyKey, Idempotent, KeyOptional,
-    KeyOptionalProblems, KeyedProblems, Listing, OptionalIdempotencyKey, Page, PageQuery, Principal, Problem,
-    ReadProblems, Reply, Segment, ValidationErrors,
+    Command, CommandError, CommandRequest, Edge, Filter, IdempotencyKey, Idempotent, KeyedProblems, Listing,
+    Page, PageQuery, Principal, Problem, ReadProblems, Reply, Segment, ValidationErrors,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -111,25 +110,6 @@ pub(super) async fn place(request: Idempotent<PlaceOrder>) -> Result<HttpRespons
                 _ => {}
             }
             audit::record(tx, request.fact("order.place", "order", order.id));
-            Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
-        })
-        .await
-}
-
-#[utoipa::path(
-    operation_id = "draftOrder",
-    params(OptionalIdempotencyKey),
-    request_body = PlaceOrder,
-    responses((status = 201, body = Order), KeyOptionalProblems<PlaceOrder>),
-    security(("bearer" = []))
-)]
-#[post("/v1/drafts")]
-pub(super) async fn draft(request: KeyOptional<PlaceOrder>) -> Result<HttpResponse, Problem> {
-    request
-        .execute(async |tx, request| {
-            let order = Order::new(request);
-            diesel::insert_into(placed::table).values(&order).execute(tx).await?;
-            audit::record(tx, request.fact("order.draft", "order", order.id));
             Ok(Reply::created(format!("/v1/orders/{}", order.id), &order).version(1))
         })
         .await
