@@ -13,7 +13,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::{Event, Stream, TenantId, Timestamp, header};
-use messaging::ReceivedMessage;
+use messaging::{Brokers, ReceivedMessage};
 use outbox::operator::{Command, CommandOutput, OperatorContext, OperatorError};
 use outbox::{Relay, RelaySettings};
 use serde_json::Value;
@@ -48,7 +48,8 @@ pub(crate) fn relay_with_missing_topics(
     topics: &TestTopics,
     settings: RelaySettings,
 ) -> Background {
-    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let soon = [("topic.metadata.propagation.max.ms", "100")];
+    let brokers = Brokers::new(topics.brokers().bootstrap(), soon).unwrap();
     let relay = Relay::new(database.clone(), brokers, (**topics).clone(), settings);
     Background::run(|stop| relay.run(stop))
 }
