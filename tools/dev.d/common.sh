@@ -87,7 +87,7 @@ locked() { # function arguments...
 # Running parts decide the settings, so that later commands need not repeat them.
 
 load_environment() {
-  local line
+  local line name
   if [[ -r $RUN_DIR/environment && -n $(running_names) ]]; then
     while IFS= read -r line; do
       case $line in
@@ -96,6 +96,10 @@ load_environment() {
         IDEM_TLS=*) IDEM_TLS=${IDEM_TLS:-${line#*=}} ;;
         IDEM_POSTGRES_URL=*) IDEM_POSTGRES_URL=${IDEM_POSTGRES_URL:-${line#*=}} ;;
         IDEM_KAFKA_BROKERS=*) IDEM_KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-${line#*=}} ;;
+        IDEM_KAFKA__PROPERTIES__*)
+          name=${line%%=*}
+          [[ -n ${!name:-} ]] || export "${line?}"
+          ;;
       esac
     done <"$RUN_DIR/environment"
   fi
@@ -110,10 +114,11 @@ load_environment() {
 }
 
 locate_servers() {
-  OWN_POSTGRES_URL=postgres://postgres@127.0.0.1:$(port_of postgres)/postgres$(tls_query postgres)
-  OWN_KAFKA_BROKERS=127.0.0.1:$(port_of kafka)$(tls_query kafka)
+  OWN_POSTGRES_URL=postgres://postgres@127.0.0.1:$(port_of postgres)/postgres$(tls_query)
+  OWN_KAFKA_BROKERS=127.0.0.1:$(port_of kafka)
   POSTGRES_URL=${IDEM_POSTGRES_URL:-$OWN_POSTGRES_URL}
   KAFKA_BROKERS=${IDEM_KAFKA_BROKERS:-$OWN_KAFKA_BROKERS}
+  export_kafka_properties
 }
 
 # Whether the environment names the server. ./dev then neither starts nor stops it.
@@ -132,6 +137,7 @@ save_environment() {
     echo "IDEM_TLS=$IDEM_TLS"
     ! is_given postgres || echo "IDEM_POSTGRES_URL=$POSTGRES_URL"
     ! is_given kafka || echo "IDEM_KAFKA_BROKERS=$KAFKA_BROKERS"
+    ! is_given kafka || env | grep '^IDEM_KAFKA__PROPERTIES__' || true
   } >"$RUN_DIR/environment"
 }
 

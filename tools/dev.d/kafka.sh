@@ -49,7 +49,8 @@ make_kafka_archive() { # home
     "$ROOT/tools/dev.d/kafka-node.sh" "$work" "$port" "$controller" &
   pid=$!
   local deadline=$((SECONDS + 60))
-  until devtool wait-kafka "127.0.0.1:$port" --timeout 1 2>/dev/null; do
+  # This broker accepts plain text, also with --tls.
+  until (unset "${!IDEM_KAFKA__PROPERTIES__@}" && devtool wait-kafka "127.0.0.1:$port" --timeout 1 2>/dev/null); do
     if ! kill -0 "$pid" 2>/dev/null || ((SECONDS >= deadline)); then break; fi
   done
   kill "$pid" 2>/dev/null

@@ -11,11 +11,19 @@ set_tls() {
   locate_servers
 }
 
-# What follows the address of a server.
-tls_query() { # postgres | kafka
-  [[ -n $IDEM_TLS ]] || return 0
-  printf '?sslmode=verify-full&sslrootcert=%s' "$TLS_DIR/ca.pem"
-  [[ $1 != kafka ]] || printf '&sasl=SCRAM-SHA-512&user=idem&password_file=%s' "$TLS_DIR/password"
+# What follows the URL of a database.
+tls_query() {
+  [[ -z $IDEM_TLS ]] || printf '?sslmode=verify-full&sslrootcert=%s' "$TLS_DIR/ca.pem"
+}
+
+# The properties by which every program reaches the broker of this checkout.
+export_kafka_properties() {
+  [[ -n $IDEM_TLS ]] && ! is_given kafka || return 0
+  export IDEM_KAFKA__PROPERTIES__SECURITY_PROTOCOL=SASL_SSL
+  export IDEM_KAFKA__PROPERTIES__SSL_CA_LOCATION=$TLS_DIR/ca.pem
+  export IDEM_KAFKA__PROPERTIES__SASL_MECHANISM=SCRAM-SHA-512
+  export IDEM_KAFKA__PROPERTIES__SASL_USERNAME=idem
+  export IDEM_KAFKA__PROPERTIES__SASL_PASSWORD_FILE=$TLS_DIR/password
 }
 
 prepare_certificates() {

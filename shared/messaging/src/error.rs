@@ -7,9 +7,9 @@ use rdkafka::error::KafkaError;
 /// An operation on Kafka failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The client cannot be created, because an address or a client setting is wrong. Retrying does not help.
+    /// The client cannot be created, because an address or a property is wrong. Retrying does not help.
     #[error(
-        "the Kafka client cannot be created: {reason}; check the brokers' addresses and the extra client settings"
+        "the Kafka client cannot be created: {reason}; check the brokers' addresses and the client's properties"
     )]
     Configuration {
         /// The client's reason.

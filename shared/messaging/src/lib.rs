@@ -10,7 +10,7 @@ mod subscription;
 
 pub use admin::health;
 pub use admin::topics;
-pub use brokers::{Brokers, FileWatch};
+pub use brokers::{Brokers, FileWatch, SettingFault};
 pub use error::{Error, PublishError};
 pub use publisher::{
     DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, PublisherSettings, Record, RecordMetadata,

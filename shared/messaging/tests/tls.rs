@@ -9,6 +9,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jsonwebtoken::get_current_timestamp;
@@ -33,39 +34,44 @@ async fn exchange(brokers: &Brokers) {
     assert_eq!(admin::end_offsets(brokers, "greetings").await.unwrap()[&0], 1);
 }
 
-async fn health(text: &str) -> Result<(), messaging::Error> {
-    messaging::health(&text.parse().unwrap(), Duration::from_secs(2)).await
+async fn health(brokers: &Brokers) -> Result<(), messaging::Error> {
+    messaging::health(brokers, Duration::from_secs(2)).await
 }
 
 /// Fails if the broker is reached. A slow machine may take more than one attempt until the client knows why it is not.
-async fn refused(text: &str, expected: &str) {
-    eventually(&format!("{expected}: {text}"), async || {
-        let error = health(text).await.expect_err(text).to_string();
+async fn refused(brokers: &Brokers, expected: &str) {
+    eventually(&format!("{expected}: {brokers}"), async || {
+        let error = health(brokers).await.expect_err(expected).to_string();
         error.contains(expected).then_some(())
     })
     .await;
 }
 
+/// The same brokers for a client with other properties.
+fn with(broker: &Broker, tls: &BrokerTls, others: &[(&str, &str)]) -> Brokers {
+    let mut properties: BTreeMap<&str, &str> =
+        tls.properties().iter().map(|(name, value)| (*name, value.as_str())).collect();
+    properties.extend(others.iter().copied());
+    Brokers::new(broker.brokers().bootstrap(), properties).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_logs_in_and_checks_the_certificate_of_the_broker() {
     let (authority, stranger) = (Authority::new(), Authority::new());
-    let broker = Broker::with_tls(BrokerTls::with_login(&authority, "SCRAM-SHA-512")).await;
-    let accepted = broker.brokers().to_string();
+    let tls = BrokerTls::with_login(&authority, "SCRAM-SHA-512");
+    let broker = Broker::with_tls(tls.clone()).await;
     exchange(&broker.brokers()).await;
-    health(&accepted.replace("SCRAM-SHA-512", "PLAIN")).await.unwrap();
+    health(&with(&broker, &tls, &[("sasl.mechanism", "PLAIN")])).await.unwrap();
 
     let other = stranger.file("ca.pem", stranger.certificate());
-    let trusted = authority.file("ca.pem", authority.certificate());
     let wrong = stranger.file("password", "wrong");
-    let right = authority.file("password", "first");
-    for (other, expected) in [
-        (accepted.replace(&trusted, &other), "certificate verify failed"),
-        (accepted.replace("127.0.0.1", "localhost"), "certificate verify failed"),
-        (accepted.replace(&right, &wrong), "Authentication failed"),
-        (broker.brokers().bootstrap().to_owned(), "no Kafka broker"),
-    ] {
-        refused(&other, expected).await;
-    }
+    refused(&with(&broker, &tls, &[("ssl.ca.location", &other)]), "certificate verify failed").await;
+    refused(&with(&broker, &tls, &[("sasl.password.file", &wrong)]), "Authentication failed").await;
+    let bootstrap = broker.brokers().to_string();
+    let host = bootstrap.replace("127.0.0.1", "localhost");
+    let properties = tls.properties().iter().map(|(name, value)| (*name, value.as_str()));
+    refused(&Brokers::new(&host, properties).unwrap(), "certificate verify failed").await;
+    refused(&bootstrap.parse().unwrap(), "no Kafka broker").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +80,8 @@ async fn a_client_shows_its_certificate() {
     let broker = Broker::with_tls(BrokerTls::with_client_certificates(&authority)).await;
     exchange(&broker.brokers()).await;
     let trusted = authority.file("ca.pem", authority.certificate());
-    let anonymous = format!("{}?sslrootcert={trusted}", broker.brokers().bootstrap());
+    let anonymous = [("security.protocol", "SSL"), ("ssl.ca.location", &trusted)];
+    let anonymous = Brokers::new(broker.brokers().bootstrap(), anonymous).unwrap();
     refused(&anonymous, "SSL routines").await;
 }
 
@@ -97,9 +104,10 @@ async fn a_client_logs_in_by_a_token_and_cannot_create_topics_with_it() {
     let stranger = SigningKey::generate(identity::KEY_ID);
     for other in [stranger.sign(&identity::claims("t", "orders", "kafka")), "no token".to_owned()] {
         authority.file("token", &other);
-        assert!(health(&brokers.to_string()).await.is_err(), "{other}");
+        assert!(health(&brokers).await.is_err(), "{other}");
     }
     let error = brokers.check_files().unwrap_err().to_string();
+    assert!(error.starts_with("kafka.properties.sasl_oauthbearer_token_file"), "{error}");
     assert!(error.contains("/token: it contains no JWT") && !error.contains("no token"), "{error}");
 }
 
@@ -120,41 +128,52 @@ async fn a_client_goes_on_with_the_token_that_replaces_an_expired_one() {
         common::in_time("the report", reports.next()).await.unwrap().result
     };
     publish(1).await.unwrap();
-    eventually("the token has expired", async || health(&brokers.to_string()).await.err()).await;
+    eventually("the token has expired", async || health(&brokers).await.err()).await;
     authority.file("token", &identity::token("t", "orders", "kafka"));
     publish(2).await.unwrap();
 }
 
 /// The same brokers for a client that may create topics.
 fn with_password(authority: &Authority, broker: &Broker) -> Brokers {
-    let (token, password) = (authority.folder().join("token"), authority.folder().join("password"));
-    let login = format!("sasl=SCRAM-SHA-512&user=idem&password_file={}", password.display());
-    let text = broker.brokers().to_string();
-    text.replace(&format!("sasl=OAUTHBEARER&token_file={}", token.display()), &login).parse().unwrap()
+    let trusted = authority.file("ca.pem", authority.certificate());
+    let password = authority.folder().join("password").display().to_string();
+    let properties = [
+        ("security.protocol", "SASL_SSL"),
+        ("ssl.ca.location", &trusted),
+        ("sasl.mechanism", "SCRAM-SHA-512"),
+        ("sasl.username", "idem"),
+        ("sasl.password.file", &password),
+    ];
+    Brokers::new(broker.brokers().bootstrap(), properties).unwrap()
 }
 
 #[tokio::test]
 async fn a_file_that_cannot_be_used_is_named() {
     let authority = Authority::new();
     let no_certificate = authority.file("ca.pem", "nothing");
-    for (file, expected) in
-        [("/nowhere.pem", "/nowhere.pem: No such file"), (&no_certificate, "ssl.ca.location")]
-    {
-        let brokers: Brokers = format!("kafka:9093?sslrootcert={file}").parse().unwrap();
-        let error = brokers.check_files().unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+    let login = [("security.protocol", "SASL_SSL"), ("sasl.mechanism", "PLAIN"), ("sasl.username", "idem")]
+        .as_slice();
+    let encrypted = [("security.protocol", "SSL")].as_slice();
+    for (others, property, file, setting, expected) in [
+        (encrypted, "ssl.ca.location", "/nowhere.pem", ".ssl_ca_location", "/nowhere.pem: No such file"),
+        (encrypted, "ssl.ca.location", &no_certificate, "", "ssl.ca.location failed"),
+        (login, "sasl.password.file", "/nowhere", ".sasl_password_file", "/nowhere: No such file"),
+        (login, "sasl.password", "", "", "sasl.username and sasl.password must be set"),
+    ] {
+        let properties =
+            others.iter().copied().chain([(property, file)]).filter(|(_, value)| !value.is_empty());
+        let fault = Brokers::new("kafka:9093", properties).unwrap().check_files().unwrap_err();
+        assert_eq!(fault.setting, format!("kafka.properties{setting}"));
+        assert!(fault.problem.contains(expected), "{fault}");
     }
-    let login = "kafka:9093?sasl=PLAIN&user=idem&password_file=/nowhere";
-    let error = login.parse::<Brokers>().unwrap().check_files().unwrap_err().to_string();
-    assert!(error.contains("/nowhere: No such file"), "{error}");
 }
 
 #[tokio::test]
 async fn renewed_files_are_noticed_once_they_can_be_used() {
     let authority = Authority::new();
     let trusted = authority.file("ca.pem", authority.certificate());
-    let brokers: Brokers = format!("kafka:9093?sslrootcert={trusted}").parse().unwrap();
-    let mut watch = brokers.watch_files();
+    let properties = [("security.protocol", "SSL"), ("ssl.ca.location", &trusted)];
+    let mut watch = Brokers::new("kafka:9093", properties).unwrap().watch_files();
     let mut renewed = std::pin::pin!(watch.renewed());
     // Two looks at the files fit into this time.
     let mut at_once = async || tokio::time::timeout(Duration::from_secs(3), &mut renewed).await.is_ok();

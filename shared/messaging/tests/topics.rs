@@ -55,16 +55,6 @@ async fn a_broker_that_responds_is_healthy_and_an_absent_one_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_impossible_client_setting_is_an_error_at_once() {
-    let brokers = common::brokers().with("no.such.setting", "1");
-    let error = health(&brokers, Duration::from_secs(1)).await.unwrap_err();
-    assert!(
-        matches!(error, Error::Configuration { .. }) && error.to_string().contains("no.such.setting"),
-        "{error}"
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_rewound_group_begins_again_but_not_under_its_members_feet() {
     let scratch = Scratch::new(1).await;
     scratch.fill(10).await;

@@ -52,8 +52,8 @@ impl Broker {
 
     /// The broker's address, also while it does not run.
     pub fn brokers(&self) -> Brokers {
-        let parameters = self.tls.as_ref().map_or("", BrokerTls::parameters);
-        format!("127.0.0.1:{}{parameters}", self.port).parse().unwrap()
+        let properties = self.tls.as_ref().map_or(&[][..], BrokerTls::properties);
+        Brokers::new(&format!("127.0.0.1:{}", self.port), properties.iter().cloned()).unwrap()
     }
 
     /// Makes the events topics of these services. No other test uses this broker, so the deployment's name is always the same.

@@ -28,7 +28,7 @@ impl TestTopics {
 
     /// The names only: no topic exists yet.
     pub fn names() -> Self {
-        Self::names_on(given("IDEM_KAFKA_BROKERS").parse().unwrap())
+        Self::names_on(Brokers::from_environment(&given("IDEM_KAFKA_BROKERS")).unwrap())
     }
 
     /// The same on another broker, which must outlive the topics.

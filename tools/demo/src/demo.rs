@@ -8,6 +8,7 @@ use envelope::Topics;
 use futures_util::future::try_join_all;
 use harness::api::{Api, Order, place_order};
 use harness::{Books, Client, Endpoint, Instance, Kafka, Part, Response, Result, until};
+use messaging::Brokers;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -55,7 +56,7 @@ impl<'s> Demo<'s> {
         // make the request fail for a reason of no interest.
         let api = client_of(stack, 0, platform.token(&tenant).await?)?;
         let topics = Topics::of(platform.deployment());
-        let kafka = Kafka { brokers: platform.brokers().parse()?, topics };
+        let kafka = Kafka { brokers: Brokers::from_environment(&platform.brokers())?, topics };
         let books = Books::new(|part| Some(platform.database(part)));
         Ok(Self { stack, api, kafka, books, tenant })
     }

@@ -65,7 +65,8 @@ enum Command {
     },
     /// Wait until Kafka answers a Metadata request
     WaitKafka {
-        /// The brokers, as in `IDEM_KAFKA__BROKERS`
+        /// The brokers, as in `IDEM_KAFKA__BROKERS`; properties are `IDEM_KAFKA__PROPERTIES__…`
+        #[arg(value_parser = Brokers::from_environment)]
         brokers: Brokers,
         /// The longest wait, in seconds
         #[arg(long, default_value = "60", value_parser = seconds)]
@@ -80,7 +81,8 @@ enum Command {
     },
     /// Print topics: partitions, end offsets, and each group's committed offset and lag
     Topics {
-        /// The brokers, as in `IDEM_KAFKA__BROKERS`
+        /// The brokers, as in `IDEM_KAFKA__BROKERS`; properties are `IDEM_KAFKA__PROPERTIES__…`
+        #[arg(value_parser = Brokers::from_environment)]
         brokers: Brokers,
         /// Only topics with this prefix
         #[arg(long, default_value = "")]

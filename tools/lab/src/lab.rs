@@ -37,7 +37,7 @@ impl Lab {
         let dev = Dev::new(given("IDEM_DEV")?);
         let port_base = given("IDEM_PORT_BASE")?.parse().map_err(|_| Error::Environment("IDEM_PORT_BASE"))?;
         let brokers = given("IDEM_KAFKA_BROKERS")?;
-        let broker = brokers.split([',', '?']).next().unwrap_or_default().to_owned();
+        let broker = brokers.split(',').next().unwrap_or_default().to_owned();
         let run = Uuid::new_v4().simple().to_string();
         let tenant = format!("lab-{}", run.get(..6).unwrap_or(&run));
         let token = ["token", "--tenant", &tenant, "--client", "lab", "--ttl", TOKEN_LIFE];

@@ -21,8 +21,8 @@ pub struct Sources {
     /// URL of the processor's own database, which only the stand-in has
     #[arg(long, value_name = "URL", env = "IDEM_PROVIDER_URL", hide_env_values = true)]
     provider: Option<String>,
-    /// Bootstrap servers, separated by commas
-    #[arg(long, env = "IDEM_KAFKA_BROKERS")]
+    /// The brokers, host:port, separated by commas; properties of the client are `IDEM_KAFKA__PROPERTIES__…`
+    #[arg(long, env = "IDEM_KAFKA_BROKERS", value_parser = Brokers::from_environment)]
     brokers: Option<Brokers>,
     /// The name of the deployment, with which its topics begin
     #[arg(long, value_name = "NAME", env = "IDEM_DEPLOYMENT__NAME", default_value = harness::DEPLOYMENT)]

@@ -86,7 +86,7 @@ pub(crate) struct Orders {
 impl Orders {
     /// With this number of partitions. Events on one partition are consumed in the order of publication.
     pub(crate) async fn on_partitions(partitions: i32) -> Self {
-        let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
+        let brokers = Brokers::from_environment(&given("IDEM_KAFKA_BROKERS")).unwrap();
         let topics = Topics::of(format!("inventory-test-{}", Uuid::new_v4()));
         topics::ensure(&brokers, &[TopicSpec::new(topics.events(streams::ORDERS), partitions)])
             .await

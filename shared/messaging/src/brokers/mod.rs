@@ -1,100 +1,128 @@
 //! The address of a Kafka cluster and the settings that all its clients share.
 //!
-//! The address is checked when it is parsed, so a typing mistake in the configuration stops the process at its start.
+//! Both are checked when [`Brokers`] is made, so a typing mistake in the configuration stops the process at its start.
 
+mod fault;
+mod properties;
 mod renewal;
-mod security;
 mod token;
 
-use std::collections::BTreeMap;
+use std::env;
 use std::fmt;
-use std::fs;
+use std::fs::File;
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
 
+pub use self::fault::SettingFault;
+use self::properties::Properties;
 pub use self::renewal::FileWatch;
-use self::security::Security;
 pub(crate) use self::token::TokenFile;
 use crate::{Error, admin};
 
-/// The brokers of one Kafka cluster, and how a client is secured: `host:port`, or several separated by commas, and
-/// parameters after a question mark, as in a URL.
+const ADDRESSES: &str = "kafka.brokers";
+
+/// The brokers of one Kafka cluster, and the properties of its clients under librdkafka's own names.
 ///
-/// | Parameter | Meaning |
-/// |---|---|
-/// | `sslmode` | `verify-full`: TLS; the certificate of each broker must be valid for its host. `disable`: plain text. Without it, only brokers on this machine are reached in plain text, unless another parameter is given |
-/// | `sslrootcert` | PEM file of the authorities that are trusted; otherwise those of the system |
-/// | `sslcert`, `sslkey` | PEM files of this client's certificate and its key |
-/// | `sasl` | `SCRAM-SHA-512`, `SCRAM-SHA-256`, `PLAIN` or `OAUTHBEARER`; only by TLS |
-/// | `user`, `password_file` | the user, and the file that contains the password |
-/// | `token_file` | for `OAUTHBEARER`: the file that contains the token, a JWT. Topics cannot be created with it |
-///
-/// There is no secret in it, so logs and errors may name it.
+/// Plain text to another machine needs `security.protocol` = `PLAINTEXT`. A login in plain text, and TLS that does not check
+/// the certificate and the host of a broker, are refused. The value of `NAME.file` is the path of a file that contains the
+/// value of `NAME`. For OAUTHBEARER, `sasl.oauthbearer.token.file` contains the token, a JWT; topics cannot be created with it.
 ///
 /// ```
-/// let brokers: messaging::Brokers =
-///     "kafka-1:9093,kafka-2:9093?sasl=SCRAM-SHA-512&user=orders&password_file=/run/secrets/kafka".parse()?;
+/// use messaging::Brokers;
+/// let local: Brokers = "localhost:9092".parse()?;
+/// let properties = [
+///     ("security.protocol", "SASL_SSL"),
+///     ("sasl.mechanism", "SCRAM-SHA-512"),
+///     ("sasl.username", "orders"),
+///     ("sasl.password.file", "/run/secrets/kafka"),
+/// ];
+/// let brokers = Brokers::new("kafka-1:9093,kafka-2:9093", properties).map_err(|faults| format!("{faults:?}"))?;
 /// assert_eq!(brokers.bootstrap(), "kafka-1:9093,kafka-2:9093");
-/// assert!(brokers.is_encrypted());
-/// assert!("kafka".parse::<messaging::Brokers>().is_err(), "the port is missing");
-/// # Ok::<(), messaging::Error>(())
+/// assert!("kafka".parse::<Brokers>().is_err(), "the port is missing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Brokers {
-    text: String,
     bootstrap: String,
-    security: Security,
-    extra: BTreeMap<String, String>,
+    properties: Properties,
 }
 
 impl Brokers {
-    /// Adds a client setting under librdkafka's name, such as `topic.metadata.propagation.max.ms`.
+    /// Reads addresses, `host:port`, several separated by commas, and properties. In the name of a property, an underscore
+    /// stands for a dot, as in a variable.
     ///
-    /// Settings that a promise of this crate depends on cannot be changed: publisher and subscription set them last.
-    #[must_use]
-    pub fn with(mut self, setting: impl Into<String>, value: impl Into<String>) -> Self {
-        self.extra.insert(setting.into(), value.into());
-        self
+    /// # Errors
+    /// All settings that cannot be used.
+    pub fn new(
+        addresses: &str,
+        properties: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> Result<Self, Vec<SettingFault>> {
+        let mut faults = Vec::new();
+        let is_local = is_on_this_machine(addresses).unwrap_or_else(|fault| {
+            faults.push(fault);
+            true
+        });
+        let properties = properties.into_iter().map(|(name, value)| (name.into(), value.into()));
+        match Properties::read(properties, is_local) {
+            Ok(properties) if faults.is_empty() => Ok(Self { bootstrap: addresses.to_owned(), properties }),
+            Ok(_) => Err(faults),
+            Err(more) => Err([faults, more].concat()),
+        }
     }
 
-    /// Returns the addresses as they were given, without the parameters.
+    /// Reads addresses, and properties from the variables that a service reads, `IDEM_KAFKA__PROPERTIES__…`. For tools.
+    ///
+    /// # Errors
+    /// [`Error::Configuration`] names all settings that cannot be used.
+    pub fn from_environment(addresses: &str) -> Result<Self, Error> {
+        let properties = env::vars_os().filter_map(|(variable, value)| {
+            let name = variable.to_str()?.strip_prefix("IDEM_KAFKA__PROPERTIES__")?.to_ascii_lowercase();
+            Some((name, value.into_string().ok()?)).filter(|(_, value)| !value.is_empty())
+        });
+        Self::new(addresses, properties)
+            .map_err(|faults| SettingFault::all(faults.iter().map(SettingFault::of_variable)))
+    }
+
+    /// Returns the variables by which a service gets these brokers.
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let settings = self.properties.settings().map(|(setting, value)| (fault::variable(&setting), value));
+        [(fault::variable(ADDRESSES), self.bootstrap.clone())].into_iter().chain(settings).collect()
+    }
+
+    /// Returns the addresses as they were given.
     pub fn bootstrap(&self) -> &str {
         &self.bootstrap
     }
 
-    /// Reports whether connections are encrypted, and the certificates of the brokers checked.
-    pub fn is_encrypted(&self) -> bool {
-        self.security.is_encrypted()
-    }
-
-    /// Checks that the files of certificates and of the password or token can be used, without asking a broker.
+    /// Checks that a client can be made with the properties and their files, without asking a broker.
     ///
     /// # Errors
-    /// [`Error::Configuration`] names the first file that cannot be used.
-    pub fn check_files(&self) -> Result<(), Error> {
-        let (files, token) = (self.security.files(), self.token());
-        if token.is_given() {
-            token.read().map_err(|error| Error::Configuration { reason: error.to_string() })?;
-        } else if files.is_empty() {
+    /// The setting of the first file that cannot be used, or what librdkafka has against the properties together.
+    pub fn check_files(&self) -> Result<(), SettingFault> {
+        if self.properties.is_empty() {
             return Ok(());
         }
-        for path in files {
-            // The client's own error would not name the file.
-            fs::read(&path)
-                .map_err(|error| Error::Configuration { reason: format!("{}: {error}", path.display()) })?;
+        let token = self.token();
+        if token.is_given() {
+            token.read().map_err(|error| SettingFault::of_token(&*error))?;
         }
-        admin::metadata_client(self).map(drop) // the client reads the files when it is made
+        for (setting, path) in self.properties.files() {
+            // The client's own error would not name the file.
+            File::open(path).map_err(|error| SettingFault::unreadable(setting, path, &error))?;
+        }
+        // The client reads the files when it is made.
+        admin::metadata_client(self).map(drop).map_err(|error| SettingFault::of_properties(&error))
     }
 
     /// Returns the source of the token that a client logs in with.
     pub(crate) fn token(&self) -> TokenFile {
-        TokenFile(self.security.token_file().map(ToOwned::to_owned))
+        TokenFile(self.properties.token_file().map(ToOwned::to_owned))
     }
 
-    /// Returns the settings that every client shares. Reads the file of the password.
+    /// Returns the settings that every client shares. Reads the files of secrets.
     pub(crate) fn client_config(&self, client_id: &str) -> Result<ClientConfig, Error> {
         let mut config = ClientConfig::new();
         config
@@ -107,107 +135,51 @@ impl Brokers {
             .set("log.connection.close", "false") // ClientLog reports the state of the connection
             .set("enable.metrics.push", "false")
             .set_log_level(RDKafkaLogLevel::Info);
-        self.security.apply(&mut config)?;
-        for (setting, value) in &self.extra {
-            config.set(setting, value);
-        }
+        self.properties.apply(&mut config)?;
         Ok(config)
     }
 }
 
+/// Reads addresses without properties.
 impl FromStr for Brokers {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let (bootstrap, parameters) = text.split_once('?').unwrap_or((text, ""));
-        let mut is_local = true;
-        for address in bootstrap.split(',') {
-            is_local &= is_on_this_machine(host(address.trim())?);
-        }
-        let security = Security::read(parameters, is_local)
-            .map_err(|reason| Error::Configuration { reason: reason.to_owned() })?;
-        Ok(Self { text: text.to_owned(), bootstrap: bootstrap.to_owned(), security, extra: BTreeMap::new() })
+    fn from_str(addresses: &str) -> Result<Self, Error> {
+        Self::new(addresses, [("", ""); 0])
+            .map_err(|faults| SettingFault::all(faults.iter().map(ToString::to_string)))
     }
 }
 
-/// The host of `host:port`. The error does not repeat the text, which may be a secret in the wrong variable.
-fn host(address: &str) -> Result<&str, Error> {
+/// Returns whether all addresses are of this machine. The error does not repeat the text, which may be a secret in the wrong
+/// variable.
+fn is_on_this_machine(addresses: &str) -> Result<bool, SettingFault> {
+    let fault = |problem: &str| SettingFault { setting: ADDRESSES.to_owned(), problem: problem.to_owned() };
+    if addresses.contains('?') {
+        return Err(fault("must be host:port alone: what follows `?` is set by IDEM_KAFKA__PROPERTIES__…"));
+    }
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port != 0);
-    let host = address.rsplit_once(':').filter(|(host, port)| !host.is_empty() && is_port(port));
-    host.map(|(host, _)| host).ok_or_else(|| Error::Configuration {
-        reason: "an address is not host:port, such as localhost:9092".to_owned(),
-    })
-}
-
-fn is_on_this_machine(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    let mut is_local = true;
+    for address in addresses.split(',') {
+        let host = address.trim().rsplit_once(':').filter(|(host, port)| !host.is_empty() && is_port(port));
+        let (host, _) = host.ok_or_else(|| fault("must be host:port, several separated by commas"))?;
+        let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        is_local &= host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback());
+    }
+    Ok(is_local)
 }
 
 impl fmt::Display for Brokers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.bootstrap)
     }
 }
 
-/// Prints no extra setting, because its value may be a password.
+/// Prints no property, because its value may be a password.
 impl fmt::Debug for Brokers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Brokers").field(&self.text).finish()
+        f.debug_tuple("Brokers").field(&self.bootstrap).finish()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_without_a_port_is_refused() {
-        for bad in [
-            "",
-            "kafka",
-            "kafka:",
-            ":9092",
-            "kafka:0",
-            "kafka:http",
-            "kafka:9092,",
-            "a:1,,b:2",
-            "?sslmode=disable",
-        ] {
-            let error = bad.parse::<Brokers>().unwrap_err().to_string();
-            assert!(error.contains("host:port"), "{bad:?}: {error}");
-        }
-        for good in ["localhost:9092", "a:1, b:2", "[::1]:9092"] {
-            assert_eq!(good.parse::<Brokers>().unwrap().bootstrap(), good);
-        }
-    }
-
-    #[test]
-    fn only_brokers_on_this_machine_are_reached_in_plain_text_unless_it_is_set() {
-        for local in ["localhost:9092", "127.0.0.1:1,[::1]:2"] {
-            assert!(!local.parse::<Brokers>().unwrap().is_encrypted(), "{local}");
-            assert!(
-                format!("{local}?sslmode=verify-full").parse::<Brokers>().unwrap().is_encrypted(),
-                "{local}"
-            );
-        }
-        for remote in ["kafka:9092", "10.0.0.7:9092", "localhost:9092,kafka:9092", "localhost.example:1"] {
-            assert!(remote.parse::<Brokers>().unwrap().is_encrypted(), "{remote}");
-            let plain: Brokers = format!("{remote}?sslmode=disable").parse().unwrap();
-            assert!(!plain.is_encrypted(), "{remote}");
-        }
-    }
-
-    #[test]
-    fn a_password_is_not_in_the_debug_text() {
-        let brokers = "localhost:1".parse::<Brokers>().unwrap().with("sasl.password", "hunter2");
-        assert_eq!(format!("{brokers:?}"), r#"Brokers("localhost:1")"#);
-    }
-
-    #[test]
-    fn the_text_is_parsed_to_the_same_brokers() {
-        let text = "kafka:9093?sslrootcert=/ca%20one.pem&sasl=PLAIN&user=a&password_file=/secret";
-        let brokers: Brokers = text.parse().unwrap();
-        assert_eq!(brokers.to_string().parse::<Brokers>().unwrap(), brokers);
-    }
-}
+mod tests;

@@ -28,12 +28,11 @@ impl TokenFile {
 
     /// Reads the token. The error names the file, and contains nothing of the token.
     pub(crate) fn read(&self) -> Result<OAuthToken, Box<dyn Error>> {
-        let path = self.0.as_ref().ok_or("no token_file is given")?;
-        let text =
-            fs::read_to_string(path).map_err(|error| format!("token_file {}: {error}", path.display()))?;
+        let path = self.0.as_ref().ok_or("no file of a token is given")?;
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let token = text.trim();
         let claims: Claims = jsonwebtoken::dangerous::insecure_decode_claims(token)
-            .map_err(|_| format!("token_file {}: it contains no JWT with `sub` and `exp`", path.display()))?;
+            .map_err(|_| format!("{}: it contains no JWT with `sub` and `exp`", path.display()))?;
         Ok(OAuthToken {
             token: token.to_owned(),
             principal_name: claims.sub,

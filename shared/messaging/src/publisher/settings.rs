@@ -32,7 +32,7 @@ impl Default for PublisherSettings {
 }
 
 impl PublisherSettings {
-    pub(super) fn client_config(self, brokers: &Brokers) -> Result<ClientConfig, Error> {
+    pub(crate) fn client_config(self, brokers: &Brokers) -> Result<ClientConfig, Error> {
         let mut config = brokers.client_config(&self.name)?;
         config
             .set("enable.idempotence", "true") // within a session: in order, without gaps and duplicates

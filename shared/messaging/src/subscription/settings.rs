@@ -102,7 +102,7 @@ impl SubscriptionSettings {
         }
     }
 
-    pub(super) fn client_config(&self, brokers: &Brokers) -> Result<ClientConfig, Error> {
+    pub(crate) fn client_config(&self, brokers: &Brokers) -> Result<ClientConfig, Error> {
         let mut config = brokers.client_config(&self.client)?;
         config
             .set("group.id", &self.group)

@@ -22,12 +22,10 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const A_WHILE: Duration = Duration::from_millis(700);
 
 pub(crate) fn brokers() -> Brokers {
-    std::env::var("IDEM_KAFKA_BROKERS")
-        .expect(
-            "these tests need a Kafka broker: set IDEM_KAFKA_BROKERS=host:port, or run them by `./dev test`",
-        )
-        .parse()
-        .unwrap()
+    let addresses = std::env::var("IDEM_KAFKA_BROKERS").expect(
+        "these tests need a Kafka broker: set IDEM_KAFKA_BROKERS=host:port, or run them by `./dev test`",
+    );
+    Brokers::from_environment(&addresses).unwrap()
 }
 
 pub(crate) fn no_broker() -> Brokers {

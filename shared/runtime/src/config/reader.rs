@@ -135,11 +135,37 @@ impl SettingsReader {
         self.find_secret(path).unwrap_or_default()
     }
 
+    /// The values below a section whose names a library defines, as text. An underscore in a name stands for a dot, so that a
+    /// variable overrides a default whose name has dots.
+    pub(super) fn table(&mut self, section: &str) -> BTreeMap<String, String> {
+        let values = self.values.extract_inner::<Dict>(section).unwrap_or_default();
+        let mut table = BTreeMap::new();
+        let mut leaves = leaves(section, &values);
+        leaves.sort_by_key(|(path, _)| self.from_environment.contains_key(path));
+        for (path, value) in leaves {
+            let (number, switch) = (value.to_i128(), value.to_bool());
+            let text =
+                value.into_string().or(number.map(|it| it.to_string())).or(switch.map(|it| it.to_string()));
+            match text {
+                Some(text) => drop(table.insert(path[section.len() + 1..].replace('_', "."), text)),
+                None => self.refuse(&path, "text"),
+            }
+            self.read.insert(path);
+        }
+        table
+    }
+
     /// Reports a value that breaks a further rule; `expected` completes "must be …". Does nothing if the setting already
     /// has an error, because its placeholder may break the rule, too.
     pub fn refuse(&mut self, path: &str, expected: &str) {
+        self.report(path, &format!("must be {expected}"));
+    }
+
+    /// Like [`refuse`](Self::refuse); `problem` is the rest of the sentence that begins with the variable.
+    pub(super) fn report(&mut self, path: &str, problem: &str) {
         if !self.errors.iter().any(|error| error.path == path) {
-            let Reported = self.wrong(path, expected);
+            let text = format!("{} {problem}", variable_of(path));
+            self.errors.push(ConfigError { path: path.to_owned(), missing: false, text });
         }
     }
 
@@ -170,7 +196,7 @@ impl SettingsReader {
     fn report_unread(&mut self) {
         let mut unread = Vec::new();
         match self.values.extract::<Dict>() {
-            Ok(all) => leaves("", &all, &mut unread),
+            Ok(all) => unread.extend(leaves("", &all).into_iter().map(|(path, _)| path)),
             Err(error) => {
                 let text = format!("the defaults of {} are not TOML: {error}", self.service);
                 self.errors.push(ConfigError { path: String::new(), missing: false, text });
@@ -262,13 +288,14 @@ fn variable_of(path: &str) -> String {
     format!("IDEM_{}", path.replace('.', "__").to_ascii_uppercase())
 }
 
-/// The paths of all single values.
-fn leaves(prefix: &str, values: &Dict, into: &mut Vec<String>) {
-    for (key, value) in values {
+/// All single values, by path.
+fn leaves(prefix: &str, values: &Dict) -> Vec<(String, Value)> {
+    let below = |(key, value): (&String, &Value)| {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
-            Value::Dict(_, inner) => leaves(&path, inner, into),
-            _ => into.push(path),
+            Value::Dict(_, inner) => leaves(&path, inner),
+            _ => vec![(path, value.clone())],
         }
-    }
+    };
+    values.iter().flat_map(below).collect()
 }

@@ -235,21 +235,12 @@ fn check_url(reader: &mut SettingsReader, path: &str, url: &SecretString) {
 
 /// The brokers; `None` if the setting is missing.
 pub(super) fn brokers(reader: &mut SettingsReader) -> Option<Brokers> {
-    let brokers = reader.text("kafka.brokers", "the brokers, host:port, several separated by commas");
-    let checked = brokers.parse::<Brokers>().and_then(|parsed| parsed.check_files().map(|()| parsed));
-    match checked {
-        Ok(brokers) => Some(brokers),
-        Err(_) if brokers.is_empty() => None,
-        Err(error) => {
-            let reason = match error {
-                messaging::Error::Configuration { reason } => reason,
-                error => error.to_string(),
-            };
-            let expected = "host:port, several separated by commas, with parameters after a question mark";
-            reader.refuse("kafka.brokers", &format!("{expected}: {reason}"));
-            None
-        }
-    }
+    let addresses = reader.text("kafka.brokers", "the brokers, host:port, several separated by commas");
+    let properties = reader.table("kafka.properties");
+    let checked = Brokers::new(&addresses, properties)
+        .and_then(|brokers| brokers.check_files().map(|()| brokers).map_err(|fault| vec![fault]));
+    // The missing address has its error already.
+    checked.map_err(|faults| faults.iter().for_each(|it| reader.report(&it.setting, &it.problem))).ok()
 }
 
 pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {

@@ -38,7 +38,6 @@ impl Stack {
             settings.extend([
                 ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
                 ("IDEM_ADMIN__PORT", "0".to_owned()),
-                ("IDEM_KAFKA__BROKERS", topics.brokers().to_string()),
                 ("IDEM_DEPLOYMENT__NAME", topics.deployment().to_owned()),
                 ("IDEM_AUTH__JWKS", self.jwks.display().to_string()),
                 ("IDEM_HTTP__DOCS", "true".to_owned()),
@@ -73,6 +72,7 @@ impl Stack {
                 ("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "50".to_owned()),
             ]);
         }
-        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let kafka = if part == Part::Provider { Vec::new() } else { self.topics.brokers().variables() };
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(kafka).collect()
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use e2e::{Options, Part, SECRET_KEY, Stack, WEBHOOK_SECRET};
+use messaging::Brokers;
 use serde_json::Value;
 use testkit::identity;
 use uuid::Uuid;
@@ -74,6 +75,8 @@ fn moved_here(
     let here = |name: &str, value: String| match name {
         "IDEM_HTTP__BIND" | "IDEM_ADMIN__BIND" => "127.0.0.1".to_owned(),
         "IDEM_KAFKA__BROKERS" => stack.kafka().brokers.to_string(),
+        // The brokers of the test accept no login. An empty variable counts as absent.
+        name if name.starts_with(KAFKA_PROPERTY) => String::new(),
         "IDEM_AUTH__JWKS" => secrets.file(&identity::jwks()),
         "IDEM_PROCESSOR__URL" => format!("http://{}", stack.address("provider")),
         "IDEM_DATABASE__URL_FILE" => secrets.file(&stack.database(part).service_url(None)),
@@ -83,6 +86,21 @@ fn moved_here(
         _ => value,
     };
     settings.into_iter().map(|(name, value)| (name.clone(), here(&name, value))).collect()
+}
+
+/// The beginning of the variables that secure the connections to Kafka.
+const KAFKA_PROPERTY: &str = "IDEM_KAFKA__PROPERTIES__";
+
+#[test]
+fn the_brokers_of_the_manifests_are_reached_by_tls_with_a_login() {
+    let settings = environment(&container("orders.yaml", ["orders", "serve"]));
+    let property = |(name, value): &(String, String)| {
+        Some((name.strip_prefix(KAFKA_PROPERTY)?.to_ascii_lowercase(), value.clone()))
+    };
+    let properties: Vec<_> = settings.iter().filter_map(property).collect();
+    assert!(properties.contains(&("security_protocol".to_owned(), "SASL_SSL".to_owned())), "{properties:?}");
+    let (_, addresses) = settings.iter().find(|(name, _)| name == "IDEM_KAFKA__BROKERS").unwrap();
+    Brokers::new(addresses, properties).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

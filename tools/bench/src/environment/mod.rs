@@ -85,7 +85,8 @@ impl Environment {
     /// Connects to the servers. Refuses a PostgreSQL whose commits are not durable.
     pub(crate) async fn prepare(servers: Servers) -> Result<Self> {
         let run = Uuid::new_v4().simple().to_string().split_off(24);
-        let brokers: Brokers = servers.kafka_brokers.parse().context("read the brokers' addresses")?;
+        let brokers =
+            Brokers::from_environment(&servers.kafka_brokers).context("read the brokers' addresses")?;
         messaging::health(&brokers, Duration::from_secs(5)).await.context("reach Kafka")?;
         let admin = Session::open(&servers.postgres_url).await?;
         let machine = MachineInfo::gather(&admin, &servers.commit, &servers.set).await?;
@@ -187,11 +188,11 @@ impl Environment {
             ("IDEM_ADMIN__PORT", "0".to_owned()),
             ("IDEM_DATABASE__URL", database.service_url.clone()),
             ("IDEM_DATABASE__MIGRATION_URL", database.owner_url.clone()),
-            ("IDEM_KAFKA__BROKERS", self.brokers.to_string()),
             ("IDEM_DEPLOYMENT__NAME", topics.deployment().to_owned()),
             ("IDEM_AUTH__JWKS", self.servers.jwks.display().to_string()),
         ];
-        settings.map(|(name, value)| (name.to_owned(), value)).into()
+        let settings = settings.map(|(name, value)| (name.to_owned(), value));
+        settings.into_iter().chain(self.brokers.variables()).collect()
     }
 
     /// Returns how many messages of orders these topics hold.

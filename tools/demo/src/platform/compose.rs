@@ -27,7 +27,7 @@ const WEBHOOK_SECRET: &str = "whsec_idem";
 const EQUIVALENTS: [(&str, &str); 7] = [
     ("./dev run payments ", "docker compose exec payments payments "),
     ("./dev psql ", "docker compose exec postgres psql -U postgres "),
-    ("./dev topics", "docker compose exec identity devtool topics 'kafka:9092?sslmode=disable'"),
+    ("./dev topics", "docker compose exec identity devtool topics kafka:9092"),
     ("./dev status", "docker compose ps"),
     ("./dev logs", "docker compose logs"),
     ("./dev up", "docker compose up --wait"),

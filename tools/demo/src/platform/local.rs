@@ -20,6 +20,8 @@ pub(crate) struct Local {
     /// A superuser's URL of PostgreSQL.
     postgres: String,
     brokers: String,
+    /// `./dev demo --tls`.
+    is_encrypted: bool,
     deployment: String,
     webhook_secret: String,
 }
@@ -38,6 +40,7 @@ impl Local {
             instances,
             postgres: given("IDEM_POSTGRES_URL")?,
             brokers: given("IDEM_KAFKA_BROKERS")?,
+            is_encrypted: env::var("IDEM_TLS").is_ok_and(|tls| !tls.is_empty()),
             deployment: harness::deployment(),
             // During a rotation there are two secrets; the newest comes first.
             webhook_secret: given("IDEM_WEBHOOK__SECRET")?.split(',').next().unwrap_or_default().to_owned(),
@@ -139,7 +142,7 @@ impl Platform for Local {
 
     /// Data of the brokers belong to one of the two ways to reach them.
     fn translate_hint(&self, text: &str) -> String {
-        if self.brokers.contains('?') { text.replace("./dev up", "./dev up --tls") } else { text.to_owned() }
+        if self.is_encrypted { text.replace("./dev up", "./dev up --tls") } else { text.to_owned() }
     }
 
     fn act<'a>(&'a self, action: Action<'a>, on: &'a [Instance]) -> Pending<'a, ()> {

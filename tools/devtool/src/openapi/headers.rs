@@ -8,16 +8,10 @@ use super::document::members;
 /// whether a command takes one.
 pub(super) fn add_headers(operation: &mut Value) {
     let parameters = operation["parameters"].as_array();
-    let key = parameters.and_then(|all| all.iter().find(|one| one["name"] == "Idempotency-Key"));
-    let declared = match key {
-        Some(key) if key["required"] == true => "required",
-        Some(_) => "optional",
-        None => "unsupported",
-    };
-    let is_keyed = key.is_some();
+    let is_keyed = parameters.is_some_and(|all| all.iter().any(|one| one["name"] == "Idempotency-Key"));
     let is_command = operation["requestBody"].is_object() && operation["security"][0]["bearer"].is_array();
     if is_command {
-        operation["x-idempotency-key"] = json!(declared);
+        operation["x-idempotency-key"] = json!(if is_keyed { "required" } else { "unsupported" });
     }
     for (_, response) in members(&mut operation["responses"]) {
         if response["$ref"].is_string() {

@@ -8,7 +8,8 @@ use serde_json::json;
 
 #[tokio::test]
 async fn a_topic_shows_its_messages_and_each_group_its_position() {
-    let brokers: Brokers = std::env::var("IDEM_KAFKA_BROKERS").expect("./dev test sets it").parse().unwrap();
+    let addresses = std::env::var("IDEM_KAFKA_BROKERS").expect("./dev test sets it");
+    let brokers = Brokers::from_environment(&addresses).unwrap();
     let prefix = format!("devtool-{}.", uuid::Uuid::now_v7().simple());
     let (topic, group) = (format!("{prefix}events"), format!("{prefix}readers"));
     ensure(&brokers, &[TopicSpec::new(&topic, 2)]).await.unwrap();

@@ -15,7 +15,7 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::{Event, Stream, TenantId, Timestamp, header};
 use idempotency::KeyPolicy;
-use messaging::ReceivedMessage;
+use messaging::{Brokers, ReceivedMessage};
 use operators::{CommandOutput, Installation, OperatorCommand, OutboxCommand};
 use outbox::{Relay, RelaySettings};
 use serde_json::Value;
@@ -50,7 +50,8 @@ pub(crate) fn relay_with_missing_topics(
     topics: &TestTopics,
     settings: RelaySettings,
 ) -> Background {
-    let brokers = topics.brokers().with("topic.metadata.propagation.max.ms", "100");
+    let soon = [("topic.metadata.propagation.max.ms", "100")];
+    let brokers = Brokers::new(topics.brokers().bootstrap(), soon).unwrap();
     let relay = Relay::new(database.clone(), brokers, (**topics).clone(), settings);
     Background::run(|stop| relay.run(stop))
 }
