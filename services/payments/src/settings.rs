@@ -44,12 +44,8 @@ pub struct Settings {
 /// The settings of the worker.
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
-    /// Concurrent requests at first, and at least.
+    /// Concurrent requests.
     pub concurrency: usize,
-    /// Concurrent requests while the processor answers them soon.
-    pub max_concurrency: usize,
-    /// A result that takes longer, or shows an overload, halves the concurrent requests.
-    pub slow: Duration,
     /// Concurrent lookups, besides the requests.
     pub look_up_concurrency: usize,
     /// How long an attempt may take. After it, another worker takes the call.
@@ -227,15 +223,8 @@ impl FromStr for ProcessorUrl {
 }
 
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {
-    let concurrency = fields.number("worker.concurrency", 1..=256);
-    let max_concurrency = fields.number("worker.max_concurrency", 1..=1024);
-    if max_concurrency < concurrency {
-        fields.refuse("worker.max_concurrency", "at least worker.concurrency");
-    }
     WorkerSettings {
-        concurrency,
-        max_concurrency,
-        slow: fields.milliseconds("worker.slow_milliseconds", 1..=60_000),
+        concurrency: fields.number("worker.concurrency", 1..=1024),
         look_up_concurrency: fields.number("worker.look_up_concurrency", 1..=256),
         lease: fields.seconds("worker.lease_seconds", 1..=LONGEST_LEASE),
         poll: fields.milliseconds("worker.poll_milliseconds", 10..=60_000),

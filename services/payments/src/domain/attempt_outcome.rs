@@ -192,17 +192,6 @@ impl AttemptOutcome {
         }
     }
 
-    /// Returns whether the processor had more requests than it could answer: it refused one as too many, failed, or sent nothing.
-    pub fn shows_overload(&self) -> bool {
-        matches!(
-            self,
-            Self::NotExecuted { status: 429, .. }
-                | Self::Unknown(
-                    UnknownReason::NoResponse | UnknownReason::ServerError { replayed: false, .. }
-                )
-        )
-    }
-
     /// Returns how long the processor asks the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         if let Self::NotExecuted { retry_after, .. } = self { *retry_after } else { None }

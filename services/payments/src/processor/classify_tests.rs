@@ -289,21 +289,3 @@ fn of_all_objects_of_one_reference_the_one_that_took_effect_decides() {
     let unreadable = AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 200 });
     assert_eq!(found(&[named("requires_capture", "pi_2")]), LookupResult::Unanswered(unreadable));
 }
-
-#[test]
-fn too_many_requests_a_failure_and_no_response_show_an_overload() {
-    let shows_overload = |response| classify(CHARGE, &response).shows_overload();
-    assert!(shows_overload(reply(429, &json!({}))));
-    assert!(shows_overload(reply(503, &json!({}))));
-    assert!(shows_overload(ProcessorResponse::Lost));
-    let others = [
-        reply(200, &intent("succeeded")),
-        reply(401, &json!({})),
-        reply(409, &json!({})),
-        replayed(500, &json!({})),
-        ProcessorResponse::NotSent,
-    ];
-    for response in others {
-        assert!(!shows_overload(response));
-    }
-}

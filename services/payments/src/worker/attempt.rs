@@ -35,11 +35,6 @@ impl AttemptResult {
         }
     }
 
-    /// Returns whether the processor had more requests than it could answer.
-    pub(super) fn shows_overload(&self) -> bool {
-        matches!(self, Self::Responded(outcome) if outcome.shows_overload())
-    }
-
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Responded(outcome) => outcome.retry_after(),

@@ -7,7 +7,6 @@
 
 mod attempt;
 mod backoff;
-mod concurrency;
 mod failures;
 mod settle;
 mod settlements;
@@ -16,6 +15,7 @@ mod take;
 use std::sync::Arc;
 
 use database::{Database, Gather};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,7 +28,6 @@ use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
 use attempt::{AttemptResult, Ended};
-use concurrency::{Bounds, Concurrency, Slot};
 use settlements::Settlements;
 use take::{CallAction, LeasedCall, take};
 
@@ -70,26 +69,24 @@ impl Worker {
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
     pub async fn run(self, stop: CancellationToken) {
-        let WorkerSettings { concurrency, max_concurrency, look_up_concurrency, slow, .. } = self.settings;
-        let requests = Bounds { least: concurrency, most: max_concurrency, slow };
-        let look_ups = Bounds { least: look_up_concurrency, most: look_up_concurrency, slow };
-        let requests = self.run_lane(Lane::Requests, requests, &stop);
-        tokio::join!(requests, self.run_lane(Lane::LookUps, look_ups, &stop));
+        let WorkerSettings { concurrency, look_up_concurrency, .. } = self.settings;
+        let requests = self.run_lane(Lane::Requests, concurrency, &stop);
+        tokio::join!(requests, self.run_lane(Lane::LookUps, look_up_concurrency, &stop));
     }
 
-    async fn run_lane(&self, lane: Lane, bounds: Bounds, stop: &CancellationToken) {
+    async fn run_lane(&self, lane: Lane, concurrency: usize, stop: &CancellationToken) {
         let due = self.database.wake_up(lane.wake_up());
-        let concurrency = Concurrency::new(bounds);
+        let slots = Arc::new(Semaphore::new(concurrency));
         let calls = TaskTracker::new();
         let mut gather = Gather::new(self.settings.gather);
         loop {
             let free = async {
                 gather.wait().await;
-                concurrency.free().await
+                free_slots(&slots).await
             };
-            let Some(free) = stop.run_until_cancelled(free).await else { break };
-            let taken_at = Instant::now();
-            let found = match self.round(lane, free, &concurrency, &calls).await {
+            let Some(Some(slots)) = stop.run_until_cancelled(free).await else { break };
+            let (taken_at, free) = (Instant::now(), slots.num_permits());
+            let found = match self.round(lane, slots, &calls).await {
                 Ok(found) => found,
                 Err(error) => {
                     tracing::warn!(%error, "the worker took no calls and will retry");
@@ -115,20 +112,22 @@ impl Worker {
     async fn round(
         &self,
         lane: Lane,
-        free: usize,
-        concurrency: &Arc<Concurrency>,
+        mut slots: OwnedSemaphorePermit,
         calls: &TaskTracker,
     ) -> Result<usize, TransitionError> {
-        let taken = take(&self.database, &self.bodies, &self.settings, lane, free).await?;
+        let taken = take(&self.database, &self.bodies, &self.settings, lane, slots.num_permits()).await?;
         for call in taken.leased {
-            let (worker, span, slot) = (self.clone(), call.span.clone(), concurrency.start());
-            let work = async move { worker.carry_out(call, slot).await };
+            let (worker, span, slot) = (self.clone(), call.span.clone(), slots.split(1));
+            let work = async move {
+                worker.carry_out(call).await;
+                drop(slot);
+            };
             drop(self.database.spawn(calls.track_future(work.instrument(span))));
         }
         Ok(taken.due)
     }
 
-    async fn carry_out(&self, call: LeasedCall, slot: Slot) {
+    async fn carry_out(&self, call: LeasedCall) {
         crashpoint::reach!("charge.attempt_committed");
         let LeasedCall { attempt, action, .. } = call;
         tracing::info!("AttemptStarted");
@@ -136,7 +135,6 @@ impl Worker {
             CallAction::Send(request) => AttemptResult::Responded(self.processor.send(&request).await),
             CallAction::LookUp(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
         };
-        slot.ended(result.shows_overload());
         tracing::info!(outcome = %result, "AttemptEnded");
         let is_refund = attempt.call != attempt.payment.uuid();
         if is_refund {
@@ -149,4 +147,13 @@ impl Worker {
         }
         crashpoint::reach!("charge.outcome_recorded");
     }
+}
+
+/// Waits for a free slot, and takes all that are free.
+async fn free_slots(slots: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    let mut free = Arc::clone(slots).acquire_owned().await.ok()?;
+    while let Ok(another) = Arc::clone(slots).try_acquire_owned() {
+        free.merge(another);
+    }
+    Some(free)
 }

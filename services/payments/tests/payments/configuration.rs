@@ -22,7 +22,6 @@ fn all_errors_are_reported_at_once_without_a_secret() {
         ("IDEM_DEPLOYMENT__NAME", "\t"),
         ("IDEM_PROCESSOR__TIMEOUT_MILLISECONDS", "30000"),
         ("IDEM_WORKER__CONCURRENCY", "0"),
-        ("IDEM_WORKER__MAX_CONCURRENCY", "0"),
         ("IDEM_WORKER__LEASE_SECONDS", "10"),
     ]);
     assert_eq!(output.status.code(), Some(2));
@@ -30,8 +29,7 @@ fn all_errors_are_reported_at_once_without_a_secret() {
     for error in [
         "IDEM_PROCESSOR__URL must be an http or https URL",
         "IDEM_DEPLOYMENT__NAME must be 1 to 64 characters",
-        "IDEM_WORKER__CONCURRENCY must be a whole number from 1 to 256",
-        "IDEM_WORKER__MAX_CONCURRENCY must be a whole number from 1 to 1024",
+        "IDEM_WORKER__CONCURRENCY must be a whole number from 1 to 1024",
         "IDEM_PROCESSOR__TOTAL_TIMEOUT_MILLISECONDS must be at least processor.timeout_milliseconds",
         "IDEM_WORKER__LEASE_SECONDS must be more than processor.total_timeout_milliseconds",
         "IDEM_DATABASE__URL is missing",
@@ -49,14 +47,6 @@ fn a_key_life_beyond_the_memory_of_the_processor_is_refused() {
     assert!(stderr.contains(refusal) && stderr.contains("85800"), "{stderr}");
     let stderr = String::from_utf8(serve(&[("IDEM_WORKER__KEY_LIFE_SECONDS", "85800")]).stderr).unwrap();
     assert!(!stderr.contains(refusal), "{stderr}");
-}
-
-#[test]
-fn fewer_calls_at_most_than_at_least_are_refused() {
-    let stderr = String::from_utf8(serve(&[("IDEM_WORKER__MAX_CONCURRENCY", "63")]).stderr).unwrap();
-    assert!(stderr.contains("IDEM_WORKER__MAX_CONCURRENCY must be at least worker.concurrency"), "{stderr}");
-    let stderr = String::from_utf8(serve(&[("IDEM_WORKER__MAX_CONCURRENCY", "64")]).stderr).unwrap();
-    assert!(!stderr.contains("MAX_CONCURRENCY"), "{stderr}");
 }
 
 #[test]

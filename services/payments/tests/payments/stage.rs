@@ -211,8 +211,6 @@ pub(crate) fn message<E: Event>(data: E) -> Message<E> {
 pub(crate) fn brisk() -> WorkerSettings {
     WorkerSettings {
         concurrency: 4,
-        max_concurrency: 4,
-        slow: Duration::from_secs(2),
         look_up_concurrency: 2,
         lease: Duration::from_mins(1),
         poll: Duration::from_millis(10),

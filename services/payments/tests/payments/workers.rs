@@ -156,27 +156,6 @@ async fn no_more_calls_are_in_flight_than_the_setting_permits() {
 }
 
 #[tokio::test]
-async fn a_result_that_comes_back_soon_lets_more_calls_be_in_flight() {
-    let stage = Stage::new().await;
-    for _ in 0..3 {
-        stage.request(VISA).await;
-    }
-    stage.processor.order([held(), held(), held()]);
-    let worker = stage.worker(WorkerSettings { concurrency: 1, max_concurrency: 8, ..brisk() });
-    stage.processor.has_received(1).await;
-    stage.processor.release_one();
-    eventually("two calls in flight", async || {
-        let in_flight = stage.count("SELECT count(*) FROM processor_call WHERE in_flight").await;
-        (in_flight == 2).then_some(())
-    })
-    .await;
-    stage.processor.release();
-    stage.is_at_rest().await;
-    worker.stop().await;
-    assert_eq!(stage.processor.charges(), [AMOUNT; 3]);
-}
-
-#[tokio::test]
 async fn no_charge_waits_behind_a_lookup() {
     let stage = Stage::new().await;
     stage.processor.order([held()]);

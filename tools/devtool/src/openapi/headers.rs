@@ -71,3 +71,27 @@ pub(super) fn headers() -> Value {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_says_whether_it_takes_a_key_and_its_responses_have_the_headers_of_a_replay() {
+        let operation = |parameters: Value, body: Value| {
+            let mut operation = json!({
+                "parameters": parameters, "requestBody": body, "security": [{ "bearer": [] }], "responses": { "200": {} },
+            });
+            add_headers(&mut operation);
+            operation
+        };
+        let replayed = "/responses/200/headers/Idempotent-Replayed";
+        let keyed = operation(json!([{ "name": "Idempotency-Key" }]), json!({}));
+        assert_eq!(keyed["x-idempotency-key"], "required");
+        assert!(keyed.pointer(replayed).is_some());
+        let natural = operation(json!([]), json!({}));
+        assert_eq!(natural["x-idempotency-key"], "unsupported");
+        assert!(natural.pointer(replayed).is_none());
+        assert_eq!(operation(json!([]), Value::Null)["x-idempotency-key"], Value::Null);
+    }
+}
