@@ -24,11 +24,11 @@ const TIMES: &str = "SELECT percentile_cont(ARRAY[0.5, 0.99]) WITHIN GROUP \
 /// Measures each rate for the length of a round.
 pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mut Section) -> Result<()> {
     let owner = stack.database(Part::Orders)?.owner().await?;
-    let mut placers = stack.placers(CONNECTIONS).await?;
     for per_second in RATES {
+        let placers = stack.placers(CONNECTIONS).await?;
         let since = owner.now().await?;
         let before = Usage::of(stack).await?;
-        let (post, again) = open_loop(placers, per_second, workload.length).await?;
+        let (post, _) = open_loop(placers, per_second, workload.length).await?;
         stack.orders_confirmed().await?;
         let after = Usage::of(stack).await?;
         let times = owner.query_one(TIMES, &[&since]).await.context("read the times of orders")?;
@@ -43,7 +43,6 @@ pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mu
         figure("confirmed_p50_ms", p50);
         figure("confirmed_p99_ms", p99);
         figure("cpu_us", after.cpu_us(&before, post.count));
-        placers = again;
     }
     Ok(())
 }
