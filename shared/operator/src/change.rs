@@ -124,9 +124,9 @@ impl Change {
             audit::record(&mut tx, fact);
         }
         if outcome.is_changed {
-            self.end(tx).await?
+            self.end(tx).await?;
         } else {
-            tx.rollback().await?
+            tx.rollback().await?;
         }
         Ok(outcome.output(self))
     }
@@ -146,9 +146,12 @@ impl Change {
 
     /// The output of a command that ends its transactions itself: see [`CommandOutput::new`].
     pub fn output(&self, is_done: bool, sentence: &str, report: &impl Serialize) -> CommandOutput {
-        let tried = Tried { dry_run: self.dry_run, report };
-        let mut output = CommandOutput::new(self.json, is_done, sentence, &tried);
-        if self.dry_run && !self.json {
+        if self.json {
+            let tried = Tried { dry_run: self.dry_run, report };
+            return CommandOutput::new(true, is_done, sentence, &tried);
+        }
+        let mut output = CommandOutput::new(false, is_done, sentence, report);
+        if self.dry_run {
             output.text.insert_str(0, "dry run: nothing is changed. Without --dry-run:\n");
         }
         output

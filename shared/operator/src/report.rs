@@ -57,7 +57,7 @@ impl Report {
             let items = match leaf {
                 Self::List(items) if items.iter().any(|item| matches!(item, Self::Object(_))) => {
                     let rows = rows(items);
-                    tables.push_str(&format!("{name}\n"));
+                    tables.extend([name.as_str(), "\n"]);
                     tables.extend(rows.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n"));
                     continue;
                 }

@@ -124,7 +124,9 @@ where
             if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            eprintln!("{}: {error}", S::NAME);
+            let is_database = error.is::<database::Error>();
+            let hint = "; is the database of IDEM_DATABASE__URL running and migrated?";
+            eprintln!("{}: {error}{}", S::NAME, if is_database { hint } else { "" });
             ExitCode::FAILURE
         }
     })

@@ -63,7 +63,7 @@ impl Discard {
         let fact = fact.with(message).with(json!({ "applied": applied, "warnings": warnings }));
         let mut sentence = format!("message {id} is discarded");
         if let Some(MessageError { message: Some(message), error }) = &parked {
-            sentence.push_str(&format!("; behind it, {message} failed and is parked now: {error}"));
+            sentence = format!("{sentence}; behind it, {message} failed and is parked now: {error}");
         }
         Ok(Outcome::changed(
             Report { discarded: true, applied, parked, warnings, ..self.report() },
