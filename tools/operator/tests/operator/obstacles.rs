@@ -4,7 +4,7 @@ use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Part, Stack};
 use testkit::eventually;
 
-use super::{cures, last_line, run, says, sources};
+use super::{cures, says};
 
 /// Adds a statement's rows as the owner of a database.
 async fn plant(stack: &Stack, part: Part, sql: &str) {
