@@ -6,7 +6,7 @@
 #   .dev/fuzz/                       the configuration, the dictionaries, and for each service its log and the number of responses
 
 FUZZ=$ROOT/tests/fuzz
-FUZZ_TARGETS=(http bytes key canonical cursor signature form)
+FUZZ_TARGETS=(http bytes key canonical signature form)
 
 command_fuzz() { # [target] [--seconds N] [--seed N]
   local target=http seconds='' seed=$((RANDOM * 32768 + RANDOM))

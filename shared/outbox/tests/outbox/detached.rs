@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::common::days::{FIRST, NOON, exists, is_detached, make_old_days, pass, pass_with, publish_all};
 use crate::common::{append_one, confirmed, fill, rows, wait_for};
 
-const RUNBOOK: &str = include_str!("../../../../docs/operations.md");
+const RUNBOOK: &str = include_str!("../../../../docs/repairs.md");
 
 const KEPT: RetentionSettings = RetentionSettings { keep_days: 7, keep_detached_days: 30 };
 

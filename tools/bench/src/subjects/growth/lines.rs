@@ -3,7 +3,7 @@
 use crate::report::Section;
 use crate::subjects::meter::Cost;
 
-/// No cost may grow by more than this among filled tables (docs/decisions/0025).
+/// No cost may grow by more than this among filled tables. An empty table does not count, because its indexes have one page.
 const LIMIT: f64 = 1.3;
 
 /// The costs so far, and their figures.
