@@ -106,7 +106,7 @@ async fn a_client_logs_in_by_a_token_and_cannot_create_topics_with_it() {
         authority.file("token", &other);
         assert!(health(&brokers).await.is_err(), "{other}");
     }
-    let error = brokers.check_files().unwrap_err().to_string();
+    let error = brokers.check_files().unwrap_err()[0].to_string();
     assert!(error.starts_with("kafka.properties.sasl_oauthbearer_token_file"), "{error}");
     assert!(error.contains("/token: it contains no JWT") && !error.contains("no token"), "{error}");
 }
@@ -162,7 +162,9 @@ async fn a_file_that_cannot_be_used_is_named() {
     ] {
         let properties =
             others.iter().copied().chain([(property, file)]).filter(|(_, value)| !value.is_empty());
-        let fault = Brokers::new("kafka:9093", properties).unwrap().check_files().unwrap_err();
+        let faults = Brokers::new("kafka:9093", properties).unwrap().check_files().unwrap_err();
+        let fault = &faults[0];
+        assert_eq!(faults.len(), 1, "{faults:?}");
         assert_eq!(fault.setting, format!("kafka.properties{setting}"));
         assert!(fault.problem.contains(expected), "{fault}");
     }

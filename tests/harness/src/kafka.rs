@@ -20,6 +20,14 @@ pub fn deployment() -> String {
     std::env::var("IDEM_DEPLOYMENT__NAME").unwrap_or_else(|_| DEPLOYMENT.to_owned())
 }
 
+/// The variables by which a service gets these brokers, with the properties of this process if `IDEM_KAFKA_BROKERS` names them.
+pub fn kafka_variables(brokers: &Brokers) -> Vec<(String, String)> {
+    let is_shared = std::env::var("IDEM_KAFKA_BROKERS").is_ok_and(|shared| shared == brokers.bootstrap());
+    let properties =
+        std::env::vars().filter(|(name, _)| is_shared && name.starts_with("IDEM_KAFKA__PROPERTIES__"));
+    [("IDEM_KAFKA__BROKERS".to_owned(), brokers.to_string())].into_iter().chain(properties).collect()
+}
+
 /// For each consumer, topic and partition: the next offset to be read, and the end.
 pub type Positions = BTreeMap<(Database, Stream, i32), (i64, i64)>;
 

@@ -19,7 +19,7 @@ pub use books::{AllContents, Backlog, Books, Lease, Session};
 pub use contract::DocumentedResponse;
 pub use error::{Context, Error, Result};
 pub use http::{Client, Endpoint, Request, Response};
-pub use kafka::{DEPLOYMENT, Kafka, Positions, deployment};
+pub use kafka::{DEPLOYMENT, Kafka, Positions, deployment, kafka_variables};
 pub use metrics::Metrics;
 pub use part::{Instance, Part, Role};
 pub use program::{CommandOutput, Launch, Program};

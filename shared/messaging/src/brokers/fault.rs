@@ -21,31 +21,14 @@ impl SettingFault {
         Self { setting, problem: format!("must be a file that can be read; {}: {error}", path.display()) }
     }
 
-    /// The reason is librdkafka's, or that of a file that was read.
-    pub(super) fn of_properties(reason: &impl ToString) -> Self {
-        let problem = format!("cannot be used together: {}", reason.to_string());
-        Self { setting: "kafka.properties".to_owned(), problem }
+    pub(super) fn of_properties(reason: &impl fmt::Display) -> Self {
+        Self { setting: "kafka.properties".to_owned(), problem: format!("cannot be used together: {reason}") }
     }
 
-    pub(super) fn of_token(reason: &dyn fmt::Display) -> Self {
+    pub(super) fn of_token(reason: &str) -> Self {
         let setting = "kafka.properties.sasl_oauthbearer_token_file".to_owned();
         Self { setting, problem: format!("must be the file of a token: {reason}") }
     }
-
-    /// Returns the sentence with the name of the variable.
-    pub(super) fn of_variable(&self) -> String {
-        format!("{} {}", variable(&self.setting), self.problem)
-    }
-
-    /// Returns one error of all sentences.
-    pub(super) fn all(sentences: impl Iterator<Item = String>) -> Error {
-        Error::Configuration { reason: sentences.collect::<Vec<_>>().join("; ") }
-    }
-}
-
-/// Returns the name of the variable: `kafka.brokers` is `IDEM_KAFKA__BROKERS`.
-pub(super) fn variable(setting: &str) -> String {
-    format!("IDEM_{}", setting.replace('.', "__").to_ascii_uppercase())
 }
 
 impl fmt::Display for SettingFault {
@@ -54,8 +37,9 @@ impl fmt::Display for SettingFault {
     }
 }
 
-impl From<SettingFault> for Error {
-    fn from(fault: SettingFault) -> Self {
-        Self::Configuration { reason: fault.to_string() }
+impl From<Vec<SettingFault>> for Error {
+    fn from(faults: Vec<SettingFault>) -> Self {
+        let sentences: Vec<_> = faults.iter().map(ToString::to_string).collect();
+        Self::Configuration { reason: sentences.join("; ") }
     }
 }

@@ -82,14 +82,7 @@ impl Brokers {
             let name = variable.to_str()?.strip_prefix("IDEM_KAFKA__PROPERTIES__")?.to_ascii_lowercase();
             Some((name, value.into_string().ok()?)).filter(|(_, value)| !value.is_empty())
         });
-        Self::new(addresses, properties)
-            .map_err(|faults| SettingFault::all(faults.iter().map(SettingFault::of_variable)))
-    }
-
-    /// Returns the variables by which a service gets these brokers.
-    pub fn variables(&self) -> Vec<(String, String)> {
-        let settings = self.properties.settings().map(|(setting, value)| (fault::variable(&setting), value));
-        [(fault::variable(ADDRESSES), self.bootstrap.clone())].into_iter().chain(settings).collect()
+        Ok(Self::new(addresses, properties)?)
     }
 
     /// Returns the addresses as they were given.
@@ -100,21 +93,23 @@ impl Brokers {
     /// Checks that a client can be made with the properties and their files, without asking a broker.
     ///
     /// # Errors
-    /// The setting of the first file that cannot be used, or what librdkafka has against the properties together.
-    pub fn check_files(&self) -> Result<(), SettingFault> {
+    /// The settings of all files that cannot be used, or what librdkafka has against the properties together.
+    pub fn check_files(&self) -> Result<(), Vec<SettingFault>> {
         if self.properties.is_empty() {
             return Ok(());
         }
-        let token = self.token();
-        if token.is_given() {
-            token.read().map_err(|error| SettingFault::of_token(&*error))?;
-        }
-        for (setting, path) in self.properties.files() {
-            // The client's own error would not name the file.
-            File::open(path).map_err(|error| SettingFault::unreadable(setting, path, &error))?;
+        // The client's own error would not name the file.
+        let unreadable = self.properties.files().filter_map(|(setting, path)| {
+            File::open(path).err().map(|error| SettingFault::unreadable(setting, path, &error))
+        });
+        let token = self.properties.token_file().and_then(|_| self.token().read().err());
+        let faults: Vec<_> =
+            unreadable.chain(token.map(|error| SettingFault::of_token(&error.to_string()))).collect();
+        if !faults.is_empty() {
+            return Err(faults);
         }
         // The client reads the files when it is made.
-        admin::metadata_client(self).map(drop).map_err(|error| SettingFault::of_properties(&error))
+        admin::metadata_client(self).map(drop).map_err(|error| vec![SettingFault::of_properties(&error)])
     }
 
     /// Returns the source of the token that a client logs in with.
@@ -135,7 +130,7 @@ impl Brokers {
             .set("log.connection.close", "false") // ClientLog reports the state of the connection
             .set("enable.metrics.push", "false")
             .set_log_level(RDKafkaLogLevel::Info);
-        self.properties.apply(&mut config)?;
+        self.properties.apply(&mut config).map_err(|fault| vec![fault])?;
         Ok(config)
     }
 }
@@ -145,8 +140,7 @@ impl FromStr for Brokers {
     type Err = Error;
 
     fn from_str(addresses: &str) -> Result<Self, Error> {
-        Self::new(addresses, [("", ""); 0])
-            .map_err(|faults| SettingFault::all(faults.iter().map(ToString::to_string)))
+        Ok(Self::new(addresses, [("", ""); 0])?)
     }
 }
 

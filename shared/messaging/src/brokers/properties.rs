@@ -13,48 +13,15 @@ use rdkafka::types::RDKafkaConfRes;
 use super::SettingFault;
 
 /// Properties on which a promise of this crate rests, with their aliases: a client sets them, or needs their defaults.
-pub(super) const OWN: &[&str] = &[
-    "acks",
-    "allow.auto.create.topics",
-    "auto.commit.enable",
-    "auto.commit.interval.ms",
-    "auto.offset.reset",
-    "bootstrap.servers",
-    "check.crcs",
-    "client.id",
-    "compression.codec",
-    "compression.type",
-    "delivery.report.only.error",
-    "delivery.timeout.ms",
-    "enable.auto.commit",
-    "enable.auto.offset.store",
-    "enable.idempotence",
-    "enable.partition.eof",
-    "enable.sasl.oauthbearer.unsecure.jwt",
-    "fetch.message.max.bytes",
-    "fetch.queue.backoff.ms",
-    "group.id",
-    "group.instance.id",
-    "group.protocol",
-    "heartbeat.interval.ms",
-    "isolation.level",
-    "linger.ms",
-    "max.partition.fetch.bytes",
-    "max.poll.interval.ms",
-    "message.timeout.ms",
-    "metadata.broker.list",
-    "partition.assignment.strategy",
-    "partitioner",
-    "queue.buffering.max.kbytes",
-    "queue.buffering.max.messages",
-    "queue.buffering.max.ms",
-    "queued.max.messages.kbytes",
-    "request.required.acks",
-    "session.timeout.ms",
-    "statistics.interval.ms",
-    "topic.metadata.refresh.interval.ms",
-    "transactional.id",
-];
+pub(super) const OWN: &str = "acks allow.auto.create.topics auto.commit.enable auto.commit.interval.ms auto.offset.reset bootstrap.servers \
+    check.crcs client.id compression.codec compression.type delivery.report.only.error delivery.timeout.ms \
+    enable.auto.commit enable.auto.offset.store enable.idempotence enable.partition.eof \
+    enable.sasl.oauthbearer.unsecure.jwt fetch.message.max.bytes fetch.queue.backoff.ms group.id \
+    group.instance.id group.protocol heartbeat.interval.ms isolation.level linger.ms max.partition.fetch.bytes \
+    max.poll.interval.ms message.timeout.ms metadata.broker.list partition.assignment.strategy partitioner \
+    queue.buffering.max.kbytes queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes \
+    request.required.acks session.timeout.ms statistics.interval.ms topic.metadata.refresh.interval.ms \
+    transactional.id";
 
 /// Certificates of brokers are always checked.
 const VERIFICATION: [(&str, &str); 2] =
@@ -131,17 +98,9 @@ impl Properties {
         })
     }
 
-    /// Returns the settings and their values.
-    pub(super) fn settings(&self) -> impl Iterator<Item = (String, String)> {
-        self.0.iter().map(|(name, value)| match value {
-            Value::Text(text) => (setting(name), text.clone()),
-            Value::File(path) => (setting(&format!("{name}.file")), path.to_string_lossy().into_owned()),
-        })
-    }
-
     /// Sets the properties. The error names a file that cannot be read.
     pub(super) fn apply(&self, config: &mut ClientConfig) -> Result<(), SettingFault> {
-        if !self.0.keys().any(|name| name.starts_with("ssl.ca.")) && self.is_encrypted() {
+        if !self.0.keys().any(|name| name.starts_with("ssl.ca.")) {
             config.set("ssl.ca.location", PROBE);
         }
         for (name, value) in self.0.iter().filter(|(name, _)| *name != TOKEN) {
@@ -166,10 +125,6 @@ impl Properties {
             Some(Value::Text(text)) => Some(text.to_ascii_uppercase()),
             _ => None,
         }
-    }
-
-    fn is_encrypted(&self) -> bool {
-        self.word(PROTOCOL).is_some_and(|protocol| protocol.ends_with("SSL"))
     }
 
     /// Returns the property that would send a login or data in plain text, or leave a login out.
@@ -205,7 +160,7 @@ const UNKNOWN: &str = "is not a property of librdkafka; its CONFIGURATION.md lis
 
 /// Returns why a property cannot be used, without its value, which may be a secret.
 fn problem(property: &str, value: &Value) -> Option<String> {
-    if OWN.contains(&property) {
+    if OWN.split(' ').any(|own| own == property) {
         return Some("must not be set: the service sets this property itself".to_owned());
     }
     let (text, is_file) = match value {

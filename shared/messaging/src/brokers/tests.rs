@@ -145,22 +145,9 @@ fn what_the_clients_set_cannot_be_given() {
         let set = config.config_map();
         let own = set.keys().filter(|name| defaults.get(name).is_none());
         for name in own.chain([&"bootstrap.servers", &"client.id"]) {
-            assert!(OWN.contains(name), "{name} can be given, and is then overwritten");
+            assert!(OWN.split(' ').any(|own| own == *name), "{name} can be given, and is then overwritten");
         }
     }
-}
-
-#[test]
-fn a_service_gets_the_same_brokers_by_variables() {
-    let variables = Brokers::new("kafka:1", LOGIN).unwrap().variables();
-    let expected = [
-        ("IDEM_KAFKA__BROKERS", "kafka:1"),
-        ("IDEM_KAFKA__PROPERTIES__SASL_MECHANISMS", "PLAIN"),
-        ("IDEM_KAFKA__PROPERTIES__SASL_PASSWORD_FILE", "/secret"),
-        ("IDEM_KAFKA__PROPERTIES__SASL_USERNAME", "orders"),
-        ("IDEM_KAFKA__PROPERTIES__SECURITY_PROTOCOL", "SASL_SSL"),
-    ];
-    assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
 }
 
 #[test]

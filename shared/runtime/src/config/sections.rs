@@ -237,8 +237,8 @@ fn check_url(reader: &mut SettingsReader, path: &str, url: &SecretString) {
 pub(super) fn brokers(reader: &mut SettingsReader) -> Option<Brokers> {
     let addresses = reader.text("kafka.brokers", "the brokers, host:port, several separated by commas");
     let properties = reader.table("kafka.properties");
-    let checked = Brokers::new(&addresses, properties)
-        .and_then(|brokers| brokers.check_files().map(|()| brokers).map_err(|fault| vec![fault]));
+    let checked =
+        Brokers::new(&addresses, properties).and_then(|brokers| brokers.check_files().map(|()| brokers));
     // The missing address has its error already.
     checked.map_err(|faults| faults.iter().for_each(|it| reader.report(&it.setting, &it.problem))).ok()
 }

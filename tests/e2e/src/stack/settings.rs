@@ -1,6 +1,6 @@
 //! The settings of each program.
 
-use harness::Part;
+use harness::{Part, kafka_variables};
 
 use super::{Settings, Stack};
 
@@ -72,7 +72,7 @@ impl Stack {
                 ("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "50".to_owned()),
             ]);
         }
-        let kafka = if part == Part::Provider { Vec::new() } else { self.topics.brokers().variables() };
+        let kafka = if part == Part::Provider { Vec::new() } else { kafka_variables(&self.topics.brokers()) };
         settings.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(kafka).collect()
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use contracts::streams;
 use envelope::Topics;
-use harness::{CommandOutput, Context, Error, Instance, Kafka, Launch, Part, Program, Result, process};
+use harness::{
+    CommandOutput, Context, Error, Instance, Kafka, Launch, Part, Program, Result, kafka_variables, process,
+};
 use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, admin};
 use uuid::Uuid;
@@ -192,7 +194,7 @@ impl Environment {
             ("IDEM_AUTH__JWKS", self.servers.jwks.display().to_string()),
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value));
-        settings.into_iter().chain(self.brokers.variables()).collect()
+        settings.into_iter().chain(kafka_variables(&self.brokers)).collect()
     }
 
     /// Returns how many messages of orders these topics hold.

@@ -26,7 +26,7 @@ fn sources(stack: &Stack) -> Vec<(String, String)> {
     let mut sources: Vec<(String, String)> = Part::PROGRAMS.into_iter().map(url).collect();
     let kafka = stack.kafka();
     sources.push(("IDEM_KAFKA_BROKERS".to_owned(), kafka.brokers.to_string()));
-    sources.extend(kafka.brokers.variables());
+    sources.extend(harness::kafka_variables(&kafka.brokers));
     sources.push(("IDEM_DEPLOYMENT__NAME".to_owned(), kafka.topics.deployment().to_owned()));
     sources
 }
