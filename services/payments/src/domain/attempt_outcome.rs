@@ -106,7 +106,7 @@ impl UnknownReason {
             }
             // The key would return this failure again.
             Self::ServerError { replayed: true, .. } => {
-                (NextStep::LookUpLater { found_nothing: false }, None)
+                (NextStep::LookupLater { found_nothing: false }, None)
             }
             Self::AmountMismatch => (NextStep::Stop, Some(Reason::OtherAmount)),
             Self::KeyMismatch => (NextStep::Stop, Some(Reason::KeyMismatch)),
@@ -154,7 +154,7 @@ impl AttemptOutcome {
     pub(super) fn follow_up(&self) -> (NextStep, Option<Reason>) {
         match self {
             Self::Unknown(reason) => reason.follow_up(),
-            Self::Processing { .. } => (NextStep::LookUpLater { found_nothing: false }, None),
+            Self::Processing { .. } => (NextStep::LookupLater { found_nothing: false }, None),
             Self::NotSent
             | Self::NotExecuted { .. }
             | Self::Rejected { replayed: false, .. }
@@ -169,7 +169,7 @@ impl AttemptOutcome {
     pub(super) fn found_open(&self) -> (NextStep, Option<Reason>) {
         match self.follow_up() {
             (_, Some(reason)) => (NextStep::Stop, Some(reason)),
-            (_, None) => (NextStep::LookUpLater { found_nothing: false }, None),
+            (_, None) => (NextStep::LookupLater { found_nothing: false }, None),
         }
     }
 

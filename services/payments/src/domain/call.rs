@@ -23,7 +23,8 @@ pub enum CallMode {
     Request,
     /// It looks up at the processor whether the request took effect, because a request under the key would only repeat an
     /// earlier failure.
-    LookUp,
+    #[strum(serialize = "look_up")] // as the table says it
+    Lookup,
 }
 
 /// The row of a call and the database's clock, read when the call is due or when its result is recorded.
@@ -52,7 +53,7 @@ impl CallConditions {
 
     /// Returns whether the worker looks up a call that has ended.
     pub(super) fn needs_look_up_after_end(self) -> bool {
-        self.look_up_requested || self.mode == CallMode::LookUp
+        self.look_up_requested || self.mode == CallMode::Lookup
     }
 
     /// Decides what follows a lookup that proved nothing.
@@ -60,12 +61,12 @@ impl CallConditions {
         match self.mode {
             // The lookup was an extra one. The key can still be used.
             CallMode::Request if !self.key_expired => Ok(NextStep::RetryLater { may_have_arrived: true }),
-            CallMode::Request | CallMode::LookUp
+            CallMode::Request | CallMode::Lookup
                 if self.is_overdue || (found_nothing && self.is_last_look_up) =>
             {
                 Err(LookupsExhausted)
             }
-            CallMode::Request | CallMode::LookUp => Ok(NextStep::LookUpLater { found_nothing }),
+            CallMode::Request | CallMode::Lookup => Ok(NextStep::LookupLater { found_nothing }),
         }
     }
 }
@@ -79,14 +80,14 @@ pub enum NextStep {
     /// Send the request now.
     SendRequest,
     /// Look up the call now.
-    LookUp,
+    Lookup,
     /// Send the request again after a pause, under the same key.
     RetryLater {
         /// An earlier attempt may have reached the processor.
         may_have_arrived: bool,
     },
     /// Look up the call after a pause, and do not use the key again.
-    LookUpLater {
+    LookupLater {
         /// The lookup that was just made found nothing.
         found_nothing: bool,
     },

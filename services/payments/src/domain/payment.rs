@@ -155,7 +155,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
         (S::Capturing | S::Unknown, I::Due(conditions)) => Ok(to(
             payment,
             S::Unknown,
-            if conditions.needs_look_up() { NextStep::LookUp } else { NextStep::SendRequest },
+            if conditions.needs_look_up() { NextStep::Lookup } else { NextStep::SendRequest },
         )),
         (S::Capturing | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(payment, outcome)),
         (S::Capturing | S::Unknown, I::LookedUp { result, conditions, .. }) => {
@@ -172,7 +172,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
         }
         (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(conditions)) => {
             if conditions.needs_look_up_after_end() {
-                Ok(to(payment, payment.state.clone(), NextStep::LookUp))
+                Ok(to(payment, payment.state.clone(), NextStep::Lookup))
             } else {
                 Err(Rejection::Ended)
             }
@@ -301,7 +301,7 @@ fn to(payment: &Payment, state: State, next: NextStep) -> Decision {
 }
 
 fn look_up_later(payment: &Payment, found_nothing: bool) -> Decision {
-    to(payment, payment.state.clone(), NextStep::LookUpLater { found_nothing })
+    to(payment, payment.state.clone(), NextStep::LookupLater { found_nothing })
 }
 
 fn cancel_requested(payment: &Payment) -> Decision {
@@ -313,7 +313,7 @@ fn captured(payment: &Payment, reference: ProcessorReference) -> Decision {
     let refund = payment.cancel_requested;
     // The capture is published at once. The fee is looked up until it is known.
     let next =
-        if reference.fee.is_some() { NextStep::Stop } else { NextStep::LookUpLater { found_nothing: false } };
+        if reference.fee.is_some() { NextStep::Stop } else { NextStep::LookupLater { found_nothing: false } };
     Decision {
         announcement: Some(Announcement::Captured),
         refund,

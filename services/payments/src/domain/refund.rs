@@ -106,18 +106,18 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
             Err(Rejection::Superseded)
         }
 
-        (S::Pending, I::Due(CallConditions { mode: CallMode::LookUp, .. })) => {
-            Ok(to(&S::Pending, NextStep::LookUp))
+        (S::Pending, I::Due(CallConditions { mode: CallMode::Lookup, .. })) => {
+            Ok(to(&S::Pending, NextStep::Lookup))
         }
         (S::Pending, I::Due(conditions)) if !refund.in_flight => Ok(to(
             &S::Pending,
             // A request that a restored database has lost may have been sent under a key that is expired.
-            if conditions.needs_look_up() { NextStep::LookUp } else { NextStep::SendRequest },
+            if conditions.needs_look_up() { NextStep::Lookup } else { NextStep::SendRequest },
         )),
         // The previous attempt reported no outcome.
         (S::Pending | S::Unknown, I::Due(conditions)) => Ok(to(
             &S::Unknown,
-            if conditions.needs_look_up() { NextStep::LookUp } else { NextStep::SendRequest },
+            if conditions.needs_look_up() { NextStep::Lookup } else { NextStep::SendRequest },
         )),
         (S::Pending, I::Settled { .. }) if !refund.in_flight => Err(Rejection::NotInFlight),
         (S::Pending | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(&refund.state, outcome)),
@@ -128,7 +128,7 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
         // The refund has ended. A lookup may still find that a bank has returned it.
         (S::Succeeded { .. } | S::Failed { .. }, I::Due(conditions)) => {
             if conditions.needs_look_up_after_end() {
-                Ok(to(&refund.state, NextStep::LookUp))
+                Ok(to(&refund.state, NextStep::Lookup))
             } else {
                 Err(Rejection::Ended)
             }
@@ -152,9 +152,9 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
                 ended(&refund.state, &outcome, object != *id, superseded)
             }
             LookupResult::NotFound if conditions.is_last_look_up => Err(Rejection::Contradicted),
-            LookupResult::NotFound => Ok(to(&refund.state, NextStep::LookUpLater { found_nothing: true })),
+            LookupResult::NotFound => Ok(to(&refund.state, NextStep::LookupLater { found_nothing: true })),
             LookupResult::Unanswered(_) => {
-                Ok(to(&refund.state, NextStep::LookUpLater { found_nothing: false }))
+                Ok(to(&refund.state, NextStep::LookupLater { found_nothing: false }))
             }
         },
         (S::Failed { .. }, I::LookedUp { result, superseded, .. }) => match result {
@@ -166,7 +166,7 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
             }
             LookupResult::NotFound => Err(Rejection::Ended),
             LookupResult::Unanswered(_) => {
-                Ok(to(&refund.state, NextStep::LookUpLater { found_nothing: false }))
+                Ok(to(&refund.state, NextStep::LookupLater { found_nothing: false }))
             }
         },
     }

@@ -46,7 +46,7 @@ fn an_outcome_that_no_retry_can_settle_is_looked_up_or_reviewed() {
         ),
         (
             UnknownReason::ServerError { status: 500, replayed: true },
-            (NextStep::LookUpLater { found_nothing: false }, None),
+            (NextStep::LookupLater { found_nothing: false }, None),
         ),
         (UnknownReason::AmountMismatch, (NextStep::Stop, Some(Reason::OtherAmount))),
         (UnknownReason::KeyMismatch, (NextStep::Stop, Some(Reason::KeyMismatch))),
@@ -92,8 +92,8 @@ fn a_refund_whose_lost_request_may_have_outlived_its_key_is_looked_up_and_never_
     let pending = refund::Refund { state: refund::State::Pending, in_flight: false };
     for (conditions, next) in [
         (with(false, false, false), NextStep::SendRequest),
-        (with(true, false, false), NextStep::LookUp),
-        (with(false, true, false), NextStep::LookUp),
+        (with(true, false, false), NextStep::Lookup),
+        (with(false, true, false), NextStep::Lookup),
     ] {
         let decision = refund::decide(&pending, refund::Input::Due(conditions)).unwrap();
         assert_eq!((decision.state, decision.next), (refund::State::Pending, next), "{conditions:?}");
@@ -102,7 +102,7 @@ fn a_refund_whose_lost_request_may_have_outlived_its_key_is_looked_up_and_never_
     for (conditions, next, review) in [
         // The lookup was an extra one.
         (with(false, false, false), NextStep::RetryLater { may_have_arrived: false }, None),
-        (with(true, false, false), NextStep::LookUpLater { found_nothing: true }, None),
+        (with(true, false, false), NextStep::LookupLater { found_nothing: true }, None),
         (with(true, false, true), NextStep::Stop, Some(Reason::NotFound)),
     ] {
         let input = refund::Input::LookedUp { result: LookupResult::NotFound, superseded: false, conditions };

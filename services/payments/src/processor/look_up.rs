@@ -22,7 +22,7 @@ pub(crate) const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 const EXPAND_FEE: (&str, &str) = ("expand[]", "latest_charge.balance_transaction");
 
 /// A lookup of one earlier request.
-pub struct LookUp {
+pub struct Lookup {
     /// The movement that was requested.
     pub movement: Movement,
     /// The processor's id of the object, if something has named it. It counts only if it has the tag, or the scope permits.
@@ -61,7 +61,7 @@ impl Processor {
     ///
     /// It changes nothing at the processor, with one exception: a `PaymentIntent` that waits for an absent customer is
     /// cancelled.
-    pub async fn look_up(&self, look_up: &LookUp) -> LookupResult {
+    pub async fn look_up(&self, look_up: &Lookup) -> LookupResult {
         let until = self.deadline();
         let known = match &look_up.object {
             Some(id) => self.read(look_up, id, until).await,
@@ -87,7 +87,7 @@ impl Processor {
         }
     }
 
-    async fn read(&self, look_up: &LookUp, id: &str, until: Instant) -> LookupResult {
+    async fn read(&self, look_up: &Lookup, id: &str, until: Instant) -> LookupResult {
         let movement = look_up.movement;
         let query: &[_] = if matches!(movement, Movement::Charge(_)) { &[EXPAND_FEE] } else { &[] };
         let response = self.get(&["v1", movement.collection(), id], query, until).await;
@@ -119,7 +119,7 @@ impl Processor {
     }
 
     /// Searches all pages. The tagged object may be on the last page, and there may be several.
-    async fn search(&self, look_up: &LookUp, filter: &[(&str, &str)], until: Instant) -> LookupResult {
+    async fn search(&self, look_up: &Lookup, filter: &[(&str, &str)], until: Instant) -> LookupResult {
         let (mut found, mut cursor) = (Vec::new(), None::<String>);
         loop {
             let objects = look_up.movement.collection();

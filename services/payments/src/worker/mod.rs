@@ -71,7 +71,7 @@ impl Worker {
     pub async fn run(self, stop: CancellationToken) {
         let WorkerSettings { concurrency, look_up_concurrency, .. } = self.settings;
         let requests = self.run_lane(Lane::Requests, concurrency, &stop);
-        tokio::join!(requests, self.run_lane(Lane::LookUps, look_up_concurrency, &stop));
+        tokio::join!(requests, self.run_lane(Lane::Lookups, look_up_concurrency, &stop));
     }
 
     async fn run_lane(&self, lane: Lane, concurrency: usize, stop: &CancellationToken) {
@@ -133,7 +133,7 @@ impl Worker {
         tracing::info!("AttemptStarted");
         let result = match action {
             CallAction::Send(request) => AttemptResult::Responded(self.processor.send(&request).await),
-            CallAction::LookUp(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
+            CallAction::Lookup(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
         };
         tracing::info!(outcome = %result, "AttemptEnded");
         let is_refund = attempt.call != attempt.payment.uuid();

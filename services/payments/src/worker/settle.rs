@@ -75,7 +75,7 @@ async fn settle_one(
             move_refund(tx, bodies, settings.into(), &payment, &row, call.in_flight, input).await?.1
         }
     };
-    let is_look_up = matches!(next, NextStep::LookUpLater { .. });
+    let is_look_up = matches!(next, NextStep::LookupLater { .. });
     let backoff = if is_look_up { settings.look_up_backoff } else { settings.backoff };
     let pause = backoff.pause(attempt.number, result.retry_after());
     calls::end_attempt(tx, call.id, result.observed(), next, pause).await?;

@@ -7,7 +7,7 @@ use tracing::{Instrument, Span, info_span};
 use super::attempt::Attempt;
 use super::failures;
 use crate::domain::{CallKind, NextStep, payment, refund};
-use crate::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
+use crate::processor::{Lookup, LookupScope, Movement, Request, RequestBodies};
 use crate::settings::WorkerSettings;
 use crate::store::calls::{self, CallRow, DueCall, Lane};
 use crate::store::payments::{self, PaymentRow};
@@ -27,7 +27,7 @@ pub(super) enum CallAction {
     /// It sends the request.
     Send(Request),
     /// It looks up the effect of earlier requests.
-    LookUp(LookUp),
+    Lookup(Lookup),
 }
 
 /// The calls of one round.
@@ -138,17 +138,17 @@ async fn begin(
     };
     let number = match next {
         NextStep::SendRequest => calls::begin_attempt(tx, call.id, settings.lease).await?,
-        NextStep::LookUp => calls::begin_look_up(tx, call.id, settings.lease).await?,
+        NextStep::Lookup => calls::begin_look_up(tx, call.id, settings.lease).await?,
         NextStep::Stop => {
             calls::stop(tx, call.id).await?;
             return Ok(None);
         }
-        NextStep::Unchanged | NextStep::RetryLater { .. } | NextStep::LookUpLater { .. } => return Ok(None),
+        NextStep::Unchanged | NextStep::RetryLater { .. } | NextStep::LookupLater { .. } => return Ok(None),
     };
     Span::current().record("attempt", number);
     let attempt = Attempt { payment: payment.id(), call: call.id, number };
-    let action = if next == NextStep::LookUp {
-        CallAction::LookUp(look_up(bodies, settings, movement, call, payment)?)
+    let action = if next == NextStep::Lookup {
+        CallAction::Lookup(look_up(bodies, settings, movement, call, payment)?)
     } else {
         CallAction::Send(Request { movement, key: call.provider_key.clone(), body: call.request.clone() })
     };
@@ -162,7 +162,7 @@ fn look_up(
     movement: Movement,
     call: &CallRow,
     payment: &PaymentRow,
-) -> Result<LookUp, TransitionError> {
+) -> Result<Lookup, TransitionError> {
     let of_attempts = LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
     let (charged, scope) = match (payment.state()?, movement) {
         // An operator has attached it.
@@ -174,5 +174,5 @@ fn look_up(
         _ => (None, of_attempts),
     };
     let (object, key) = (call.processor_object.clone().or(charged), call.provider_key.clone());
-    Ok(LookUp { movement, object, scope, tag: bodies.tag(call.id), key })
+    Ok(Lookup { movement, object, scope, tag: bodies.tag(call.id), key })
 }

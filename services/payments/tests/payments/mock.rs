@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use contracts::{Currency, Money, PaymentId, RefundId};
 use payments::domain::CallKind;
-use payments::processor::{LookUp, LookupScope, Movement, Request, RequestBodies};
+use payments::processor::{Lookup, LookupScope, Movement, Request, RequestBodies};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::{Background, given, http};
 use tokio::net::{TcpListener, TcpStream};
@@ -87,7 +87,7 @@ async fn stripe_mock_takes_every_request_that_the_client_can_write() {
         (back, None, window()),
     ] {
         let (object, tag) = (object.map(str::to_owned), bodies.tag(payment.uuid()));
-        client.look_up(&LookUp { movement, object, scope, tag, key: "lookup".to_owned() }).await;
+        client.look_up(&Lookup { movement, object, scope, tag, key: "lookup".to_owned() }).await;
     }
     let (charges, refunds) = (CallKind::Charge, CallKind::Refund);
     for (kind, cursor) in

@@ -63,23 +63,23 @@ impl CallModel {
 
     /// Records that the request may have been sent before the database was restored.
     pub(super) fn may_be_sent(&mut self) {
-        (self.mode, self.is_due) = (CallMode::LookUp, true);
+        (self.mode, self.is_due) = (CallMode::Lookup, true);
     }
 
     /// Updates the row after a decision about a due call.
     pub(super) fn begin(&mut self, next: NextStep) {
         match next {
-            NextStep::SendRequest | NextStep::LookUp => {
+            NextStep::SendRequest | NextStep::Lookup => {
                 self.attempt += 1;
                 self.in_flight = true;
-                let looks_up = next == NextStep::LookUp;
+                let looks_up = next == NextStep::Lookup;
                 self.look_up_requested &= !looks_up;
                 self.out.push((self.attempt, looks_up));
             }
             NextStep::Stop => {
                 (self.in_flight, self.look_up_requested, self.is_due) = (false, false, false);
             }
-            NextStep::RetryLater { .. } | NextStep::LookUpLater { .. } | NextStep::Unchanged => {}
+            NextStep::RetryLater { .. } | NextStep::LookupLater { .. } | NextStep::Unchanged => {}
         }
     }
 
@@ -95,18 +95,18 @@ impl CallModel {
             AttemptResult::LookedUp(result) => result.object().is_some(),
         };
         match next {
-            NextStep::LookUpLater { found_nothing } => {
-                self.mode = CallMode::LookUp;
+            NextStep::LookupLater { found_nothing } => {
+                self.mode = CallMode::Lookup;
                 self.look_ups += u32::from(found_nothing);
             }
             NextStep::Stop | NextStep::RetryLater { .. } => self.look_ups = 0,
-            NextStep::SendRequest | NextStep::LookUp | NextStep::Unchanged => {}
+            NextStep::SendRequest | NextStep::Lookup | NextStep::Unchanged => {}
         }
     }
 
     /// A webhook, an operator or the reconciliation requests a lookup.
     pub(super) fn wake(&mut self) {
-        if self.attempt > 0 || self.mode == CallMode::LookUp {
+        if self.attempt > 0 || self.mode == CallMode::Lookup {
             (self.look_up_requested, self.is_due) = (true, true);
         }
     }

@@ -95,9 +95,9 @@ impl World {
                 NextStep::Stop => self.row.begin(NextStep::Stop),
                 NextStep::Unchanged
                 | NextStep::SendRequest
-                | NextStep::LookUp
+                | NextStep::Lookup
                 | NextStep::RetryLater { .. }
-                | NextStep::LookUpLater { .. } => {}
+                | NextStep::LookupLater { .. } => {}
             },
             Step::Wake => self.row.wake(),
             Step::Decide => self.books.decide(),

@@ -28,7 +28,7 @@ fn reference(with_fee: bool) -> ProcessorReference {
 fn conditions() -> impl Strategy<Value = CallConditions> {
     any::<(bool, bool, bool, bool, bool, bool)>().prop_map(
         |(payment_expired, key_expired, looks_up, look_up_requested, is_last_look_up, is_overdue)| {
-            let mode = if looks_up { CallMode::LookUp } else { CallMode::Request };
+            let mode = if looks_up { CallMode::Lookup } else { CallMode::Request };
             CallConditions {
                 payment_expired,
                 key_expired,
@@ -169,7 +169,7 @@ proptest! {
         let mut payment = requested();
         for input in inputs {
             let mode = match &input {
-                Input::Due(conditions) => Some(conditions.key_expired || conditions.mode == CallMode::LookUp),
+                Input::Due(conditions) => Some(conditions.key_expired || conditions.mode == CallMode::Lookup),
                 Input::Settled { .. } | Input::LookedUp { .. } | Input::CancelRequested => None,
             };
             let Ok(decision) = decide(&payment, input) else { continue };

@@ -77,9 +77,9 @@ pub(crate) async fn end_attempt(
                 call.look_ups = 0;
                 call.sent_since = None;
             }
-            NextStep::LookUp | NextStep::LookUpLater { found_nothing: false } => call.mode = CallMode::LookUp,
-            NextStep::LookUpLater { found_nothing: true } => {
-                call.mode = CallMode::LookUp;
+            NextStep::Lookup | NextStep::LookupLater { found_nothing: false } => call.mode = CallMode::Lookup,
+            NextStep::LookupLater { found_nothing: true } => {
+                call.mode = CallMode::Lookup;
                 call.look_ups += 1;
             }
         }

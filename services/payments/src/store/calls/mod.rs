@@ -33,7 +33,7 @@ pub(crate) enum Lane {
     /// The calls whose request is sent.
     Requests,
     /// The calls that are looked up.
-    LookUps,
+    Lookups,
 }
 
 impl Lane {
@@ -41,7 +41,7 @@ impl Lane {
     pub(crate) const fn wake_up(self) -> WakeUp {
         match self {
             Self::Requests => WakeUp("payments.requests"),
-            Self::LookUps => WakeUp("payments.look_ups"),
+            Self::Lookups => WakeUp("payments.look_ups"),
         }
     }
 }
@@ -104,7 +104,7 @@ pub(crate) async fn begin_with_due(
 ) -> Result<(Tx, Vec<DueCall>)> {
     let due = call::table
         .inner_join(payment::table)
-        .filter(call::needs_look_up.eq(lane == Lane::LookUps))
+        .filter(call::needs_look_up.eq(lane == Lane::Lookups))
         .filter(call::due_at.le(present_time()))
         .order(call::due_at)
         .limit(limit)
@@ -175,7 +175,7 @@ pub(crate) async fn request_look_up(tx: &mut Tx, id: Uuid, object: Option<&str>)
             }
         });
     }
-    tx.wake_after_commit(Lane::LookUps.wake_up());
+    tx.wake_after_commit(Lane::Lookups.wake_up());
     Ok(())
 }
 
@@ -185,11 +185,11 @@ pub(crate) async fn may_be_sent(tx: &mut Tx, id: Uuid, since: DateTime<Utc>) -> 
     let look_up = |call: &mut CallRow, now| {
         call.sent_since = Some(since);
         call.last_sent_at = Some(now);
-        call.mode = CallMode::LookUp;
+        call.mode = CallMode::Lookup;
         call.due_at = Some(now);
     };
     change(tx, id, look_up).await?;
-    tx.wake_after_commit(Lane::LookUps.wake_up());
+    tx.wake_after_commit(Lane::Lookups.wake_up());
     Ok(())
 }
 
@@ -224,6 +224,6 @@ pub(crate) async fn make_due_now(tx: &mut Tx, id: Uuid) -> Result<()> {
         let _ = call.change(tx, |call, now| call.due_at = Some(now));
     }
     tx.wake_after_commit(Lane::Requests.wake_up());
-    tx.wake_after_commit(Lane::LookUps.wake_up());
+    tx.wake_after_commit(Lane::Lookups.wake_up());
     Ok(())
 }
