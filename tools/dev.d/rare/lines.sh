@@ -105,7 +105,7 @@ END {
   }
   print_row("total", c[1], t[1], d[1], f[1], s[1])
   print_row("core", c[2], t[2], d[2], f[2], s[2])
-  print_row("core without operator", c[3], t[3], d[3], f[3], s[3])
+  print_row("core-without-operator", c[3], t[3], d[3], f[3], s[3])
   print_row("tools", c[4], t[4], d[4], f[4], s[4])
   printf "%-24s %8d\n", "words", words
   printf "Files are *.rs files with code. The longest of the core has %d lines: %s\n", longest, longest_file
