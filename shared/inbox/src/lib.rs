@@ -29,7 +29,7 @@ pub use membership::member_of;
 pub use message::AggregateRef;
 pub use metrics::{InboxMetrics, Reception};
 pub use readings::read_metrics;
-pub use repair::{Discard, Discarded, MessageError, MessageSummary, Redriven};
+pub use repair::{Discard, DiscardEffects, MessageError, MessageSummary, Redriven};
 pub use repair::{Waiting, discard, has_discarded, redrive, waiting_aggregates};
 pub use runner::Runner;
 pub use runner_settings::RunnerSettings;

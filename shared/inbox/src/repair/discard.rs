@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::history::History;
 use super::redrive::missing;
-use super::report::{Discard, Discarded, MessageError, MessageSummary};
+use super::report::{Discard, DiscardEffects, MessageError, MessageSummary};
 use crate::consumer::DiscardedMessage;
 use crate::message::{InboxEntry, UNKNOWN_SEQUENCE};
 use crate::parking::text::sha256;
@@ -40,7 +40,7 @@ pub async fn discard(
         Ok(warning) => warning,
         Err(refused) => return Ok(Discard::Refused(refused)),
     };
-    let mut discarded = Discarded {
+    let mut discarded = DiscardEffects {
         tenant: found.row.tenant(),
         message: described(consumer, &found),
         applied: Vec::new(),
@@ -118,7 +118,7 @@ fn described(consumer: &Consumer, WaitingMessage { row, payload }: &WaitingMessa
 async fn apply_held(
     tx: &mut Tx,
     history: &mut History<'_>,
-    discarded: &mut Discarded,
+    discarded: &mut DiscardEffects,
 ) -> Result<(), MessageError> {
     let held: Vec<WaitingMessage> =
         history.waiting.iter().filter(|message| !message.row.is_parked()).cloned().collect();

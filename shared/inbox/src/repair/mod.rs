@@ -9,4 +9,4 @@ mod report;
 pub use discard::discard;
 pub use discarded::has_discarded;
 pub use redrive::{Waiting, redrive, waiting_aggregates};
-pub use report::{Discard, Discarded, MessageError, MessageSummary, Redriven};
+pub use report::{Discard, DiscardEffects, MessageError, MessageSummary, Redriven};

@@ -43,12 +43,12 @@ pub enum Discard {
     /// The message stays, for this reason.
     Refused(String),
     /// The message is gone.
-    Done(Discarded),
+    Done(DiscardEffects),
 }
 
 /// A message that was discarded, and what followed.
 #[derive(Debug)]
-pub struct Discarded {
+pub struct DiscardEffects {
     /// The tenant of the message, if it names a valid one.
     pub tenant: Option<TenantId>,
     /// The message, for the audit fact: its place, its error, and the hash of its payload.

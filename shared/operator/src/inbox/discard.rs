@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use ::inbox::{Consumer, Discarded, MessageError, MessageSummary};
+use ::inbox::{Consumer, DiscardEffects, MessageError, MessageSummary};
 use clap::Args;
 use database::Tx;
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl Discard {
 
     async fn discard(&self, tx: &mut Tx, consumer: &Consumer) -> Result<Outcome<Report>, MessageError> {
         let id = self.message_id;
-        let Discarded { tenant, message, applied, parked, warnings } =
+        let DiscardEffects { tenant, message, applied, parked, warnings } =
             match ::inbox::discard(tx, consumer, id, self.sequence).await? {
                 ::inbox::Discard::Done(discarded) => discarded,
                 ::inbox::Discard::Refused(why) => return Ok(self.refused(why)),
