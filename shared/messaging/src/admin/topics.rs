@@ -241,6 +241,16 @@ pub(super) fn check_deletions(
             Ok(_) => {}
             Err((_, code)) if code == absent => {}
             Err((group, RDKafkaErrorCode::NonEmptyGroup)) => return Err(Error::GroupActive { group }),
+            // The group's coordinator is being elected, as on a broker that has just started.
+            Err((
+                _,
+                code @ (RDKafkaErrorCode::NotCoordinator
+                | RDKafkaErrorCode::CoordinatorNotAvailable
+                | RDKafkaErrorCode::CoordinatorLoadInProgress),
+            )) => {
+                let (brokers, reason) = (brokers.bootstrap().to_owned(), code.to_string());
+                return Err(Error::Unreachable { brokers, timeout: REQUEST_TIMEOUT, reason });
+            }
             Err((name, code)) => return Err(Error::refused(format!("delete the {kind} {name}"), &code)),
         }
     }
