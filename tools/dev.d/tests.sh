@@ -1,13 +1,11 @@
 # shellcheck shell=bash
-# The tests. Without arguments, all test programs run side by side, because most tests wait: for a broker, a lease, a session.
+# The tests. Without arguments, two test programs run at a time, because many tests wait: for a broker, a lease, a session.
 #
 #   .dev/log/tests/   what each program printed
 
 TEST_LOGS=$LOG_DIR/tests
-TEST_LANES=${IDEM_TEST_LANES:-$(($(getconf _NPROCESSORS_ONLN) + 1))}
-
-# The slowest first: otherwise one of them runs alone at the end.
-SLOW_TESTS=(storms journey drills inbox payments contract outbox operator process edge doc)
+# The programs that start whole installations. Two of them at a time would only wait for the processor.
+WHOLE_TESTS='^(e2e|operator)/'
 
 command_test() { # [cargo-test-arguments...]
   require_for postgres kafka
@@ -47,11 +45,13 @@ run_all_tests() {
   say "building the tests"
   programs=$(test_programs) || die "the tests could not be built: see above"
   rm -rf "$TEST_LOGS" && mkdir -p "$TEST_LOGS"
-  say "running $(wc -l <<<"$programs") test programs, $TEST_LANES at a time; their output is in $TEST_LOGS"
-  # A program that fails does not end the others: one run reports every failure.
+  say "running $(wc -l <<<"$programs") test programs, two at a time; their output is in $TEST_LOGS"
+  grep -E "$WHOLE_TESTS" <<<"$programs" >"$TEST_LOGS/whole.list"
+  grep -vE "$WHOLE_TESTS" <<<"$programs" >"$TEST_LOGS/parts.list"
+  # By xargs, so that Ctrl-C ends both. A program that fails does not end the others: one run reports every failure.
   export FEATURES TEST_LOGS
-  export -f run_test_program
-  xargs -L 1 -P "$TEST_LANES" bash -c 'run_test_program "$@"' _ <<<"$programs" 9>&- || die "a test program could not be run: see above"
+  export -f run_test_programs run_test_program
+  printf '%s\n' whole parts | xargs -P 2 -I{} bash -c 'run_test_programs <"$TEST_LOGS/{}.list"' 9>&- || die "the tests could not be run: see above"
   [[ ! -e $TEST_LOGS/failed ]] || die "these fail: $(tr '\n' ' ' <"$TEST_LOGS/failed")"
   say "all tests passed in $((SECONDS - started))s"
 }
@@ -67,12 +67,17 @@ test_programs() {
         [[ $kind == test ]] || name=$name.$kind
         echo "${folder##*/}/$name $folder $executable"
       done
-  } | sort -u | awk -v slow="${SLOW_TESTS[*]}" '
-    BEGIN { number = split(slow, names, " "); for (i = 1; i <= number; i++) place[names[i]] = i }
-    { name = $1; sub(/^.*\//, "", name); print (name in place ? place[name] : number + 1), $0 }' | sort -s -n -k1,1 | cut -d' ' -f2-
+  } | sort -u
 }
 
-# The lines appear when the program ends, as one piece, because several run.
+run_test_programs() { # lines of test_programs on stdin
+  local name folder file
+  while read -r name folder file; do
+    run_test_program "$name" "$folder" "$file" </dev/null
+  done
+}
+
+# The lines appear when the program ends, as one piece, because another one runs, too.
 run_test_program() { # name folder file
   local started=$SECONDS log=$TEST_LOGS/${1//\//-}.log passed=yes counts
   if [[ $3 == - ]]; then
