@@ -51,6 +51,7 @@ run_all_tests() {
   # By xargs, so that Ctrl-C ends both. A program that fails does not end the others: one run reports every failure.
   export FEATURES TEST_LOGS
   export -f run_test_programs run_test_program
+  # shellcheck disable=SC2016 # the inner shell expands it
   printf '%s\n' whole parts | xargs -P 2 -I{} bash -c 'run_test_programs <"$TEST_LOGS/{}.list"' 9>&- || die "the tests could not be run: see above"
   [[ ! -e $TEST_LOGS/failed ]] || die "these fail: $(tr '\n' ' ' <"$TEST_LOGS/failed")"
   say "all tests passed in $((SECONDS - started))s"
