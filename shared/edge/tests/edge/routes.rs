@@ -146,7 +146,6 @@ async fn the_document_is_served_and_describes_every_command() {
             assert!(response["content"]["application/problem+json"].is_object(), "{path} {status}");
         }
     }
-    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +171,7 @@ fn text(response: &TestResponse) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_has_a_schema_for_each_problem_and_lists_refer_to_their_entries() {
+async fn the_document_has_a_schema_for_each_problem() {
     let bench = Bench::start().await;
     let document = send(bench.plain(Method::GET, "/openapi.json")).await.json();
     let schemas = &document["components"]["schemas"];
@@ -185,32 +184,6 @@ async fn the_document_has_a_schema_for_each_problem_and_lists_refer_to_their_ent
     assert!(
         conflict.contains(&serde_json::json!({ "$ref": "#/components/schemas/IdempotencyKeyReusedProblem" }))
     );
-    let entries = &schemas["OrderList"]["properties"]["data"]["items"];
-    assert_eq!(entries, &serde_json::json!({ "$ref": "#/components/schemas/Order" }));
-    // A problem that no operation returns has no schema, and every reference leads somewhere.
-    assert!(schemas.get("MethodNotAllowedProblem").is_none());
-    let text = document.to_string();
-    for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
-        assert!(document.pointer(reference).is_some(), "{reference}");
-    }
-    let replayed = &document["paths"]["/v1/orders"]["post"]["responses"]["201"]["headers"];
-    assert!(replayed["Idempotency-Status"].is_object() && replayed["X-Request-Id"].is_object());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_response_links_to_the_operation_that_reads_its_result() {
-    let bench = Bench::start().await;
-    let document = send(bench.plain(Method::GET, "/openapi.json")).await.json();
-    let links = |path: &str, method: &str, status: &str| {
-        let operation = &document["paths"][path][method];
-        assert!(operation["responses"][status].is_object(), "{method} {path}: {operation}");
-        operation["responses"][status]["links"].clone()
-    };
-    let order = serde_json::json!({
-        "self": { "operationId": "getOrder", "parameters": { "id": "$response.body#/id" } },
-    });
-    assert_eq!(links("/v1/orders", "post", "201"), order);
-    assert!(links("/v1/orders/{id}", "get", "200").is_null());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,10 @@
-//! The OpenAPI documents name every route, and tell generators how to tell problems apart.
+//! The OpenAPI documents name every route, tell generators how to tell problems apart, and refer to what they have.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -68,4 +69,39 @@ fn each_union_of_problems_has_a_discriminator_that_maps_every_code() {
         }
     }
     assert!(found > 20, "{found} alternatives were found: were the documents read?");
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_no_component_of_a_problem_is_unused() {
+    for service in architecture::services::names().unwrap() {
+        let document = document(&service);
+        let text = document.to_string();
+        let used: BTreeSet<&str> =
+            text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(used.len() > 20, "{service} has {} references", used.len());
+        for reference in &used {
+            assert!(document.pointer(reference).is_some(), "{service}: {reference}");
+        }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            let reference = format!("/components/schemas/{name}");
+            assert!(!name.ends_with("Problem") || used.contains(reference.as_str()), "{service}: {name}");
+        }
+    }
+}
+
+#[test]
+fn lists_refer_to_their_entries_and_a_response_links_to_the_operation_that_reads_its_result() {
+    let document = document("orders");
+    let entries = &document["components"]["schemas"]["OrderList"]["properties"]["data"]["items"];
+    assert_eq!(entries, &json!({ "$ref": "#/components/schemas/Order" }));
+    let links = |path: &str, method: &str, status: &str| {
+        let response = &document["paths"][path][method]["responses"][status];
+        assert!(response.is_object(), "{method} {path}");
+        response["links"].clone()
+    };
+    let order =
+        json!({ "self": { "operationId": "getOrder", "parameters": { "id": "$response.body#/id" } } });
+    assert_eq!(links("/v1/orders", "post", "201"), order);
+    assert!(links("/v1/orders/{id}", "get", "200").is_null());
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
 }
