@@ -2,7 +2,7 @@
 
 use crate::Database;
 
-/// Who asked for operations (`$1`, an array), each with the time of its first row (`$2`). Of each service.
+/// The requests behind operations (`$1`, an array), each with the time of its first row (`$2`). For every service.
 pub const REQUESTS: &str = include_str!("../reliability/explain_requests.sql");
 /// The inbox of the service `$2`, as far as it is about the aggregates `$1`. Of each service.
 pub const INBOX: &str = include_str!("../reliability/explain_inbox.sql");

@@ -11,7 +11,7 @@ set_tls() {
   locate_servers
 }
 
-# What follows the URL of a database.
+# The query of a database's URL.
 tls_query() {
   [[ -z $IDEM_TLS ]] || printf '?sslmode=verify-full&sslrootcert=%s' "$TLS_DIR/ca.pem"
 }

@@ -13,7 +13,7 @@ use crate::CommandOutput;
 /// The arguments of every command that changes something.
 #[derive(Debug, Clone, Args)]
 pub struct Change {
-    /// Who runs the command; the audit shows @operator:NAME
+    /// Your name; the audit shows @operator:NAME
     #[arg(long, value_name = "NAME", value_parser = operator_name)]
     by: ClientId,
     /// Why; the audit shows it
@@ -35,7 +35,7 @@ pub fn operator_name(text: &str) -> Result<ClientId, &'static str> {
     text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
-/// What a command did in its transaction.
+/// The effect of a command in its transaction.
 #[derive(Debug)]
 pub struct Outcome<R> {
     report: R,
@@ -56,7 +56,7 @@ impl<R> Outcome<R> {
         Self { is_changed: true, ..Self::unchanged(report, sentence) }
     }
 
-    /// What was asked for is so already. The transaction is rolled back.
+    /// The database is already as the command would make it. The transaction is rolled back.
     pub fn unchanged(report: R, sentence: impl Into<String>) -> Self {
         Self { report, sentence: sentence.into(), is_done: true, is_changed: false, fact: None }
     }

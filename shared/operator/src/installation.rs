@@ -6,7 +6,7 @@ use idempotency::KeyPolicy;
 use inbox::Consumer;
 use messaging::Brokers;
 
-/// What the commands of every service work on.
+/// The database, topics, consumer and brokers of a service, for its commands.
 pub struct Installation {
     /// The service's database.
     pub database: Database,

@@ -88,6 +88,8 @@ impl Report {
     fn lines(&self) -> Vec<String> {
         match self {
             Self::Scalar(Value::Null) => vec!["-".to_owned()],
+            // An empty text has no line, and its member must not vanish.
+            Self::Scalar(Value::String(text)) if text.is_empty() => vec![String::new()],
             Self::Scalar(Value::String(text)) => text.lines().map(printable).collect(),
             Self::Scalar(value) => vec![value.to_string()],
             Self::List(items) => vec![items.iter().flat_map(Self::lines).collect::<Vec<_>>().join(": ")],
@@ -132,6 +134,11 @@ mod tests {
         let text = "z            1\nrelay.owner  -\na            none\nnotes        x\n             y\n\
                     rows\n  b      of.id  c\n  true   p\u{fffd}q    -\n  false  -      2.5\n";
         assert_eq!(report(REPORT).text(), text);
+    }
+
+    #[test]
+    fn an_empty_text_has_a_line() {
+        assert_eq!(report(r#"{"note": "", "to": "x"}"#).text(), "note\nto    x\n");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(crate) fn doctor<S: Service>(doctor: Doctor) -> Result<ExitCode, ConfigError
     })
 }
 
-/// What the doctor expects of this service. If the database is away, the doctor says so, and looks at nothing else in it.
+/// The state of the servers that this service needs. If the database is away, the doctor says so, and looks at nothing else in it.
 async fn expected<S: Service>(installation: &Installation) -> Expected {
     let Installation { database, topics, consumer, .. } = installation;
     let pending_migrations = match versions(migrations::<S>()) {

@@ -73,7 +73,9 @@ try_mutants() (
 plant() { # patch
   local file
   originals=$(mktemp -d)
-  while IFS= read -r file; do cp --parents -p "$file" "$originals"; done < <(files_of_mutant "$1")
+  while IFS= read -r file; do
+    mkdir -p "$originals/$(dirname "$file")" && cp -p "$file" "$originals/$file"
+  done < <(files_of_mutant "$1")
   planted=$1
   git apply "$1"
 }

@@ -74,7 +74,7 @@ impl CallConditions {
 /// The permitted number of consecutive lookups found nothing, or the time for lookups is over. A review follows.
 pub(super) struct LookupsExhausted;
 
-/// What the worker does next with a processor call.
+/// The worker's next action for a processor call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
     /// Send the request now.

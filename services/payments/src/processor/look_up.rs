@@ -61,39 +61,39 @@ impl Processor {
     ///
     /// It changes nothing at the processor, with one exception: a `PaymentIntent` that waits for an absent customer is
     /// cancelled.
-    pub async fn look_up(&self, look_up: &Lookup) -> LookupResult {
+    pub async fn look_up(&self, lookup: &Lookup) -> LookupResult {
         let until = self.deadline();
-        let known = match &look_up.object {
-            Some(id) => self.read(look_up, id, until).await,
+        let known = match &lookup.object {
+            Some(id) => self.read(lookup, id, until).await,
             None => LookupResult::NotFound,
         };
-        let result = match (known, &look_up.scope) {
+        let result = match (known, &lookup.scope) {
             (LookupResult::NotFound, LookupScope::RefundsOf(id)) => {
-                self.search(look_up, &[("payment_intent", id)], until).await
+                self.search(lookup, &[("payment_intent", id)], until).await
             }
             (LookupResult::NotFound, LookupScope::CreatedBetween(from, to)) => {
                 let (from, to) = (from.timestamp().to_string(), to.timestamp().to_string());
-                self.search(look_up, &[("created[gte]", &from), ("created[lte]", &to)], until).await
+                self.search(lookup, &[("created[gte]", &from), ("created[lte]", &to)], until).await
             }
             (LookupResult::NotFound, LookupScope::KnownObject) => LookupResult::NotFound,
             (known @ (LookupResult::Found { .. } | LookupResult::Unanswered(_)), _) => known,
         };
         match result {
             LookupResult::Found { object, outcome: AttemptOutcome::RequiresAction { .. } } => {
-                let outcome = self.cancel_waiting(look_up.movement, &look_up.key, &object, until).await;
+                let outcome = self.cancel_waiting(lookup.movement, &lookup.key, &object, until).await;
                 LookupResult::Found { object, outcome }
             }
             result => result,
         }
     }
 
-    async fn read(&self, look_up: &Lookup, id: &str, until: Instant) -> LookupResult {
-        let movement = look_up.movement;
+    async fn read(&self, lookup: &Lookup, id: &str, until: Instant) -> LookupResult {
+        let movement = lookup.movement;
         let query: &[_] = if matches!(movement, Movement::Charge(_)) { &[EXPAND_FEE] } else { &[] };
         let response = self.get(&["v1", movement.collection(), id], query, until).await;
         if let ProcessorResponse::Received { status: 200, body, .. } = &response
-            && look_up.scope != LookupScope::KnownObject
-            && Object::read(body).is_some_and(|object| !has_tag(&object.into(), &look_up.tag))
+            && lookup.scope != LookupScope::KnownObject
+            && Object::read(body).is_some_and(|object| !has_tag(&object.into(), &lookup.tag))
         {
             return LookupResult::NotFound;
         }
@@ -119,18 +119,18 @@ impl Processor {
     }
 
     /// Searches all pages. The tagged object may be on the last page, and there may be several.
-    async fn search(&self, look_up: &Lookup, filter: &[(&str, &str)], until: Instant) -> LookupResult {
+    async fn search(&self, lookup: &Lookup, filter: &[(&str, &str)], until: Instant) -> LookupResult {
         let (mut found, mut cursor) = (Vec::new(), None::<String>);
         loop {
-            let objects = look_up.movement.collection();
+            let objects = lookup.movement.collection();
             let page = match self.page(objects, filter, cursor.as_deref(), until).await {
                 Ok(page) => page,
                 Err(outcome) => return LookupResult::Unanswered(outcome),
             };
-            found.extend(page.items.into_iter().filter(|item| has_tag(item, &look_up.tag)));
+            found.extend(page.items.into_iter().filter(|item| has_tag(item, &lookup.tag)));
             match page.next {
                 Some(next) => cursor = Some(next),
-                None => return classify_found(look_up.movement, found),
+                None => return classify_found(lookup.movement, found),
             }
         }
     }

@@ -133,7 +133,7 @@ impl Worker {
         tracing::info!("AttemptStarted");
         let result = match action {
             CallAction::Send(request) => AttemptResult::Responded(self.processor.send(&request).await),
-            CallAction::Lookup(look_up) => AttemptResult::LookedUp(self.processor.look_up(&look_up).await),
+            CallAction::Lookup(lookup) => AttemptResult::LookedUp(self.processor.look_up(&lookup).await),
         };
         tracing::info!(outcome = %result, "AttemptEnded");
         let is_refund = attempt.call != attempt.payment.uuid();

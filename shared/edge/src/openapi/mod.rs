@@ -1,4 +1,4 @@
-//! What the OpenAPI documents of all services have in common: parameters, responses and problems.
+//! The parameters, responses and problems that the OpenAPI documents of all services share.
 
 mod accepted;
 mod idempotency_key;

@@ -114,7 +114,7 @@ fn described(consumer: &Consumer, WaitingMessage { row, payload }: &WaitingMessa
     })
 }
 
-/// Applies the messages held behind the discarded one, up to the first that fails. That one is parked.
+/// Applies the messages held behind the discarded one, up to the first that fails. The failing message is parked.
 async fn apply_held(
     tx: &mut Tx,
     history: &mut History<'_>,

@@ -57,7 +57,7 @@ pub struct DiscardEffects {
     pub applied: Vec<MessageSummary>,
     /// The message held behind it that failed and is parked now.
     pub parked: Option<MessageError>,
-    /// What stays open, in sentences.
+    /// Warnings about orders, reservations and payments that stay open, in sentences.
     pub warnings: Vec<String>,
 }
 

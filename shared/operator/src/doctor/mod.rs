@@ -22,7 +22,7 @@ pub struct Doctor {
     read: Read,
 }
 
-/// What the doctor compares with the servers.
+/// The state that the doctor expects of the servers.
 pub struct Expected {
     /// The name of the service.
     pub service: &'static str,
@@ -30,13 +30,13 @@ pub struct Expected {
     pub topics: Vec<TopicSpec>,
     /// The number of migrations of this program that are not applied.
     pub pending_migrations: Result<usize, String>,
-    /// What the database says of its deployment; `None` if no process has served it.
+    /// The deployment that the database names; `None` if no process has served it.
     pub deployment: Option<DeploymentRow>,
     /// The gauges of a scrape; `None` if the database is away.
     pub gauges: Option<Readings>,
 }
 
-/// What a database says of its deployment.
+/// The deployment that a database names.
 pub struct DeploymentRow {
     /// The id that members of the consumer group show.
     pub id: Uuid,

@@ -35,7 +35,7 @@ struct Report {
     applied: Vec<MessageSummary>,
     /// The message held behind it that failed and is parked now.
     parked: Option<MessageError>,
-    /// What stays open, in sentences.
+    /// Warnings about orders, reservations and payments that stay open, in sentences.
     warnings: Vec<String>,
 }
 

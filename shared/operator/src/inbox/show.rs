@@ -22,7 +22,7 @@ pub struct Show {
     read: Read,
 }
 
-/// What the list does not have.
+/// The columns that the list leaves out.
 const CONTENT: &str = "\
     SELECT headers, payload, encode(sha256(payload), 'hex') AS sha256, \
            translate(encode(payload, 'base64'), E'\\n', '') AS base64, \

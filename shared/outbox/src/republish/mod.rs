@@ -32,7 +32,7 @@ pub enum RepublishError {
     InvalidRow {
         /// The row's id.
         id: i64,
-        /// What is invalid.
+        /// The invalid value.
         reason: envelope::InvalidName,
     },
     /// Publishing stopped before the last message.
@@ -45,7 +45,7 @@ pub enum RepublishError {
         acknowledged: usize,
         /// The number of selected messages.
         messages: usize,
-        /// What stopped it.
+        /// The error that stopped the run.
         reason: String,
     },
 }
@@ -53,7 +53,7 @@ pub enum RepublishError {
 /// The selected events, before they are published. Retention drops no event while this value lives.
 pub struct Republish {
     rows: PublishedRows,
-    /// What will be published.
+    /// The events to publish.
     pub plan: RepublishPlan,
     /// The time of the first row of the outbox.
     pub rows_since: Option<DateTime<Utc>>,

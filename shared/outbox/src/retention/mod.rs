@@ -1,7 +1,7 @@
 //! Retention: takes the days out of the outbox that are published and whose grace is over.
 //!
 //! A day stays whole while one of its rows is unpublished or blocked, or while an operator's command reads the outbox. A day that
-//! leaves becomes a table of its own, for those who copy it, and is dropped later. The database decides, in functions that run as
+//! leaves becomes a table of its own, so that it can be copied, and is dropped later. The database decides, in functions that run as
 //! its owner; this module only calls them.
 
 mod days;

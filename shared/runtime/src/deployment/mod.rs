@@ -19,7 +19,7 @@ const READ: &str = "SELECT name, id, server = deployment_server() AS is_original
 /// Several instances may start at the same time.
 const CLAIM: &str = "INSERT INTO deployment (name) VALUES ($1) ON CONFLICT DO NOTHING";
 
-/// What a database says of its deployment.
+/// The deployment that a database names.
 #[derive(QueryableByName)]
 pub(crate) struct Identity {
     #[diesel(sql_type = Text)]

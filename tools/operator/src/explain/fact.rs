@@ -42,7 +42,7 @@ pub(crate) struct Detail {
     pub(crate) message: Option<Uuid>,
     pub(crate) event: Option<Event>,
     pub(crate) charge: Option<Attempts>,
-    /// What keeps the order from its end.
+    /// The reason why the order does not end.
     pub(crate) obstacle: Option<String>,
     /// The command that removes the obstacle.
     pub(crate) cure: Option<String>,

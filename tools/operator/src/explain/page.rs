@@ -82,7 +82,7 @@ fn text(fact: &Fact, topics: &Topics) -> String {
     }
 }
 
-/// What each service says about the order, in one sentence.
+/// One sentence of each service about the order.
 fn status(facts: &Facts) -> String {
     let of_service = |service: &Database| {
         let own = facts.rows.iter().find(|(database, fact)| database == service && fact.step == "status");
