@@ -37,13 +37,13 @@ pub fn member_of(group: &str, database: impl Display) -> String {
     format!("{group}@{database}")
 }
 
-/// The question of the consumer thread. The thread is a part of the process itself: it beats when it asks.
+/// The question of the subscription before it polls. The subscription is a part of the process itself: it beats when it asks.
 ///
 /// The client's own threads would keep the membership: they send heartbeats to the group whatever becomes of the batches.
 fn check_progress(heartbeats: Heartbeats) -> ProgressCheck {
-    let thread = heartbeats.of("consumer thread");
+    let subscription = heartbeats.of("subscription");
     ProgressCheck::new(move || {
-        thread.beat();
+        subscription.beat();
         heartbeats.standing_still(STANDSTILL).is_empty()
     })
 }

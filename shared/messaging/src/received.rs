@@ -56,7 +56,7 @@ impl ReceivedMessage {
 
 /// Copies the headers, except those whose name is not UTF-8.
 ///
-/// The client library panics on such a name. Without `catch_unwind` the message would end the consumer thread, again after
+/// The client library panics on such a name. Without `catch_unwind` the message would end the consumer, again after
 /// each restart.
 fn copy_headers(headers: &impl Headers) -> Vec<(String, Vec<u8>)> {
     (0..headers.count())

@@ -23,6 +23,10 @@ use crate::{Brokers, Error, PublishError};
 pub use self::delivery_reports::{DeliveryReport, DeliveryReports, NotAcknowledged, RecordMetadata};
 pub use self::settings::PublisherSettings;
 
+/// How long the thread of a publisher lives on after it. Reports and log lines do not wait for the end of a poll; only its last
+/// millisecond is a busy loop of the library, so short polls would cost a hundredth of a processor.
+const POLL_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// A record to publish. The hash of its key chooses its partition, the same partition as Java clients choose.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
@@ -118,13 +122,19 @@ impl Publisher {
     }
 }
 
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.purge(); // its thread and the client live on for a moment
+    }
+}
+
 /// Serves the client's callbacks until the publisher is dropped.
 ///
 /// Dropping the producer blocks. This thread therefore holds the last reference, so that no thread of the async runtime
 /// drops it.
 fn poll_until_dropped(producer: Arc<BaseProducer<ProducerCallbacks>>) {
     while Arc::strong_count(&producer) > 1 {
-        producer.poll(Duration::from_millis(100));
+        producer.poll(POLL_TIMEOUT);
     }
     drop(producer);
 }

@@ -1,9 +1,10 @@
 //! A batch of messages: its worker either declares it done, or it is delivered again.
 
-use std::mem;
+use std::sync::Arc;
 
-use super::callbacks::Generations;
-use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
+use tokio::sync::oneshot;
+
+use super::callbacks::TopicPartition;
 use crate::ReceivedMessage;
 
 /// Messages of one partition, in order, or one record that cannot be read. Its partition has no other batch in progress.
@@ -16,12 +17,13 @@ use crate::ReceivedMessage;
 #[must_use = "a batch that is dropped without `done` is delivered again"]
 pub struct Batch {
     partition: TopicPartition,
-    generation: Generation,
-    messages: Vec<ReceivedMessage>,
-    unreadable: Option<UnreadableRecord>,
-    generations: Generations,
-    commands: CommandSender,
+    content: Content,
+    /// Tells the reader of the partition the offset to continue at. The reader ends when its partition is revoked.
+    reader: oneshot::Sender<i64>,
 }
+
+/// The reader keeps the messages, too, so that it can deliver them again while no broker can be reached.
+pub(super) type Content = Result<Arc<[ReceivedMessage]>, UnreadableRecord>;
 
 /// A record that the client library cannot read, such as one with a wrong checksum. Its partition waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,19 +35,10 @@ pub struct UnreadableRecord {
 }
 
 impl Batch {
-    pub(super) fn new(
-        partition: TopicPartition,
-        content: Result<Vec<ReceivedMessage>, UnreadableRecord>,
-        generations: &Generations,
-        commands: &CommandSender,
-    ) -> Self {
-        let generation = generations.get(&partition);
-        let (generations, commands) = (generations.clone(), commands.clone());
-        let (messages, unreadable) = match content {
-            Ok(messages) => (messages, None),
-            Err(record) => (Vec::new(), Some(record)),
-        };
-        Self { partition, generation, messages, unreadable, generations, commands }
+    /// Returns a batch, and the offset to continue at once it is done. Waiting for that offset fails if the batch is dropped.
+    pub(super) fn new(partition: TopicPartition, content: Content) -> (Self, oneshot::Receiver<i64>) {
+        let (reader, next) = oneshot::channel();
+        (Self { partition, content, reader }, next)
     }
 
     /// Returns the topic of its messages.
@@ -55,48 +48,35 @@ impl Batch {
 
     /// Returns the partition of its messages.
     pub fn partition(&self) -> i32 {
-        self.partition.partition
+        self.partition.number
     }
 
     /// Returns the messages, ordered by offset.
     pub fn messages(&self) -> &[ReceivedMessage] {
-        &self.messages
+        self.content.as_deref().unwrap_or_default()
     }
 
     /// Returns the record that cannot be read, if this batch has no messages. If the batch is dropped, the record is read
     /// again.
     pub fn unreadable(&self) -> Option<&UnreadableRecord> {
-        self.unreadable.as_ref()
+        self.content.as_ref().err()
     }
 
     /// Declares that all messages have taken effect. The group continues after them, also after a restart.
     pub fn done(self) {
-        if let Some(last) = self.messages.last() {
+        if let Some(last) = self.messages().last() {
             let next = last.offset + 1;
             self.continue_at(next);
         }
     }
 
     /// Lets the group continue at this offset. Records before it are never delivered again.
-    pub fn continue_at(mut self, next: i64) {
-        (self.messages, self.unreadable) = (Vec::new(), None);
-        let (partition, generation) = (self.partition.clone(), self.generation);
-        self.commands.send(ThreadCommand::BatchDone { partition, generation, next });
+    pub fn continue_at(self, next: i64) {
+        let _ = self.reader.send(next); // fails only if the partition was revoked
     }
 
     /// Returns whether its partition is still assigned as when the batch was read.
     pub fn is_current(&self) -> bool {
-        self.generation == self.generations.get(&self.partition)
-    }
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        if self.messages.is_empty() && self.unreadable.is_none() {
-            return; // it is done
-        }
-        let (partition, generation) = (self.partition.clone(), self.generation);
-        let messages = mem::take(&mut self.messages);
-        self.commands.send(ThreadCommand::BatchReturned { partition, generation, messages });
+        !self.reader.is_closed()
     }
 }

@@ -1,54 +1,59 @@
 //! The consumer's callbacks: assignment, revocation, commits, log lines.
 //!
-//! They run inside `poll`, on the consumer thread. They only send commands to that thread's loop, and do no other work.
+//! They run while the member polls. They only tell the member, and do no other work.
 
-use std::collections::HashMap;
 use std::error::Error;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
+use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance, StreamConsumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, mpsc};
 
 use super::PartitionLags;
 use super::SubscriptionSettings;
-use super::commands::{CommandSender, Generation, ThreadCommand, TopicPartition};
 use super::membership::Membership;
+use super::partition_reader::FetchQueue;
 use crate::Brokers;
 use crate::brokers::TokenFile;
 use crate::client_log::ClientLog;
 
-pub(super) type Consumer = BaseConsumer<ConsumerCallbacks>;
+pub(super) type Consumer = StreamConsumer<ConsumerCallbacks>;
 
-/// The present generation of each partition. Batches share it; the revocation callback raises it.
-#[derive(Clone, Default)]
-pub(super) struct Generations(Arc<Mutex<HashMap<TopicPartition, Generation>>>);
+/// A partition of a topic.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct TopicPartition {
+    pub(super) topic: Arc<str>,
+    pub(super) number: i32,
+}
 
-impl Generations {
-    pub(super) fn get(&self, partition: &TopicPartition) -> Generation {
-        self.lock().get(partition).copied().unwrap_or_default()
+impl fmt::Display for TopicPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.topic, self.number)
     }
+}
 
-    fn raise(&self, partition: &TopicPartition) {
-        *self.lock().entry(partition.clone()).or_default() += 1;
-    }
-
-    /// A poisoned lock is safe to use: each update is a single assignment.
-    fn lock(&self) -> MutexGuard<'_, HashMap<TopicPartition, Generation>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What the client tells the member.
+pub(super) enum GroupEvent {
+    /// The group assigned a partition to this member.
+    Assigned(TopicPartition, FetchQueue),
+    /// The group revoked a partition.
+    Revoked(TopicPartition),
+    /// The client knows no committed offsets for some of its partitions, and does not ask again.
+    OffsetsUnknown,
+    /// The client hangs outside its group.
+    Lost,
 }
 
 pub(super) struct ConsumerCallbacks {
     pub(super) log: ClientLog,
-    pub(super) generations: Generations,
     token: TokenFile,
     group: String,
-    commands: CommandSender,
+    member: mpsc::UnboundedSender<GroupEvent>,
     consumer: OnceLock<Weak<Consumer>>,
     pub(super) joined: Arc<SetOnce<()>>,
     membership: Mutex<Membership>,
@@ -56,13 +61,16 @@ pub(super) struct ConsumerCallbacks {
 }
 
 impl ConsumerCallbacks {
-    pub(super) fn new(brokers: &Brokers, settings: &SubscriptionSettings, commands: CommandSender) -> Self {
+    pub(super) fn new(
+        brokers: &Brokers,
+        settings: &SubscriptionSettings,
+        member: mpsc::UnboundedSender<GroupEvent>,
+    ) -> Self {
         Self {
             log: ClientLog::new(&settings.group, brokers.bootstrap()),
-            generations: Generations::default(),
             token: brokers.token(),
             group: settings.group.clone(),
-            commands,
+            member,
             consumer: OnceLock::new(),
             joined: Arc::default(),
             membership: Mutex::default(),
@@ -82,10 +90,8 @@ impl ConsumerCallbacks {
         let Some(consumer) = self.consumer.get().and_then(Weak::upgrade) else { return }; // it is being dropped
         for partition in named(partitions) {
             tracing::debug!(target: "kafka", group = self.group.as_str(), %partition, "partition assigned");
-            if let Some(mut queue) = consumer.split_partition_queue(&partition.topic, partition.partition) {
-                let waker = self.commands.clone();
-                queue.set_nonempty_callback(move || waker.wake());
-                self.commands.send(ThreadCommand::Assigned(partition, queue));
+            if let Some(queue) = consumer.split_partition_queue(&partition.topic, partition.number) {
+                self.tell(GroupEvent::Assigned(partition, queue));
             }
         }
         let (group, count) = (self.group.as_str(), partitions.count());
@@ -95,20 +101,20 @@ impl ConsumerCallbacks {
 
     fn revoked(&self, partitions: &TopicPartitionList) {
         crashpoint::reach!("consume.partitions_revoked");
-        let revoked: Vec<TopicPartition> = named(partitions).collect();
-        for partition in &revoked {
-            self.generations.raise(partition);
-        }
-        self.commands.send(ThreadCommand::Revoked(revoked));
+        named(partitions).for_each(|partition| self.tell(GroupEvent::Revoked(partition)));
         let (group, count) = (self.group.as_str(), partitions.count());
         tracing::info!(target: "kafka", group, partitions = count, "partitions revoked");
+    }
+
+    fn tell(&self, event: GroupEvent) {
+        let _ = self.member.send(event); // fails only if the member has ended
     }
 }
 
 impl ConsumerContext for ConsumerCallbacks {
     /// The group rebalances cooperatively: only partitions that move are revoked and assigned, and the others are read on.
     /// Commits nothing: the library commits the stored offsets itself before it gives up the partitions.
-    fn pre_rebalance(&self, _: &Consumer, rebalance: &Rebalance<'_>) {
+    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         match rebalance {
             Rebalance::Assign(partitions) => self.assigned(partitions),
             Rebalance::Revoke(partitions) => self.revoked(partitions),
@@ -136,7 +142,7 @@ impl ClientContext for ConsumerCallbacks {
     fn error(&self, error: KafkaError, reason: &str) {
         self.log.error(&error, reason);
         if reason.contains("Failed to fetch committed offset") {
-            self.commands.send(ThreadCommand::OffsetsUnknown);
+            self.tell(GroupEvent::OffsetsUnknown);
         }
     }
 
@@ -147,7 +153,7 @@ impl ClientContext for ConsumerCallbacks {
         // A poisoned lock is safe to use: each update is a single assignment.
         let mut membership = self.membership.lock().unwrap_or_else(PoisonError::into_inner);
         if membership.is_lost(&group.state, &group.join_state, Instant::now()) {
-            self.commands.send(ThreadCommand::Lost);
+            self.tell(GroupEvent::Lost);
         }
     }
 
@@ -158,5 +164,5 @@ impl ClientContext for ConsumerCallbacks {
 
 fn named(partitions: &TopicPartitionList) -> impl Iterator<Item = TopicPartition> {
     let elements = partitions.elements().into_iter();
-    elements.map(|element| TopicPartition { topic: element.topic().into(), partition: element.partition() })
+    elements.map(|element| TopicPartition { topic: element.topic().into(), number: element.partition() })
 }

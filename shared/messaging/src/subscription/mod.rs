@@ -1,34 +1,36 @@
 //! The consumer: reads as a member of a consumer group and hands out batches.
 //!
-//! A thread of its own polls Kafka. It never waits for the worker of a batch, so a slow database does not cost the
-//! membership. Offsets move only past batches that the worker has declared done.
+//! One task serves the client's events, and one task for each partition reads it. None of them waits for a worker while the client
+//! must be polled, so a slow database does not cost the membership. Offsets move only past batches that the worker has declared done.
 
-mod assigned_partition;
 mod batch;
 mod callbacks;
-mod commands;
-mod consumer_thread;
 mod lags;
+mod member;
 mod membership;
+mod partition_reader;
 mod settings;
+mod unreadable;
 
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rdkafka::config::FromClientConfigAndContext;
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::{Consumer, StreamConsumer};
 use tokio::sync::{SetOnce, mpsc, oneshot};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::callbacks::ConsumerCallbacks;
-use self::commands::{CommandSender, ThreadCommand};
-use self::consumer_thread::ConsumerThread;
+use self::member::{Member, Readers};
 use crate::{Brokers, Error};
 
-pub(crate) use self::assigned_partition::is_about_a_record;
 pub use self::batch::{Batch, UnreadableRecord};
 pub use self::lags::PartitionLags;
 pub use self::settings::{ProgressCheck, SubscriptionSettings};
+pub(crate) use self::unreadable::is_about_a_record;
+
+/// The largest number of batches that wait to be taken.
+const WAITING_BATCHES: usize = 16;
 
 /// How long `shutdown` waits until the consumer has left its group.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,43 +41,36 @@ const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Subscription {
     group: String,
     batches: mpsc::Receiver<Batch>,
-    commands: CommandSender,
     joined: Arc<SetOnce<()>>,
+    /// The member leaves its group when this is dropped.
+    membership: DropGuard,
     left: oneshot::Receiver<()>,
 }
 
 impl Subscription {
     /// Joins the group. Returns at once; if brokers or topics are missing, the client retries in the background without
-    /// a time limit.
+    /// a time limit. Its tasks run on the present Tokio runtime.
     pub fn start(brokers: &Brokers, settings: SubscriptionSettings) -> Result<Self, Error> {
-        let (sender, received) = channel();
-        let commands = CommandSender::new(sender);
-        let callbacks = ConsumerCallbacks::new(brokers, &settings, commands.clone());
-        let mut consumer =
-            BaseConsumer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
-                .map_err(|error| Error::configuration(&error))?;
+        let (told, events) = mpsc::unbounded_channel();
+        let callbacks = ConsumerCallbacks::new(brokers, &settings, told);
+        let consumer = StreamConsumer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
+            .map_err(|error| Error::configuration(&error))?;
         let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
         consumer
             .subscribe(&topics)
             .map_err(|error| Error::refused(format!("subscribe to {}", topics.join(", ")), &error))?;
-        let waker = commands.clone();
-        consumer.set_nonempty_callback(move || waker.wake());
         let consumer = Arc::new(consumer);
         consumer.context().set_consumer(&consumer);
-        let joined = Arc::clone(&consumer.context().joined);
 
-        let (batch_sender, batches) = mpsc::channel(settings.max_waiting_batches);
-        let (leaving, left) = oneshot::channel();
-        let group = settings.group.clone();
-        let thread = ConsumerThread::new(consumer, received, commands.clone(), batch_sender, settings);
-        std::thread::Builder::new()
-            .name("kafka-consumer".to_owned())
-            .spawn(move || {
-                thread.run();
-                drop(leaving);
-            })
-            .map_err(Error::Thread)?;
-        Ok(Self { group, batches, commands, joined, left })
+        let (group, joined) = (settings.group.clone(), Arc::clone(&consumer.context().joined));
+        let (leave, (leaving, left)) = (CancellationToken::new(), oneshot::channel());
+        let (sender, batches) = mpsc::channel(WAITING_BATCHES);
+        let settings = Arc::new(settings);
+        let readers = Readers::default();
+        let member = Member { consumer, events, batches: sender, settings, leave: leave.clone(), readers };
+        #[expect(clippy::disallowed_methods, reason = "`next` sees its end, `shutdown` waits for it")]
+        tokio::spawn(member.run(leaving));
+        Ok(Self { group, batches, joined, membership: leave.drop_guard(), left })
     }
 
     /// Is set once the group has assigned this member its first partitions; none, if others still have all of them.
@@ -90,7 +85,6 @@ impl Subscription {
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             let batch = self.batches.recv().await?;
-            self.commands.wake(); // because the channel has room for another batch now
             if batch.is_current() {
                 return Some(batch);
             }
@@ -99,17 +93,11 @@ impl Subscription {
 
     /// Commits the offsets of the batches that are done and leaves the group. Returns once both have happened, or after
     /// ten seconds. Finish the batches in progress first; otherwise the next reader gets them again.
-    pub async fn shutdown(mut self) {
-        self.commands.send(ThreadCommand::Leave);
-        if tokio::time::timeout(LEAVE_TIMEOUT, &mut self.left).await.is_err() {
-            let group = self.group.as_str();
+    pub async fn shutdown(self) {
+        let Self { group, membership, left, .. } = self;
+        drop(membership);
+        if tokio::time::timeout(LEAVE_TIMEOUT, left).await.is_err() {
             tracing::warn!(target: "kafka", group, "the consumer did not leave its group in time; the brokers remove it after its session timeout");
         }
-    }
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.commands.send(ThreadCommand::Leave);
     }
 }

@@ -34,8 +34,6 @@ pub struct SubscriptionSettings {
     pub max_batch: usize,
     /// The size of a batch in bytes. The message that reaches this size is the last of its batch.
     pub max_batch_bytes: usize,
-    /// The largest number of batches that wait to be taken.
-    pub max_waiting_batches: usize,
     /// The amount that is fetched ahead for each partition, in KiB.
     pub prefetch_kbytes: u32,
     /// The delay before a batch that was dropped without `done` is delivered again.
@@ -57,8 +55,11 @@ pub struct SubscriptionSettings {
     pub lags: PartitionLags,
 }
 
-/// A question that the consumer thread asks before it polls, some ten times a second. While the answer is no, the thread polls
-/// nothing, so the client leaves the group, and other members get the partitions. The question must not wait.
+/// How often a member asks whether the program makes progress.
+pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+
+/// A question that the member asks before it polls, some four times a second. While the answer is no, it polls nothing, so the
+/// client leaves the group, and other members get the partitions. The question must not wait.
 #[derive(Clone)]
 pub struct ProgressCheck(Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -68,8 +69,11 @@ impl ProgressCheck {
         Self(Arc::new(makes_progress))
     }
 
-    pub(super) fn ask(&self) -> bool {
-        (self.0)()
+    /// Waits until the program makes progress.
+    pub(super) async fn wait(&self) {
+        while !(self.0)() {
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
+        }
     }
 }
 
@@ -90,7 +94,6 @@ impl SubscriptionSettings {
             topics: topics.into_iter().map(Into::into).collect(),
             max_batch: 500,
             max_batch_bytes: 4 * 1024 * 1024,
-            max_waiting_batches: 16,
             prefetch_kbytes: 1024,
             redelivery_delay: Duration::from_millis(500),
             commit_interval: Duration::from_secs(1),

@@ -1,0 +1,124 @@
+//! Reads one partition for as long as it is assigned to this member.
+//!
+//! A batch ends before the next one is handed out. The client fetches ahead meanwhile, up to its limit.
+
+use std::sync::Arc;
+
+use futures_util::{FutureExt, StreamExt};
+use rdkafka::consumer::Consumer as _;
+use rdkafka::consumer::stream_consumer::StreamPartitionQueue;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::SubscriptionSettings;
+use super::batch::{Batch, Content};
+use super::callbacks::{Consumer, ConsumerCallbacks, TopicPartition};
+use super::unreadable::{Unreadable, is_about_a_record};
+use crate::ReceivedMessage;
+
+/// The messages that the client has fetched of a partition. The client fetches more once they are read.
+pub(super) type FetchQueue = StreamPartitionQueue<ConsumerCallbacks>;
+
+pub(super) struct PartitionReader {
+    pub(super) partition: TopicPartition,
+    pub(super) queue: FetchQueue,
+    pub(super) consumer: Arc<Consumer>,
+    pub(super) batches: mpsc::Sender<Batch>,
+    pub(super) settings: Arc<SubscriptionSettings>,
+}
+
+impl PartitionReader {
+    /// Reads until `stop` is cancelled. If the batch in progress is done by then, its offset is stored. Returns the partition.
+    pub(super) async fn run(self, stop: CancellationToken) -> TopicPartition {
+        stop.run_until_cancelled(self.read()).await;
+        self.partition
+    }
+
+    async fn read(&self) {
+        let mut position = None; // the offset of the next record, once it is known
+        loop {
+            self.settings.progress.wait().await;
+            let (messages, unreadable) = self.fetch().await;
+            if !messages.is_empty() {
+                position = Some(self.deliver_until_done(messages.into()).await);
+            }
+            if let Some(unreadable) = unreadable {
+                position = Some(self.deliver_unreadable(unreadable, position).await);
+            }
+        }
+    }
+
+    /// Waits for a message, and takes what else has arrived, up to the limits of a batch or a record that cannot be read.
+    async fn fetch(&self) -> (Vec<ReceivedMessage>, Option<Unreadable>) {
+        let (mut messages, mut bytes) = (Vec::new(), 0);
+        let mut queue = self.queue.stream();
+        let mut next = queue.next().await;
+        while let Some(fetched) = next {
+            match fetched {
+                Ok(message) => {
+                    let message = ReceivedMessage::copy_of(&message, &self.partition.topic);
+                    bytes += message.size();
+                    messages.push(message);
+                }
+                Err(error) if is_about_a_record(&error) => {
+                    return (messages, Some(Unreadable::pause(&self.consumer, &self.partition, error)));
+                }
+                Err(_) => {} // the client recovers by itself
+            }
+            if messages.len() >= self.settings.max_batch || bytes >= self.settings.max_batch_bytes {
+                break;
+            }
+            next = queue.next().now_or_never().flatten();
+        }
+        (messages, None)
+    }
+
+    /// Delivers the messages until they are done. Returns the offset behind them.
+    async fn deliver_until_done(&self, messages: Arc<[ReceivedMessage]>) -> i64 {
+        loop {
+            if let Some(next) = self.deliver(Ok(Arc::clone(&messages))).await {
+                return next;
+            }
+        }
+    }
+
+    /// Delivers a record that cannot be read. Goes on behind it, or, if the batch is dropped, reads it again: another replica,
+    /// or a repaired disk, may deliver it. Returns the offset of the next record.
+    async fn deliver_unreadable(&self, unreadable: Unreadable, position: Option<i64>) -> i64 {
+        let mut position = position;
+        loop {
+            if position.is_none() {
+                position = unreadable.start().await;
+            }
+            let Some(offset) = position else {
+                sleep(self.settings.redelivery_delay).await;
+                continue;
+            };
+            let next = self.deliver(Err(unreadable.record(offset))).await.unwrap_or(offset);
+            if unreadable.continue_at(next) {
+                return next;
+            }
+            position = Some(next);
+        }
+    }
+
+    /// Hands out a batch. Returns the offset to continue at. If the batch is dropped, returns `None` after a delay.
+    async fn deliver(&self, content: Content) -> Option<i64> {
+        let (batch, done) = Batch::new(self.partition.clone(), content);
+        let _ = self.batches.send(batch).await; // fails only if the subscription is dropped
+        let Ok(next) = done.await else {
+            sleep(self.settings.redelivery_delay).await;
+            return None;
+        };
+        let TopicPartition { topic, number } = &self.partition;
+        // The client commits it at the next interval and before the partition is revoked. It adds one to what it is given.
+        if let Err(error) = self.consumer.store_offset(topic, *number, next - 1) {
+            self.consumer
+                .context()
+                .log
+                .problem(&format!("the offset of {} is not stored: {error}", self.partition));
+        }
+        Some(next)
+    }
+}
