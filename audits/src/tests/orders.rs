@@ -35,7 +35,7 @@ pub(super) const SOUND: [&str; 2] = [
             ('orders', id(43), 'payments', id(2), 1);
      INSERT INTO inbox_sequence (consumer, source, aggregate_id, last_sequence)
      VALUES ('orders', 'inventory', id(1), 2), ('orders', 'payments', id(2), 1);",
-    "UPDATE outbox_cursor SET snapshot_a = pg_current_snapshot()::text;",
+    "UPDATE outbox_cursor SET position = (SELECT max(id) FROM outbox_event);",
 ];
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/orders");

@@ -93,13 +93,12 @@ const DAMAGES: &[Damage] = &[
     (
         "what_was_committed_is_published",
         "UPDATE outbox_event SET created_at = created_at - interval '61 seconds';
-         UPDATE outbox_cursor SET snapshot_a = '1:1:'",
+         UPDATE outbox_cursor SET position = 0",
     ),
     (
         "what_was_committed_is_published",
         "UPDATE outbox_event SET created_at = created_at - interval '61 seconds';
-         UPDATE outbox_cursor SET snapshot_b = snapshot_a, snapshot_a = '1:1:',
-                last_id = (SELECT min(id) FROM outbox_event)",
+         UPDATE outbox_cursor SET gaps = (SELECT int8multirange(int8range(max(id), NULL)) FROM outbox_event)",
     ),
     (
         "what_was_committed_is_published",

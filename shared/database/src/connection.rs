@@ -28,9 +28,15 @@ pub(crate) type PgRows = BoxStream<'static, QueryResult<PgRow>>;
 /// A connection of the pool. Used directly, it is outside any transaction, for reads of one statement. Dropping it
 /// returns it to the pool.
 pub struct Connection {
-    /// `None` only while it is dropped.
-    pooled: Option<Object<AsyncPgConnection>>,
+    pooled: Arc<Pooled>,
     statement_timeout: Duration,
+    state: Arc<State>,
+}
+
+/// A connection that returns to the pool once nothing uses it, unless it is unusable.
+struct Pooled {
+    /// `None` only while it is dropped.
+    connection: Option<Object<AsyncPgConnection>>,
     state: Arc<State>,
 }
 
@@ -43,7 +49,15 @@ struct State {
 
 impl Connection {
     pub(crate) fn new(pooled: Object<AsyncPgConnection>, statement_timeout: Duration) -> Self {
-        Self { pooled: Some(pooled), statement_timeout, state: Arc::default() }
+        let state = Arc::default();
+        let pooled = Pooled { connection: Some(pooled), state: Arc::clone(&state) };
+        Self { pooled: Arc::new(pooled), statement_timeout, state }
+    }
+
+    /// Returns the same connection, for a transaction of its session.
+    pub(crate) fn share(&self) -> Self {
+        let Self { pooled, statement_timeout, state } = self;
+        Self { pooled: Arc::clone(pooled), statement_timeout: *statement_timeout, state: Arc::clone(state) }
     }
 
     /// Reports whether a statement failed since [`forget_failure`](Self::forget_failure).
@@ -75,7 +89,7 @@ impl Connection {
     }
 
     fn pooled(&self) -> &AsyncPgConnection {
-        match &self.pooled {
+        match &self.pooled.connection {
             Some(connection) => connection,
             None => unreachable!("only drop takes the connection"),
         }
@@ -102,12 +116,12 @@ impl State {
     }
 }
 
-impl Drop for Connection {
+impl Drop for Pooled {
     fn drop(&mut self) {
-        if let Some(pooled) = self.pooled.take()
-            && !self.is_usable()
+        if let Some(connection) = self.connection.take()
+            && self.state.is_unusable.load(Ordering::Relaxed)
         {
-            drop(Object::take(pooled));
+            drop(Object::take(connection));
         }
     }
 }

@@ -105,6 +105,11 @@ impl Database {
         Tx::begin(self).await
     }
 
+    /// Opens a unit of work in a session that the caller keeps. The session has no other work meanwhile.
+    pub async fn begin_on(&self, session: &Connection) -> Result<Tx> {
+        Tx::begin_on(session.share(), self).await
+    }
+
     /// Opens a unit of work and reads in the same round trip.
     ///
     /// `read` must write nothing that matters. If BEGIN fails, its statements run outside a transaction, and their writes stay.

@@ -36,7 +36,12 @@ pub struct Tx {
 
 impl Tx {
     pub(crate) async fn begin(database: &Database) -> Result<Self> {
-        let tx = Self::unopened(database).await?;
+        Self::begin_on(database.connection().await?, database).await
+    }
+
+    /// Begins on this connection.
+    pub(crate) async fn begin_on(connection: Connection, database: &Database) -> Result<Self> {
+        let tx = Self::unopened(connection, database);
         (&tx).batch_execute(BEGIN).await?;
         Ok(tx)
     }
@@ -45,7 +50,7 @@ impl Tx {
         database: &Database,
         read: impl AsyncFnOnce(&Self) -> std::result::Result<T, E>,
     ) -> std::result::Result<(Self, T), E> {
-        let tx = Self::unopened(database).await?;
+        let tx = Self::unopened(database.connection().await?, database);
         // `try_join` polls BEGIN first, so BEGIN is sent first. The caller gets the result only if BEGIN succeeded.
         let mut begin = &tx;
         let ((), result) =
@@ -56,14 +61,14 @@ impl Tx {
 
     /// Creates the `Tx` before BEGIN is sent. If the caller is cancelled in between, the drop discards the connection
     /// instead of returning it to the pool with an open transaction.
-    async fn unopened(database: &Database) -> Result<Self> {
-        Ok(Self {
-            connection: database.connection().await?,
+    fn unopened(connection: Connection, database: &Database) -> Self {
+        Self {
+            connection,
             has_ended: false,
             pending_writes: PendingWrites::new(database.clone()),
             aggregates: Mutex::default(),
             savepoints: 0,
-        })
+        }
     }
 
     /// Writes the buffered rows and commits, in one round trip, and runs the hooks.

@@ -72,10 +72,6 @@ pub(crate) fn can_run_again(error: &Error) -> bool {
 }
 
 /// The beginning of a unit of work.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it lives until the next match; a box would cost an allocation"
-)]
 pub(crate) enum KeyClaim {
     /// The key is new, and the transaction holds its lock.
     New(Tx, Operation),

@@ -10,29 +10,18 @@ use diesel::sql_types::{BigInt, Double};
 use diesel_async::RunQueryDsl;
 use metrics::Readings;
 
-/// The position is the last published id of the present window, or else the floor. Rows above it that snapshot A sees are
-/// published; the relay keeps them below the size of its page. Below the floor are rows of transactions that were open at A.
+/// Rows behind the position, and rows of the gaps.
 ///
-/// Ranges of ids, because a LIMIT bounds the result only: on a table without statistics, PostgreSQL reads all rows and sorts them.
+/// A range of ids, because a LIMIT bounds the result only: on a table without statistics, PostgreSQL reads all rows and sorts them.
 const DEPTH: &str = "\
-    WITH relay AS (SELECT cursor, greatest(floor_a, last_id) AS position, \
-                          coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0) AS drawn_id \
-                     FROM outbox_cursor AS cursor), \
+    WITH relay AS (SELECT position, gaps, coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0) AS drawn_id \
+                     FROM outbox_cursor), \
     unpublished AS ( \
         SELECT event.created_at FROM relay JOIN outbox_event AS event \
             ON event.id > relay.position AND event.id <= relay.position + 2000 \
-         WHERE NOT outbox_is_published(relay.cursor, event.xid, event.id) \
         UNION ALL \
-        (SELECT event.created_at FROM relay \
-          CROSS JOIN LATERAL (SELECT pg_snapshot_xip((relay.cursor).snapshot_a::pg_snapshot) UNION ALL \
-                              SELECT n::text::xid8 \
-                                FROM generate_series(pg_snapshot_xmax((relay.cursor).snapshot_a::pg_snapshot)::text::bigint, \
-                                                     (relay.cursor).next_xid_a - 1) AS n) AS open (xid) \
-          CROSS JOIN LATERAL ( \
-             SELECT created_at, xid, id FROM outbox_event \
-              WHERE (xid, id) > (open.xid, 0) AND (xid, id) <= (open.xid, (relay.cursor).floor_a) \
-              ORDER BY xid, id LIMIT 1000) AS event \
-          WHERE NOT outbox_is_published(relay.cursor, event.xid, event.id) LIMIT 1000) \
+        (SELECT event.created_at FROM relay CROSS JOIN LATERAL unnest(relay.gaps) AS gap \
+           JOIN outbox_event AS event ON event.id >= lower(gap) AND event.id < upper(gap) LIMIT 1000) \
     ) \
     SELECT CASE WHEN relay.drawn_id <= relay.position + 2000 THEN counted.events \
                 ELSE relay.drawn_id - relay.position END AS events, oldest_seconds \

@@ -1,21 +1,55 @@
 //! Whether the database is an earlier one: restored from a backup, or promoted.
+//!
+//! What it did between the backup and the restore is not in its rows, for instance requests to other systems.
 
 use chrono::{DateTime, Utc};
-use database::Tx;
+use database::functions::clock_timestamp;
+use database::{Connection, Tx};
+use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
 use diesel::{define_sql_function, select};
 use diesel_async::RunQueryDsl;
 
+use crate::relay::outbox_cursor;
+
 define_sql_function! {
-    /// The cursor belongs to another server, or was re-based after this time.
+    /// The server and the database: what a dump does not restore, and what a promotion changes.
+    fn outbox_server() -> Text;
+}
+
+define_sql_function! {
+    /// The cursor names another server, or was found to do so after this time.
     fn outbox_restored_since(since: Timestamptz) -> Bool;
 }
 
-/// Returns whether the database was restored or promoted after `time`. What it did between the backup and the restore is
-/// not in its rows, for instance requests to other systems.
+/// Returns whether the database was restored or promoted after `time`.
 ///
-/// A standby that lags is promoted with its last rows missing, and the relay sees the promotion as a new timeline. A dump is
-/// seen by the server or the database that it was restored into.
+/// A standby that lags is promoted with its last rows missing, and is seen by its new timeline. A dump is seen by the server or the
+/// database that it was restored into.
 pub async fn is_restored_since(tx: &mut Tx, time: DateTime<Utc>) -> database::Result<bool> {
     Ok(select(outbox_restored_since(time)).get_result(tx).await?)
+}
+
+/// Notes the present server in the cursor's row, and the time if there was another one.
+pub(crate) async fn note_server(session: &Connection) -> database::Result<()> {
+    let mut session = session;
+    let servers = outbox_cursor::table.select((outbox_cursor::server, outbox_server()));
+    let (before, server): (String, String) = servers.first(&mut session).await?;
+    if before == server {
+        return Ok(());
+    }
+    let cursor = diesel::update(outbox_cursor::table);
+    if before.is_empty() {
+        cursor.set(outbox_cursor::server.eq(&server)).execute(&mut session).await?;
+        return Ok(());
+    }
+    let restored =
+        (outbox_cursor::server.eq(&server), outbox_cursor::restored_at.eq(clock_timestamp().nullable()));
+    cursor.set(restored).execute(&mut session).await?;
+    tracing::warn!(
+        before,
+        server,
+        "DatabaseRestored: the database was restored or promoted; see docs/repairs.md"
+    );
+    Ok(())
 }

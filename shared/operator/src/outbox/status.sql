@@ -6,27 +6,17 @@ relay AS (
            CASE WHEN isfinite(lease_until)
                 THEN round(extract(epoch FROM lease_until - clock_timestamp()), 3)::float8 END AS lease_seconds
       FROM outbox_lease),
--- All rows that are visible in snapshot A are published; of those that are visible in B, the rows up to `last_id`. After a re-base,
--- `restored_id` is the last row that came with the restored database.
+-- Every committed row up to the position is published or blocked, unless its id is in a gap: its transaction was open, or it was under
+-- way to Kafka.
 cursor AS (
-    SELECT snapshot_a, snapshot_b, last_id, restored_id,
-           round(extract(epoch FROM clock_timestamp() - updated_at), 3)::float8 AS age_seconds
+    SELECT position, gaps::text AS gaps, round(extract(epoch FROM clock_timestamp() - updated_at), 3)::float8 AS age_seconds
       FROM outbox_cursor),
--- The committed rows that the relay has not published. The two parts are those of the relay's window: rows above the floor, and
--- earlier rows of transactions that were open at A.
+-- The committed rows that the relay has not published.
 unpublished AS (
-    SELECT event.created_at FROM outbox_cursor AS relay, outbox_event AS event
-     WHERE event.id > relay.floor_a AND NOT outbox_is_published(relay, event.xid, event.id)
+    SELECT event.created_at FROM outbox_cursor AS relay JOIN outbox_event AS event ON event.id > relay.position
     UNION ALL
-    SELECT event.created_at
-      FROM outbox_cursor AS relay
-           CROSS JOIN LATERAL (SELECT pg_snapshot_xip(relay.snapshot_a::pg_snapshot)
-                               UNION ALL
-                               SELECT n::text::xid8
-                                 FROM generate_series(pg_snapshot_xmax(relay.snapshot_a::pg_snapshot)::text::bigint,
-                                                      relay.next_xid_a - 1) AS n) AS open (xid)
-           JOIN outbox_event AS event ON event.xid = open.xid AND event.id <= relay.floor_a
-     WHERE NOT outbox_is_published(relay, event.xid, event.id)),
+    SELECT event.created_at FROM outbox_cursor AS relay CROSS JOIN LATERAL unnest(relay.gaps) AS gap
+      JOIN outbox_event AS event ON event.id >= lower(gap) AND event.id < upper(gap)),
 backlog AS (
     SELECT count(*) AS rows,
            round(extract(epoch FROM clock_timestamp() - min(created_at)), 3)::float8 AS oldest_seconds

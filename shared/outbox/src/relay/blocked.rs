@@ -203,6 +203,11 @@ impl BlockedEvents {
         self.new.clear();
     }
 
+    /// Returns whether something is blocked, and the last look for released events was long ago.
+    pub(super) fn is_look_due(&self) -> bool {
+        !self.aggregates.is_empty() && self.looked_at.elapsed() >= LOOK_INTERVAL
+    }
+
     /// Returns the next events of the released aggregates, in order. These aggregates are not blocked until [`delete`](Self::delete).
     pub(super) async fn released(&mut self, database: &Database) -> database::Result<BTreeMap<i64, Uuid>> {
         // The table must have all events of an aggregate, because its next event is published once the last one of these is.

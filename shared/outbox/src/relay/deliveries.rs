@@ -1,17 +1,17 @@
 //! The messages of one term: sends them without waiting, and reads their delivery reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use database::Database;
 use envelope::Envelope;
 use messaging::topics::{self, LeaderlessTopic};
 use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
+use tokio::time::Instant;
 use tracing::{Span, info_span};
 use uuid::Uuid;
 
 use super::blocked::{BlockedEvents, Refusal};
-use super::in_flight::InFlight;
 use super::{Relay, RelayError};
 use crate::OutboxMetrics;
 use crate::outbox_event::{StoredEvent, load_events};
@@ -24,7 +24,12 @@ pub(super) struct Deliveries<'r> {
     relay: &'r Relay,
     publisher: Publisher,
     reports: DeliveryReports,
-    in_flight: InFlight,
+    /// The rows to send, in the order of ids.
+    queued: VecDeque<StoredEvent>,
+    /// The messages that are neither acknowledged nor blocked, with their aggregates.
+    in_flight: BTreeMap<i64, Uuid>,
+    /// When the last report arrived, or the first message after a rest was sent.
+    heard_at: Instant,
     /// The topics of this term's messages, and those with a partition that had no leader when the term began.
     topics: BTreeSet<String>,
     /// Released events that are under way, with their aggregates. The cursor has passed them before.
@@ -34,7 +39,8 @@ pub(super) struct Deliveries<'r> {
     /// False once a span has shown that this process exports none. Without the exporter a span costs more than the sending.
     exports_spans: bool,
     pub(super) blocked: BlockedEvents,
-    passed: Option<i64>,
+    /// True if a message is done that was not at the last checkpoint.
+    pub(super) has_moved: bool,
 }
 
 impl<'r> Deliveries<'r> {
@@ -50,37 +56,49 @@ impl<'r> Deliveries<'r> {
             relay,
             publisher,
             reports,
-            in_flight: InFlight::default(),
+            queued: VecDeque::new(),
+            in_flight: BTreeMap::new(),
+            heard_at: Instant::now(),
             topics,
             released: BTreeMap::new(),
             spans: BTreeMap::new(),
             exports_spans: true,
             blocked,
-            passed: None,
+            has_moved: false,
         })
     }
 
-    /// Returns whether every message is acknowledged or blocked.
+    /// Returns whether every message that was sent is acknowledged or blocked.
     pub(super) fn are_done(&self) -> bool {
         self.in_flight.is_empty() && self.released.is_empty()
     }
 
-    /// Returns the id up to which all messages are acknowledged or blocked, if it has moved.
-    pub(super) fn take_passed(&mut self) -> Option<i64> {
-        self.passed.take()
+    /// The ids of the rows that are neither acknowledged nor blocked.
+    pub(super) fn undone(&self) -> impl Iterator<Item = i64> {
+        self.in_flight.keys().copied().chain(self.queued.iter().map(|row| row.id))
     }
 
-    /// Sends the messages of a page. The log names a message that is alone, and counts several.
-    pub(super) async fn send(&mut self, page: &[StoredEvent]) -> Result<(), RelayError> {
-        let mut sent = 0;
-        for row in page {
-            self.in_flight.add(row.id, row.aggregate_id);
-            sent += usize::from(self.publish(row, page.len() == 1).await?);
+    /// Takes the rows of a page, which [`send_queued`](Self::send_queued) sends.
+    pub(super) fn queue(&mut self, page: Vec<StoredEvent>) {
+        self.queued.extend(page);
+    }
+
+    /// Sends the queued rows. The log names a message that is alone, and counts several.
+    pub(super) async fn send_queued(&mut self) -> Result<(), RelayError> {
+        let (rows, first_id) = (self.queued.len(), self.queued.front().map(|row| row.id));
+        let last_id = self.queued.back().map(|row| row.id);
+        let mut messages = 0;
+        while let Some(row) = self.queued.pop_front() {
+            if self.are_done() {
+                self.heard_at = Instant::now();
+            }
+            self.in_flight.insert(row.id, row.aggregate_id);
+            messages += usize::from(self.publish(&row, rows == 1).await?);
         }
-        if let [first, .., last] = page {
-            tracing::info!(messages = sent, first_id = first.id, last_id = last.id, "MessagesRelayed");
+        if rows > 1 {
+            tracing::info!(messages, first_id, last_id, "MessagesRelayed");
         }
-        Ok(())
+        self.read_reports()
     }
 
     /// Publishes the next events that an operator has released, and waits for their reports. Returns whether there were any.
@@ -153,13 +171,14 @@ impl<'r> Deliveries<'r> {
 
     /// Waits for one delivery report. Fails with `NoLeader` if none arrives because partitions have lost their leader.
     pub(super) async fn next_report(&mut self) -> Result<(), RelayError> {
-        match tokio::time::timeout(SILENCE, self.reports.next()).await {
+        match tokio::time::timeout_at(self.heard_at + SILENCE, self.reports.next()).await {
             Ok(report) => self.handle(report.ok_or(RelayError::ProducerEnded)?),
             Err(_) => self.ask_for_leaders().await,
         }
     }
 
-    async fn ask_for_leaders(&self) -> Result<(), RelayError> {
+    async fn ask_for_leaders(&mut self) -> Result<(), RelayError> {
+        self.heard_at = Instant::now();
         let topics: Vec<String> = self.topics.iter().cloned().collect();
         // Without an answer no broker can be reached. Then all messages wait.
         let Ok(leaderless) = topics::leaderless(&self.relay.brokers, &topics).await else { return Ok(()) };
@@ -167,7 +186,7 @@ impl<'r> Deliveries<'r> {
     }
 
     /// Handles the delivery reports that have arrived, without waiting.
-    pub(super) fn read_reports(&mut self) -> Result<(), RelayError> {
+    fn read_reports(&mut self) -> Result<(), RelayError> {
         while let Some(report) = self.reports.try_next() {
             self.handle(report)?;
         }
@@ -176,7 +195,8 @@ impl<'r> Deliveries<'r> {
 
     fn handle(&mut self, DeliveryReport { token, result }: DeliveryReport) -> Result<(), RelayError> {
         let id = token.cast_signed();
-        let aggregate = self.released.get(&id).copied().or_else(|| self.in_flight.aggregate_of(id));
+        self.heard_at = Instant::now();
+        let aggregate = self.released.get(&id).or_else(|| self.in_flight.get(&id)).copied();
         match (result, aggregate) {
             // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
             (Err(error), Some(aggregate)) if error.refused => {
@@ -205,7 +225,7 @@ impl<'r> Deliveries<'r> {
             span.in_scope(|| ()); // a span lasts until it was last entered
         }
         if self.released.remove(&id).is_none() {
-            self.passed = self.in_flight.finish(id).or(self.passed);
+            self.has_moved |= self.in_flight.remove(&id).is_some();
         }
     }
 }

@@ -4,17 +4,15 @@
 //! and has a number, the epoch, which fences the cursor. No row is skipped: one that Kafka refuses for good is set aside until an
 //! operator releases it. Duplicates are possible after a term ends early.
 
-mod backlog;
 mod blocked;
 mod cursor;
 mod deliveries;
-mod in_flight;
+mod gaps;
 mod lease;
+mod log_reader;
+#[cfg(test)]
+mod properties;
 mod publish_loop;
-mod rebase;
-mod small_window;
-mod snapshot;
-mod window;
 
 use std::time::Duration;
 
@@ -28,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub(crate) use blocked::outbox_blocked;
+pub(crate) use cursor::outbox_cursor;
 pub use lease::end_lease;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;
@@ -83,8 +82,6 @@ pub(crate) enum RelayError {
     ProducerEnded,
     #[error("another relay has the lease")]
     Replaced,
-    #[error("the database was restored, or another server took over")]
-    ServerChanged,
 }
 
 impl From<diesel::result::Error> for RelayError {

@@ -63,8 +63,6 @@ pub(super) enum Verdict {
     Absent,
     /// Its grace is not over.
     Young,
-    /// The relay has not yet compared its cursor with this server.
-    OtherServer,
     /// The relay has not published one of its rows.
     Unpublished,
     /// One of its rows is blocked, or released and not published yet.
@@ -81,7 +79,6 @@ impl Verdict {
             "detached" => Self::Detached,
             "absent" => Self::Absent,
             "young" => Self::Young,
-            "other_server" => Self::OtherServer,
             "unpublished" => Self::Unpublished,
             "blocked" => Self::Blocked,
             "read" => Self::Read,
@@ -147,7 +144,7 @@ pub(super) async fn detachable(database: &Database, day: &Day, position: i64) ->
     const DETACHABLE: &str = "\
         SELECT event.id FROM outbox_event AS event, outbox_cursor AS relay \
          WHERE event.created_at >= $1 AND event.created_at < $2 AND event.id > $3 \
-           AND outbox_cursor_is_valid(relay) AND outbox_is_published(relay, event.xid, event.id) \
+           AND outbox_is_published(relay, event.xid, event.id) \
            AND NOT EXISTS (SELECT FROM outbox_blocked AS blocked WHERE blocked.id = event.id) \
          ORDER BY event.id LIMIT $4";
     #[derive(QueryableByName)]

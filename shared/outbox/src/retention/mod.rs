@@ -93,7 +93,7 @@ impl RetentionPass<'_> {
                 tracing::info!(day = %day.date, "OutboxDayDetached");
             }
             Verdict::Absent | Verdict::Young => {}
-            Verdict::Unpublished | Verdict::Blocked | Verdict::OtherServer => {
+            Verdict::Unpublished | Verdict::Blocked => {
                 counts.days_kept += 1;
                 tracing::warn!(day = %day.date, ?verdict, "OutboxDayKept: see `outbox status`");
             }

@@ -11,7 +11,7 @@ use contracts::events::{OrderConfirmed, PaymentRequested, StockReserved};
 use contracts::{Currency, Money, OrderId, PaymentId, streams};
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::{BigInt, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::{Event, Stream, TenantId, Timestamp, header};
 use idempotency::KeyPolicy;
@@ -141,12 +141,10 @@ pub(crate) struct Progress {
     pub(crate) epoch: i64,
     #[diesel(sql_type = Text)]
     pub(crate) lease_until: String,
-    #[diesel(sql_type = Text)]
-    pub(crate) snapshot_a: String,
-    #[diesel(sql_type = Nullable<Text>)]
-    pub(crate) snapshot_b: Option<String>,
     #[diesel(sql_type = BigInt)]
-    pub(crate) last_id: i64,
+    pub(crate) position: i64,
+    #[diesel(sql_type = Text)]
+    pub(crate) gaps: String,
     /// The transaction that wrote the cursor's row.
     #[diesel(sql_type = Text)]
     pub(crate) written_by: String,
@@ -155,7 +153,7 @@ pub(crate) struct Progress {
 pub(crate) async fn progress(database: &Database) -> Progress {
     let mut connection = database.connection().await.unwrap();
     diesel::sql_query(
-        "SELECT l.epoch, l.lease_until::text, c.snapshot_a, c.snapshot_b, c.last_id, c.xmin::text AS written_by \
+        "SELECT l.epoch, l.lease_until::text, c.position, c.gaps::text, c.xmin::text AS written_by \
          FROM outbox_lease l, outbox_cursor c",
     )
     .get_result(&mut connection)
@@ -165,7 +163,7 @@ pub(crate) async fn progress(database: &Database) -> Progress {
 
 /// Returns whether the cursor has not moved yet.
 pub(crate) fn is_at_the_start(progress: &Progress) -> bool {
-    (progress.snapshot_a.as_str(), &progress.snapshot_b, progress.last_id) == ("1:1:", &None, 0)
+    (progress.position, progress.gaps.as_str()) == (0, "{}")
 }
 
 /// Runs an operators' command.
@@ -205,13 +203,13 @@ pub(crate) fn context(database: &Database, topics: &TestTopics) -> Installation 
     }
 }
 
-/// The orders of a window whose relay was killed before its end.
+/// The orders of three rows whose relay was killed. The cursor has passed all of them, with two gaps.
 pub(crate) struct HalfDone {
-    /// Committed later, with the smallest id; it is not in the window.
+    /// Committed later, with the smallest id.
     pub(crate) late: OrderId,
-    /// Published; the cursor has passed it.
+    /// Published.
     pub(crate) sent: OrderId,
-    /// In the window and not published, because its topic does not exist.
+    /// Under way, because its topic does not exist.
     pub(crate) stuck: OrderId,
 }
 
@@ -227,9 +225,8 @@ impl HalfDone {
         both.commit().await.unwrap();
 
         let relay = relay(database, topics, short_lived());
-        eventually("a window that is partly published", async || {
-            let progress = progress(database).await;
-            (progress.snapshot_b.is_some() && progress.last_id == 2).then_some(())
+        eventually("a cursor that has passed the row that is published", async || {
+            (progress(database).await.gaps == "{[1,2),[3,4)}").then_some(())
         })
         .await;
         relay.kill().await;
@@ -275,13 +272,13 @@ pub(crate) async fn fill(database: &TestDatabase, rows: i64, created_at: &str) {
     database.owner().await.batch_execute(&fill).await.unwrap();
 }
 
-/// A pool whose session [`assert_each_row_was_read`] waits for. One session, so that each statement keeps its first plan.
+/// A pool whose sessions [`assert_each_row_was_read`] waits for. The relay reads in one session, so its statement keeps its first plan.
 pub(crate) fn counted(database: &TestDatabase) -> Database {
     let url = format!("{}?application_name=counted", database.service_url(None));
-    Database::new(&Settings { pool_size: 1, ..Settings::new(url) }, Handle::current()).unwrap()
+    Database::new(&Settings { pool_size: 3, ..Settings::new(url) }, Handle::current()).unwrap()
 }
 
-/// Panics unless the session of [`counted`] read each row by an index, at most so many times, and scanned no table. A session has
+/// Panics unless the sessions of [`counted`] read each row by an index, at most so many times, and scanned no table. A session has
 /// reported all of its counters once it has ended.
 pub(crate) async fn assert_each_row_was_read(
     database: &Database,
@@ -291,7 +288,7 @@ pub(crate) async fn assert_each_row_was_read(
 ) {
     let running = "SELECT count(*) AS count FROM pg_stat_activity \
                    WHERE datname = current_database() AND application_name = 'counted'";
-    eventually("the end of the counted session", async || {
+    eventually("the end of the counted sessions", async || {
         (count(database, running).await == 0).then_some(())
     })
     .await;

@@ -48,10 +48,9 @@ const SIZES: &str = "\
 const IS_DONE: &str = "\
     SELECT (SELECT count(*) >= 6 AND bool_and(coalesce(last_succeeded_at >= $1::text::timestamptz, false)) FROM job_lease) \
        AND NOT EXISTS (SELECT FROM outbox_cursor AS relay, outbox_event AS event \
-                        WHERE event.xid >= pg_snapshot_xmin(relay.snapshot_a::pg_snapshot) \
-                          AND NOT outbox_is_published(relay, event.xid, event.id))";
+                        WHERE event.id > relay.position OR relay.gaps @> event.id)";
 
-/// The statement that loads a page of the relay.
+/// The statement that loads rows of the outbox.
 const PAGE: [&str; 1] = ["SELECT%\"outbox_event\".\"payload\"%"];
 
 /// Lives through the days, and measures at their end.

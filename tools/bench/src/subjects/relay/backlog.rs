@@ -29,8 +29,7 @@ pub(crate) async fn fill(owner: &Session, rows: usize) -> Result<()> {
 pub(crate) async fn rewind(owner: &Session) -> Result<()> {
     owner
         .run(
-            "UPDATE outbox_cursor \
-             SET snapshot_a = '1:1:', floor_a = 0, next_xid_a = 0, snapshot_b = NULL, last_id = 0",
+            "UPDATE outbox_cursor SET position = 0, gaps = '{}'",
         )
         .await?;
     owner.run("UPDATE outbox_lease SET lease_until = '-infinity'").await
@@ -43,7 +42,7 @@ pub(crate) async fn epoch(owner: &Session) -> Result<i64> {
 
 /// Returns whether the cursor has passed every row.
 pub(crate) async fn drained(owner: &Session) -> Result<bool> {
-    Ok(owner.one("SELECT snapshot_a <> '1:1:' AND snapshot_b IS NULL FROM outbox_cursor").await?.get(0))
+    Ok(owner.one("SELECT position = (SELECT max(id) FROM outbox_event) AND gaps = '{}' FROM outbox_cursor").await?.get(0))
 }
 
 /// Reads all rows as the relay does, page by page, on one connection; returns how long that took, and the rows as the

@@ -1,0 +1,164 @@
+//! `LogReader`: reads the outbox in the order of ids, and remembers how far, and with which gaps.
+//!
+//! One statement, and so one snapshot, reads the rows behind the position and the rows of the gaps. Of two visible rows of one
+//! aggregate the smaller id is the earlier one, because `append` runs after the aggregate's row is locked. So each read is in
+//! order, and no later read finds an earlier event of an aggregate: it would have been visible before.
+
+use database::Connection;
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Bool, Int8, Multirange, Nullable};
+use diesel_async::RunQueryDsl;
+
+use super::gaps::{Gaps, Ranges};
+use crate::outbox_event::{COLUMNS, StoredColumns, StoredEvent};
+
+/// Each row with an id up to the position was read, or its id is among the gaps.
+#[derive(Debug, Default)]
+pub(super) struct LogReader {
+    position: i64,
+    gaps: Gaps,
+}
+
+/// The rows of one read, in the order of ids.
+pub(super) struct Page {
+    pub(super) rows: Vec<StoredEvent>,
+    /// True if there may be more rows.
+    pub(super) is_full: bool,
+    look: Look,
+}
+
+/// What a read has learnt of the transactions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    /// Every transaction with a smaller number had ended.
+    pub(super) xmin: i64,
+    /// A number that the statement has drawn.
+    pub(super) drawn_xid: Option<i64>,
+}
+
+impl LogReader {
+    pub(super) fn new(position: i64, gaps: Gaps) -> Self {
+        Self { position, gaps }
+    }
+
+    pub(super) fn position(&self) -> i64 {
+        self.position
+    }
+
+    pub(super) fn gaps(&self) -> Ranges {
+        self.gaps.ranges()
+    }
+
+    /// The query of the next page. It draws a transaction number only if there are new gaps.
+    pub(super) fn next_page(&self, limit: i64) -> PageQuery {
+        PageQuery {
+            position: self.position,
+            gaps: self.gaps.ranges(),
+            draws_xid: self.gaps.need_a_number(),
+            limit,
+        }
+    }
+
+    /// Moves behind a page that [`next_page`](Self::next_page) has read since the last call. Returns whether gaps have ended without a row.
+    pub(super) fn pass(&mut self, page: &Page) -> bool {
+        let ids: Vec<i64> = page.rows.iter().map(|row| row.id).collect();
+        self.pass_ids(&ids, page.is_full, page.look)
+    }
+
+    /// As [`pass`](Self::pass), by the ids of the rows.
+    pub(super) fn pass_ids(&mut self, ids: &[i64], is_full: bool, look: Look) -> bool {
+        let (late, new) = ids.split_at(ids.partition_point(|id| *id <= self.position));
+        for id in late {
+            self.gaps.remove(*id);
+        }
+        if let Some(next_xid) = look.drawn_xid {
+            self.gaps.note_number(next_xid);
+        }
+        // A full page may end before the rows of later gaps.
+        let looked_up_to = ids.last().copied().filter(|_| is_full).unwrap_or(i64::MAX);
+        let have_ended = self.gaps.end(look.xmin, looked_up_to);
+        for id in new {
+            self.gaps.add(self.position + 1..=id - 1);
+            self.position = *id;
+        }
+        have_ended
+    }
+}
+
+/// Reads a page. A fragment, because `sql_query` is never kept prepared, and planning over all partitions costs ten times the
+/// execution (measured).
+#[derive(Debug, QueryId)]
+pub(super) struct PageQuery {
+    pub(super) position: i64,
+    pub(super) gaps: Ranges,
+    pub(super) draws_xid: bool,
+    pub(super) limit: i64,
+}
+
+impl PageQuery {
+    pub(super) async fn read(self, session: &Connection) -> database::Result<Page> {
+        type Row = (i64, Option<i64>, Option<StoredEvent>);
+        let limit = self.limit;
+        let read: Vec<Row> = self.load(&mut &*session).await?;
+        let mut look = None;
+        let mut rows = Vec::with_capacity(read.len());
+        for (xmin, drawn_xid, row) in read {
+            look.get_or_insert(Look { xmin, drawn_xid });
+            rows.extend(row);
+        }
+        let look = look.ok_or(diesel::result::Error::NotFound)?;
+        let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
+        Ok(Page { rows, is_full, look })
+    }
+}
+
+impl Query for PageQuery {
+    type SqlType = (BigInt, Nullable<BigInt>, Nullable<StoredColumns>);
+}
+
+impl QueryFragment<Pg> for PageQuery {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("SELECT look.*, ");
+        out.push_sql(COLUMNS);
+        out.push_sql(" FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, CASE WHEN ");
+        out.push_bind_param::<Bool, _>(&self.draws_xid)?;
+        out.push_sql(
+            " THEN pg_current_xact_id()::text::bigint END) AS look (xmin, drawn_xid) LEFT JOIN LATERAL (\
+             (SELECT late.* FROM unnest(",
+        );
+        out.push_bind_param::<Multirange<Int8>, _>(&self.gaps)?;
+        out.push_sql(
+            ") AS gap CROSS JOIN LATERAL (SELECT * FROM outbox_event \
+             WHERE id >= lower(gap) AND id < upper(gap) ORDER BY id LIMIT ",
+        );
+        out.push_bind_param::<BigInt, _>(&self.limit)?;
+        out.push_sql(") AS late) UNION ALL (SELECT * FROM outbox_event WHERE id > ");
+        out.push_bind_param::<BigInt, _>(&self.position)?;
+        out.push_sql(" ORDER BY id LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)?;
+        out.push_sql(") ORDER BY id LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)?;
+        out.push_sql(") AS event ON true ORDER BY event.id");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_new_gap_makes_a_read_draw_a_transaction_number() {
+        let mut reader = LogReader::default();
+        let mut read = |ids: &[i64], drawn_xid| {
+            reader.pass_ids(ids, false, Look { xmin: 7, drawn_xid });
+            reader.next_page(10).draws_xid
+        };
+        assert!(!read(&[1, 2], None));
+        assert!(read(&[4], None), "the transaction of 3 may be open");
+        assert!(!read(&[], Some(9)), "once is enough");
+        assert!(!read(&[3, 5], None));
+    }
+}
