@@ -4,7 +4,6 @@
 //! Reading them collects every error, so that an operator sees all of them at once. It also makes the client of the
 //! processor, because an unusable key or address must stop the start.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -22,6 +21,8 @@ const LONGEST_LEASE: u64 = 600;
 /// The longest life of a key, in seconds. Stripe deletes a key after 24 hours at the earliest, and an attempt may arrive as late as
 /// its lease ends.
 const LONGEST_KEY_LIFE: u64 = 86_400 - LONGEST_LEASE;
+
+const HTTP_URL: &str = "an http or https URL";
 
 /// The secrets of the demo, which everybody knows.
 const DEMO_SECRET_KEY: &str = "sk_test_idem";
@@ -182,9 +183,14 @@ fn client(fields: &mut SettingsReader) -> ClientSettings {
 }
 
 fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Processor> {
-    let url = fields.parsed("processor.url", "an http or https URL", ProcessorUrl(None)).0;
+    let url = fields.optional("processor.url", HTTP_URL);
+    let url: Option<Url> = fields.required("processor.url", HTTP_URL, url);
     let secret_key = fields.secret("processor.secret_key", "the processor's API key, such as sk_test_…");
     let url = url?;
+    let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    if !matches!(url.scheme(), "http" | "https") || !is_plain {
+        fields.refuse("processor.url", HTTP_URL);
+    }
     let is_live = ["sk_live_", "rk_live_"].iter().any(|live| secret_key.expose_secret().starts_with(live));
     if is_live && url.scheme() == "http" {
         fields.refuse_in_production("processor.url", "an https URL, because the key is live");
@@ -206,19 +212,6 @@ fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Pro
             fields.refuse("processor.url", &format!("an address that this system can call: {error}"));
             None
         }
-    }
-}
-
-/// The processor's address; `None` if the setting has an error.
-struct ProcessorUrl(Option<Url>);
-
-impl FromStr for ProcessorUrl {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let url: Url = text.parse().map_err(|_| ())?;
-        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
-        if matches!(url.scheme(), "http" | "https") && is_plain { Ok(Self(Some(url))) } else { Err(()) }
     }
 }
 
