@@ -1,7 +1,10 @@
 //! Reads settings one by one and collects all errors.
 //!
 //! A wrong or missing setting is read as a placeholder. A configuration with an error is never returned, so no caller
-//! sees a placeholder. No struct is derived from the settings, because serde stops at the first error of a struct.
+//! sees a placeholder.
+//!
+//! Settings are no derived structs, because serde stops at the first error of a struct. Most values also belong to structs of
+//! lower crates, which have neither the names nor the units of the settings.
 
 use std::collections::BTreeMap;
 use std::fs;
