@@ -24,8 +24,8 @@ pub(crate) fn job(keep: TimeDelta) -> HousekeepingJob {
     })
 }
 
-/// Deletes the events that were received longer than `keep` ago, by the database's clock. Returns their number. One pass; a
-/// second one at the same time deletes nothing. May be repeated, and may be stopped between two batches.
+/// Deletes the events that were received longer than `keep` ago, by the database's clock. Returns their number. One pass. Several
+/// at the same time delete each event once. May be repeated, and may be stopped between two batches.
 pub async fn delete_webhook_events(
     database: &Database,
     keep: TimeDelta,
