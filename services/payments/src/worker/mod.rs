@@ -52,7 +52,7 @@ pub struct Worker {
     processor: Processor,
     bodies: RequestBodies,
     settings: WorkerSettings,
-    settlements: Arc<Settlements>,
+    settlements: Settlements,
 }
 
 impl Worker {
@@ -63,7 +63,7 @@ impl Worker {
         bodies: RequestBodies,
         settings: WorkerSettings,
     ) -> Self {
-        let settlements = Arc::new(Settlements::new(settings.gather));
+        let settlements = Settlements::new(&database, &bodies, &settings);
         Self { database, processor, bodies, settings, settlements }
     }
 

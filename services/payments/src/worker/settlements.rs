@@ -1,8 +1,7 @@
 //! Records results: those that come back while a transaction commits share the next one.
 
-use std::time::Duration;
-
-use database::{CommitGroup, Database};
+use database::{Database, GroupCommit, GroupSettings};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
@@ -13,13 +12,22 @@ use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
 use crate::transitions::TransitionError;
 
+/// A result with the span of its attempt, and the channel of the task that waits for its transaction.
+type Waiting = ((Ended, Span), oneshot::Sender<()>);
+
 /// The results that wait for their transaction.
-pub(super) struct Settlements(CommitGroup<(Ended, Span), ()>);
+#[derive(Clone)]
+pub(super) struct Settlements(GroupCommit<Waiting>);
 
 impl Settlements {
-    /// Under load, transactions start so long after each other.
-    pub(super) fn new(gather: Duration) -> Self {
-        Self(CommitGroup::new(gather))
+    /// All results that wait share a transaction.
+    pub(super) fn new(database: &Database, bodies: &RequestBodies, settings: &WorkerSettings) -> Self {
+        let WorkerSettings { concurrency, look_up_concurrency, lease, gather, .. } = *settings;
+        let most = concurrency + look_up_concurrency;
+        let groups = GroupSettings { size: most, at_once: 1, waiting: most, wait: lease, gather };
+        let context = (database.clone(), bodies.clone(), settings.clone());
+        let record = move |group| record_together(context.clone(), group);
+        Self(GroupCommit::new(database.clone(), groups, record))
     }
 
     /// Records a result, or counts its failure if the database is not to blame, and retries while the lease lasts. After the
@@ -31,21 +39,12 @@ impl Settlements {
         settings: &WorkerSettings,
         ended: Ended,
     ) {
-        let start = Instant::now();
-        let together = |group: Vec<(Ended, Span)>| async move {
-            let results = group.len();
-            match settle(database, bodies, settings, &group).await {
-                Ok(()) => Some(vec![(); results]),
-                Err(error) => {
-                    tracing::warn!(%error, results, "results were not recorded together; each is recorded alone");
-                    None
-                }
-            }
-        };
-        if self.0.execute((ended.clone(), Span::current()), together).await.is_some() {
+        let (start, alone) = (Instant::now(), [(ended, Span::current())]);
+        let (recorded, result) = oneshot::channel();
+        let [together] = alone.clone();
+        if self.0.execute((together, recorded), result).await.is_ok() {
             return;
         }
-        let alone = [(ended, Span::current())];
         while let Err(error) = settle_or_count(database, bodies, settings, &alone).await {
             if start.elapsed() > settings.lease {
                 tracing::error!(%error, "a result was not recorded; the call will be made again");
@@ -53,6 +52,24 @@ impl Settlements {
             }
             tracing::warn!(%error, "a result was not recorded; retrying");
             tokio::time::sleep(settings.backoff.first).await;
+        }
+    }
+}
+
+/// Records results in one transaction. After an error their tasks get no answer, and each records its result alone.
+async fn record_together(
+    (database, bodies, settings): (Database, RequestBodies, WorkerSettings),
+    group: Vec<Waiting>,
+) {
+    let (ended, waiting): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    match settle(&database, &bodies, &settings, &ended).await {
+        Ok(()) => {
+            for recorded in waiting {
+                let _ = recorded.send(()); // its task may have ended
+            }
+        }
+        Err(error) => {
+            tracing::warn!(%error, results = ended.len(), "results were not recorded together; each is recorded alone");
         }
     }
 }

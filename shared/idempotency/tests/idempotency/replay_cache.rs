@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::{AppendTx, Database, Error, Settings, Tx};
+use database::{AppendTx, Database, Error, GroupSettings, Settings, Tx};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::Caller;
 use idempotency::{
-    CommandError, GroupCommit, GroupSettings, IdempotencyMetrics, KeyScope, KeyedRequest, Operation, Outcome,
-    ReplayCache, ResponsesOf, Retention, StoredResponse, WaitPolicy, expire_responses,
+    CommandError, GroupExecutor, IdempotencyMetrics, KeyScope, KeyedRequest, Operation, Outcome, ReplayCache,
+    ResponsesOf, Retention, StoredResponse, WaitPolicy, expire_responses,
 };
 use testkit::{Metrics, Proxy, RoundTrips, TestDatabase, labelled};
 use tokio::runtime::Handle;
@@ -78,8 +78,8 @@ impl Executor {
                 let command = async |_: &mut AppendTx, operation: &Operation| {
                     Ok(response(201, &operation.id.to_string()))
                 };
-                let groups = GroupCommit::new(database.clone(), retention, GroupSettings::default());
-                GroupCommit::execute(&groups, request, command).await
+                let groups = GroupExecutor::new(database.clone(), retention, GroupSettings::default());
+                GroupExecutor::execute(&groups, request, command).await
             }
             Self::Phased => {
                 let begin = async |_: &mut Tx, operation: &Operation| -> Result<(), CommandError> {
