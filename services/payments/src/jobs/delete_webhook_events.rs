@@ -34,7 +34,7 @@ pub async fn delete_webhook_events(
     let mut deleted = 0;
     while !stop.is_cancelled() {
         let mut tx = database.begin().await?;
-        let batch = webhook_events::delete_settled(&mut tx, keep, BATCH).await?;
+        let batch = webhook_events::delete_finished(&mut tx, keep, BATCH).await?;
         tx.commit().await?;
         if batch == 0 {
             break;

@@ -49,7 +49,7 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewEvent<'_>) -> Result<bool> {
 ///
 /// The events of a call stay while the call has something left to do, which is while it is due or leased, and while a review
 /// about it is open, because an operator reads them as evidence.
-pub(crate) async fn delete_settled(tx: &mut Tx, keep: TimeDelta, limit: i64) -> Result<u64> {
+pub(crate) async fn delete_finished(tx: &mut Tx, keep: TimeDelta, limit: i64) -> Result<u64> {
     const DELETE: &str = "\
         DELETE FROM webhook_event WHERE id IN ( \
             SELECT event.id FROM webhook_event AS event \

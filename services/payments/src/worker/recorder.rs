@@ -7,7 +7,7 @@ use tracing::{Instrument, Span};
 
 use super::attempt::Ended;
 use super::failures;
-use super::settle::settle;
+use super::record::record_results;
 use crate::processor::RequestBodies;
 use crate::settings::WorkerSettings;
 use crate::transitions::TransitionError;
@@ -17,9 +17,9 @@ type Waiting = ((Ended, Span), oneshot::Sender<()>);
 
 /// The results that wait for their transaction.
 #[derive(Clone)]
-pub(super) struct Settlements(GroupCommit<Waiting>);
+pub(super) struct Recorder(GroupCommit<Waiting>);
 
-impl Settlements {
+impl Recorder {
     /// All results that wait share a transaction.
     pub(super) fn new(database: &Database, bodies: &RequestBodies, settings: &WorkerSettings) -> Self {
         let WorkerSettings { concurrency, look_up_concurrency, lease, gather, .. } = *settings;
@@ -45,7 +45,7 @@ impl Settlements {
         if self.0.execute((together, recorded), result).await.is_ok() {
             return;
         }
-        while let Err(error) = settle_or_count(database, bodies, settings, &alone).await {
+        while let Err(error) = record_or_count(database, bodies, settings, &alone).await {
             if start.elapsed() > settings.lease {
                 tracing::error!(%error, "a result was not recorded; the call will be made again");
                 return;
@@ -62,7 +62,7 @@ async fn record_together(
     group: Vec<Waiting>,
 ) {
     let (ended, waiting): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-    match settle(&database, &bodies, &settings, &ended).await {
+    match record_results(&database, &bodies, &settings, &ended).await {
         Ok(()) => {
             for recorded in waiting {
                 let _ = recorded.send(()); // its task may have ended
@@ -75,18 +75,18 @@ async fn record_together(
 }
 
 /// Records a result, or counts that it cannot be recorded. Returns a transient error.
-async fn settle_or_count(
+async fn record_or_count(
     database: &Database,
     bodies: &RequestBodies,
     settings: &WorkerSettings,
     alone: &[(Ended, Span); 1],
 ) -> Result<(), TransitionError> {
-    match settle(database, bodies, settings, alone).await {
+    match record_results(database, bodies, settings, alone).await {
         Err(error) if !error.is_transient() => {
             let [(ended, span)] = alone;
             let counted = failures::count_unrecorded(database, bodies, settings, ended, &error);
             counted.instrument(span.clone()).await
         }
-        settled => settled,
+        recorded => recorded,
     }
 }
