@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::Address;
+use database::{Address, GroupSettings};
 use edge::{Authenticator, CardNumbers, EdgeSettings, JwksSource, Limits, RateLimit};
 use envelope::Topics;
-use idempotency::{GroupSettings, KeyPolicy, Retention};
+use idempotency::{KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
 use outbox::{RelaySettings, RetentionSettings};
@@ -127,6 +127,7 @@ fn groups(reader: &mut SettingsReader) -> GroupSettings {
         at_once: reader.number("groups.at_once", 1..=1_000),
         waiting: reader.number("groups.waiting", 1..=1_000_000),
         wait: reader.milliseconds("groups.wait_milliseconds", 1..=60_000),
+        ..GroupSettings::default()
     }
 }
 
