@@ -118,7 +118,9 @@ impl Service for Payments {
     }
 
     fn housekeeping(context: &Context<Self>) -> Vec<HousekeepingJob> {
-        vec![delete_webhook_events::job(context.settings.webhooks.keep)]
+        let webhook_events = delete_webhook_events::job(context.settings.webhooks.keep);
+        let reconciliation = jobs::reconciliation(context.settings.clone());
+        [webhook_events].into_iter().chain(reconciliation).collect()
     }
 
     async fn erase(tx: &mut Tx, erasure: Erasure<'_>) -> database::Result<ErasedRows> {
@@ -132,8 +134,7 @@ impl Service for Payments {
         let database = context.database.clone();
         let worker = processor.map(|processor| Worker::new(database, processor, bodies, worker));
         let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
-        let reconciliation = jobs::reconciliation(context.database.clone(), context.settings.clone());
         let balances = jobs::fold_balances::job(context.database.clone());
-        worker.into_iter().chain(reconciliation).chain([balances]).collect()
+        worker.into_iter().chain([balances]).collect()
     }
 }

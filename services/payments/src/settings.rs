@@ -4,7 +4,6 @@
 //! Reading them collects every error, so that an operator sees all of them at once. It also makes the client of the
 //! processor, because an unusable key or address must stop the start.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -14,14 +13,14 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::processor::{BreakerSettings, ClientSettings, Processor, ProcessorError, RequestBodies};
 
-const DEFAULT_PAYMENT_LIFE: Duration = Duration::from_mins(15);
-
 /// The longest lease of an attempt, in seconds.
 const LONGEST_LEASE: u64 = 600;
 
 /// The longest life of a key, in seconds. Stripe deletes a key after 24 hours at the earliest, and an attempt may arrive as late as
 /// its lease ends.
 const LONGEST_KEY_LIFE: u64 = 86_400 - LONGEST_LEASE;
+
+const HTTP_URL: &str = "an http or https URL";
 
 /// The secrets of the demo, which everybody knows.
 const DEMO_SECRET_KEY: &str = "sk_test_idem";
@@ -31,14 +30,17 @@ const DEMO_WEBHOOK_SECRET: &str = "whsec_idem";
 #[derive(Clone)]
 pub struct Settings {
     /// The client of the processor. It is `None` only if the configuration has errors, and then the service stops.
-    pub(crate) processor: Option<Processor>,
+    pub processor: Option<Processor>,
     /// Writes the request bodies for the processor.
-    pub(crate) bodies: RequestBodies,
-    pub(crate) worker: WorkerSettings,
+    pub bodies: RequestBodies,
+    /// The worker.
+    pub worker: WorkerSettings,
     /// The life of a payment without an order. Its first attempt must start within this time.
-    pub(crate) payment_life: Duration,
-    pub(crate) webhooks: WebhookSettings,
-    pub(crate) reconcile: ReconcileSettings,
+    pub payment_life: Duration,
+    /// The events that the processor sends.
+    pub webhooks: WebhookSettings,
+    /// The comparison with the processor's records.
+    pub reconcile: ReconcileSettings,
 }
 
 /// The settings of the worker.
@@ -93,12 +95,6 @@ pub struct WebhookSettings {
     pub keep: TimeDelta,
 }
 
-impl Default for WebhookSettings {
-    fn default() -> Self {
-        Self { secrets: Vec::new(), tolerance: Duration::ZERO, keep: TimeDelta::days(90) }
-    }
-}
-
 /// The settings for comparing our records with the processor's.
 #[derive(Debug, Clone)]
 pub struct ReconcileSettings {
@@ -110,37 +106,7 @@ pub struct ReconcileSettings {
     pub look_back: Duration,
 }
 
-impl Default for ReconcileSettings {
-    fn default() -> Self {
-        Self { every: None, grace: Duration::from_mins(15), look_back: Duration::from_hours(48) }
-    }
-}
-
 impl Settings {
-    /// Makes settings for tests, without a configuration.
-    pub fn new(processor: Processor, bodies: RequestBodies, worker: WorkerSettings) -> Self {
-        Self {
-            processor: Some(processor),
-            bodies,
-            worker,
-            payment_life: DEFAULT_PAYMENT_LIFE,
-            webhooks: WebhookSettings::default(),
-            reconcile: ReconcileSettings::default(),
-        }
-    }
-
-    /// Replaces the settings of the reconciliation.
-    #[must_use]
-    pub fn with_reconcile(self, reconcile: ReconcileSettings) -> Self {
-        Self { reconcile, ..self }
-    }
-
-    /// Replaces the settings of webhooks.
-    #[must_use]
-    pub fn with_webhooks(self, webhooks: WebhookSettings) -> Self {
-        Self { webhooks, ..self }
-    }
-
     pub(crate) fn read(fields: &mut SettingsReader) -> Self {
         let client = client(fields);
         let processor = processor(fields, &client);
@@ -182,9 +148,14 @@ fn client(fields: &mut SettingsReader) -> ClientSettings {
 }
 
 fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Processor> {
-    let url = fields.parsed("processor.url", "an http or https URL", ProcessorUrl(None)).0;
+    let url = fields.optional("processor.url", HTTP_URL);
+    let url: Option<Url> = fields.required("processor.url", HTTP_URL, url);
     let secret_key = fields.secret("processor.secret_key", "the processor's API key, such as sk_test_…");
     let url = url?;
+    let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    if !matches!(url.scheme(), "http" | "https") || !is_plain {
+        fields.refuse("processor.url", HTTP_URL);
+    }
     let is_live = ["sk_live_", "rk_live_"].iter().any(|live| secret_key.expose_secret().starts_with(live));
     if is_live && url.scheme() == "http" {
         fields.refuse_in_production("processor.url", "an https URL, because the key is live");
@@ -192,34 +163,14 @@ fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Pro
     if secret_key.expose_secret() == DEMO_SECRET_KEY {
         fields.refuse_in_production("processor.secret_key", "a key of your own, not that of the demo");
     }
-    match Processor::new(url, &secret_key, client) {
-        Ok(processor) => Some(processor),
-        Err(ProcessorError::SecretKey) => {
-            fields.refuse("processor.secret_key", "printable ASCII");
-            None
-        }
-        Err(ProcessorError::Version) => {
-            fields.refuse("processor.api_version", "printable ASCII");
-            None
-        }
-        Err(ProcessorError::Client(error)) => {
+    let refuse = |error| match error {
+        ProcessorError::SecretKey => fields.refuse("processor.secret_key", "printable ASCII"),
+        ProcessorError::Version => fields.refuse("processor.api_version", "printable ASCII"),
+        ProcessorError::Client(error) => {
             fields.refuse("processor.url", &format!("an address that this system can call: {error}"));
-            None
         }
-    }
-}
-
-/// The processor's address; `None` if the setting has an error.
-struct ProcessorUrl(Option<Url>);
-
-impl FromStr for ProcessorUrl {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let url: Url = text.parse().map_err(|_| ())?;
-        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
-        if matches!(url.scheme(), "http" | "https") && is_plain { Ok(Self(Some(url))) } else { Err(()) }
-    }
+    };
+    Processor::new(url, &secret_key, client).map_err(refuse).ok()
 }
 
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {

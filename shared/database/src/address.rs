@@ -1,8 +1,9 @@
 //! `Address`: where PostgreSQL is, and whether the connection to it is encrypted, from a URL as libpq reads it.
 //!
 //! tokio-postgres knows neither `sslmode=verify-full` nor files of certificates and passwords, so these parameters are taken
-//! out of the URL here.
+//! out of the URL here. The crate `url` refuses a URL with several hosts, which libpq and tokio-postgres read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -69,14 +70,7 @@ pub enum AddressError {
 }
 
 /// The parameters that are read here.
-#[derive(Default)]
-struct Parameters {
-    sslmode: Option<String>,
-    sslrootcert: Option<String>,
-    sslcert: Option<String>,
-    sslkey: Option<String>,
-    password_file: Option<String>,
-}
+const OURS: [&str; 5] = ["sslmode", "sslrootcert", "sslcert", "sslkey", "password_file"];
 
 impl Address {
     /// Reports whether the connection is encrypted, and the server's certificate checked.
@@ -108,13 +102,15 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let (url, mut parameters) = Parameters::take_from(text);
+        let (url, mut ours) = take_ours(text);
         let mut config: Config = url.parse().map_err(|error| AddressError::Url(with_causes(&error)))?;
-        let password = parameters.password_file.take().map(PathBuf::from);
-        let certificates = match parameters.sslmode.as_deref() {
+        let mode = ours.remove("sslmode");
+        let password = ours.remove("password_file").map(PathBuf::from);
+        // A URL that names a certificate asks for TLS, also on this machine.
+        let certificates = match mode.as_deref() {
             Some("disable") => None,
-            None if is_local(&config) && !parameters.name_files() => None,
-            None | Some("verify-full") => Some(parameters.certificates()?),
+            None if is_local(&config) && ours.is_empty() => None,
+            None | Some("verify-full") => Some(certificates(ours)?),
             Some(_) => return Err(AddressError::Mode),
         };
         if password.is_some() && config.get_password().is_some() {
@@ -125,46 +121,31 @@ impl FromStr for Address {
     }
 }
 
-impl Parameters {
-    /// Splits a URL into one without these parameters, and the parameters.
-    fn take_from(url: &str) -> (String, Self) {
-        let mut taken = Self::default();
-        let Some((server, query)) = url.split_once('?') else { return (url.to_owned(), taken) };
-        let mut others = Vec::new();
-        for parameter in query.split('&') {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let place = match name {
-                "sslmode" => &mut taken.sslmode,
-                "sslrootcert" => &mut taken.sslrootcert,
-                "sslcert" => &mut taken.sslcert,
-                "sslkey" => &mut taken.sslkey,
-                "password_file" => &mut taken.password_file,
-                _ => {
-                    others.push(parameter);
-                    continue;
-                }
-            };
-            *place = Some(percent_decode_str(value).decode_utf8_lossy().into_owned());
+/// Splits a URL into one without our parameters, and the values of these.
+fn take_ours(url: &str) -> (String, BTreeMap<&str, String>) {
+    let Some((server, query)) = url.split_once('?') else { return (url.to_owned(), BTreeMap::new()) };
+    let (mut ours, mut others) = (BTreeMap::new(), Vec::new());
+    for parameter in query.split('&') {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        if OURS.contains(&name) {
+            ours.insert(name, percent_decode_str(value).decode_utf8_lossy().into_owned());
+        } else {
+            others.push(parameter);
         }
-        let join = if others.is_empty() { "" } else { "?" };
-        (format!("{server}{join}{}", others.join("&")), taken)
     }
+    let join = if others.is_empty() { "" } else { "?" };
+    (format!("{server}{join}{}", others.join("&")), ours)
+}
 
-    /// A URL that names a certificate asks for TLS, also on this machine.
-    fn name_files(&self) -> bool {
-        self.sslrootcert.is_some() || self.sslcert.is_some() || self.sslkey.is_some()
-    }
-
-    fn certificates(self) -> Result<Certificates, AddressError> {
-        let client = match (self.sslcert, self.sslkey) {
-            (Some(chain), Some(key)) => Some((chain.into(), key.into())),
-            (None, None) => None,
-            _ => return Err(AddressError::ClientCertificate),
-        };
-        // libpq's name for the authorities of the system.
-        let authorities = self.sslrootcert.filter(|path| path != "system").map(PathBuf::from);
-        Ok(Certificates { authorities, client })
-    }
+fn certificates(mut files: BTreeMap<&str, String>) -> Result<Certificates, AddressError> {
+    let client = match (files.remove("sslcert"), files.remove("sslkey")) {
+        (Some(chain), Some(key)) => Some((chain.into(), key.into())),
+        (None, None) => None,
+        _ => return Err(AddressError::ClientCertificate),
+    };
+    // libpq's name for the authorities of the system.
+    let authorities = files.remove("sslrootcert").filter(|path| path != "system").map(PathBuf::from);
+    Ok(Certificates { authorities, client })
 }
 
 /// Reports whether every server is on this machine.
@@ -217,10 +198,10 @@ mod tests {
     #[test]
     fn the_other_parameters_stay_in_the_url() {
         let url = "postgres://h/d?sslrootcert=%2Fca%20one.pem&connect_timeout=2&sslmode=verify-full&options=-c%20a%3Db";
-        let (left, taken) = Parameters::take_from(url);
+        let (left, taken) = take_ours(url);
         assert_eq!(left, "postgres://h/d?connect_timeout=2&options=-c%20a%3Db");
-        assert_eq!(taken.sslrootcert.as_deref(), Some("/ca one.pem"));
-        assert_eq!(Parameters::take_from("postgres://h/d?sslmode=disable").0, "postgres://h/d");
+        assert_eq!(taken["sslrootcert"], "/ca one.pem");
+        assert_eq!(take_ours("postgres://h/d?sslmode=disable").0, "postgres://h/d");
     }
 
     #[test]

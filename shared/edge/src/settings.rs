@@ -6,8 +6,8 @@ use std::time::Duration;
 use actix_cors::Cors;
 use actix_web::middleware::Condition;
 use actix_web::{HttpRequest, web};
-use database::Database;
-use idempotency::{GroupCommit, GroupSettings, KeyPolicy, ReplayCache, Retention};
+use database::{Database, GroupSettings};
+use idempotency::{GroupExecutor, KeyPolicy, ReplayCache, Retention};
 
 use crate::limits::Limiter;
 use crate::{Authenticator, CardNumbers, CorsOrigins, Limits, Problem, problem_types};
@@ -70,7 +70,7 @@ impl Default for EdgeSettings {
 #[derive(Clone)]
 pub struct Edge {
     pub(crate) database: Database,
-    pub(crate) groups: GroupCommit,
+    pub(crate) groups: GroupExecutor,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) settings: Arc<EdgeSettings>,
     pub(crate) limiter: Arc<Limiter>,
@@ -87,7 +87,7 @@ impl Edge {
         let key_life = settings.retention.reply.to_std().unwrap_or_default();
         let limiter = Arc::new(Limiter::new(settings.limits, key_life));
         database.attached::<ReplayCache>().open(settings.replay_cache);
-        let groups = GroupCommit::new(database.clone(), settings.retention, settings.groups);
+        let groups = GroupExecutor::new(database.clone(), settings.retention, settings.groups);
         let (authenticator, settings) = (authenticator.into(), Arc::new(settings));
         Self { database, groups, authenticator, settings, limiter }
     }

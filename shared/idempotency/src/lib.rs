@@ -21,7 +21,7 @@ pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
 pub use erasure::{ResponsesOf, drop_tombstones, erase_expired_keys, erase_operations, expire_responses};
 pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};
-pub use group::{GroupCommit, GroupSettings};
+pub use group::GroupExecutor;
 pub use key::{Key, KeyError, KeyPolicy};
 pub use key_records::{KeyRecord, records_of};
 pub use keyed_request::{KeyScope, KeyedRequest, Operation};

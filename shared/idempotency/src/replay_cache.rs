@@ -3,10 +3,10 @@
 //! A completed record never changes before its response expires, with one exception: an erasure. The cache answers for a
 //! record only while three conditions hold; otherwise the database answers.
 //!
-//! - **The epoch is confirmed.** A trigger raises the epoch in each transaction that takes a completed response back.
-//!   [`ReplayCache::confirm`] reads the epoch, and the last read that succeeded must have begun less than
-//!   [`ReplayCache::CONFIRMED_FOR`] ago. The epoch also names the server, so a promotion or a restore changes it.
-//! - **The record was read under this epoch**, or committed under it: the epoch was confirmed before the read or the COMMIT.
+//! - **The revision is confirmed.** A trigger raises the revision in each transaction that takes a completed response back.
+//!   [`ReplayCache::confirm`] reads the revision, and the last read that succeeded must have begun less than
+//!   [`ReplayCache::CONFIRMED_FOR`] ago. The revision also names the server, so a promotion or a restore changes it.
+//! - **The record was read under this revision**, or committed under it: the revision was confirmed before the read or the COMMIT.
 //! - **The response has not expired**, by the latest time that the database's clock may show.
 //!
 //! The outcome comes from [`StoredRecord::outcome`], as for a row of the database. Other records than completed ones are never
@@ -58,10 +58,10 @@ pub struct ReplayCache {
     confirmed: Mutex<Option<Confirmation>>,
 }
 
-/// A read of the epoch.
+/// A read of the revision.
 #[derive(Clone)]
 struct Confirmation {
-    epoch: Arc<str>,
+    revision: Arc<str>,
     /// Before the statement was sent.
     began: Instant,
     /// The database's time when it ran the statement.
@@ -81,7 +81,7 @@ impl Confirmation {
 struct CachedRecord {
     record: StoredRecord,
     expires_at: DateTime<Utc>,
-    epoch: Arc<str>,
+    revision: Arc<str>,
 }
 
 /// Counts the bytes of an entry.
@@ -120,7 +120,7 @@ impl ReplayCache {
         }
     }
 
-    /// Reads the epoch of this database. Call it every few seconds: without it, no replay comes from memory.
+    /// Reads the revision of this database. Call it every few seconds: without it, no replay comes from memory.
     ///
     /// # Errors
     /// Database errors. The last confirmation then counts until its time is over.
@@ -134,15 +134,15 @@ impl ReplayCache {
         let columns = (outbox_server(), row::raised_by, clock_timestamp());
         let (server, raised_by, at): (String, i64, DateTime<Utc>) =
             row::table.select(columns).first(&mut database.connection().await?).await?;
-        cache.set_confirmed(Confirmation { epoch: format!("{server}/{raised_by}").into(), began, at });
+        cache.set_confirmed(Confirmation { revision: format!("{server}/{raised_by}").into(), began, at });
         Ok(())
     }
 
-    /// Frees the memory of expired responses, and of those that were kept under another epoch.
+    /// Frees the memory of expired responses, and of those that were kept under another revision.
     fn set_confirmed(&self, confirmation: Confirmation) {
         let now = confirmation.latest_time();
         if let Some(records) = self.records.get() {
-            records.retain(|_, entry| entry.epoch == confirmation.epoch && entry.expires_at > now);
+            records.retain(|_, entry| entry.revision == confirmation.revision && entry.expires_at > now);
         }
         *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(confirmation);
     }
@@ -155,18 +155,18 @@ impl ReplayCache {
     fn find(&self, records: &Records, request: &KeyedRequest) -> Option<StoredRecord> {
         let confirmed = self.confirmed().filter(|it| it.began.elapsed() < Self::CONFIRMED_FOR)?;
         let entry = records.get(&request.record_digest())?;
-        let counts = entry.epoch == confirmed.epoch && entry.expires_at > confirmed.latest_time();
+        let counts = entry.revision == confirmed.revision && entry.expires_at > confirmed.latest_time();
         counts.then(|| entry.record.clone())
     }
 
     /// The intake of records that the caller reads, or commits, after this call.
     pub(crate) fn intake(&self) -> Intake<'_> {
         let records = self.records.get();
-        Intake(records.and_then(|records| Some((records, self.confirmed()?.epoch))))
+        Intake(records.and_then(|records| Some((records, self.confirmed()?.revision))))
     }
 }
 
-/// Puts records into the cache, under the epoch that was confirmed before. If the epoch has changed by then, they do not count.
+/// Puts records into the cache, under the revision that was confirmed before. If the revision has changed by then, they do not count.
 pub(crate) struct Intake<'a>(Option<(&'a Records, Arc<str>)>);
 
 impl Intake<'_> {
@@ -190,10 +190,10 @@ impl Intake<'_> {
 
     /// Ignores a record that may change, and one without a response.
     fn insert(&self, request: &KeyedRequest, record: impl FnOnce() -> StoredRecord) {
-        let Some((records, epoch)) = &self.0 else { return };
-        let (record, epoch) = (record(), Arc::clone(epoch));
+        let Some((records, revision)) = &self.0 else { return };
+        let (record, revision) = (record(), Arc::clone(revision));
         if let Some(expires_at) = record.replayable_until() {
-            records.insert(request.record_digest(), Arc::new(CachedRecord { record, expires_at, epoch }));
+            records.insert(request.record_digest(), Arc::new(CachedRecord { record, expires_at, revision }));
         }
     }
 }
@@ -222,8 +222,8 @@ mod tests {
         KeyedRequest { key, ..crate::record::tests::request("{}") }
     }
 
-    fn confirmation(epoch: &str) -> Confirmation {
-        Confirmation { epoch: epoch.into(), began: Instant::now(), at: DateTime::UNIX_EPOCH }
+    fn confirmation(revision: &str) -> Confirmation {
+        Confirmation { revision: revision.into(), began: Instant::now(), at: DateTime::UNIX_EPOCH }
     }
 
     fn open() -> ReplayCache {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_was_read_before_a_new_epoch_does_not_count_after_it() {
+    fn a_response_that_was_read_before_a_new_revision_does_not_count_after_it() {
         let cache = open();
         let intake = cache.intake();
         keep(&intake, 1, 10);

@@ -10,18 +10,14 @@
 //!   would count as one of a second history.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use database::functions::pg_try_advisory_xact_lock;
 use database::{Database, Result, Tx};
 use diesel::sql_types::{BigInt, Interval, Nullable, Timestamptz};
-use diesel::{QueryableByName, select, sql_query};
+use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use tokio_util::sync::CancellationToken;
 
 /// The number of entries that one transaction deletes.
 const BATCH: i64 = 1_000;
-
-/// The number of the lock that lets one instance at a time delete. It is arbitrary.
-const LOCK: i64 = 0x696e_626f_7874_7269;
 
 /// The counts of one pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,16 +28,14 @@ pub struct TrimCounts {
     pub kept: u64,
 }
 
-/// Deletes the entries that are older than `keep`, by the database's clock. One pass; one instance at a time does it. May be
-/// repeated, and may be stopped between two batches.
+/// Deletes the entries that are older than `keep`, by the database's clock. One pass. Several at the same time
+/// delete each entry once. May be repeated, and may be stopped between two batches.
 pub async fn trim(database: &Database, keep: TimeDelta, stop: &CancellationToken) -> Result<TrimCounts> {
     let mut counts = TrimCounts::default();
     let mut position = DateTime::UNIX_EPOCH;
     while !stop.is_cancelled() {
         let mut tx = database.begin().await?;
-        let is_mine: bool = select(pg_try_advisory_xact_lock(LOCK)).get_result(&mut tx).await?;
-        let batch = if is_mine { next_batch(&mut tx, position, keep).await? } else { None };
-        let Some(Batch { until, rows }) = batch else {
+        let Some(Batch { until, rows }) = next_batch(&mut tx, position, keep).await? else {
             tx.rollback().await?;
             break;
         };

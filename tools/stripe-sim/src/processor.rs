@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::{CommitGroup, Database, Tx, UnitOfWork};
+use database::{Database, GroupCommit, GroupSettings, Tx, UnitOfWork};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use crate::faults::{CallFault, Faults};
 use crate::keys::{self, KeysInFlight, NewResponse, RequestKey, Response};
@@ -31,12 +31,11 @@ pub(crate) struct Processor {
     pub(crate) endpoints: Endpoints,
     pub(crate) timing: Timing,
     keys_in_flight: KeysInFlight,
-    additions: CommitGroup<Addition, Response>,
+    additions: GroupCommit<(Addition, oneshot::Sender<Response>)>,
 }
 
 /// A command that only adds rows, with its key: executed with others in one transaction.
-type Addition =
-    Box<dyn for<'t> FnOnce(&'t Processor, &'t mut Tx) -> BoxFuture<'t, Result<Response, Error>> + Send>;
+type Addition = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<Response, Error>> + Send>;
 
 /// The parts of a request besides its parameters.
 #[derive(Debug, Clone, Default)]
@@ -92,8 +91,11 @@ pub(crate) struct Executed {
 
 impl Processor {
     pub(crate) fn new(database: Database, endpoints: Endpoints, timing: Timing) -> Self {
-        let (faults, keys_in_flight) = (Faults::default(), KeysInFlight::default());
-        Self { database, faults, endpoints, timing, keys_in_flight, additions: CommitGroup::new(GATHER) }
+        let (faults, keys_in_flight, owner) = (Faults::default(), KeysInFlight::default(), database.clone());
+        let groups = GroupSettings { at_once: 1, gather: GATHER, ..GroupSettings::default() };
+        let additions =
+            GroupCommit::new(database.clone(), groups, move |group| add_together(owner.clone(), group));
+        Self { database, faults, endpoints, timing, keys_in_flight, additions }
     }
 
     /// Executes the command, or returns the response stored under its key.
@@ -116,7 +118,7 @@ impl Processor {
     }
 
     async fn execute_keyed<C: Command>(
-        &self,
+        self: &Arc<Self>,
         key: &RequestKey,
         context: &RequestContext,
         command: &Arc<C>,
@@ -149,13 +151,14 @@ impl Processor {
     /// Executes a command in a transaction with those that arrive at the same time. Returns `None` if the transaction failed,
     /// for instance because another process has stored a response under one of the keys.
     async fn execute_with_others<C: Command>(
-        &self,
+        self: &Arc<Self>,
         key: &RequestKey,
         context: &RequestContext,
         command: &Arc<C>,
     ) -> Option<Response> {
-        let (key, context, command) = (key.clone(), context.clone(), Arc::clone(command));
-        let addition: Addition = Box::new(move |processor, tx| {
+        let (processor, key) = (Arc::clone(self), key.clone());
+        let (context, command) = (context.clone(), Arc::clone(command));
+        let addition: Addition = Box::new(move |tx| {
             async move {
                 let response = processor.execute_in(tx, &context, &*command).await?;
                 let window = TimeDelta::from_std(processor.timing.key_window).unwrap_or(TimeDelta::MAX);
@@ -165,22 +168,8 @@ impl Processor {
             }
             .boxed()
         });
-        let together = |additions: Vec<Addition>| async move {
-            let commands = additions.len();
-            let executed = self.execute_together(additions).await;
-            executed.inspect_err(|error| tracing::warn!(%error, commands, "commands were not executed together; each is executed alone")).ok()
-        };
-        self.additions.execute(addition, together).await
-    }
-
-    async fn execute_together(&self, additions: Vec<Addition>) -> Result<Vec<Response>, Error> {
-        let mut tx = self.database.begin().await?;
-        let mut responses = Vec::with_capacity(additions.len());
-        for addition in additions {
-            responses.push(addition(self, &mut tx).await?);
-        }
-        tx.commit().await?;
-        Ok(responses)
+        let (sender, response) = oneshot::channel();
+        self.additions.execute((addition, sender), response).await.ok()
     }
 
     async fn execute_unkeyed(
@@ -232,4 +221,22 @@ impl Processor {
         let pause = pause.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
         let _ = tokio::time::timeout(pause, wake_up.notified()).await;
     }
+}
+
+/// Executes commands in one transaction. After an error their requests get no answer, and each executes its command alone.
+async fn add_together(database: Database, group: Vec<(Addition, oneshot::Sender<Response>)>) {
+    let (additions, waiting): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    let warn = |error: &Error| tracing::warn!(%error, "commands failed together; each is executed alone");
+    let added = commit_together(&database, additions).await.inspect_err(warn).unwrap_or_default();
+    waiting.into_iter().zip(added).for_each(|(request, response)| drop(request.send(response)));
+}
+
+async fn commit_together(database: &Database, additions: Vec<Addition>) -> Result<Vec<Response>, Error> {
+    let mut tx = database.begin().await?;
+    let mut responses = Vec::with_capacity(additions.len());
+    for addition in additions {
+        responses.push(addition(&mut tx).await?);
+    }
+    tx.commit().await?;
+    Ok(responses)
 }

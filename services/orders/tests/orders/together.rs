@@ -1,10 +1,10 @@
 //! Orders that arrive at the same time.
 
+use database::GroupSettings;
 use diesel_async::SimpleAsyncConnection;
 use edge::EdgeSettings;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use idempotency::GroupSettings;
 use reqwest::Response;
 use serde_json::{Value, json};
 

@@ -46,7 +46,7 @@ pub enum Input {
     /// A worker took the call, because it was due or because another worker's lease had ended.
     Due(CallConditions),
     /// An attempt has ended.
-    Settled {
+    AttemptEnded {
         /// Its outcome.
         outcome: AttemptOutcome,
         /// A newer attempt has begun since.
@@ -70,7 +70,7 @@ impl Input {
     pub fn relies_on_our_rows(&self) -> bool {
         match self {
             Self::Due(conditions) => conditions.payment_expired,
-            Self::Settled { outcome, .. } => !outcome.is_authoritative(),
+            Self::AttemptEnded { outcome, .. } => !outcome.is_authoritative(),
             Self::LookedUp { .. } => false,
             Self::CancelRequested => true,
         }
@@ -80,7 +80,7 @@ impl Input {
     pub fn seen(&self) -> String {
         match self {
             Self::Due(_) => "the call was due".to_owned(),
-            Self::Settled { outcome, .. } => outcome.to_string(),
+            Self::AttemptEnded { outcome, .. } => outcome.to_string(),
             Self::LookedUp { result, .. } => result.to_string(),
             Self::CancelRequested => "the order was cancelled".to_owned(),
         }
@@ -123,7 +123,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
 
     match (&payment.state, input) {
         // The result of a superseded attempt counts only if it is the end of the call.
-        (S::Requested | S::Capturing | S::Unknown, I::Settled { superseded: true, outcome })
+        (S::Requested | S::Capturing | S::Unknown, I::AttemptEnded { superseded: true, outcome })
             if !outcome.is_authoritative() =>
         {
             Err(Rejection::Superseded)
@@ -148,7 +148,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
         (S::Requested, I::Due(CallConditions { payment_expired: false, .. })) => {
             Ok(to(payment, S::Capturing, NextStep::SendRequest))
         }
-        (S::Requested, I::Settled { .. } | I::LookedUp { .. }) => Err(Rejection::NotInFlight),
+        (S::Requested, I::AttemptEnded { .. } | I::LookedUp { .. }) => Err(Rejection::NotInFlight),
 
         // The previous attempt reported no outcome. A request that may have arrived is sent again or looked up, although
         // the payment may have expired.
@@ -157,7 +157,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
             S::Unknown,
             if conditions.needs_look_up() { NextStep::Lookup } else { NextStep::SendRequest },
         )),
-        (S::Capturing | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(payment, outcome)),
+        (S::Capturing | S::Unknown, I::AttemptEnded { outcome, .. }) => Ok(recorded(payment, outcome)),
         (S::Capturing | S::Unknown, I::LookedUp { result, conditions, .. }) => {
             Ok(looked_up(payment, result, conditions))
         }
@@ -177,7 +177,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
                 Err(Rejection::Ended)
             }
         }
-        (S::Captured(reference), I::Settled { outcome, superseded }) => {
+        (S::Captured(reference), I::AttemptEnded { outcome, superseded }) => {
             after_capture(payment, reference, &outcome, superseded)
         }
         (S::Captured(reference), I::LookedUp { result, superseded, conditions }) => match result {
@@ -187,7 +187,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
             LookupResult::NotFound => Ok(look_up_later(payment, true)),
             LookupResult::Unanswered(_) => Ok(look_up_later(payment, false)),
         },
-        (S::Declined { .. } | S::Cancelled, I::Settled { outcome, superseded }) => {
+        (S::Declined { .. } | S::Cancelled, I::AttemptEnded { outcome, superseded }) => {
             after_refusal(payment, &outcome, superseded)
         }
         (S::Declined { .. } | S::Cancelled, I::LookedUp { result, superseded, .. }) => match result {
@@ -200,7 +200,7 @@ pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
 }
 
 /// Decides the end of an attempt that is in flight.
-fn settled(payment: &Payment, outcome: AttemptOutcome) -> Decision {
+fn recorded(payment: &Payment, outcome: AttemptOutcome) -> Decision {
     let may_have_arrived = payment.state == State::Unknown || payment.is_restored;
     match outcome {
         AttemptOutcome::Succeeded(reference) => captured(payment, reference),

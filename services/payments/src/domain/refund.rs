@@ -47,7 +47,7 @@ pub enum Input {
     /// A worker took the call, because it was due or because another worker's lease had ended.
     Due(CallConditions),
     /// An attempt has ended.
-    Settled {
+    AttemptEnded {
         /// Its outcome.
         outcome: AttemptOutcome,
         /// A newer attempt has begun since.
@@ -69,7 +69,7 @@ impl Input {
     pub fn seen(&self) -> String {
         match self {
             Self::Due(_) => "the call was due".to_owned(),
-            Self::Settled { outcome, .. } => outcome.to_string(),
+            Self::AttemptEnded { outcome, .. } => outcome.to_string(),
             Self::LookedUp { result, .. } => result.to_string(),
         }
     }
@@ -95,7 +95,7 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
 
     match (&refund.state, input) {
         // The result of a superseded attempt counts only if it is the end of the call.
-        (S::Pending | S::Unknown, I::Settled { superseded: true, outcome })
+        (S::Pending | S::Unknown, I::AttemptEnded { superseded: true, outcome })
             if !outcome.is_authoritative() =>
         {
             Err(Rejection::Superseded)
@@ -119,8 +119,8 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
             &S::Unknown,
             if conditions.needs_look_up() { NextStep::Lookup } else { NextStep::SendRequest },
         )),
-        (S::Pending, I::Settled { .. }) if !refund.in_flight => Err(Rejection::NotInFlight),
-        (S::Pending | S::Unknown, I::Settled { outcome, .. }) => Ok(settled(&refund.state, outcome)),
+        (S::Pending, I::AttemptEnded { .. }) if !refund.in_flight => Err(Rejection::NotInFlight),
+        (S::Pending | S::Unknown, I::AttemptEnded { outcome, .. }) => Ok(recorded(&refund.state, outcome)),
         (S::Pending | S::Unknown, I::LookedUp { result, conditions, .. }) => {
             Ok(looked_up(&refund.state, result, conditions))
         }
@@ -133,10 +133,10 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
                 Err(Rejection::Ended)
             }
         }
-        (S::Succeeded { id }, I::Settled { outcome, superseded }) => {
+        (S::Succeeded { id }, I::AttemptEnded { outcome, superseded }) => {
             ended(&refund.state, &outcome, outcome.denies_success(id), superseded)
         }
-        (S::Failed { id, .. }, I::Settled { outcome, superseded }) => {
+        (S::Failed { id, .. }, I::AttemptEnded { outcome, superseded }) => {
             // The key repeats its first response. A success that a bank has returned since is no contradiction.
             let contradicts = matches!(&outcome, AttemptOutcome::Succeeded(reference) if id.as_ref() != Some(&reference.id));
             ended(&refund.state, &outcome, contradicts, superseded)
@@ -173,7 +173,7 @@ pub fn decide(refund: &Refund, input: Input) -> Result<Decision, Rejection> {
 }
 
 /// Decides the end of an attempt that is in flight.
-fn settled(state: &State, outcome: AttemptOutcome) -> Decision {
+fn recorded(state: &State, outcome: AttemptOutcome) -> Decision {
     let may_have_arrived = *state == State::Unknown;
     match outcome {
         AttemptOutcome::Succeeded(reference) => succeeded(reference.id),

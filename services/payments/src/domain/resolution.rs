@@ -48,8 +48,8 @@ impl RecordedState {
 /// The change that a resolution makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolutionEffect {
-    /// The subject is settled with this outcome, as if the processor had responded with it.
-    Settle(AttemptOutcome),
+    /// The outcome is applied to the subject, as if the processor had responded with it.
+    Apply(AttemptOutcome),
     /// The rows agree with the resolution already. Only the review is closed.
     Close,
 }
@@ -70,11 +70,11 @@ pub fn effect(
 
     let done = || {
         let reference = |id: &str| ProcessorReference { id: id.to_owned(), charge: None, fee: None };
-        let found = processor_id.map(|id| ResolutionEffect::Settle(AttemptOutcome::Succeeded(reference(id))));
+        let found = processor_id.map(|id| ResolutionEffect::Apply(AttemptOutcome::Succeeded(reference(id))));
         found
             .ok_or("add --processor-id with the id of the object at the processor: pi_… of a payment, re_… of a refund")
     };
-    let not_done = || ResolutionEffect::Settle(AttemptOutcome::Declined { code: BY_REVIEW.to_owned() });
+    let not_done = || ResolutionEffect::Apply(AttemptOutcome::Declined { code: BY_REVIEW.to_owned() });
     match (recorded, resolution) {
         (_, R::Retried) => Err("make a failed refund again with `payments refund retry`"),
         (S::Open, R::Captured) | (S::RefundOpen, R::Refunded) => done(),
@@ -129,13 +129,13 @@ mod tests {
 
     fn meaning(recorded: RecordedState, resolution: Resolution) -> Meaning {
         match effect(recorded, resolution, Some("pi_1")) {
-            Ok(ResolutionEffect::Settle(AttemptOutcome::Succeeded(reference))) if reference.id == "pi_1" => {
+            Ok(ResolutionEffect::Apply(AttemptOutcome::Succeeded(reference))) if reference.id == "pi_1" => {
                 Meaning::Done
             }
-            Ok(ResolutionEffect::Settle(AttemptOutcome::Declined { code })) if code == BY_REVIEW => {
+            Ok(ResolutionEffect::Apply(AttemptOutcome::Declined { code })) if code == BY_REVIEW => {
                 Meaning::NotDone
             }
-            Ok(ResolutionEffect::Settle(other)) => panic!("settled as {other}"),
+            Ok(ResolutionEffect::Apply(other)) => panic!("applied as {other}"),
             Ok(ResolutionEffect::Close) => Meaning::Close,
             Err(_) => Meaning::Refused,
         }

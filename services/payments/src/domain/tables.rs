@@ -16,7 +16,7 @@ fn payment(state: State) -> Payment {
 }
 
 fn after(state: State, outcome: AttemptOutcome) -> State {
-    decide(&payment(state), Input::Settled { outcome, superseded: false }).unwrap().payment.state
+    decide(&payment(state), Input::AttemptEnded { outcome, superseded: false }).unwrap().payment.state
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_rejection_ends_an_unknown_outcome_only_as_the_stored_response_of_the_key() 
 }
 
 #[test]
-fn an_outcome_that_no_retry_can_settle_is_looked_up_or_reviewed() {
+fn an_outcome_that_no_retry_can_end_is_looked_up_or_reviewed() {
     for (doubt, next) in [
         (UnknownReason::NoResponse, (NextStep::RetryLater { may_have_arrived: true }, None)),
         (
@@ -52,7 +52,7 @@ fn an_outcome_that_no_retry_can_settle_is_looked_up_or_reviewed() {
         (UnknownReason::KeyMismatch, (NextStep::Stop, Some(Reason::KeyMismatch))),
         (UnknownReason::Duplicate, (NextStep::Stop, Some(Reason::Contradicted))),
     ] {
-        let input = Input::Settled { outcome: AttemptOutcome::Unknown(doubt), superseded: false };
+        let input = Input::AttemptEnded { outcome: AttemptOutcome::Unknown(doubt), superseded: false };
         let decision = decide(&payment(State::Capturing), input).unwrap();
         assert_eq!((decision.next, decision.review), next, "{doubt}");
     }
@@ -74,7 +74,7 @@ fn a_response_that_contradicts_an_announcement_is_noticed() {
         (State::Cancelled, taken("pi_1"), Rejection::Contradicted),
         (State::Cancelled, AttemptOutcome::NotSent, Rejection::Ended),
     ] {
-        let input = Input::Settled { outcome, superseded: false };
+        let input = Input::AttemptEnded { outcome, superseded: false };
         assert_eq!(decide(&payment(state), input), Err(rejection));
     }
 }

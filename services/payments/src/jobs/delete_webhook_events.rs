@@ -24,8 +24,8 @@ pub(crate) fn job(keep: TimeDelta) -> HousekeepingJob {
     })
 }
 
-/// Deletes the events that were received longer than `keep` ago, by the database's clock. Returns their number. One pass; a
-/// second one at the same time deletes nothing. May be repeated, and may be stopped between two batches.
+/// Deletes the events that were received longer than `keep` ago, by the database's clock. Returns their number. One pass. Several
+/// at the same time delete each event once. May be repeated, and may be stopped between two batches.
 pub async fn delete_webhook_events(
     database: &Database,
     keep: TimeDelta,
@@ -34,7 +34,7 @@ pub async fn delete_webhook_events(
     let mut deleted = 0;
     while !stop.is_cancelled() {
         let mut tx = database.begin().await?;
-        let batch = webhook_events::delete_settled(&mut tx, keep, BATCH).await?;
+        let batch = webhook_events::delete_finished(&mut tx, keep, BATCH).await?;
         tx.commit().await?;
         if batch == 0 {
             break;

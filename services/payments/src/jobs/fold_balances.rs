@@ -28,10 +28,10 @@ async fn fold_balances(database: &Database, tail: i64, stop: &CancellationToken)
     if balances::length_of_tail(database).await? < tail {
         return Ok(());
     }
-    let mut left = match balances::settle(database).await {
+    let mut left = match balances::find_final_id(database).await {
         // A writer took too long. The next round tries again.
         Err(error) if error.class() == ErrorClass::Contention => return Ok(()),
-        settled => settled?,
+        found => found?,
     };
     while left > 0 && !stop.is_cancelled() {
         left = balances::fold(database, STEP).await?;

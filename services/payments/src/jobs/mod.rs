@@ -1,44 +1,30 @@
-//! The jobs that start by time, beside the worker: the scheduled reconciliation, which one instance at a time runs, and the
-//! balances of the ledger. Also the housekeeping of webhook events.
+//! The jobs that start by time, beside the worker: the reconciliation, the deletion of webhook events, and the balances of the
+//! ledger.
 
 pub(crate) mod delete_webhook_events;
 pub(crate) mod fold_balances;
 
-use std::time::Duration;
-
 pub use delete_webhook_events::delete_webhook_events;
 
 use database::Database;
-use runtime::Job;
+use runtime::HousekeepingJob;
 
 use crate::metrics::{PaymentsMetrics, ReconciliationEnd};
 use crate::reconcile::{ReconcileError, Start, reconcile};
 use crate::settings::Settings;
-use crate::store::reconciliation;
 
-/// The longest pause between two checks whether the reconciliation is due.
-const POLL: Duration = Duration::from_secs(30);
-/// The pause after a failed reconciliation.
-const RETRY: Duration = Duration::from_mins(1);
-
-/// Makes the job; `None` if the settings schedule none. If an instance dies, the next scheduled run covers its period.
-pub(crate) fn reconciliation(database: Database, settings: Settings) -> Option<Job> {
+/// Makes the job of the reconciliation; `None` if the settings schedule none.
+pub(crate) fn reconciliation(settings: Settings) -> Option<HousekeepingJob> {
     let every = settings.reconcile.every?;
-    Some(Job::every("reconciliation", POLL.min(every), move |_stop| {
-        let (database, settings) = (database.clone(), settings.clone());
+    Some(HousekeepingJob::every("reconciliation", every, move |database, _stop| {
+        let settings = settings.clone();
         async move {
-            if !reconciliation::take_turn(&database, every).await? {
-                return Ok(());
-            }
             let done = run(&database, &settings).await;
             database.metrics::<PaymentsMetrics>().reconciliations.count(match &done {
                 Ok(true) => ReconciliationEnd::Agreed,
                 Ok(false) => ReconciliationEnd::Differed,
                 Err(_) => ReconciliationEnd::Failed,
             });
-            if done.is_err() {
-                reconciliation::retry_after(&database, RETRY.min(every)).await?;
-            }
             done.map(drop)
         }
     }))

@@ -1,4 +1,4 @@
-//! `payments review resolve`: an operator states what happened to the money, and the payment or refund is settled.
+//! `payments review resolve`: an operator states what happened to the money, and the payment or refund changes accordingly.
 //!
 //! The resolution is recorded under the same locks and through the same decision tables as a response of the processor. With
 //! `--refund`, a refund that was made by hand is read from the processor first, and then recorded.
@@ -19,7 +19,7 @@ use crate::domain::review::Resolution;
 use crate::settings::Settings;
 use crate::store::payments;
 use crate::store::reviews::{self, ReviewRow};
-use crate::transitions::{Settled, TransitionError, attach_refund, settle_review};
+use crate::transitions::{Applied, TransitionError, apply_resolution, attach_refund};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ struct Report {
     refused: Option<String>,
     resolution: &'static str,
     /// What the resolution changed; null if the rows agreed with it already.
-    settled: Option<Settled>,
+    applied: Option<Applied>,
 }
 
 impl Resolve {
@@ -126,14 +126,14 @@ impl Resolve {
         let resolution = (self.resolution, self.processor_id.as_deref());
         let (bodies, worker) = (&settings.bodies, &settings.worker);
         let (limits, retries) = (worker.into(), worker.into());
-        let settled = match (&self.refund, &payment) {
+        let applied = match (&self.refund, &payment) {
             (Some(object), Some(payment)) => {
                 attach_refund(tx, bodies, limits, retries, payment, &row, object).await?.map(Some)
             }
-            _ => settle_review(tx, bodies, limits, retries, payment.as_ref(), &row, resolution).await?,
+            _ => apply_resolution(tx, bodies, limits, retries, payment.as_ref(), &row, resolution).await?,
         };
-        let settled = match settled {
-            Ok(settled) => settled,
+        let applied = match applied {
+            Ok(applied) => applied,
             Err(instead) => return Ok(self.refused(instead)),
         };
         reviews::resolve(tx, &row, self.resolution, &change.operator()).await?;
@@ -145,14 +145,14 @@ impl Resolve {
             "opened_because": row.reason.to_string(),
             "resolution": self.resolution.to_string(),
             "processor_id": self.refund.as_ref().or(self.processor_id.as_ref()),
-            "settled": settled,
+            "applied": applied,
         }));
-        let effect = match &settled {
-            Some(Settled { from, to }) => format!("the recorded state was {from} and is {to} now"),
+        let effect = match &applied {
+            Some(Applied { from, to }) => format!("the recorded state was {from} and is {to} now"),
             None => "the recorded state agreed already".to_owned(),
         };
         let sentence = format!("review {id} is resolved as {}: {effect}", self.resolution);
-        Ok(Outcome::changed(Report { resolved: true, settled, ..self.report() }, sentence, fact))
+        Ok(Outcome::changed(Report { resolved: true, applied, ..self.report() }, sentence, fact))
     }
 
     fn report(&self) -> Report {
@@ -162,7 +162,7 @@ impl Resolve {
             repeated: false,
             refused: None,
             resolution: self.resolution.into(),
-            settled: None,
+            applied: None,
         }
     }
 

@@ -1,9 +1,9 @@
-//! Reconciliation: compares our records with the processor's, and starts what settles each difference.
+//! Reconciliation: compares our records with the processor's, and starts what decides each difference.
 //!
 //! Each page of the processor's lists is read before our records of its objects. Because a call is committed before its request
 //! is sent, each object of the page is then in our tables, and no regular charge looks like an orphan.
 //!
-//! A difference that the processor can settle leads to a lookup. Every other difference opens a review. Reconciliation
+//! A difference that the processor can decide leads to a lookup. Every other difference opens a review. Reconciliation
 //! never moves money.
 
 mod read;

@@ -138,7 +138,7 @@ async fn act(
     Ok(())
 }
 
-/// Requests a lookup by the worker. The processor's response then settles the difference.
+/// Requests a lookup by the worker. The processor's response then decides.
 async fn look_up(database: &Database, ours: &OurRecord) -> database::Result<()> {
     let mut tx = database.begin().await?;
     request_look_up(&mut tx, ours.payment, ours.id).await?;

@@ -77,7 +77,7 @@ pub(crate) async fn length_of_tail(database: &Database) -> Result<i64> {
 }
 
 /// Finds out up to which id the ledger is final. Returns how many ids can be folded.
-pub(crate) async fn settle(database: &Database) -> Result<i64> {
+pub(crate) async fn find_final_id(database: &Database) -> Result<i64> {
     let mut connection = database.connection().await?;
     diesel::select(ledger_settle()).get_result(&mut connection).await.map_err(Error::from)
 }

@@ -1,11 +1,9 @@
-//! Reads our records for the reconciliation, and holds the turn of the scheduled one (table `reconciliation`).
-
-use std::time::Duration;
+//! Reads our records for the reconciliation, and stores the time until which everything was compared (table `reconciliation`).
 
 use chrono::{DateTime, Utc};
 use contracts::PaymentId;
-use database::functions::{clock_timestamp, from_now};
-use database::{Connection, Database, Result};
+use database::functions::clock_timestamp;
+use database::{Connection, Result};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -13,7 +11,7 @@ use uuid::Uuid;
 use super::payments::PaymentRow;
 use super::refunds::RefundRow;
 use crate::domain::reconciliation::{MoneyState, OurRecord};
-use crate::domain::{CallKind, payment, refund, time_delta};
+use crate::domain::{CallKind, payment, refund};
 use crate::schema::{payment as payments, processor_call as call, reconciliation, refund as refunds};
 
 /// The compared period.
@@ -183,20 +181,6 @@ pub(crate) async fn refunds(
         })
     };
     rows.into_iter().map(record).collect()
-}
-
-/// Takes the turn of a due reconciliation and makes the next one due after `every`. Returns `false` if none is due.
-pub(crate) async fn take_turn(database: &Database, every: Duration) -> Result<bool> {
-    let due = reconciliation::table.filter(reconciliation::due_at.le(clock_timestamp()));
-    let next = reconciliation::due_at.eq(from_now(time_delta(every)));
-    Ok(diesel::update(due).set(next).execute(&mut database.connection().await?).await? == 1)
-}
-
-/// Makes the next reconciliation due after `pause`, for any instance.
-pub(crate) async fn retry_after(database: &Database, pause: Duration) -> Result<()> {
-    let next = reconciliation::due_at.eq(from_now(time_delta(pause)));
-    diesel::update(reconciliation::table).set(next).execute(&mut database.connection().await?).await?;
-    Ok(())
 }
 
 /// Returns the time until which everything was compared; `None` before the first reconciliation.

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use contracts::PaymentId;
-use database::functions::pg_try_advisory_xact_lock;
 use database::{Result, Tx};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Interval};
@@ -46,15 +45,11 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewEvent<'_>) -> Result<bool> {
     Ok(inserted == 1)
 }
 
-/// The number of the lock that lets one instance at a time delete. It is arbitrary.
-const DELETION_LOCK: i64 = 0x7765_6268_6f6f_6b73;
-
-/// Deletes the oldest events, up to `limit`, that were received longer than `keep` ago. Returns their number; 0 if another
-/// instance is deleting.
+/// Deletes the oldest events, up to `limit`, that were received longer than `keep` ago. Returns their number.
 ///
 /// The events of a call stay while the call has something left to do, which is while it is due or leased, and while a review
 /// about it is open, because an operator reads them as evidence.
-pub(crate) async fn delete_settled(tx: &mut Tx, keep: TimeDelta, limit: i64) -> Result<u64> {
+pub(crate) async fn delete_finished(tx: &mut Tx, keep: TimeDelta, limit: i64) -> Result<u64> {
     const DELETE: &str = "\
         DELETE FROM webhook_event WHERE id IN ( \
             SELECT event.id FROM webhook_event AS event \
@@ -64,10 +59,6 @@ pub(crate) async fn delete_settled(tx: &mut Tx, keep: TimeDelta, limit: i64) -> 
                AND NOT EXISTS (SELECT FROM review \
                                 WHERE review.subject_id = event.call_id::text AND review.resolution IS NULL) \
              ORDER BY event.received_at LIMIT $2)";
-    let is_mine: bool = diesel::select(pg_try_advisory_xact_lock(DELETION_LOCK)).get_result(tx).await?;
-    if !is_mine {
-        return Ok(0);
-    }
     let delete = diesel::sql_query(DELETE).bind::<Interval, _>(keep).bind::<BigInt, _>(limit);
     Ok(u64::try_from(delete.execute(tx).await?).unwrap_or(u64::MAX))
 }

@@ -33,8 +33,8 @@ pub(super) enum DeclinedBy {
 impl DeclinedBy {
     pub(super) fn of(input: &Input) -> Self {
         match input {
-            Input::Settled { outcome: AttemptOutcome::Rejected { .. }, .. } => Self::Processor,
-            Input::Settled { .. } | Input::LookedUp { .. } | Input::Due(_) | Input::CancelRequested => {
+            Input::AttemptEnded { outcome: AttemptOutcome::Rejected { .. }, .. } => Self::Processor,
+            Input::AttemptEnded { .. } | Input::LookedUp { .. } | Input::Due(_) | Input::CancelRequested => {
                 Self::Card
             }
         }

@@ -1,4 +1,4 @@
-//! Settles a payment or refund as an operator's resolution of a review says.
+//! Applies an operator's resolution of a review to a payment or refund.
 //!
 //! The resolution runs through the same decision tables as a response of the processor.
 
@@ -21,7 +21,7 @@ use crate::store::reviews::ReviewRow;
 
 /// The recorded state before and after a resolution.
 #[derive(Debug, Serialize)]
-pub(crate) struct Settled {
+pub(crate) struct Applied {
     pub(crate) from: &'static str,
     pub(crate) to: &'static str,
 }
@@ -33,9 +33,9 @@ pub(crate) type Instead = String;
 const NOT_LOOKED_UP: &str = "a request was sent, and no lookup has ended since: repair the row, and the worker asks the \
                              processor; or search its dashboard and, if the object is there, add --processor-id";
 
-/// Settles the subject of a review. Returns `None` if the rows agree with the resolution already. The payment and the
+/// Applies a resolution to the subject of a review. Returns `None` if the rows agree with the resolution already. The payment and the
 /// review are locked.
-pub(crate) async fn settle_review(
+pub(crate) async fn apply_resolution(
     tx: &mut Tx,
     bodies: &RequestBodies,
     limits: LookupLimits,
@@ -43,7 +43,7 @@ pub(crate) async fn settle_review(
     payment: Option<&PaymentRow>,
     review: &ReviewRow,
     (resolution, processor_id): (Resolution, Option<&str>),
-) -> Result<Result<Option<Settled>, Instead>, TransitionError> {
+) -> Result<Result<Option<Applied>, Instead>, TransitionError> {
     let refund = match review.subject()? {
         Subject::Refund(_, id) => Some(refunds::get(tx, id).await?),
         Subject::Payment(_) | Subject::Orphan(_) => None,
@@ -54,7 +54,7 @@ pub(crate) async fn settle_review(
         (None, _) => RecordedState::Orphan,
     };
     let outcome = match effect(from, resolution, processor_id) {
-        Ok(ResolutionEffect::Settle(outcome)) => outcome,
+        Ok(ResolutionEffect::Apply(outcome)) => outcome,
         Ok(ResolutionEffect::Close) => return Ok(Ok(None)),
         Err(instead) => return Ok(Err(instead.to_owned())),
     };
@@ -69,9 +69,9 @@ pub(crate) async fn settle_review(
     }
     let to = match (payment, refund) {
         (Some(payment), Some(refund)) => {
-            settle_refund(tx, bodies, limits, retries, payment, &refund, outcome).await?
+            apply_to_refund(tx, bodies, limits, retries, payment, &refund, outcome).await?
         }
-        (Some(payment), None) => settle_payment(tx, bodies, payment, outcome).await?,
+        (Some(payment), None) => apply_to_payment(tx, bodies, payment, outcome).await?,
         (None, _) => from,
     };
     if from == to {
@@ -79,23 +79,23 @@ pub(crate) async fn settle_review(
             Err("nothing changed because an attempt is in flight; wait until it has ended".to_owned()),
         );
     }
-    Ok(Ok(Some(Settled { from: name(from), to: name(to) })))
+    Ok(Ok(Some(Applied { from: name(from), to: name(to) })))
 }
 
-async fn settle_payment(
+async fn apply_to_payment(
     tx: &mut Tx,
     bodies: &RequestBodies,
     payment: &PaymentRow,
     outcome: AttemptOutcome,
 ) -> Result<RecordedState, TransitionError> {
-    let input = payment::Input::Settled { outcome: outcome.clone(), superseded: false };
+    let input = payment::Input::AttemptEnded { outcome: outcome.clone(), superseded: false };
     let (state, next) = move_payment(tx, bodies, payment, input).await?;
     end_attempt(tx, payment.id, &outcome, next).await?;
     Ok(RecordedState::of_payment(&state))
 }
 
-/// Settles a refund with this outcome, as if the processor had responded with it. The payment is locked.
-pub(super) async fn settle_refund(
+/// Applies this outcome to a refund, as if the processor had responded with it. The payment is locked.
+pub(super) async fn apply_to_refund(
     tx: &mut Tx,
     bodies: &RequestBodies,
     limits: LookupLimits,
@@ -112,7 +112,7 @@ pub(super) async fn settle_refund(
             refund::Input::LookedUp { result, superseded: false, conditions }
         }
         refund::State::Pending | refund::State::Unknown | refund::State::Failed { .. } => {
-            refund::Input::Settled { outcome: outcome.clone(), superseded: false }
+            refund::Input::AttemptEnded { outcome: outcome.clone(), superseded: false }
         }
     };
     // `in_flight` is true, because the resolution counts even if no attempt was made.

@@ -8,8 +8,8 @@ use database::Tx;
 use serde_json::json;
 
 use super::follow_refund::follow_refund;
-use super::resolution::settle_refund;
-use super::{Instead, Settled, TransitionError};
+use super::resolution::apply_to_refund;
+use super::{Applied, Instead, TransitionError};
 use crate::domain::refund::State;
 use crate::domain::refund_retry::RefundRetries;
 use crate::domain::review::{Resolution, Subject};
@@ -62,7 +62,7 @@ pub(crate) async fn attach_refund(
     payment: &PaymentRow,
     review: &ReviewRow,
     object: &str,
-) -> Result<Result<Settled, Instead>, TransitionError> {
+) -> Result<Result<Applied, Instead>, TransitionError> {
     let Subject::Refund(_, failed) = review.subject()? else {
         return Ok(Err("the review is not about a refund".to_owned()));
     };
@@ -76,8 +76,8 @@ pub(crate) async fn attach_refund(
     let reference = ProcessorReference { id: object.to_owned(), charge: None, fee: None };
     // The call of this refund ends in this transaction, so its request is never sent.
     let outcome = AttemptOutcome::Succeeded(reference);
-    settle_refund(tx, bodies, limits, retries, &payment, &row, outcome).await?;
-    Ok(Ok(Settled { from: "not refunded", to: "refunded" }))
+    apply_to_refund(tx, bodies, limits, retries, &payment, &row, outcome).await?;
+    Ok(Ok(Applied { from: "not refunded", to: "refunded" }))
 }
 
 /// Reserves the amount of a failed refund again, and returns the payment with it. The payment is locked.

@@ -1,6 +1,6 @@
 //! The worker: takes due processor calls, calls the processor without an open transaction, and records the results.
 //!
-//! One attempt has three steps: `take` leases the call, the client sends the request or looks it up, and `settle` records the
+//! One attempt has three steps: `take` leases the call, the client sends the request or looks it up, and `record_results` records the
 //! result. Calls that are due together are taken by one transaction, and results that come back together are recorded by
 //! one. Any number of workers may run in any number of processes. Each attempt has a number, the fencing token. A worker
 //! whose lease has ended therefore cannot overwrite the result of its successor.
@@ -8,8 +8,8 @@
 mod attempt;
 mod backoff;
 mod failures;
-mod settle;
-mod settlements;
+mod record;
+mod recorder;
 mod take;
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::store::calls::{Lane, LookupLimits};
 use crate::transitions::TransitionError;
 
 use attempt::{AttemptResult, Ended};
-use settlements::Settlements;
+use recorder::Recorder;
 use take::{CallAction, LeasedCall, take};
 
 impl From<&WorkerSettings> for LookupLimits {
@@ -52,7 +52,7 @@ pub struct Worker {
     processor: Processor,
     bodies: RequestBodies,
     settings: WorkerSettings,
-    settlements: Arc<Settlements>,
+    recorder: Recorder,
 }
 
 impl Worker {
@@ -63,8 +63,8 @@ impl Worker {
         bodies: RequestBodies,
         settings: WorkerSettings,
     ) -> Self {
-        let settlements = Arc::new(Settlements::new(settings.gather));
-        Self { database, processor, bodies, settings, settlements }
+        let recorder = Recorder::new(&database, &bodies, &settings);
+        Self { database, processor, bodies, settings, recorder }
     }
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
@@ -141,7 +141,7 @@ impl Worker {
             crashpoint::reach!("refund.request_sent");
         }
         let ended = Ended { attempt, result };
-        self.settlements.record(&self.database, &self.bodies, &self.settings, ended).await;
+        self.recorder.record(&self.database, &self.bodies, &self.settings, ended).await;
         if is_refund {
             crashpoint::reach!("refund.outcome_recorded");
         }

@@ -11,7 +11,7 @@ async fn a_payment_cancelled_before_its_first_attempt_sends_no_request() {
     let order = stage.request(VISA).await;
     stage.cancel(order).await;
     stage.is_at_rest().await;
-    // A second payment. When it is settled, a worker that still had the first one would have sent it.
+    // A second payment. When it has ended, a worker that still had the first one would have sent it.
     let other = stage.request(VISA).await;
     let worker = stage.worker(brisk());
     stage.becomes(other, "captured").await;

@@ -57,7 +57,7 @@ async fn a_decline_is_final() {
     let order = stage.request("pm_card_chargeDeclined").await;
     let worker = stage.worker(brisk());
     stage.becomes(order, "declined").await;
-    // A second payment. When it is settled, the worker would have sent everything that was left of the first one.
+    // A second payment. When it has ended, the worker would have sent everything that was left of the first one.
     let other = stage.request(VISA).await;
     stage.becomes(other, "captured").await;
     stage.is_at_rest().await;

@@ -7,12 +7,12 @@ use clap::Parser;
 use database::Database;
 use envelope::Topics;
 use operators::OperatorCommand;
-use payments::{Payments, Settings};
+use payments::Payments;
 use runtime::{Context, Service};
 use serde_json::Value;
 
 use crate::ledger::confirmed;
-use crate::stage::{Stage, bodies, brisk};
+use crate::stage::{Stage, brisk};
 
 /// The command line below `payments`.
 #[derive(Debug, Parser)]
@@ -59,7 +59,7 @@ impl Stage {
 async fn verify(stage: &Stage, words: &[&str]) -> (String, bool) {
     let words = ["payments", "ledger", "verify"].iter().chain(words);
     let line = CommandLine::try_parse_from(words).unwrap();
-    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
+    let settings = stage.settings();
     let context = Context::<Payments> {
         database: Database::clone(&stage.database),
         topics: Topics::of("test"),

@@ -1,4 +1,4 @@
-//! Lookups: an object that is found settles the call, and an object that is not found proves nothing.
+//! Lookups: an object that is found ends the call, and an object that is not found proves nothing.
 
 use std::time::Duration;
 

@@ -9,13 +9,13 @@ use idempotency::KeyPolicy;
 use inbox::{Runner, RunnerSettings};
 use messaging::{Publisher, PublisherSettings, Record};
 use operators::{InboxCommand, Installation, OperatorCommand};
-use payments::{Payments, Settings};
+use payments::Payments;
 use runtime::{Context, Service};
 use serde_json::Value;
 use testkit::{Background, TestTopics, eventually};
 use uuid::Uuid;
 
-use crate::stage::{LATER, Order, Stage, VISA, bodies, brisk, requested, tenant};
+use crate::stage::{LATER, Order, Stage, VISA, brisk, requested, tenant};
 
 /// A message; published again, it is a redelivery.
 struct OrderMessage {
@@ -78,7 +78,7 @@ async fn publish(topics: &TestTopics, messages: &[OrderMessage]) {
 fn listen(stage: &Stage, topics: &TestTopics) -> Background {
     let database = Database::clone(&stage.database);
     let names = Topics::clone(topics);
-    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
+    let settings = stage.settings();
     let context = Context::<Payments> { database: database.clone(), topics: names.clone(), settings };
     let consumer = Payments::consumer(&context).unwrap();
     let runner =
@@ -140,7 +140,7 @@ async fn an_order_cancelled_before_its_payment_request_sends_no_charge() {
 /// Runs `payments inbox WORDS --json`. Returns its output.
 async fn inbox_command(stage: &Stage, topics: &TestTopics, words: &[&str]) -> Value {
     let words = ["inbox"].iter().chain(words).chain(&["--json"]);
-    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
+    let settings = stage.settings();
     let (database, topics) = (Database::clone(&stage.database), Topics::clone(topics));
     let context = Context::<Payments> { database: database.clone(), topics: topics.clone(), settings };
     let (consumer, key_policy) = (Payments::consumer(&context), KeyPolicy::default());

@@ -7,12 +7,12 @@ use actix_web::test::{TestRequest, init_service};
 use database::Database;
 use edge::{Authenticator, Edge, EdgeSettings};
 use envelope::Topics;
-use payments::{Payments, Settings};
+use payments::Payments;
 use runtime::Context;
 use serde_json::{Value, json};
 use testkit::identity;
 
-use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, bodies, brisk};
+use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, brisk};
 
 /// Reads this path with this token. Returns status and body.
 pub(crate) async fn get(stage: &Stage, tenant: &str, scopes: &str, path: &str) -> (u16, Value) {
@@ -30,7 +30,7 @@ pub(crate) async fn get_from(
     let authenticator =
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
-    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
+    let settings = stage.settings();
     let context = Context::<Payments> { database, topics: Topics::of("test"), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
     let bearer = format!("Bearer {}", identity::token(tenant, "tester", scopes));

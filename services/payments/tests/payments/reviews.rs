@@ -59,7 +59,7 @@ async fn open_reviews_are_listed_and_shown() {
 }
 
 #[tokio::test]
-async fn a_capture_found_by_an_operator_settles_the_payment_like_the_processors_response() {
+async fn a_capture_found_by_an_operator_ends_the_payment_like_the_processors_response() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
     let (code, text) = review(&stage, &[&["resolve", &id], &FOUND[..]].concat()).await;
@@ -71,7 +71,7 @@ async fn a_capture_found_by_an_operator_settles_the_payment_like_the_processors_
     let facts = facts(&stage).await;
     assert_eq!((&facts[0]["actor"], &facts[0]["tenant"]), (&json!("@operator:dana"), &json!("acme")));
     assert_eq!(facts[0]["details"]["reason"], "seen in the dashboard");
-    assert_eq!(facts[0]["details"]["settled"], json!({ "from": "unknown", "to": "captured" }));
+    assert_eq!(facts[0]["details"]["applied"], json!({ "from": "unknown", "to": "captured" }));
     assert_eq!(review(&stage, &["list"]).await.1, "no review is open\n");
 }
 

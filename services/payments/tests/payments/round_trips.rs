@@ -12,7 +12,7 @@ use crate::stage::{LATER, Order, Stage, VISA, bodies, brisk, requested, worker};
 /// BEGIN with the locks of the due calls and of their payments; the write, with COMMIT.
 const OF_A_TAKE: usize = 2;
 /// BEGIN with the locks of the calls and of their payments; the write, with COMMIT.
-const OF_A_SETTLEMENT: usize = 2;
+const OF_A_RECORD: usize = 2;
 
 /// Requests a payment, and waits for the only connection again.
 async fn request(distant: &Database) -> Order {
@@ -63,7 +63,7 @@ async fn a_call_takes_two_round_trips_before_its_request_and_two_after_it() {
     let least = |counts: &[usize]| counts.iter().copied().min().unwrap();
     assert_eq!(
         least(&payments) - least(&requests),
-        OF_A_TAKE + OF_A_SETTLEMENT,
+        OF_A_TAKE + OF_A_RECORD,
         "round trips of payments: {payments:?}, of their requests alone: {requests:?}"
     );
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use contracts::events::{CancelReason, OrderCancelled, PaymentRequested};
 use contracts::{Currency, Money, OrderId, PaymentId};
 use database::Database;
@@ -11,7 +12,9 @@ use diesel_async::RunQueryDsl;
 use envelope::{Envelope, Event, EventId, Message, TenantId, Timestamp};
 use inbox::HandlerError;
 use payments::processor::RequestBodies;
-use payments::{Backoff, Payments, Worker, WorkerSettings, consumers};
+use payments::{
+    Backoff, Payments, ReconcileSettings, Settings, WebhookSettings, Worker, WorkerSettings, consumers,
+};
 use runtime::Service;
 use serde_json::Value;
 use testkit::{Background, TestDatabase, eventually};
@@ -45,6 +48,26 @@ impl Stage {
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::with(vec![Payments::migrations()]).await;
         Self { database, processor: Processor::start().await }
+    }
+
+    /// The settings of a service at this processor, without the secret of a webhook.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            processor: Some(self.processor.client()),
+            bodies: bodies(),
+            worker: brisk(),
+            payment_life: Duration::from_mins(15),
+            webhooks: WebhookSettings {
+                secrets: Vec::new(),
+                tolerance: Duration::ZERO,
+                keep: TimeDelta::days(90),
+            },
+            reconcile: ReconcileSettings {
+                every: None,
+                grace: Duration::from_mins(15),
+                look_back: Duration::from_hours(48),
+            },
+        }
     }
 
     /// An order that is to be paid with this card.

@@ -18,7 +18,7 @@ use sha2::Sha256;
 use testkit::identity;
 
 use crate::look_ups::object;
-use crate::stage::{AMOUNT, Order, Stage, VISA, bodies, brisk};
+use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
 const SECRET: &str = "whsec_canary";
 
@@ -60,8 +60,8 @@ async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Val
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let secrets = vec![SECRET.into(), "whsec_older".into()];
     let webhooks =
-        WebhookSettings { secrets, tolerance: Duration::from_mins(5), ..WebhookSettings::default() };
-    let settings = Settings::new(stage.processor.client(), bodies(), brisk()).with_webhooks(webhooks);
+        WebhookSettings { secrets, tolerance: Duration::from_mins(5), ..stage.settings().webhooks };
+    let settings = Settings { webhooks, ..stage.settings() };
     let context = Context::<Payments> { database, topics: Topics::of("test"), settings };
     let app = init_service(App::new().configure(runtime::routes(edge, context))).await;
     let mut request = TestRequest::post().uri("/v1/webhooks/provider").set_payload(body);

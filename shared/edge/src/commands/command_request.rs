@@ -2,16 +2,18 @@
 
 use std::fmt::Display;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use audit::Fact;
 use chrono::{DateTime, Utc};
+use database::Handler;
 use envelope::{Caller, OperationId, TenantId};
-use idempotency::Operation;
+use idempotency::{Operation, StoredResponse};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::problems::{ValidationErrors, parse};
-use crate::{EdgeSettings, Problem, ProblemType};
+use crate::{CommandError, EdgeSettings, Problem, ProblemType, Reply};
 
 /// A request body that is a command.
 pub trait Command: DeserializeOwned + Send + Sync + 'static {
@@ -41,6 +43,25 @@ impl<W: Command> CommandRequest<W> {
             Some(problem) => Err(problem),
             None => Ok(Self { command, operation: operation.clone() }),
         }
+    }
+}
+
+/// Makes of `handler` the command that `idempotency` executes: it reads the request from the body, and stores the reply.
+pub(super) fn stored_command<T, W, F>(
+    handler: F,
+    body: Vec<u8>,
+    settings: &Arc<EdgeSettings>,
+) -> impl Handler<T, Operation, Result<StoredResponse, idempotency::CommandError>>
+where
+    T: Send + 'static,
+    W: Command,
+    F: Handler<T, CommandRequest<W>, Result<Reply, CommandError>>,
+{
+    let settings = Arc::clone(settings);
+    async move |tx: &mut T, operation: &Operation| -> Result<StoredResponse, idempotency::CommandError> {
+        let request =
+            CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
+        Ok(handler.run(tx, &request).await?.stored_response()?)
     }
 }
 

@@ -3,14 +3,12 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use database::{AppendTx, Handler, Tx};
-use idempotency::{Operation, StoredResponse};
 
-use super::command_request::{Command, CommandRequest};
+use super::command_request::{Command, CommandRequest, stored_command};
 use super::incoming_command::IncomingCommand;
 use super::outcome_response::outcome_response;
 use crate::{CommandError, Problem, Reply};
@@ -31,14 +29,7 @@ impl<W: Command> Idempotent<W> {
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let IncomingCommand { edge, request, body } = self.incoming;
-        let settings = Arc::clone(&edge.settings);
-        let command = async move |tx: &mut Tx,
-                                  operation: &Operation|
-                    -> Result<StoredResponse, idempotency::CommandError> {
-            let request =
-                CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
-            Ok(handler.run(tx, &request).await?.stored_response()?)
-        };
+        let command = stored_command(handler, body, &edge.settings);
         let outcome = idempotency::execute(&edge.database, edge.settings.retention, request, command).await?;
         outcome_response(outcome, &edge.settings)
     }
@@ -49,14 +40,7 @@ impl<W: Command> Idempotent<W> {
         F: Handler<AppendTx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let IncomingCommand { edge, request, body } = self.incoming;
-        let settings = Arc::clone(&edge.settings);
-        let command = async move |tx: &mut AppendTx,
-                                  operation: &Operation|
-                    -> Result<StoredResponse, idempotency::CommandError> {
-            let request =
-                CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
-            Ok(handler.run(tx, &request).await?.stored_response()?)
-        };
+        let command = stored_command(handler, body, &edge.settings);
         let outcome = edge.groups.execute(request, command).await?;
         outcome_response(outcome, &edge.settings)
     }

@@ -4,15 +4,13 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use database::{Handler, Tx};
-use idempotency::{Operation, StoredResponse};
 
 use super::KEY_HEADER;
-use super::command_request::{Command, CommandRequest};
+use super::command_request::{Command, CommandRequest, stored_command};
 use super::outcome_response::{STATUS, to_http};
 use crate::http::{RequestSpan, read_json};
 use crate::problems::{ValidationError, invalid};
@@ -36,14 +34,7 @@ impl<W: Command> Natural<W> {
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
     {
         let Self { edge, principal, traceparent, body, has_key, .. } = self;
-        let settings = Arc::clone(&edge.settings);
-        let command = async move |tx: &mut Tx,
-                                  operation: &Operation|
-                    -> Result<StoredResponse, idempotency::CommandError> {
-            let request =
-                CommandRequest::<W>::read(&body, operation, &settings).map_err(CommandError::Refused)?;
-            Ok(handler.run(tx, &request).await?.stored_response()?)
-        };
+        let command = stored_command(handler, body, &edge.settings);
         let caller = principal.caller().clone();
         let response = idempotency::execute_natural(&edge.database, caller, traceparent, command).await?;
         let ignored = [(STATUS, "ignored")];

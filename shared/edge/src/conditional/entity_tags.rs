@@ -1,5 +1,8 @@
 //! Lists of entity tags. A list that cannot be read is an error. Ignoring it would overwrite a version that the client
 //! has not read.
+//!
+//! `IfMatch` of actix-web does not serve: it skips tags that it cannot read, instead of refusing the list, and it takes the
+//! comma inside of `"a,b"` for a separator.
 
 use super::entity_tag;
 

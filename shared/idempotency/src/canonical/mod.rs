@@ -7,12 +7,11 @@
 //! digits and exponent: 1, 1.0, 1e0 and 10e-1 are equal, 0.1 and 0.10000000000000001 are not, and -0 is 0, because a
 //! decimal zero has no sign. The notation is RFC 8785's (plain from 10^-6 up to 10^21, else with an exponent).
 //!
-//! It is stricter than RFC 8259 where parsers disagree, because a parser could act on another value than the compared
-//! one. It refuses duplicate member names, U+0000 and lone surrogates in strings, nesting deeper than
-//! [`Limits::max_depth`], numbers of more than 64 significant digits or with an exponent beyond ±400 (as in
-//! d.ddd × 10^exponent).
+//! `serde_json` reads the grammar of RFC 8259. Beyond it the form is strict where parsers disagree, because a parser could
+//! act on another value than the compared one. It refuses duplicate member names, U+0000 and lone surrogates in strings,
+//! nesting deeper than [`Limits::max_depth`], numbers of more than 64 significant digits or with an exponent beyond ±400
+//! (as in d.ddd × 10^exponent).
 
-mod cursor;
 mod decimal;
 mod error;
 #[cfg(test)]
@@ -21,7 +20,6 @@ mod members;
 #[cfg(test)]
 mod properties;
 mod reader;
-mod string;
 #[cfg(test)]
 mod tests;
 
@@ -30,8 +28,8 @@ pub use error::{JsonError, JsonErrorKind};
 /// The limits of a document's structure. The caller limits its size in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The deepest nesting of arrays and objects; 0 allows a scalar only. The type keeps the limit small, because reading
-    /// recurses once for each level.
+    /// The deepest nesting of arrays and objects; 0 allows a scalar only. Reading recurses once for each level, and
+    /// `serde_json` itself refuses more than 127.
     pub max_depth: u8,
 }
 
@@ -47,5 +45,5 @@ impl Default for Limits {
 /// Time grows as n log n in the number of members, and memory with the length of `bytes`: exponents are never
 /// expanded (the result is at most about five times as long, where `1e20` becomes its 21 digits).
 pub fn canonicalise(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, JsonError> {
-    reader::read_document(bytes, limits).map_err(|error| error.locate(bytes))
+    reader::read_document(bytes, limits)
 }

@@ -1,157 +1,203 @@
-//! Reads the grammar of RFC 8259 in one pass and writes the canonical form. It recurses once for each level of nesting, up
-//! to [`Limits::max_depth`].
+//! Reads a document by `serde_json` and writes its canonical form.
+//!
+//! A visitor gets a number as a double, so its digits would be lost. A leaf is therefore read as [`RawValue`], its text.
+//! Whether a value is a leaf shows in its first byte, which [`Reader::peek`] finds in the document.
 
+use std::borrow::Cow;
 use std::collections::btree_map::Entry;
+use std::fmt;
 
-use super::cursor::Cursor;
-use super::decimal::Decimal;
-use super::error::{JsonErrorKind, ReadError};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::error::{JsonError, JsonErrorKind};
 use super::members::{Members, Name};
-use super::{Limits, members, string};
+use super::{Limits, decimal, members};
 
-pub(super) fn read_document(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, ReadError> {
-    let mut reader = Reader { cursor: Cursor::new(bytes), out: Vec::with_capacity(bytes.len()), limits };
-    if bytes.starts_with("\u{feff}".as_bytes()) {
-        return Err(reader.cursor.error(JsonErrorKind::ByteOrderMark));
+pub(super) fn read_document(document: &[u8], limits: Limits) -> Result<Vec<u8>, JsonError> {
+    let out = Vec::with_capacity(document.len());
+    let mut reader =
+        Reader { document, limits, start: 0, end: 0, out, pointer: String::new(), refused: None };
+    if document.starts_with("\u{feff}".as_bytes()) {
+        return Err(JsonError::refused(document, 0, String::new(), JsonErrorKind::ByteOrderMark));
     }
-    reader.cursor.skip_white_space();
-    if reader.cursor.peek().is_none() {
-        return Err(reader.cursor.error(JsonErrorKind::Empty));
-    }
-    reader.value(limits.max_depth)?;
-    reader.cursor.skip_white_space();
-    match reader.cursor.peek() {
-        Some(_) => Err(reader.cursor.error(JsonErrorKind::TrailingBytes)),
-        None => Ok(reader.out),
+    let mut deserializer = serde_json::Deserializer::from_slice(document);
+    let read = Value { levels: limits.max_depth, reader: &mut reader }.deserialize(&mut deserializer);
+    match (read.and_then(|()| deserializer.end()), reader.refused) {
+        (Ok(()), _) => Ok(reader.out),
+        (Err(_), Some(what)) => Err(JsonError::refused(document, reader.start, reader.pointer, what)),
+        (Err(error), None) => Err(JsonError::of_syntax(document, &error, reader.pointer)),
     }
 }
 
 struct Reader<'a> {
-    cursor: Cursor<'a>,
-    out: Vec<u8>,
+    document: &'a [u8],
     limits: Limits,
+    /// The first byte of the name or value that is being read, or was read last.
+    start: usize,
+    /// The number of bytes read, without the white space, separators and closing brackets that follow.
+    end: usize,
+    out: Vec<u8>,
+    /// The pointer of an error. Each level adds its step when the error passes, so a document without errors builds no pointer.
+    pointer: String,
+    /// What the form refuses; the error of serde only ends the reading.
+    refused: Option<JsonErrorKind>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads one value. `levels` is the number of further levels that it may have.
-    fn value(&mut self, levels: u8) -> Result<(), ReadError> {
-        match self.cursor.peek() {
-            Some(b'{') => self.object(levels),
-            Some(b'[') => self.array(levels),
-            Some(b'"') => {
-                let text = string::read(&mut self.cursor)?;
-                string::write(&text, &mut self.out);
-                Ok(())
-            }
-            Some(b'-' | b'0'..=b'9') => {
-                Decimal::read(&mut self.cursor)?.write(&mut self.out);
-                Ok(())
-            }
-            Some(b't') => self.literal("true"),
-            Some(b'f') => self.literal("false"),
-            Some(b'n') => self.literal("null"),
-            _ => Err(self.cursor.expected("a JSON value")),
+    /// Moves to the next name or value, which `serde_json` is about to read, and returns its first byte. In a grammatical
+    /// document nothing else lies before it, and `serde_json` has refused any other.
+    fn peek(&mut self) -> Option<u8> {
+        let between = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b']' | b'}');
+        self.start = self.end + self.document[self.end..].iter().take_while(|byte| between(byte)).count();
+        self.document.get(self.start).copied()
+    }
+
+    /// Reads a name or a leaf as it is spelled.
+    fn spelling<D: Deserializer<'a>>(&mut self, deserializer: D) -> Result<&'a str, D::Error> {
+        let spelling = <&RawValue>::deserialize(deserializer)?.get();
+        self.end = self.start + spelling.len();
+        Ok(spelling)
+    }
+
+    /// Returns the text of a string that is spelled with quotes and escapes. `serde_json` has checked the escapes, but not
+    /// whether surrogates are pairs.
+    fn text<E: Error>(&mut self, spelling: &'a str) -> Result<Cow<'a, str>, E> {
+        if !spelling.contains('\\') {
+            return Ok(Cow::Borrowed(spelling.trim_matches('"')));
+        }
+        let text: String =
+            serde_json::from_str(spelling).map_err(|_| self.refuse(JsonErrorKind::LoneSurrogate))?;
+        if text.contains('\0') {
+            Err(self.refuse(JsonErrorKind::NullCharacter))
+        } else {
+            Ok(Cow::Owned(text))
         }
     }
 
-    fn literal(&mut self, word: &'static str) -> Result<(), ReadError> {
-        if !self.cursor.eat(word.as_bytes()) {
-            return Err(self.cursor.expected(word));
-        }
-        self.out.extend_from_slice(word.as_bytes());
-        Ok(())
+    /// Writes a text as RFC 8785 requires, as `serde_json` does: UTF-8, with escapes only where JSON requires them.
+    fn write_text<E: Error>(&mut self, text: &str) -> Result<(), E> {
+        serde_json::to_writer(&mut self.out, text).map_err(E::custom)
     }
 
-    fn array(&mut self, levels: u8) -> Result<(), ReadError> {
-        let levels = self.enter(levels)?;
-        self.out.push(b'[');
-        if self.cursor.eat(b"]") {
-            self.out.push(b']');
-            return Ok(());
-        }
-        for index in 0.. {
-            self.cursor.skip_white_space();
-            self.value(levels).map_err(|error| error.in_element(index))?;
-            self.cursor.skip_white_space();
-            match self.cursor.peek() {
-                Some(separator @ (b',' | b']')) => {
-                    self.cursor.next();
-                    self.out.push(separator);
-                    if separator == b']' {
-                        break;
-                    }
-                }
-                _ => return Err(self.cursor.expected("`,` or `]`")),
+    fn write_leaf<E: Error>(&mut self, spelling: &'a str) -> Result<(), E> {
+        match spelling.as_bytes() {
+            [b'"', ..] => {
+                let text = self.text(spelling)?;
+                self.write_text(&text)
             }
-        }
-        Ok(())
-    }
-
-    fn object(&mut self, levels: u8) -> Result<(), ReadError> {
-        let levels = self.enter(levels)?;
-        self.out.push(b'{');
-        if self.cursor.eat(b"}") {
-            self.out.push(b'}');
-            return Ok(());
-        }
-        let members_at = self.out.len();
-        let mut members = Members::new();
-        loop {
-            self.cursor.skip_white_space();
-            self.member(levels, &mut members)?;
-            self.cursor.skip_white_space();
-            if self.cursor.eat(b"}") {
-                break;
+            [b'-' | b'0'..=b'9', ..] => {
+                decimal::write(spelling, &mut self.out).map_err(|what| self.refuse(what))
             }
-            if !self.cursor.eat(b",") {
-                return Err(self.cursor.expected("`,` or `}`"));
-            }
-        }
-        members::sort(&members, members_at, &mut self.out);
-        self.out.pop(); // the last member's comma
-        self.out.push(b'}');
-        Ok(())
-    }
-
-    /// Reads one member and writes it with a trailing comma, in the order of the document.
-    fn member(&mut self, levels: u8, members: &mut Members<'a>) -> Result<(), ReadError> {
-        if self.cursor.peek() != Some(b'"') {
-            return Err(self.cursor.expected("a member name in double quotes"));
-        }
-        let name_at = self.cursor.offset();
-        match members.entry(Name(string::read(&mut self.cursor)?)) {
-            Entry::Occupied(first) => {
-                Err(ReadError::at(name_at, JsonErrorKind::DuplicateMember).in_member(&first.key().0))
-            }
-            Entry::Vacant(vacant) => {
-                let Name(name) = vacant.key();
-                let start = self.out.len();
-                string::write(name, &mut self.out);
-                self.out.push(b':');
-                self.member_value(levels).map_err(|error| error.in_member(name))?;
-                self.out.push(b',');
-                vacant.insert(start..self.out.len());
+            literal => {
+                self.out.extend_from_slice(literal);
                 Ok(())
             }
         }
     }
 
-    fn member_value(&mut self, levels: u8) -> Result<(), ReadError> {
-        self.cursor.skip_white_space();
-        if !self.cursor.eat(b":") {
-            return Err(self.cursor.expected("`:`"));
+    /// Replaces the comma behind the last element or member, if there is one, by the closing bracket.
+    fn close(&mut self, is_empty: bool, bracket: u8) {
+        if !is_empty {
+            self.out.pop();
         }
-        self.cursor.skip_white_space();
-        self.value(levels)
+        self.out.push(bracket);
     }
 
-    /// Reads the opening bracket and white space, if one more level is allowed. Returns the number of levels left inside.
-    fn enter(&mut self, levels: u8) -> Result<u8, ReadError> {
-        let Some(left) = levels.checked_sub(1) else {
-            return Err(self.cursor.error(JsonErrorKind::TooDeep { limit: self.limits.max_depth }));
+    fn refuse<E: Error>(&mut self, what: JsonErrorKind) -> E {
+        self.refused = Some(what);
+        E::custom("refused")
+    }
+
+    fn in_member(&mut self, name: &str) {
+        self.pointer.insert_str(0, &name.replace('~', "~0").replace('/', "~1"));
+        self.pointer.insert(0, '/');
+    }
+}
+
+/// One value, with at most `levels` levels of nesting.
+struct Value<'r, 'a> {
+    levels: u8,
+    reader: &'r mut Reader<'a>,
+}
+
+impl<'a> DeserializeSeed<'a> for Value<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        let reader = self.reader;
+        let Some(bracket @ (b'[' | b'{')) = reader.peek() else {
+            let spelling = reader.spelling(deserializer)?;
+            return reader.write_leaf(spelling);
         };
-        self.cursor.next();
-        self.cursor.skip_white_space();
-        Ok(left)
+        let Some(levels) = self.levels.checked_sub(1) else {
+            return Err(reader.refuse(JsonErrorKind::TooDeep { limit: reader.limits.max_depth }));
+        };
+        reader.end = reader.start + 1;
+        reader.out.push(bracket);
+        deserializer.deserialize_any(Value { levels, reader })
+    }
+}
+
+/// Visits an array or an object whose opening bracket is written.
+impl<'a> Visitor<'a> for Value<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array or an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
+        let Self { levels, reader } = self;
+        let mut index = 0;
+        while elements
+            .next_element_seed(Value { levels, reader })
+            .inspect_err(|_| reader.pointer.insert_str(0, &format!("/{index}")))?
+            .is_some()
+        {
+            reader.out.push(b',');
+            index += 1;
+        }
+        reader.close(index == 0, b']');
+        Ok(())
+    }
+
+    /// Writes the members in the order of the document, then sorts them.
+    fn visit_map<A: MapAccess<'a>>(self, mut entries: A) -> Result<(), A::Error> {
+        let Self { levels, reader } = self;
+        let members_at = reader.out.len();
+        let mut members = Members::new();
+        while let Some(name) = entries.next_key_seed(MemberName(reader))? {
+            let vacant = match members.entry(name) {
+                Entry::Vacant(vacant) => vacant,
+                Entry::Occupied(first) => {
+                    reader.in_member(&first.key().0);
+                    return Err(reader.refuse(JsonErrorKind::DuplicateMember));
+                }
+            };
+            let Name(name) = vacant.key();
+            let start = reader.out.len();
+            reader.write_text(name)?;
+            reader.out.push(b':');
+            entries.next_value_seed(Value { levels, reader }).inspect_err(|_| reader.in_member(name))?;
+            reader.out.push(b',');
+            vacant.insert(start..reader.out.len());
+        }
+        members::sort(&members, members_at, &mut reader.out);
+        reader.close(members.is_empty(), b'}');
+        Ok(())
+    }
+}
+
+struct MemberName<'r, 'a>(&'r mut Reader<'a>);
+
+impl<'a> DeserializeSeed<'a> for MemberName<'_, 'a> {
+    type Value = Name<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Name<'a>, D::Error> {
+        self.0.peek();
+        let spelling = self.0.spelling(deserializer)?;
+        self.0.text(spelling).map(Name)
     }
 }

@@ -1,58 +1,41 @@
-//! Group commit: commands that only read and append rows share one transaction, its round trips and its WAL flush.
-//!
-//! No command waits for a group to fill. A command starts a group if fewer than [`GroupSettings::at_once`] groups are
-//! running; otherwise it waits, and all waiting commands form the next group. So an idle service answers at once, and a
-//! busy service commits more commands with each transaction.
+//! Commands that only read and append rows share one transaction, its round trips and its WAL flush, by [`GroupCommit`].
 //!
 //! Each command keeps its own promises. It gets an [`AppendTx`], so it cannot write into the shared transaction. A
 //! command that is rejected, is refused or panics is left out of the commit. If the group's transaction fails, the
 //! group is rolled back and its halves run apart, down to single commands. So one bad row fails one command only.
-//!
-//! Source of the idea: `commit_delay` in PostgreSQL's documentation.
 
 mod command;
-mod queue;
 mod transaction;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use database::{AppendTx, Database, Error, Handler};
+use database::{AppendTx, Database, Error, GroupCommit, GroupSettings, Handler};
 
 use self::command::QueuedCommand;
-use self::queue::Queue;
+use self::transaction::GroupTransaction;
+use crate::metrics::IdempotencyMetrics;
 use crate::replay_cache::outcome_from_memory;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
-/// Limits of groups and of their queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupSettings {
-    /// The largest number of commands in one group.
-    pub size: usize,
-    /// The largest number of groups that run at the same time. Each holds a connection.
-    pub at_once: usize,
-    /// The largest number of commands in the queue. Further commands get [`Error::Unavailable`] at once.
-    pub waiting: usize,
-    /// The longest time in the queue. After that a command gets [`Error::Unavailable`].
-    pub wait: Duration,
-}
-
-impl Default for GroupSettings {
-    fn default() -> Self {
-        Self { size: 64, at_once: 2, waiting: 1_024, wait: Duration::from_secs(1) }
-    }
-}
-
 /// Executes commands in groups. Cloning is cheap; all clones share the queue.
 #[derive(Clone)]
-pub struct GroupCommit {
-    queue: Arc<Queue>,
+pub struct GroupExecutor {
+    database: Database,
+    groups: GroupCommit<QueuedCommand>,
 }
 
-impl GroupCommit {
+impl GroupExecutor {
     /// Groups of commands of this database.
     pub fn new(database: Database, retention: Retention, settings: GroupSettings) -> Self {
-        Self { queue: Arc::new(Queue::new(database, retention, settings)) }
+        let of_group = GroupTransaction { database: database.clone(), retention, wait: settings.wait };
+        let transaction = Arc::new(of_group);
+        let groups = GroupCommit::new(database.clone(), settings, move |commands: Vec<QueuedCommand>| {
+            let transaction = Arc::clone(&transaction);
+            let waits = commands.iter().map(|command| command.queued_at.elapsed());
+            transaction.database.metrics::<IdempotencyMetrics>().group_taken(waits);
+            async move { transaction.run(commands).await }
+        });
+        Self { database, groups }
     }
 
     /// Executes a request, unless its key was used before. It promises the same as [`execute`](crate::execute), for a
@@ -67,10 +50,11 @@ impl GroupCommit {
     where
         F: Handler<AppendTx, Operation, Result<StoredResponse, CommandError>>,
     {
-        if let Some(outcome) = outcome_from_memory(self.queue.database(), &request) {
+        if let Some(outcome) = outcome_from_memory(&self.database, &request) {
             return outcome;
         }
-        let (command, outcome) = QueuedCommand::new(self.queue.database(), request, command);
-        self.queue.run(command, outcome).await
+        let (command, outcome) = QueuedCommand::new(&self.database, request, command);
+        let executed = self.groups.execute(command, outcome).await;
+        executed.inspect_err(|_| self.database.metrics::<IdempotencyMetrics>().count_failed())?
     }
 }

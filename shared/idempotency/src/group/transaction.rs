@@ -18,9 +18,8 @@ use crate::replay_cache::ReplayCache;
 use crate::{CommandError, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 /// The settings of a group's transaction.
-#[derive(Clone, Copy)]
-pub(super) struct GroupTransaction<'a> {
-    pub(super) database: &'a Database,
+pub(super) struct GroupTransaction {
+    pub(super) database: Database,
     pub(super) retention: Retention,
     /// How long it tries to begin.
     pub(super) wait: Duration,
@@ -42,10 +41,10 @@ struct CompletedCommand {
 /// A command whose response is not stored, with its outcome.
 type ExcludedCommand = (QueuedCommand, Result<Outcome, Error>);
 
-impl<'a> GroupTransaction<'a> {
+impl GroupTransaction {
     /// Runs all commands, together or else by halves, and delivers every outcome.
     // Boxed, because it calls itself.
-    pub(super) fn run(self, commands: Vec<QueuedCommand>) -> BoxFuture<'a, ()> {
+    pub(super) fn run(&self, commands: Vec<QueuedCommand>) -> BoxFuture<'_, ()> {
         async move {
             let Err(RolledBack { mut commands, error }) = self.run_with_retries(commands).await else { return };
             match error {
@@ -68,7 +67,7 @@ impl<'a> GroupTransaction<'a> {
     }
 
     /// Runs a single command again after contention. A group is split instead.
-    async fn run_with_retries(self, mut commands: Vec<QueuedCommand>) -> Result<(), RolledBack> {
+    async fn run_with_retries(&self, mut commands: Vec<QueuedCommand>) -> Result<(), RolledBack> {
         let attempts = if commands.len() > 1 { 1 } else { ATTEMPTS };
         let mut attempt = 1;
         loop {
@@ -84,8 +83,8 @@ impl<'a> GroupTransaction<'a> {
         }
     }
 
-    async fn run_once(self, commands: Vec<QueuedCommand>) -> Result<(), RolledBack> {
-        let _timer = TransactionTimer::start(self.database);
+    async fn run_once(&self, commands: Vec<QueuedCommand>) -> Result<(), RolledBack> {
+        let _timer = TransactionTimer::start(&self.database);
         let (tx, lookups) = match self.begin(&commands).await {
             Ok(begun) => begun,
             Err(error) => return Err(RolledBack { commands, error }),
@@ -106,7 +105,7 @@ impl<'a> GroupTransaction<'a> {
     }
 
     /// Begins the transaction, and locks and reads the keys of all commands.
-    async fn begin(self, commands: &[QueuedCommand]) -> Result<(Tx, Vec<KeyLookup>), Error> {
+    async fn begin(&self, commands: &[QueuedCommand]) -> Result<(Tx, Vec<KeyLookup>), Error> {
         let requests: Vec<&KeyedRequest> = commands.iter().map(|command| &command.request).collect();
         let (since, mut attempt) = (Instant::now(), 1);
         loop {
@@ -121,7 +120,7 @@ impl<'a> GroupTransaction<'a> {
     }
 
     async fn execute(
-        self,
+        &self,
         tx: Tx,
         new: Vec<(QueuedCommand, Operation)>,
         excluded: &mut Vec<ExcludedCommand>,
@@ -136,7 +135,7 @@ impl<'a> GroupTransaction<'a> {
     }
 
     /// Writes all appended rows and the records, commits, and then delivers the outcomes.
-    async fn commit(self, mut tx: Tx, completed: Vec<CompletedCommand>) -> Result<(), RolledBack> {
+    async fn commit(&self, mut tx: Tx, completed: Vec<CompletedCommand>) -> Result<(), RolledBack> {
         let intake = self.database.attached::<ReplayCache>().intake();
         let record = |CompletedCommand { command, operation, response }: &CompletedCommand| {
             (command.request.clone(), operation.clone(), response.clone())

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use database::{AppendTx, Error, Tx};
+use database::{AppendTx, Error, GroupSettings, Tx};
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{
-    CommandError, GroupCommit, GroupSettings, IdempotencyMetrics, Operation, Outcome, Retention,
-    StoredResponse,
+    CommandError, GroupExecutor, IdempotencyMetrics, Operation, Outcome, Retention, StoredResponse,
 };
 use testkit::{Metrics, eventually, labelled};
 
@@ -72,8 +71,14 @@ async fn a_refusal_and_an_error_are_counted_apart_from_a_stored_rejection() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_of_a_group_are_counted_one_by_one_and_a_full_queue_as_failures() {
     let database = shop::open().await;
-    let settings = GroupSettings { size: 8, at_once: 1, waiting: 2, wait: Duration::from_mins(1) };
-    let groups = GroupCommit::new(database.clone(), Retention::default(), settings);
+    let settings = GroupSettings {
+        size: 8,
+        at_once: 1,
+        waiting: 2,
+        wait: Duration::from_mins(1),
+        ..GroupSettings::default()
+    };
+    let groups = GroupExecutor::new(database.clone(), Retention::default(), settings);
     let (key, barrier) =
         (|number: usize| format!("00000000-0000-4000-8000-{number:012}"), CommandBarrier::closed());
     let command = async |_: &mut AppendTx, _: &Operation| -> Result<StoredResponse, CommandError> {

@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::{AppendTx, Database, Error, Settings, Tx};
+use database::{AppendTx, Database, Error, GroupSettings, Settings, Tx};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::Caller;
 use idempotency::{
-    CommandError, GroupCommit, GroupSettings, IdempotencyMetrics, KeyScope, KeyedRequest, Operation, Outcome,
-    ReplayCache, ResponsesOf, Retention, StoredResponse, WaitPolicy, expire_responses,
+    CommandError, GroupExecutor, IdempotencyMetrics, KeyScope, KeyedRequest, Operation, Outcome, ReplayCache,
+    ResponsesOf, Retention, StoredResponse, WaitPolicy, expire_responses,
 };
 use testkit::{Metrics, Proxy, RoundTrips, TestDatabase, labelled};
 use tokio::runtime::Handle;
@@ -78,8 +78,8 @@ impl Executor {
                 let command = async |_: &mut AppendTx, operation: &Operation| {
                     Ok(response(201, &operation.id.to_string()))
                 };
-                let groups = GroupCommit::new(database.clone(), retention, GroupSettings::default());
-                GroupCommit::execute(&groups, request, command).await
+                let groups = GroupExecutor::new(database.clone(), retention, GroupSettings::default());
+                GroupExecutor::execute(&groups, request, command).await
             }
             Self::Phased => {
                 let begin = async |_: &mut Tx, operation: &Operation| -> Result<(), CommandError> {
@@ -154,7 +154,7 @@ async fn a_key_in_memory_is_new_in_every_other_scope() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_erased_response_is_not_replayed_once_the_epoch_is_confirmed() {
+async fn an_erased_response_is_not_replayed_once_the_revision_is_confirmed() {
     let of_tenant = async |database: &TestDatabase| {
         let mut tx = database.begin().await.unwrap();
         let tenant = caller("acme", "web-shop").tenant;
@@ -207,7 +207,7 @@ async fn a_response_in_memory_expires_with_its_record() {
 }
 
 #[tokio::test]
-async fn with_the_database_away_replays_come_from_memory_while_the_epoch_is_confirmed() {
+async fn with_the_database_away_replays_come_from_memory_while_the_revision_is_confirmed() {
     let proxy = Proxy::to_postgres().await;
     let database = shop::open().await;
     let settings = Settings::new(database.service_url(Some(proxy.address())));
@@ -258,7 +258,7 @@ async fn a_response_of_another_server_is_not_replayed_from_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_taking_a_response_back_raises_the_epoch_and_once_in_a_transaction() {
+async fn only_taking_a_response_back_raises_the_revision_and_once_in_a_transaction() {
     let database = shop::open().await;
     let raised_by = async || {
         let query = "SELECT raised_by AS number FROM idempotency_epoch";

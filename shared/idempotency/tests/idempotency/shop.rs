@@ -11,7 +11,7 @@ use envelope::Caller;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use idempotency::{
-    CommandError, Fingerprint, FingerprintInput, GroupCommit, Key, KeyScope, KeyedRequest, Operation,
+    CommandError, Fingerprint, FingerprintInput, GroupExecutor, Key, KeyScope, KeyedRequest, Operation,
     Outcome, Retention, StoredResponse,
 };
 use testkit::TestDatabase;
@@ -167,7 +167,7 @@ impl CommandBarrier {
     /// Occupies the running group with a command that only waits at the barrier. The command is queued at its first poll.
     pub(crate) fn hold(
         &self,
-        groups: &GroupCommit,
+        groups: &GroupExecutor,
         request: KeyedRequest,
     ) -> BoxFuture<'static, Result<Outcome, Error>> {
         let (barrier, groups) = (self.clone(), groups.clone());
@@ -177,7 +177,7 @@ impl CommandBarrier {
                     barrier.pass().await;
                     Err(CommandError::Refused(response(403, "only to hold the place")))
                 };
-            GroupCommit::execute(&groups, request, command).await
+            GroupExecutor::execute(&groups, request, command).await
         }
         .boxed()
     }

@@ -5,7 +5,6 @@ mod reader;
 mod sections;
 #[cfg(test)]
 mod tests;
-mod traces;
 
 use std::time::Duration;
 
@@ -73,7 +72,7 @@ pub(crate) struct Config<S: Service> {
     pub(crate) audit_pause: Option<Duration>,
     pub(crate) log: Log,
     /// `None`: spans are not exported.
-    pub(crate) traces: Option<::traces::Settings>,
+    pub(crate) traces: Option<traces::Settings>,
     pub(crate) drain: Duration,
     pub(crate) service: S::Settings,
 }
@@ -100,7 +99,7 @@ impl<S: Service> Config<S> {
             relay: sections::relay(&mut reader),
             audit_pause: sections::audit_pause(&mut reader),
             log: sections::log(&mut reader),
-            traces: traces::read(&mut reader),
+            traces: sections::traces(&mut reader),
             drain: sections::drain(&mut reader),
             service: S::settings(&mut reader),
         };

@@ -2,65 +2,76 @@
 //!
 //! A wrong or missing setting is read as a placeholder. A configuration with an error is never returned, so no caller
 //! sees a placeholder.
+//!
+//! Settings are no derived structs, because serde stops at the first error of a struct. Most values also belong to structs of
+//! lower crates, which have neither the names nor the units of the settings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use figment::Figment;
-use figment::providers::{Format, Toml};
-use figment::value::{Dict, Value};
 use secrecy::SecretString;
-use serde::de::DeserializeOwned;
+use toml::{Table, Value};
 
 use super::errors::{ConfigError, ConfigErrors};
 
 /// The settings of one process, by path: `section.key` is the variable `IDEM_SECTION__KEY`.
 pub struct SettingsReader {
     service: &'static str,
-    values: Figment,
-    /// The settings from the environment: path and variable.
-    from_environment: BTreeMap<String, String>,
-    read: BTreeSet<String>,
+    settings: BTreeMap<String, Setting>,
     errors: Vec<ConfigError>,
     /// Accepts settings that are safe in development only.
     is_development: bool,
 }
 
-/// The error is in the list.
-struct Reported;
-
-/// The value, or `None` if the setting is absent.
-type ReadResult<T> = Result<Option<T>, Reported>;
+/// A setting as text, so that a password of digits is not a number.
+struct Setting {
+    text: String,
+    /// `None`: the text is the default.
+    variable: Option<String>,
+    is_read: bool,
+}
 
 impl SettingsReader {
-    /// Later defaults override earlier ones, and the environment overrides all. A value from the environment stays text
-    /// until it is read, so that a password of digits is not a number. An empty variable counts as absent, because shells
-    /// and compose files set empty variables.
+    /// Later defaults override earlier ones, and the environment overrides all. An empty variable counts as absent, because
+    /// shells and compose files set empty variables.
     pub(super) fn new(
         service: &'static str,
         defaults: &[&str],
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
-        let mut values = Figment::new();
+        let (settings, errors) = (BTreeMap::new(), Vec::new());
+        let mut reader = Self { service, settings, errors, is_development: false };
         for text in defaults {
-            values = values.merge(Toml::string(text));
-        }
-        let mut from_environment = BTreeMap::new();
-        for (variable, value) in variables {
-            let Some(path) = path_of(&variable) else { continue };
-            if value.is_empty() {
-                continue;
+            match text.parse() {
+                Ok(table) => reader.add_defaults("", table),
+                Err(error) => reader.wrong("", format!("the defaults of {service} are not TOML: {error}")),
             }
-            if path.split('.').all(|part| !part.is_empty()) {
-                values = values.merge((path.as_str(), value));
-            }
-            from_environment.insert(path, variable);
         }
-        let (read, errors) = (BTreeSet::new(), Vec::new());
-        Self { service, values, from_environment, read, errors, is_development: false }
+        for (variable, text) in variables {
+            if let Some(path) = path_of(&variable).filter(|_| !text.is_empty()) {
+                let setting = Setting { text, variable: Some(variable), is_read: false };
+                reader.settings.insert(path, setting);
+            }
+        }
+        reader
+    }
+
+    fn add_defaults(&mut self, section: &str, values: Table) {
+        for (key, value) in values {
+            let path = if section.is_empty() { key } else { format!("{section}.{key}") };
+            let text = match value {
+                Value::Table(values) => {
+                    self.add_defaults(&path, values);
+                    continue;
+                }
+                Value::String(text) => text,
+                value => value.to_string(),
+            };
+            self.settings.insert(path, Setting { text, variable: None, is_read: false });
+        }
     }
 
     /// Reads which values [`refuse_in_production`](Self::refuse_in_production) accepts.
@@ -70,13 +81,16 @@ impl SettingsReader {
 
     /// A whole number.
     pub fn number<T: TryFrom<u64> + Default>(&mut self, path: &str, range: RangeInclusive<u64>) -> T {
-        let number = self.find_number(path, &range);
-        self.required(path, &expected_number(&range), number)
+        let number = self.optional_number(path, range.clone());
+        self.required(path, &expected_number(&range), number).unwrap_or_default()
     }
 
     /// A whole number that may be absent.
     pub fn optional_number<T: TryFrom<u64>>(&mut self, path: &str, range: RangeInclusive<u64>) -> Option<T> {
-        self.find_number(path, &range).unwrap_or_default()
+        self.find(path, &expected_number(&range), |text| {
+            let number = text.parse().ok().filter(|number| range.contains(number))?;
+            T::try_from(number).ok()
+        })
     }
 
     /// A duration in seconds; the setting's name should end in `_seconds`.
@@ -91,68 +105,73 @@ impl SettingsReader {
 
     /// `true` or `false`.
     pub fn switch(&mut self, path: &str) -> bool {
-        let expected = "true or false";
-        let found = self.find(path, expected);
-        self.required(path, expected, found)
+        self.parsed(path, "true or false", false)
     }
 
     /// Text that is not secret; `meaning` explains it in the error of a missing setting.
     pub fn text(&mut self, path: &str, meaning: &str) -> String {
-        let found = self.find_text(path, "text");
-        self.required(path, meaning, found)
+        self.parsed(path, meaning, String::new())
     }
 
     /// One of these words.
     pub fn one_of<T: Copy + Default>(&mut self, path: &str, choices: &[(&str, T)]) -> T {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         let expected = words.join(" or ");
-        let found = self.find_text(path, &expected).and_then(|word| {
-            let Some(word) = word else { return Ok(None) };
-            let choice = choices.iter().find(|(choice, _)| *choice == word);
-            choice.map(|(_, value)| Some(*value)).ok_or_else(|| self.wrong(path, &expected))
+        let chosen = self.find(path, &expected, |text| {
+            choices.iter().find(|(word, _)| *word == text).map(|(_, choice)| *choice)
         });
-        self.required(path, &expected, found)
+        self.required(path, &expected, chosen).unwrap_or_default()
     }
 
     /// Text that `T` parses; `expected` completes "must be …". The placeholder replaces a wrong or missing value.
     pub fn parsed<T: FromStr>(&mut self, path: &str, expected: &str, placeholder: T) -> T {
-        let found = self.find_text(path, expected).and_then(|text| {
-            let Some(text) = text else { return Ok(None) };
-            text.parse().map(Some).map_err(|_| self.wrong(path, expected))
-        });
-        self.required_or(path, expected, found, placeholder)
+        let parsed = self.optional(path, expected);
+        self.required(path, expected, parsed).unwrap_or(placeholder)
+    }
+
+    /// Text that `T` parses, and that may be absent or empty.
+    pub fn optional<T: FromStr>(&mut self, path: &str, expected: &str) -> Option<T> {
+        self.find(path, expected, |text| text.parse().ok())
     }
 
     /// A secret; `meaning` explains it in the error of a missing setting. `IDEM_SECTION__KEY_FILE` may name a file that
     /// contains it.
     pub fn secret(&mut self, path: &str, meaning: &str) -> SecretString {
-        let found = self.find_secret(path);
-        self.required(path, meaning, found)
+        let secret = self.optional_secret(path);
+        self.required(path, meaning, secret).unwrap_or_default()
     }
 
     /// A secret that may be absent.
     pub fn optional_secret(&mut self, path: &str) -> Option<SecretString> {
-        self.find_secret(path).unwrap_or_default()
+        let file_path = format!("{path}_file");
+        let secret = self.optional::<String>(path, "text").map(SecretString::from);
+        let Some(file) = self.optional::<String>(&file_path, "a path") else { return secret };
+        let read = match secret {
+            Some(_) => Err(format!("unset where {} is set", variable_of(path))),
+            None => {
+                fs::read_to_string(&file).map_err(|error| format!("a file that can be read; {file}: {error}"))
+            }
+        };
+        // Editors and `echo` end a file with a newline, which is not part of the secret.
+        let secret = read.map(|text| text.trim_end_matches(['\r', '\n']).into());
+        let refuse = |expected| self.wrong(path, format!("{} must be {expected}", variable_of(&file_path)));
+        secret.map_err(refuse).ok()
     }
 
     /// The values below a section whose names a library defines, as text. An underscore in a name stands for a dot, so that a
     /// variable overrides a default whose name has dots.
     pub(super) fn table(&mut self, section: &str) -> BTreeMap<String, String> {
-        let values = self.values.extract_inner::<Dict>(section).unwrap_or_default();
-        let mut table = BTreeMap::new();
-        let mut leaves = leaves(section, &values);
-        leaves.sort_by_key(|(path, _)| self.from_environment.contains_key(path));
-        for (path, value) in leaves {
-            let (number, switch) = (value.to_i128(), value.to_bool());
-            let text =
-                value.into_string().or(number.map(|it| it.to_string())).or(switch.map(|it| it.to_string()));
-            match text {
-                Some(text) => drop(table.insert(path[section.len() + 1..].replace('_', "."), text)),
-                None => self.refuse(&path, "text"),
-            }
-            self.read.insert(path);
+        let (mut defaults, mut variables) = (BTreeMap::new(), BTreeMap::new());
+        for (path, setting) in &mut self.settings {
+            let Some(name) = path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')) else {
+                continue;
+            };
+            setting.is_read = true;
+            let values = if setting.variable.is_some() { &mut variables } else { &mut defaults };
+            values.insert(name.replace('_', "."), setting.text.clone());
         }
-        table
+        defaults.extend(variables);
+        defaults
     }
 
     /// Reports a value that breaks a further rule; `expected` completes "must be …". Does nothing if the setting already
@@ -163,10 +182,7 @@ impl SettingsReader {
 
     /// Like [`refuse`](Self::refuse); `problem` is the rest of the sentence that begins with the variable.
     pub(super) fn report(&mut self, path: &str, problem: &str) {
-        if !self.errors.iter().any(|error| error.path == path) {
-            let text = format!("{} {problem}", variable_of(path));
-            self.errors.push(ConfigError { path: path.to_owned(), missing: false, text });
-        }
+        self.wrong(path, format!("{} {problem}", variable_of(path)));
     }
 
     /// Reports a value that only development may have.
@@ -176,15 +192,27 @@ impl SettingsReader {
         }
     }
 
-    /// Reports a missing setting.
-    pub(super) fn missing(&mut self, path: &str, meaning: &str) {
-        let text = format!("{} is missing: {meaning}", variable_of(path));
-        self.errors.push(ConfigError { path: path.to_owned(), missing: true, text });
+    /// Reports a setting that was not found as missing, unless it has an error already; `meaning` explains it.
+    pub fn required<T>(&mut self, path: &str, meaning: &str, found: Option<T>) -> Option<T> {
+        if found.is_none() {
+            let text = format!("{} is missing: {meaning}", variable_of(path));
+            self.add(ConfigError { path: path.to_owned(), missing: true, text });
+        }
+        found
     }
 
     /// Returns all errors. A missing setting counts only if it is `needed`.
     pub(super) fn finish(mut self, needed: impl Fn(&str) -> bool) -> Result<(), ConfigErrors> {
-        self.report_unread();
+        // A typing mistake in the environment, or a stale default.
+        for (path, setting) in std::mem::take(&mut self.settings) {
+            if !setting.is_read {
+                let text = match setting.variable {
+                    Some(it) => format!("{it} is not a setting of {}; correct or unset it", self.service),
+                    None => format!("{path} is in the defaults of {}, but nothing reads it", self.service),
+                };
+                self.wrong(&path, text);
+            }
+        }
         self.errors.retain(|error| !error.missing || needed(&error.path));
         if self.errors.is_empty() {
             return Ok(());
@@ -192,84 +220,29 @@ impl SettingsReader {
         Err(ConfigErrors { service: self.service, errors: self.errors })
     }
 
-    /// Reports settings that nothing has read: a typing mistake in the environment, or a stale default.
-    fn report_unread(&mut self) {
-        let mut unread = Vec::new();
-        match self.values.extract::<Dict>() {
-            Ok(all) => unread.extend(leaves("", &all).into_iter().map(|(path, _)| path)),
-            Err(error) => {
-                let text = format!("the defaults of {} are not TOML: {error}", self.service);
-                self.errors.push(ConfigError { path: String::new(), missing: false, text });
-            }
+    /// `None` if the setting is absent or empty, or if `read` refuses it. Then its error is in the list.
+    fn find<T>(&mut self, path: &str, expected: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let setting = self.settings.get_mut(path)?;
+        setting.is_read = true;
+        if setting.text.is_empty() {
+            return None;
         }
-        unread.extend(self.from_environment.keys().cloned());
-        unread.sort();
-        unread.dedup();
-        for path in unread.into_iter().filter(|path| !self.read.contains(path)) {
-            let text = match self.from_environment.get(&path) {
-                Some(variable) => {
-                    format!("{variable} is not a setting of {}; correct or unset it", self.service)
-                }
-                None => format!("{path} is in the defaults of {}, but nothing reads it", self.service),
-            };
-            self.errors.push(ConfigError { path, missing: false, text });
+        let value = read(&setting.text);
+        if value.is_none() {
+            self.refuse(path, expected);
         }
+        value
     }
 
-    fn required<T: Default>(&mut self, path: &str, meaning: &str, found: ReadResult<T>) -> T {
-        self.required_or(path, meaning, found, T::default())
+    fn wrong(&mut self, path: &str, text: String) {
+        self.add(ConfigError { path: path.to_owned(), missing: false, text });
     }
 
-    fn required_or<T>(&mut self, path: &str, meaning: &str, found: ReadResult<T>, placeholder: T) -> T {
-        if let Ok(None) = found {
-            self.missing(path, meaning);
+    /// A setting has one error, because its placeholder may cause others.
+    fn add(&mut self, error: ConfigError) {
+        if !self.errors.iter().any(|known| known.path == error.path) {
+            self.errors.push(error);
         }
-        found.ok().flatten().unwrap_or(placeholder)
-    }
-
-    fn find<T: DeserializeOwned>(&mut self, path: &str, expected: &str) -> ReadResult<T> {
-        self.read.insert(path.to_owned());
-        if !self.values.contains(path) {
-            return Ok(None);
-        }
-        self.values.extract_inner_lossy(path).map(Some).map_err(|_| self.wrong(path, expected))
-    }
-
-    /// A number in the defaults counts as text, too: `mismatch_status = 409`.
-    fn find_text(&mut self, path: &str, expected: &str) -> ReadResult<String> {
-        let Some(value) = self.find::<Value>(path, expected)? else { return Ok(None) };
-        let number = value.to_i128().map(|number| number.to_string());
-        value.into_string().or(number).map(Some).ok_or_else(|| self.wrong(path, expected))
-    }
-
-    fn find_number<T: TryFrom<u64>>(&mut self, path: &str, range: &RangeInclusive<u64>) -> ReadResult<T> {
-        let expected = expected_number(range);
-        let Some(number) = self.find::<u64>(path, &expected)? else { return Ok(None) };
-        let number = T::try_from(number).ok().filter(|_| range.contains(&number));
-        number.map(Some).ok_or_else(|| self.wrong(path, &expected))
-    }
-
-    fn find_secret(&mut self, path: &str) -> ReadResult<SecretString> {
-        let file = format!("{path}_file");
-        match (self.find_text(path, "text")?, self.find::<PathBuf>(&file, "the path of a file")?) {
-            (Some(_), Some(_)) => {
-                Err(self.wrong(&file, &format!("unset where {} is set", variable_of(path))))
-            }
-            (None, Some(name)) => match std::fs::read_to_string(&name) {
-                // Editors and `echo` end a file with a newline, which is not part of the secret.
-                Ok(text) => Ok(Some(text.trim_end_matches(['\r', '\n']).into())),
-                Err(error) => {
-                    Err(self.wrong(&file, &format!("a file that can be read; {}: {error}", name.display())))
-                }
-            },
-            (secret, None) => Ok(secret.map(SecretString::from)),
-        }
-    }
-
-    fn wrong(&mut self, path: &str, expected: &str) -> Reported {
-        let text = format!("{} must be {expected}", variable_of(path));
-        self.errors.push(ConfigError { path: path.to_owned(), missing: false, text });
-        Reported
     }
 }
 
@@ -286,16 +259,4 @@ fn path_of(variable: &str) -> Option<String> {
 /// `http.port` is `IDEM_HTTP__PORT`.
 fn variable_of(path: &str) -> String {
     format!("IDEM_{}", path.replace('.', "__").to_ascii_uppercase())
-}
-
-/// All single values, by path.
-fn leaves(prefix: &str, values: &Dict) -> Vec<(String, Value)> {
-    let below = |(key, value): (&String, &Value)| {
-        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            Value::Dict(_, inner) => leaves(&path, inner),
-            _ => vec![(path, value.clone())],
-        }
-    };
-    values.iter().flat_map(below).collect()
 }

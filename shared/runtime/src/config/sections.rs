@@ -6,13 +6,14 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::Address;
-use edge::{Authenticator, CardNumbers, CorsOrigins, EdgeSettings, JwksSource, Limits, RateLimit};
+use database::{Address, GroupSettings};
+use edge::{Authenticator, CardNumbers, EdgeSettings, JwksSource, Limits, RateLimit};
 use envelope::Topics;
-use idempotency::{GroupSettings, KeyPolicy, Retention};
+use idempotency::{KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
 use outbox::{RelaySettings, RetentionSettings};
+use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
@@ -112,11 +113,9 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         mismatch_status: reader.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
         operation_wait: reader.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
         groups: groups(reader),
-        cors_origins: reader.parsed(
-            "http.cors_origins",
-            "origins such as https://shop.example, separated by commas",
-            CorsOrigins::default(),
-        ),
+        cors_origins: reader
+            .optional("http.cors_origins", "origins such as https://shop.example, separated by commas")
+            .unwrap_or_default(),
         docs: reader.switch("http.docs"),
         limits: limits(reader),
     }
@@ -128,6 +127,7 @@ fn groups(reader: &mut SettingsReader) -> GroupSettings {
         at_once: reader.number("groups.at_once", 1..=1_000),
         waiting: reader.number("groups.waiting", 1..=1_000_000),
         wait: reader.milliseconds("groups.wait_milliseconds", 1..=60_000),
+        ..GroupSettings::default()
     }
 }
 
@@ -208,11 +208,10 @@ pub(super) fn pool_sizes(reader: &mut SettingsReader) -> PoolSizes {
 /// The owner's URL, for `migrate`, and for a `serve` that migrates at start.
 pub(super) fn migration_url(reader: &mut SettingsReader) -> Option<SecretString> {
     let url = reader.optional_secret("database.migration_url");
-    match &url {
-        Some(url) => check_url(reader, "database.migration_url", url),
-        None => reader.missing("database.migration_url", &format!("the database, as its owner: {URL}")),
-    }
-    url
+    let url =
+        reader.required("database.migration_url", &format!("the database, as its owner: {URL}"), url)?;
+    check_url(reader, "database.migration_url", &url);
+    Some(url)
 }
 
 const URL: &str = "postgres://role:password@host:port/database";
@@ -244,10 +243,8 @@ pub(super) fn brokers(reader: &mut SettingsReader) -> Option<Brokers> {
 }
 
 pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
-    let instance =
-        reader.text("inbox.instance", "the name of this instance in its consumer group; may be empty");
     RunnerSettings {
-        instance: Some(instance).filter(|instance| !instance.is_empty()),
+        instance: reader.optional("inbox.instance", "a name"),
         attempts: reader.number("inbox.attempts", 1..=1_000),
         handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
         parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),
@@ -317,12 +314,30 @@ pub(crate) struct Log {
 pub(super) fn log(reader: &mut SettingsReader) -> Log {
     let expected = "error, warn, info, debug or trace, or directives such as info,orders=debug";
     let filter = reader.parsed("log.level", expected, EnvFilter::default());
-    let path = reader.text("log.filter_file", "the file of another filter; may be empty");
-    let level = filter.to_string();
-    let filter_file = (!path.is_empty()).then(|| FilterFile { path: path.into(), level });
+    let filter_file = reader.optional("log.filter_file", "a path");
+    let filter_file = filter_file.map(|path| FilterFile { path, level: filter.to_string() });
     let format = reader.one_of("log.format", &[("pretty", LogFormat::Pretty), ("json", LogFormat::Json)]);
     Log { format, filter, filter_file }
 }
+
+/// The collector of spans; `None`: spans are not exported.
+pub(super) fn traces(reader: &mut SettingsReader) -> Option<traces::Settings> {
+    let one_in = reader.number("traces.one_in", 1..=1_000_000);
+    let endpoint: Url = reader.optional("traces.endpoint", HTTP_URL)?;
+    let is_here = matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    match endpoint.scheme() {
+        "https" => {}
+        "http" if is_here => {}
+        "http" => reader.refuse_in_production(
+            "traces.endpoint",
+            "an https URL, because its collector is on another machine",
+        ),
+        _ => reader.refuse("traces.endpoint", HTTP_URL),
+    }
+    Some(traces::Settings { endpoint, one_in })
+}
+
+const HTTP_URL: &str = "an http or https URL";
 
 /// The time limit for running requests after the shutdown has begun.
 pub(super) fn drain(reader: &mut SettingsReader) -> Duration {

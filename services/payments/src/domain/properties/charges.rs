@@ -75,7 +75,7 @@ impl World {
         let (attempt, news) = self.row.seen[which].clone();
         let superseded = attempt != self.row.attempt || !self.row.in_flight;
         let input = match news.clone() {
-            AttemptResult::Responded(outcome) => Input::Settled { outcome, superseded },
+            AttemptResult::Responded(outcome) => Input::AttemptEnded { outcome, superseded },
             AttemptResult::LookedUp(result) => {
                 Input::LookedUp { result, superseded, conditions: self.row.conditions(false) }
             }

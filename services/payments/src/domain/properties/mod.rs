@@ -78,7 +78,8 @@ fn result() -> impl Strategy<Value = LookupResult> {
 fn inputs() -> impl Strategy<Value = Vec<Input>> {
     let one = prop_oneof![
         conditions().prop_map(Input::Due),
-        (outcome(), any::<bool>()).prop_map(|(outcome, superseded)| Input::Settled { outcome, superseded }),
+        (outcome(), any::<bool>())
+            .prop_map(|(outcome, superseded)| Input::AttemptEnded { outcome, superseded }),
         (result(), any::<bool>(), conditions()).prop_map(|(result, superseded, conditions)| {
             Input::LookedUp { result, superseded, conditions }
         }),
@@ -89,7 +90,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 
 fn ends_doubt(input: &Input) -> bool {
     match input {
-        Input::Settled { outcome, .. } => outcome.is_authoritative(),
+        Input::AttemptEnded { outcome, .. } => outcome.is_authoritative(),
         Input::LookedUp { result, .. } => result.is_authoritative(),
         Input::Due(_) | Input::CancelRequested => false,
     }
@@ -170,7 +171,7 @@ proptest! {
         for input in inputs {
             let mode = match &input {
                 Input::Due(conditions) => Some(conditions.key_expired || conditions.mode == CallMode::Lookup),
-                Input::Settled { .. } | Input::LookedUp { .. } | Input::CancelRequested => None,
+                Input::AttemptEnded { .. } | Input::LookedUp { .. } | Input::CancelRequested => None,
             };
             let Ok(decision) = decide(&payment, input) else { continue };
             if mode == Some(true) && decision.next == NextStep::SendRequest {
@@ -194,7 +195,7 @@ proptest! {
             };
             let input = match kind {
                 0 => refund::Input::Due(conditions),
-                1 => refund::Input::Settled { outcome, superseded },
+                1 => refund::Input::AttemptEnded { outcome, superseded },
                 _ => refund::Input::LookedUp { result, superseded, conditions },
             };
             let Ok(decision) = refund::decide(&refund, input.clone()) else { continue };

@@ -33,7 +33,7 @@ pub(crate) enum Verdict {
     AmountDiffers(OurRecord, ProcessorRecord),
     /// The processor's record says that money moved, and ours denies it.
     Denied(OurRecord),
-    /// One record is ahead of the other. A lookup settles the difference.
+    /// One record is ahead of the other. A lookup decides.
     Unsettled(OurRecord),
 }
 

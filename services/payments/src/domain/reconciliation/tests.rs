@@ -108,8 +108,8 @@ fn a_record_that_only_we_have_is_missing_there_or_looked_up() {
     let asking = OurRecord { in_flight: true, ..ours(CallKind::Charge, MoneyState::Open) };
     assert_eq!(names(&[], std::slice::from_ref(&asking)), ["pending"]);
     assert_eq!(names(&[theirs(CallKind::Charge, "pi_1", MoneyState::Moved)], &[asking]), ["pending"]);
-    let settled_just_now = OurRecord { must_be_listed: false, ..ours(CallKind::Charge, MoneyState::Moved) };
-    assert!(names(&[], &[settled_just_now]).is_empty(), "the processor's books were read before");
+    let moved_just_now = OurRecord { must_be_listed: false, ..ours(CallKind::Charge, MoneyState::Moved) };
+    assert!(names(&[], &[moved_just_now]).is_empty(), "the processor's books were read before");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use actix_web::{App, HttpServer};
 use database::Database;
 use edge::{Authenticator, Edge, EdgeSettings};
 use envelope::Topics;
-use payments::{Payments, Settings};
+use payments::Payments;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use runtime::Context;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use testkit::{eventually, identity};
 use uuid::Uuid;
 
-use crate::stage::{AMOUNT, Stage, TENANT, VISA, bodies, brisk};
+use crate::stage::{AMOUNT, Stage, TENANT, VISA};
 
 /// Longer than any test.
 pub(crate) const LONG: Duration = Duration::from_mins(10);
@@ -96,7 +96,7 @@ async fn client_on(stage: &Stage, database: Database, wait: Duration) -> Client 
         Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
     let settings = EdgeSettings { operation_wait: wait, ..EdgeSettings::default() };
     let edge = Edge::new(database.clone(), authenticator, settings);
-    let settings = Settings::new(stage.processor.client(), bodies(), brisk());
+    let settings = stage.settings();
     let context = Context::<Payments> { database, topics: Topics::of("test"), settings };
     let routes = move || App::new().configure(runtime::routes(edge.clone(), context.clone()));
     let server = HttpServer::new(routes).workers(1).bind("127.0.0.1:0").unwrap();

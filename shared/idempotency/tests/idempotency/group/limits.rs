@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use database::{ErrorClass, Settings};
+use database::{ErrorClass, GroupSettings, Settings};
 use diesel_async::SimpleAsyncConnection;
-use idempotency::{GroupSettings, Outcome};
+use idempotency::Outcome;
 use testkit::eventually;
 use tokio::time::timeout;
 

@@ -6,25 +6,28 @@ mod together;
 
 use std::sync::Arc;
 
-use database::{AppendTx, Database, Error, UnitOfWork};
+use database::{AppendTx, Database, Error, GroupSettings, UnitOfWork};
 use diesel::QueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::Integer;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, poll};
-use idempotency::{
-    CommandError, GroupCommit, GroupSettings, KeyedRequest, Operation, Outcome, Retention, StoredResponse,
-};
+use idempotency::{CommandError, GroupExecutor, KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 use testkit::TestDatabase;
 
 use crate::shop::{CommandBarrier, Noted, Runs, effect, request, response};
 
 /// One group at a time. Commands that arrive while a group runs form the next group.
-const ONE_AT_A_TIME: GroupSettings =
-    GroupSettings { size: 64, at_once: 1, waiting: 1_024, wait: std::time::Duration::from_mins(1) };
+const ONE_AT_A_TIME: GroupSettings = GroupSettings {
+    size: 64,
+    at_once: 1,
+    waiting: 1_024,
+    wait: std::time::Duration::from_mins(1),
+    gather: std::time::Duration::ZERO,
+};
 
-fn groups(database: &Database, settings: GroupSettings) -> GroupCommit {
-    GroupCommit::new(database.clone(), Retention::default(), settings)
+fn groups(database: &Database, settings: GroupSettings) -> GroupExecutor {
+    GroupExecutor::new(database.clone(), Retention::default(), settings)
 }
 
 fn key(number: usize) -> String {
@@ -77,7 +80,7 @@ impl Shop {
     /// Executes one command. The command is queued at the first poll.
     fn send(
         &self,
-        groups: &GroupCommit,
+        groups: &GroupExecutor,
         request: KeyedRequest,
         ending: Ending,
     ) -> BoxFuture<'static, Result<Outcome, Error>> {
@@ -93,7 +96,7 @@ impl Shop {
 
 /// Executes these commands as one group, while another command runs. Returns their outcomes.
 async fn together(
-    groups: &GroupCommit,
+    groups: &GroupExecutor,
     commands: impl IntoIterator<Item = BoxFuture<'static, Result<Outcome, Error>>>,
 ) -> Vec<Result<Outcome, Error>> {
     let barrier = CommandBarrier::closed();
@@ -115,6 +118,6 @@ async fn transactions(database: &TestDatabase) -> i64 {
     diesel::sql_query(query).get_result::<crate::shop::Number>(&mut owner).await.unwrap().number
 }
 
-fn shared(database: &TestDatabase) -> (Arc<GroupCommit>, Shop) {
+fn shared(database: &TestDatabase) -> (Arc<GroupExecutor>, Shop) {
     (Arc::new(groups(database, ONE_AT_A_TIME)), Shop::default())
 }

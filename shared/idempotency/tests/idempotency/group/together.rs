@@ -1,8 +1,8 @@
 //! One group is one transaction; the number of its statements.
 
-use database::{Database, Settings};
+use database::{Database, GroupSettings, Settings};
 use futures_util::future::join_all;
-use idempotency::{GroupSettings, Outcome};
+use idempotency::Outcome;
 use testkit::{RoundTrips, eventually};
 use tokio::runtime::Handle;
 

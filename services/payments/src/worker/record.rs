@@ -18,7 +18,7 @@ use crate::store::refunds;
 use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
 
 /// Records results in one transaction, each in the span of its attempt: all of them or none.
-pub(super) async fn settle(
+pub(super) async fn record_results(
     database: &Database,
     bodies: &RequestBodies,
     settings: &WorkerSettings,
@@ -32,7 +32,7 @@ pub(super) async fn settle(
         })
         .await?;
     for (ended, span) in ended {
-        settle_one(&mut tx, bodies, settings, ended).instrument(span.clone()).await?;
+        record_result(&mut tx, bodies, settings, ended).instrument(span.clone()).await?;
     }
     tx.commit().await?;
     for (ended, span) in ended {
@@ -41,7 +41,7 @@ pub(super) async fn settle(
     Ok(())
 }
 
-async fn settle_one(
+async fn record_result(
     tx: &mut Tx,
     bodies: &RequestBodies,
     settings: &WorkerSettings,
@@ -56,7 +56,9 @@ async fn settle_one(
         CallKind::Charge => {
             use payment::Input;
             let input = match result {
-                AttemptResult::Responded(outcome) => Input::Settled { outcome: outcome.clone(), superseded },
+                AttemptResult::Responded(outcome) => {
+                    Input::AttemptEnded { outcome: outcome.clone(), superseded }
+                }
                 AttemptResult::LookedUp(result) => {
                     Input::LookedUp { result: result.clone(), superseded, conditions }
                 }
@@ -66,7 +68,9 @@ async fn settle_one(
         CallKind::Refund => {
             use refund::Input;
             let input = match result {
-                AttemptResult::Responded(outcome) => Input::Settled { outcome: outcome.clone(), superseded },
+                AttemptResult::Responded(outcome) => {
+                    Input::AttemptEnded { outcome: outcome.clone(), superseded }
+                }
                 AttemptResult::LookedUp(result) => {
                     Input::LookedUp { result: result.clone(), superseded, conditions }
                 }
