@@ -2,6 +2,8 @@
 //!
 //! What it did between the backup and the restore is not in its rows, for instance requests to other systems.
 
+use std::ops::Bound;
+
 use chrono::{DateTime, Utc};
 use database::functions::clock_timestamp;
 use database::{Connection, Tx};
@@ -30,7 +32,8 @@ pub async fn is_restored_since(tx: &mut Tx, time: DateTime<Utc>) -> database::Re
     Ok(select(outbox_restored_since(time)).get_result(tx).await?)
 }
 
-/// Notes the present server in the cursor's row, and the time if there was another one.
+/// Notes the present server in the cursor's row. If there was another one, notes the time, and lets the relay publish every row again:
+/// consumers that were restored, too, or topics that were lost may need any of them.
 pub(crate) async fn note_server(session: &Connection) -> database::Result<()> {
     let mut session = session;
     let servers = outbox_cursor::table.select((outbox_cursor::server, outbox_server()));
@@ -43,13 +46,18 @@ pub(crate) async fn note_server(session: &Connection) -> database::Result<()> {
         cursor.set(outbox_cursor::server.eq(&server)).execute(&mut session).await?;
         return Ok(());
     }
-    let restored =
-        (outbox_cursor::server.eq(&server), outbox_cursor::restored_at.eq(clock_timestamp().nullable()));
+    let restored = (
+        outbox_cursor::server.eq(&server),
+        outbox_cursor::restored_at.eq(clock_timestamp().nullable()),
+        outbox_cursor::position.eq(0),
+        outbox_cursor::gaps.eq(Vec::<(Bound<i64>, Bound<i64>)>::new()),
+    );
     cursor.set(restored).execute(&mut session).await?;
     tracing::warn!(
         before,
         server,
-        "DatabaseRestored: the database was restored or promoted; see docs/repairs.md"
+        "OutboxStartedOver: the database was restored or promoted; the relay publishes every row again, and consumers ignore \
+         duplicates"
     );
     Ok(())
 }

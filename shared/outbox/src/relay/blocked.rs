@@ -174,7 +174,7 @@ impl BlockedEvents {
         if self.new.is_empty() {
             return Ok(());
         }
-        // The row may exist: the event was released and refused again. Or it was read again, after a re-base or by the next term: then it
+        // The row may exist: the event was released and refused again. Or it was read again, after the relay started over or by the next term: then it
         // waits behind its own aggregate, and keeps its cause.
         let store = diesel::insert_into(outbox_blocked::table)
             .values(&self.new)

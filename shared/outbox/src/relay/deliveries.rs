@@ -17,7 +17,7 @@ use crate::OutboxMetrics;
 use crate::outbox_event::{StoredEvent, load_events};
 use crate::outgoing_record::OutgoingRecord;
 
-/// How long no delivery report arrives before the relay asks whether each partition has a leader.
+/// How long a message is under way before the relay asks whether each partition has a leader.
 const SILENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Deliveries<'r> {
@@ -26,10 +26,10 @@ pub(super) struct Deliveries<'r> {
     reports: DeliveryReports,
     /// The rows to send, in the order of ids.
     queued: VecDeque<StoredEvent>,
-    /// The messages that are neither acknowledged nor blocked, with their aggregates.
-    in_flight: BTreeMap<i64, Uuid>,
-    /// When the last report arrived, or the first message after a rest was sent.
-    heard_at: Instant,
+    /// The messages that are neither acknowledged nor blocked.
+    in_flight: BTreeMap<i64, InFlight>,
+    /// When the relay last asked for leaders, or published released events.
+    asked_at: Instant,
     /// The topics of this term's messages, and those with a partition that had no leader when the term began.
     topics: BTreeSet<String>,
     /// Released events that are under way, with their aggregates. The cursor has passed them before.
@@ -41,6 +41,11 @@ pub(super) struct Deliveries<'r> {
     pub(super) blocked: BlockedEvents,
     /// True if a message is done that was not at the last checkpoint.
     pub(super) has_moved: bool,
+}
+
+struct InFlight {
+    aggregate: Uuid,
+    sent_at: Instant,
 }
 
 impl<'r> Deliveries<'r> {
@@ -58,7 +63,7 @@ impl<'r> Deliveries<'r> {
             reports,
             queued: VecDeque::new(),
             in_flight: BTreeMap::new(),
-            heard_at: Instant::now(),
+            asked_at: Instant::now(),
             topics,
             released: BTreeMap::new(),
             spans: BTreeMap::new(),
@@ -89,10 +94,8 @@ impl<'r> Deliveries<'r> {
         let last_id = self.queued.back().map(|row| row.id);
         let mut messages = 0;
         while let Some(row) = self.queued.pop_front() {
-            if self.are_done() {
-                self.heard_at = Instant::now();
-            }
-            self.in_flight.insert(row.id, row.aggregate_id);
+            let in_flight = InFlight { aggregate: row.aggregate_id, sent_at: Instant::now() };
+            self.in_flight.insert(row.id, in_flight);
             messages += usize::from(self.publish(&row, rows == 1).await?);
         }
         if rows > 1 {
@@ -111,6 +114,7 @@ impl<'r> Deliveries<'r> {
         // The producer remembers for minutes that a topic is missing. Nothing is under way now.
         (self.publisher, self.reports) =
             Publisher::connect(&self.relay.brokers, PublisherSettings::default())?;
+        self.asked_at = Instant::now();
         let ids: Vec<i64> = released.keys().copied().collect();
         for row in load_events(database, &ids).await? {
             self.released.insert(row.id, row.aggregate_id);
@@ -171,14 +175,23 @@ impl<'r> Deliveries<'r> {
 
     /// Waits for one delivery report. Fails with `NoLeader` if none arrives because partitions have lost their leader.
     pub(super) async fn next_report(&mut self) -> Result<(), RelayError> {
-        match tokio::time::timeout_at(self.heard_at + SILENCE, self.reports.next()).await {
-            Ok(report) => self.handle(report.ok_or(RelayError::ProducerEnded)?),
-            Err(_) => self.ask_for_leaders().await,
+        if self.has_report().await? { Ok(()) } else { self.ask_for_leaders().await }
+    }
+
+    /// Waits for one delivery report. Returns false if the first message is under way for too long; then
+    /// [`ask_for_leaders`](Self::ask_for_leaders). It may be dropped before it has ended.
+    pub(super) async fn has_report(&mut self) -> Result<bool, RelayError> {
+        let first = self.in_flight.values().next();
+        let since = first.map_or(self.asked_at, |first| first.sent_at.max(self.asked_at));
+        match tokio::time::timeout_at(since + SILENCE, self.reports.next()).await {
+            Ok(report) => self.handle(report.ok_or(RelayError::ProducerEnded)?).map(|()| true),
+            Err(_) => Ok(false),
         }
     }
 
-    async fn ask_for_leaders(&mut self) -> Result<(), RelayError> {
-        self.heard_at = Instant::now();
+    /// Fails with `NoLeader` if partitions have lost their leader since the term began.
+    pub(super) async fn ask_for_leaders(&mut self) -> Result<(), RelayError> {
+        self.asked_at = Instant::now();
         let topics: Vec<String> = self.topics.iter().cloned().collect();
         // Without an answer no broker can be reached. Then all messages wait.
         let Ok(leaderless) = topics::leaderless(&self.relay.brokers, &topics).await else { return Ok(()) };
@@ -195,8 +208,8 @@ impl<'r> Deliveries<'r> {
 
     fn handle(&mut self, DeliveryReport { token, result }: DeliveryReport) -> Result<(), RelayError> {
         let id = token.cast_signed();
-        self.heard_at = Instant::now();
-        let aggregate = self.released.get(&id).or_else(|| self.in_flight.get(&id)).copied();
+        let in_flight = self.in_flight.get(&id).map(|message| message.aggregate);
+        let aggregate = self.released.get(&id).copied().or(in_flight);
         match (result, aggregate) {
             // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
             (Err(error), Some(aggregate)) if error.refused => {

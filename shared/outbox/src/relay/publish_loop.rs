@@ -73,17 +73,20 @@ impl<'r> PublishLoop<'r> {
 
     /// Publishes without an end.
     async fn publish(&mut self) -> Result<(), RelayError> {
+        loop {
+            match self.publish_rounds().await {
+                Err(RelayError::NoLeader(topics)) => self.begin_again(topics).await?,
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn publish_rounds(&mut self) -> Result<(), RelayError> {
         let RelaySettings { gather, idle_poll, .. } = self.relay.settings;
         let (mut gather, mut pause, mut is_woken) = (Gather::new(gather), MIN_PAUSE, false);
         loop {
             let read_at = Instant::now();
-            let rows = match self.publish_pages().await {
-                Err(RelayError::NoLeader(topics)) => {
-                    self.begin_again(topics).await?;
-                    continue;
-                }
-                rows => rows?,
-            };
+            let rows = self.publish_pages().await?;
             if rows > 0 && !is_woken {
                 pause = MIN_PAUSE;
             }
@@ -166,7 +169,11 @@ impl<'r> PublishLoop<'r> {
             let until = if self.has_moved() { due.min(end) } else { end };
             tokio::select! {
                 () = committed.notified() => return Ok(true),
-                report = self.deliveries.next_report(), if !self.deliveries.are_done() => report?,
+                has_report = self.deliveries.has_report(), if !self.deliveries.are_done() => {
+                    if !has_report? {
+                        self.deliveries.ask_for_leaders().await?;
+                    }
+                }
                 () = sleep_until(until) => {
                     self.checkpoint_if_due().await?;
                     if Instant::now() >= end {

@@ -39,8 +39,7 @@ struct RowCount {
 }
 
 /// Says that the relay has published every event.
-const PUBLISHED: &str =
-    "UPDATE outbox_cursor SET position = (SELECT coalesce(max(id), 0) FROM outbox_event)";
+const PUBLISHED: &str = "UPDATE outbox_cursor SET position = (SELECT coalesce(max(id), 0) FROM outbox_event)";
 
 async fn row_counts(owner: &mut AsyncPgConnection) -> BTreeMap<String, u64> {
     let each = KEPT.map(|(name, ..)| format!("SELECT '{name}' AS name, count(*) AS rows FROM {name}"));

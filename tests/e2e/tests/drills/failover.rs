@@ -25,6 +25,6 @@ async fn with_synchronous_replication_a_failover_loses_no_accepted_order() {
     stack.audited(&responses).await; // until then, a relay may still wait for the lease of its last term
     for service in Part::SERVICES {
         let log = stack.program(service.name()).log();
-        assert!(log.contains("DatabaseRestored"), "the relay of {} took no notice", service.name());
+        assert!(log.contains("OutboxStartedOver"), "the relay of {} took no notice", service.name());
     }
 }

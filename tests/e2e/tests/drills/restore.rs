@@ -49,6 +49,6 @@ async fn after_a_restore_into_a_fresh_cluster_every_order_ends() {
     stack.audited(&responses).await;
     for service in Part::SERVICES {
         let log = stack.program(&service.relay(1).to_string()).log();
-        assert!(log.contains("DatabaseRestored"), "the relay of {} took no notice", service.name());
+        assert!(log.contains("OutboxStartedOver"), "the relay of {} took no notice", service.name());
     }
 }

@@ -19,7 +19,9 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
         let mut ground = Ground::prepare(environment, part, "ended").await?;
         ground.fill(script, rows).await?;
         // The relay has published every event.
-        ground.run("UPDATE outbox_cursor SET position = (SELECT coalesce(max(id), 0) FROM outbox_event)").await?;
+        ground
+            .run("UPDATE outbox_cursor SET position = (SELECT coalesce(max(id), 0) FROM outbox_event)")
+            .await?;
         ground.analyse().await?;
         audits::measure(&ground, part, &mut lines.section).await?;
         ground.remove().await?;

@@ -27,11 +27,7 @@ pub(crate) async fn fill(owner: &Session, rows: usize) -> Result<()> {
 /// Sets the cursor back to the one of a new database, so that every row is unpublished. With `next_xid_a` of a later snapshot, each
 /// transaction number up to it would count as open at A.
 pub(crate) async fn rewind(owner: &Session) -> Result<()> {
-    owner
-        .run(
-            "UPDATE outbox_cursor SET position = 0, gaps = '{}'",
-        )
-        .await?;
+    owner.run("UPDATE outbox_cursor SET position = 0, gaps = '{}'").await?;
     owner.run("UPDATE outbox_lease SET lease_until = '-infinity'").await
 }
 
@@ -42,7 +38,10 @@ pub(crate) async fn epoch(owner: &Session) -> Result<i64> {
 
 /// Returns whether the cursor has passed every row.
 pub(crate) async fn drained(owner: &Session) -> Result<bool> {
-    Ok(owner.one("SELECT position = (SELECT max(id) FROM outbox_event) AND gaps = '{}' FROM outbox_cursor").await?.get(0))
+    Ok(owner
+        .one("SELECT position = (SELECT max(id) FROM outbox_event) AND gaps = '{}' FROM outbox_cursor")
+        .await?
+        .get(0))
 }
 
 /// Reads all rows as the relay does, page by page, on one connection; returns how long that took, and the rows as the
