@@ -138,7 +138,7 @@ mod tests {
             "execute.after_commit:1:1",
             ":1",
         ] {
-            let refused = Plan::read(text).expect_err(text).to_string();
+            let refused = Plan::read(text).expect_err(text);
             assert!(refused.contains(text) && refused.contains(&NAMES.join(" ")), "{refused}");
         }
     }
