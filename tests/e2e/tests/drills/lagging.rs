@@ -50,8 +50,6 @@ async fn after_a_failover_to_a_lagging_standby_what_survived_ends_and_what_was_l
     for service in publishers() {
         let log = stack.program(service.name()).log();
         assert!(log.contains("OutboxStartedOver"), "the relay of {} took no notice", service.name());
-        let status = stack.operate(service, &["outbox", "status", "--json"]).await;
-        let report: Value = serde_json::from_str(&status.stdout).unwrap_or_else(|_| panic!("{status:?}"));
     }
     names_what_was_lost(&stack).await;
     let books = stack.books();
