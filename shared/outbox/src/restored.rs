@@ -1,6 +1,6 @@
 //! Whether the database is an earlier one: restored from a backup, or promoted.
 //!
-//! What it did between the backup and the restore is not in its rows, for instance requests to other systems.
+//! Its rows do not show the work between the backup and the restore, for instance requests to other systems.
 
 use std::ops::Bound;
 

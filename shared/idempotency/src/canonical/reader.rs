@@ -1,7 +1,7 @@
 //! Reads a document by `serde_json` and writes its canonical form.
 //!
 //! A visitor gets a number as a double, so its digits would be lost. A leaf is therefore read as [`RawValue`], its text.
-//! Whether a value is a leaf shows in its first byte, which [`Reader::peek`] finds in the document.
+//! The first byte of a value tells a leaf from an object or a list. [`Reader::peek`] finds it in the document.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -41,7 +41,7 @@ struct Reader<'a> {
     out: Vec<u8>,
     /// The pointer of an error. Each level adds its step when the error passes, so a document without errors builds no pointer.
     pointer: String,
-    /// What the form refuses; the error of serde only ends the reading.
+    /// The reason why a value has no canonical form. The error of serde only ends the reading.
     refused: Option<JsonErrorKind>,
 }
 

@@ -37,7 +37,7 @@ impl fmt::Display for TopicPartition {
     }
 }
 
-/// What the client tells the member.
+/// An event of the group, from the client to the member.
 pub(super) enum GroupEvent {
     /// The group assigned a partition to this member.
     Assigned(TopicPartition, FetchQueue),

@@ -174,8 +174,8 @@ impl BlockedEvents {
         if self.new.is_empty() {
             return Ok(());
         }
-        // The row may exist: the event was released and refused again. Or it was read again, after the relay started over or by the next term: then it
-        // waits behind its own aggregate, and keeps its cause.
+        // The row may exist: the event was released and refused again. Or it was read again, by the next term or after the relay
+        // started over: then it waits behind its own aggregate, and keeps its cause.
         let store = diesel::insert_into(outbox_blocked::table)
             .values(&self.new)
             .on_conflict(outbox_blocked::id)

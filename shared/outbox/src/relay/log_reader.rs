@@ -29,7 +29,7 @@ pub(super) struct Page {
     look: Look,
 }
 
-/// What a read has learnt of the transactions.
+/// The transaction numbers that a read returns beside its rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     /// Every transaction with a smaller number had ended.

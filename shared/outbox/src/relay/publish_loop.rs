@@ -3,8 +3,8 @@
 //! A term lasts as long as its session of the database. When the session ends, for instance by a failover, the next term begins with the
 //! cursor's row, which is as old as the database that holds it: rows are repeated, and none is skipped.
 //!
-//! What goes wrong with another session: the server has failed over to a standby without the last rows. The ids of these rows are
-//! given again, and a relay that goes on from its memory has passed them.
+//! What goes wrong if a term outlives its session: the database fails over to a standby that lacks the last rows. The standby gives
+//! their ids to new rows, and the relay skips these, because its position in memory is behind them.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use crate::common::{
     wait_for, write,
 };
 
-/// What the relay notes of its server, as a dump brings it to another one.
+/// A dump that was restored on another server: the row of the cursor still names the server of the dump.
 const FROM_ANOTHER_SERVER: &str = "UPDATE outbox_cursor SET server = '1234567890/00000001/5'";
 
 /// A dump brings the numbers of another server. The relay compares no number across sessions. What was published may be lost at a
@@ -102,7 +102,7 @@ async fn if_the_sequence_went_back_the_relay_waits_for_writers_and_publishes_eve
     assert!(published.contains_key(&early.uuid()), "{published:?}");
 }
 
-/// What the service knows before the relay has noted the restore, afterwards, and without a restore.
+/// The service asks before the relay has noted the restore, afterwards, and without a restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_learns_that_its_database_was_restored_after_a_time() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
