@@ -20,6 +20,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::config::Http;
 use crate::health::Health;
 use crate::metrics::{self, HttpMetrics, Scrape, count_request};
+use crate::process::shutdown_limit;
 use crate::{Context, Service, health, slow_reader};
 
 /// A port cannot be opened.
@@ -106,7 +107,8 @@ pub(crate) fn public<S: Service>(
     })
     // A client that closes its sending half after the request still gets the response.
     .h1_allow_half_closed(true)
-    .shutdown_timeout(drain.as_secs())
+    // The shutdown gives up before the server does, which would drop the requests and not say so.
+    .shutdown_timeout(shutdown_limit(drain).as_secs())
     .disable_signals();
     let address = settings.address;
     listen(server.bind(address), address, "IDEM_HTTP__PORT", |server| (server.addrs(), server.run()))

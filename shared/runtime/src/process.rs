@@ -26,8 +26,16 @@ use crate::{Context, RunError, Service};
 /// The time limit for each of three stages of the shutdown: consumers and jobs, transactions, relay.
 const STAGE: Duration = Duration::from_secs(6);
 
+/// The server looks once a second whether its requests have ended.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// The time after the last stage for spans and lines of the log. The watchdog ends the process after it.
 const LAST: Duration = Duration::from_millis(1500);
+
+/// The time limit for the whole shutdown, up to the last lines of the log.
+pub(crate) fn shutdown_limit(drain: Duration) -> Duration {
+    drain + LOOK + 3 * STAGE
+}
 
 /// The parts that the start-up uses. Cheap to clone.
 #[derive(Clone)]
@@ -82,7 +90,7 @@ impl Process {
 
     /// Starts to receive signals. The watchdog ends the process if the stages of the shutdown exceed their limits.
     pub(crate) fn signals(&self) -> io::Result<Signals> {
-        Signals::listen(self.drain + 3 * STAGE + LAST, self.heartbeats().clone())
+        Signals::listen(shutdown_limit(self.drain) + LAST, self.heartbeats().clone())
     }
 
     /// The heartbeats of the parts of this process.
@@ -123,9 +131,9 @@ impl Process {
         if let Some(clients) = clients {
             let drained = clients.stop(true);
             crashpoint::reach!("shutdown.draining");
-            // The server drops requests that have not ended by then, and does not report them. It waits without limit for a worker
-            // that stands still.
-            if timeout(self.drain, drained).await.is_err() {
+            // The server waits longer than this, so that it reports requests as ended only if they have. It waits without limit for a
+            // worker that stands still.
+            if timeout(self.drain + LOOK, drained).await.is_err() {
                 unfinished.push("requests");
             }
             tracing::info!("requests have ended");
