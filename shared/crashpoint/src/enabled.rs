@@ -14,7 +14,7 @@ pub const NAMES: [&str; 26] = [
     "execute.command_done",
     "execute.before_commit",
     "execute.after_commit",
-    "relay.window_read",
+    "relay.page_read",
     "relay.message_sent",
     "relay.before_checkpoint",
     "relay.after_checkpoint",

@@ -18,7 +18,7 @@ fn everywhere() {
     crashpoint::reach!("execute.command_done");
     crashpoint::reach!("execute.before_commit");
     crashpoint::reach!("execute.after_commit");
-    crashpoint::reach!("relay.window_read");
+    crashpoint::reach!("relay.page_read");
     crashpoint::reach!("relay.message_sent");
     crashpoint::reach!("relay.before_checkpoint");
     crashpoint::reach!("relay.after_checkpoint");

@@ -32,7 +32,8 @@ pub enum HandlerError {
     /// The consumer neither handles nor ignores this type.
     #[error("no handler for messages of type {0}")]
     UnknownType(String),
-    /// The handler says that the message makes no sense here.
+    /// The handler says that the message makes no sense here. It is parked at once: the rows that the handler has read under their locks
+    /// refuse it again in each attempt, and each pause holds its partition.
     #[error("{0}")]
     Refused(String),
     /// The handler panicked.
@@ -81,7 +82,11 @@ impl HandlerError {
     pub(crate) fn is_final(&self) -> bool {
         matches!(
             self,
-            Self::Unreadable(_) | Self::Corrupt { .. } | Self::UnknownType(_) | Self::SecondHistory(_)
+            Self::Unreadable(_)
+                | Self::Corrupt { .. }
+                | Self::UnknownType(_)
+                | Self::Refused(_)
+                | Self::SecondHistory(_)
         )
     }
 }

@@ -211,7 +211,7 @@ impl BlockedEvents {
     /// Returns the next events of the released aggregates, in order. These aggregates are not blocked until [`delete`](Self::delete).
     pub(super) async fn released(&mut self, database: &Database) -> database::Result<BTreeMap<i64, Uuid>> {
         // The table must have all events of an aggregate, because its next event is published once the last one of these is.
-        if self.aggregates.is_empty() || !self.new.is_empty() || self.looked_at.elapsed() < LOOK_INTERVAL {
+        if !self.new.is_empty() || !self.is_look_due() {
             return Ok(BTreeMap::new());
         }
         let mut connection = database.connection().await?;

@@ -36,7 +36,7 @@ define_sql_function! {
 
 /// Every committed row with an id up to the position is published or blocked, unless its id is among the gaps. Here the gaps contain
 /// the rows that are under way, too.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Cursor {
     pub(super) position: i64,
     pub(super) gaps: Ranges,

@@ -39,7 +39,7 @@ pub(super) struct Deliveries<'r> {
     /// False once a span has shown that this process exports none. Without the exporter a span costs more than the sending.
     exports_spans: bool,
     pub(super) blocked: BlockedEvents,
-    /// True if a message is done that was not at the last checkpoint.
+    /// True if since the last checkpoint a message is done, or a gap has ended.
     pub(super) has_moved: bool,
 }
 

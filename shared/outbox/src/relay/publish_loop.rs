@@ -41,14 +41,12 @@ pub(super) struct PublishLoop<'r> {
     reader: LogReader,
     deliveries: Deliveries<'r>,
     checkpointed_at: Instant,
-    /// True if a gap has ended without a row since the last checkpoint.
-    has_moved: bool,
 }
 
 impl<'r> PublishLoop<'r> {
     pub(super) async fn start(relay: &'r Relay, epoch: i64) -> Result<Self, RelayError> {
         let session = relay.database.connection().await?;
-        note_server(&session).await?;
+        note_server(&session, epoch).await?;
         let reader = Cursor::load(&session, epoch).await?;
         Ok(Self {
             relay,
@@ -57,7 +55,6 @@ impl<'r> PublishLoop<'r> {
             reader,
             deliveries: Deliveries::start(relay, Vec::new()).await?,
             checkpointed_at: Instant::now(),
-            has_moved: false,
         })
     }
 
@@ -127,9 +124,9 @@ impl<'r> PublishLoop<'r> {
     /// in a gap, with the deliveries, or done.
     fn take(&mut self, page: Page) {
         if !page.rows.is_empty() {
-            crashpoint::reach!("relay.window_read");
+            crashpoint::reach!("relay.page_read");
         }
-        self.has_moved |= self.reader.pass(&page);
+        self.deliveries.has_moved |= self.reader.pass(&page);
         self.deliveries.queue(page.rows);
     }
 
@@ -166,7 +163,7 @@ impl<'r> PublishLoop<'r> {
         let end = Instant::now() + pause;
         loop {
             let due = self.checkpointed_at + self.relay.settings.checkpoint;
-            let until = if self.has_moved() { due.min(end) } else { end };
+            let until = if self.deliveries.has_moved { due.min(end) } else { end };
             tokio::select! {
                 () = committed.notified() => return Ok(true),
                 has_report = self.deliveries.has_report(), if !self.deliveries.are_done() => {
@@ -192,13 +189,9 @@ impl<'r> PublishLoop<'r> {
         Ok(())
     }
 
-    fn has_moved(&self) -> bool {
-        self.has_moved || self.deliveries.has_moved
-    }
-
     async fn checkpoint_if_due(&mut self) -> Result<(), RelayError> {
         let is_due = self.checkpointed_at.elapsed() >= self.relay.settings.checkpoint;
-        if self.deliveries.blocked.are_many() || (self.has_moved() && is_due) {
+        if self.deliveries.blocked.are_many() || (self.deliveries.has_moved && is_due) {
             self.checkpoint().await?;
         }
         Ok(())
@@ -218,7 +211,7 @@ impl<'r> PublishLoop<'r> {
         self.deliveries.blocked.saved();
         crashpoint::reach!("relay.after_checkpoint");
         self.checkpointed_at = Instant::now();
-        (self.has_moved, self.deliveries.has_moved) = (false, false);
+        self.deliveries.has_moved = false;
         Ok(cursor)
     }
 }

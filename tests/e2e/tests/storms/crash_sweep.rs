@@ -53,7 +53,7 @@ fn rounds() -> Vec<Round> {
         "execute.command_done",
         "execute.before_commit",
         "execute.after_commit",
-        "relay.window_read",
+        "relay.page_read",
         "relay.message_sent",
         "relay.before_checkpoint",
         "relay.after_checkpoint",
