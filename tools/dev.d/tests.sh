@@ -24,8 +24,8 @@ run_tests() { # [cargo-test-arguments...]
   locked_kafka_home
   locked_pg_dump_home
   export_servers
-  # Tests wait much of their time: for a broker, a lease, a session. So run more of them than there are cores. Several programs at a time
-  # are no faster, because those that start whole installations use the processor up.
-  export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
+  # Tests wait most of their time: for a broker, a lease, a session. So run more of them than there are cores. Tests that start brokers or
+  # whole installations use the processors up: these limit themselves, and several programs at a time are no faster.
+  export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((3 * $(getconf _NPROCESSORS_ONLN)))}
   cd "$ROOT" && cargo test ${which[@]+"${which[@]}"} "$@"
 }

@@ -9,10 +9,14 @@ use envelope::{Stream, Topics};
 use messaging::{Brokers, ReceivedMessage};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 use crate::topics::{count, make_topics, messages};
 use crate::{BrokerTls, eventually, free_port, given};
+
+/// So many tests of a program have brokers of their own at a time: the start of one uses a core for seconds.
+static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// One broker, stopped and removed with all its data when the test ends.
 pub struct Broker {
@@ -22,30 +26,39 @@ pub struct Broker {
     node: u8,
     tls: Option<BrokerTls>,
     process: Child,
+    /// The second one of a cluster needs none.
+    _place: Option<SemaphorePermit<'static>>,
 }
 
 impl Broker {
     /// Starts an empty broker; returns once it answers.
     pub async fn start() -> Self {
-        Self::start_node(1, free_port(), None).await
+        let place = ROOM.acquire().await.unwrap();
+        Self::start_node(1, free_port(), None, Some(place)).await
     }
 
     /// Starts an empty broker that accepts TLS alone; returns once it answers.
     pub async fn with_tls(tls: BrokerTls) -> Self {
-        Self::start_node(1, free_port(), Some(tls)).await
+        let place = ROOM.acquire().await.unwrap();
+        Self::start_node(1, free_port(), Some(tls), Some(place)).await
     }
 
     /// Starts a second broker of this one's cluster.
     pub async fn start_second(&self) -> Self {
-        Self::start_node(2, self.controller_port, None).await
+        Self::start_node(2, self.controller_port, None, None).await
     }
 
-    async fn start_node(node: u8, controller_port: u16, tls: Option<BrokerTls>) -> Self {
+    async fn start_node(
+        node: u8,
+        controller_port: u16,
+        tls: Option<BrokerTls>,
+        place: Option<SemaphorePermit<'static>>,
+    ) -> Self {
         let folder = std::env::temp_dir().join(format!("idem-broker-{}", Uuid::new_v4().simple()));
         fs::create_dir(&folder).unwrap();
         let port = free_port();
         let process = run(&folder, port, controller_port, node, tls.as_ref());
-        let mut broker = Self { folder, port, controller_port, node, tls, process };
+        let mut broker = Self { folder, port, controller_port, node, tls, process, _place: place };
         broker.ready().await;
         broker
     }

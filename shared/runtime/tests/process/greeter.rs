@@ -13,6 +13,7 @@ use testkit::{TestDatabase, eventually, given};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The example's executable. Cargo builds it together with all tests, but not for a single test target.
 fn executable() -> PathBuf {
@@ -36,21 +37,26 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+/// So many tests run the example at a time: a program that starves is not ready, alive or ended in time.
+static ROOM: Semaphore = Semaphore::const_new(4);
+
 /// A database, a deployment and a key set for one test.
 pub(crate) struct Surroundings {
     pub(crate) database: TestDatabase,
     deployment: String,
     jwks: PathBuf,
+    _place: SemaphorePermit<'static>,
 }
 
 impl Surroundings {
     /// Creates a database that has the reliability tables, and not the example's own.
     pub(crate) async fn new() -> Self {
+        let place = ROOM.acquire().await.unwrap();
         let database = TestDatabase::plain().await;
         let deployment = format!("test-{}", uuid::Uuid::new_v4().simple());
         let jwks = std::env::temp_dir().join(format!("{deployment}.jwks.json"));
         std::fs::write(&jwks, testkit::identity::jwks()).unwrap();
-        Self { database, deployment, jwks }
+        Self { database, deployment, jwks, _place: place }
     }
 
     /// `serve` on ports that the system chooses. It applies its migrations itself.

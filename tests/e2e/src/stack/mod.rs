@@ -14,6 +14,7 @@ use harness::api::Api;
 use harness::{Books, Client, CommandOutput, Endpoint, Instance, Kafka, Launch, Part, Program};
 use messaging::Brokers;
 use testkit::{TestDatabase, TestTopics, free_port, given, identity};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 pub use rest::publishers;
@@ -47,6 +48,9 @@ pub struct Options {
 /// The settings of a program, as variables.
 pub type Settings = Vec<(String, String)>;
 
+/// So many installations of a program run at a time. More would use the processors up and starve each other.
+static ROOM: Semaphore = Semaphore::const_new(4);
+
 /// A running installation.
 pub struct Stack {
     // Fields are dropped in this order: programs before what they use.
@@ -57,6 +61,7 @@ pub struct Stack {
     /// A restarted program listens on the same port.
     ports: BTreeMap<Instance, u16>,
     jwks: PathBuf,
+    _place: SemaphorePermit<'static>,
 }
 
 fn named(name: &str) -> Instance {
@@ -85,6 +90,7 @@ impl Stack {
 
     /// Makes the databases and the names of the topics; no program runs.
     pub async fn prepared(options: Options) -> Self {
+        let place = ROOM.acquire().await.unwrap();
         let mut databases = BTreeMap::new();
         for part in Part::PROGRAMS {
             let server = options.postgres.as_ref().filter(|_| part != Part::Provider);
@@ -102,7 +108,7 @@ impl Stack {
         std::fs::write(&jwks, identity::jwks()).unwrap();
         // Customers and settings name a program before it has started.
         let ports = Instance::all(2, true).into_iter().map(|instance| (instance, free_port())).collect();
-        Self { programs: BTreeMap::new(), databases, topics, options, ports, jwks }
+        Self { programs: BTreeMap::new(), databases, topics, options, ports, jwks, _place: place }
     }
 
     /// Starts a program, with settings on top of its usual ones.
