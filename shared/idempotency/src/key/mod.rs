@@ -51,16 +51,6 @@ impl Key {
         }
     }
 
-    /// A key that a service creates for a command of its own. The text must follow [`KeyPolicy::Any`]. It cannot be equal
-    /// to a client's key, because the client is part of the key's scope.
-    pub fn from_server(text: impl Into<String>) -> Result<Self, KeyError> {
-        let text = text.into();
-        match text.bytes().position(|byte| !byte.is_ascii_graphic()) {
-            Some(at) => Err(KeyError::WrongCharacter { position: at + 1 }),
-            None => Self::of_allowed_length(text),
-        }
-    }
-
     /// The key itself, for the record. It must not be logged.
     pub fn as_str(&self) -> &str {
         &self.0
