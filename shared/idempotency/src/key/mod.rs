@@ -40,6 +40,9 @@ impl Key {
     /// bare. Both forms give the same key.
     ///
     /// A request must have exactly one such line. The edge checks that, because only the edge sees all lines.
+    ///
+    /// # Errors
+    /// [`KeyError`] says why the value is no key under this policy, and what to send instead.
     pub fn parse(header_value: &[u8], policy: KeyPolicy) -> Result<Self, KeyError> {
         let text = header::read(header_value)?;
         match policy {
