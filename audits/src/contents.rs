@@ -13,6 +13,9 @@ const TABLES: &str = include_str!("../facts/tables.sql");
 pub type Contents = BTreeMap<String, (i64, Option<String>)>;
 
 /// Reads the contents of a database, without leases and cursors.
+///
+/// # Errors
+/// The error of the first query that fails.
 pub async fn contents(connection: &mut AsyncPgConnection) -> QueryResult<Contents> {
     #[derive(QueryableByName)]
     struct Table {

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![allow(clippy::missing_errors_doc, reason = "only the program and tests of this package call it")]
 
 mod api;
 mod consumers;

@@ -60,6 +60,9 @@ impl Fact {
 }
 
 /// Parses the reason that an operator gives. It is a text without a card number, because the audit stores it for years.
+///
+/// # Errors
+/// A sentence for the operator if the text is empty or has a card number.
 pub fn reason(text: &str) -> Result<String, &'static str> {
     match text {
         "" => Err("a reason has at least 1 character"),

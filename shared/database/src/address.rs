@@ -79,6 +79,10 @@ impl Address {
     }
 
     /// Reads the files, so that a wrong path is found before the first connection.
+    ///
+    /// # Errors
+    /// [`AddressError::Password`] if the file of the password cannot be read, and [`AddressError::Certificates`] if a certificate
+    /// or key cannot be used.
     pub fn check_files(&self) -> Result<(), AddressError> {
         self.read_files().map(drop)
     }

@@ -76,6 +76,9 @@ impl<A: Aggregate> Locked<A> {
 impl Tx {
     /// Locks those of these aggregates that this transaction has not asked for yet, by one call of [`Aggregate::load`]. Calls
     /// that are awaited together share a round trip, and lock in the order of their first poll.
+    ///
+    /// # Errors
+    /// Those of [`Aggregate::load`].
     pub async fn lock_all<A: Aggregate>(&self, keys: impl IntoIterator<Item = A::Key>) -> Result<()> {
         let keys: BTreeSet<A::Key> = keys.into_iter().collect();
         let keys: Vec<A::Key> = {
@@ -96,6 +99,9 @@ impl Tx {
 
     /// Locks an aggregate, unless this transaction has locked it, and returns it with all changes so far; `None` if there
     /// is none with this key.
+    ///
+    /// # Errors
+    /// Those of [`Aggregate::load`].
     pub async fn lock<A: Aggregate>(&self, key: A::Key) -> Result<Option<Locked<A>>> {
         self.lock_all::<A>([key]).await?;
         Ok(self.aggregates().of::<A>().get(&key).cloned().flatten())

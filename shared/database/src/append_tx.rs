@@ -68,6 +68,9 @@ impl AppendTx {
     /// }
     /// ```
     /// The compiler does not look into a `SELECT` of a table: it may only call functions that neither write nor lock.
+    ///
+    /// # Errors
+    /// The error of the statement. An error of PostgreSQL fails the shared transaction, with all its parts.
     // Diesel implements `BoxedDsl` for a `SELECT` without a locking clause, and `HasTable` for one of a table.
     // Boxed: with the query's type inside, the compiler cannot see that a handler's future is `Send`.
     pub fn read<'a, U, Q>(&self, query: Q) -> BoxFuture<'a, Result<Vec<U>>>

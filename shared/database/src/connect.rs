@@ -20,7 +20,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Opens one connection, encrypted as [`Address`] says. It belongs to the runtime that this runs on.
 ///
 /// # Errors
-/// No server can be reached, none is who the certificate says, or each refuses the role.
+/// The URL or a file that it names cannot be read; no server can be reached, none is who the certificate says, or each refuses the role.
 pub async fn connect(url: &str) -> ConnectionResult<AsyncPgConnection> {
     connect_to(url, &AtomicUsize::new(0)).await
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 /// The pause between two beats of a task.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The parts of a process. Cheap to clone; all clones share the parts.
+/// The parts of a process, and which of them make no progress. Cheap to clone; all clones share the parts.
 #[derive(Clone, Default)]
 pub struct Heartbeats(Arc<Mutex<Vec<Part>>>);
 

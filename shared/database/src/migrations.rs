@@ -53,6 +53,11 @@ pub enum MigrateError {
 
 /// Applies the pending migrations of each set, in order, as the owner. Several instances may call it at the same time, and others may
 /// use the database: a migration that waits for a table gives way to them, and tries again.
+///
+/// # Errors
+/// [`MigrateError::Connect`] if there is no connection, and [`MigrateError::Lock`] if a statement around the migrations fails;
+/// [`MigrateError::Busy`] if a migration has waited for a table for a minute, and [`MigrateError::Migration`] if one fails. The
+/// migrations before it stay applied.
 pub async fn migrate(url: &SecretString, sets: Vec<EmbeddedMigrations>) -> Result<(), MigrateError> {
     let mut owner = connect(url.expose_secret()).await?;
     // The session holds the lock, so PostgreSQL releases it with the connection, also if this process dies. A statement that waited for

@@ -70,6 +70,9 @@ impl Database {
     /// Creates the pool; it connects at the first request. `runtime` drives the connections: it must outlive all work
     /// and must run no blocking code. A URL that cannot be read is an [`Error::Unavailable`] of each request: parse it as an
     /// [`Address`](crate::Address) first.
+    ///
+    /// # Errors
+    /// None today: the pool library refuses only timeouts without a timer, and this pool has one.
     pub fn new(settings: &Settings, runtime: Handle) -> Result<Self> {
         let shared = SharedState {
             settings: settings.clone(),
@@ -86,6 +89,9 @@ impl Database {
 
     /// The same database with a pool of its own, which does not wait for connections of the other pools. Tasks, wake-ups and
     /// metrics are shared.
+    ///
+    /// # Errors
+    /// As [`Database::new`].
     pub fn with_own_pool(&self, size: usize) -> Result<Self> {
         Self::with_pool(size, Arc::clone(&self.inner.shared))
     }
@@ -94,18 +100,27 @@ impl Database {
         Ok(Self { inner: Arc::new(Inner { pool: shared.pool(size)?, shared }) })
     }
 
-    /// Takes a connection for a read of one statement. [`Error::Unavailable`] if none is free in time.
+    /// Takes a connection for a read of one statement.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if no connection is free within [`Settings::pool_wait`], or none can be opened.
     pub async fn connection(&self) -> Result<Connection> {
         let pooled = self.inner.pool.get().await.map_err(|e| Error::Unavailable(e.to_string()))?;
         Ok(Connection::new(pooled, self.inner.shared.settings.statement_timeout))
     }
 
     /// Opens a unit of work (READ COMMITTED).
+    ///
+    /// # Errors
+    /// As [`Database::connection`], and the error of BEGIN, such as [`Error::Unavailable`] after an idle connection broke.
     pub async fn begin(&self) -> Result<Tx> {
         Tx::begin(self).await
     }
 
     /// Opens a unit of work in a session that the caller keeps. The session has no other work meanwhile.
+    ///
+    /// # Errors
+    /// The error of BEGIN, such as [`Error::Unavailable`] after the session has ended.
     pub async fn begin_on(&self, session: &Connection) -> Result<Tx> {
         Tx::begin_on(session.share(), self).await
     }
@@ -114,6 +129,9 @@ impl Database {
     ///
     /// `read` must write nothing that matters. If BEGIN fails, its statements run outside a transaction, and their writes stay.
     /// Transaction-level locks are allowed: outside a transaction they end with their statement.
+    ///
+    /// # Errors
+    /// As [`Database::begin`], or the error of `read`. The connection is then closed.
     pub async fn begin_reading<T, E: From<Error>>(
         &self,
         read: impl AsyncFnOnce(&Tx) -> std::result::Result<T, E>,
@@ -123,6 +141,9 @@ impl Database {
 
     /// Runs work in a task of its own. Dropping the returned future does not cancel the work, so a client that
     /// disconnects does not stop it.
+    ///
+    /// # Errors
+    /// [`Error::Panicked`] if the work panics, or if the runtime shuts down before its end.
     pub async fn detach<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -176,6 +197,9 @@ impl Database {
     }
 
     /// Checks that PostgreSQL answers a query.
+    ///
+    /// # Errors
+    /// As [`Database::connection`], or the error of the query.
     pub async fn ping(&self) -> Result<()> {
         use diesel_async::RunQueryDsl;
         let mut connection = self.connection().await?;

@@ -39,6 +39,9 @@ pub enum UnusableSession {
 
 impl Database {
     /// Returns why sessions of this server cannot be used; `None` if they can be used.
+    ///
+    /// # Errors
+    /// As [`Database::connection`], or the error of the query.
     pub async fn unusable_session(&self) -> Result<Option<UnusableSession>> {
         let options = self.session_options();
         let mut names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();

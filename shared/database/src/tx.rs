@@ -30,7 +30,6 @@ pub struct Tx {
     has_ended: bool,
     pending_writes: PendingWrites,
     aggregates: Mutex<Aggregates>,
-    /// How many savepoints were set so far; each is named by its number.
     savepoints: usize,
 }
 
@@ -39,7 +38,6 @@ impl Tx {
         Self::begin_on(database.connection().await?, database).await
     }
 
-    /// Begins on this connection.
     pub(crate) async fn begin_on(connection: Connection, database: &Database) -> Result<Self> {
         let tx = Self::unopened(connection, database);
         (&tx).batch_execute(BEGIN).await?;
@@ -59,8 +57,7 @@ impl Tx {
         Ok((tx, result))
     }
 
-    /// Creates the `Tx` before BEGIN is sent. If the caller is cancelled in between, the drop discards the connection
-    /// instead of returning it to the pool with an open transaction.
+    /// Creates the `Tx` before BEGIN is sent. A caller who is cancelled in between then leaves no open transaction in the pool.
     fn unopened(connection: Connection, database: &Database) -> Self {
         Self {
             connection,
@@ -83,8 +80,7 @@ impl Tx {
             return Err(Error::Poisoned);
         }
         let rows = std::mem::take(&mut self.pending_writes.rows);
-        // `try_join` polls the write first. COMMIT is sent behind it, without waiting for its answer, and not at all if the
-        // write could not be sent.
+        // `try_join` polls the write first. COMMIT is sent behind it at once, or not at all if the write could not be sent.
         let both = try_join(buffer::write(rows, &self), Commit.execute(&mut &self).err_into()).await;
         if let Err(error) = both {
             // PostgreSQL takes COMMIT for ROLLBACK after a failed write. Without an answer to ROLLBACK, the outcome is unknown.
@@ -101,6 +97,9 @@ impl Tx {
     }
 
     /// Rolls back and returns the connection to the pool.
+    ///
+    /// # Errors
+    /// The error of ROLLBACK. The connection is then closed, which rolls back, too.
     pub async fn rollback(mut self) -> Result<()> {
         self.control("ROLLBACK").await?;
         self.has_ended = true;
@@ -110,8 +109,10 @@ impl Tx {
     /// Runs `work` behind a savepoint. An error of `work` undoes everything that `work` did (rows, buffered rows, changes of
     /// aggregates, hooks) and nothing before it. Savepoints nest.
     ///
-    /// Rows that were buffered before are written before. The savepoint is not released, because that would cost a round
-    /// trip. COMMIT ends it.
+    /// Rows that were buffered before are written before. COMMIT ends the savepoint: to release it would cost a round trip.
+    ///
+    /// # Errors
+    /// The error of `work` or of the statements around it; [`Error::Poisoned`] after a failed statement, also one that `work` ignored.
     pub async fn savepoint<T, E, F>(&mut self, work: F) -> std::result::Result<T, E>
     where
         E: From<Error>,
@@ -121,8 +122,7 @@ impl Tx {
             return Err(Error::Poisoned.into());
         }
         self.flush().await?;
-        // Each savepoint has a name of its own. Otherwise, after a nested savepoint succeeded, an error of the outer
-        // one would roll back to the nested one only.
+        // A name of its own. Otherwise an error would only roll back to a nested savepoint that had succeeded.
         self.savepoints += 1;
         let name = format!("savepoint_{}", self.savepoints);
         self.control(&format!("SAVEPOINT {name}")).await?;
@@ -143,12 +143,18 @@ impl Tx {
     }
 
     /// Writes the buffered rows and the changed aggregates now, by one statement; `commit` does the same.
+    ///
+    /// # Errors
+    /// The error of the statement, such as [`Error::Constraint`]. Unless a savepoint undoes it, `commit` is refused.
     pub async fn flush(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.pending_writes.rows);
         buffer::write(rows, self).await
     }
 
     /// Lets each further statement of this transaction take this long, instead of the session's `statement_timeout`.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
     pub async fn set_statement_timeout(&mut self, limit: Duration) -> Result<()> {
         let milliseconds = limit.as_millis().to_string();
         select(set_config("statement_timeout", milliseconds, true)).execute(self).await?;
@@ -157,6 +163,9 @@ impl Tx {
     }
 
     /// The database's time when this was first asked for in this transaction.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
     pub async fn now(&mut self) -> Result<DateTime<Utc>> {
         if let Some(now) = *self.aggregates().now() {
             return Ok(now);
@@ -201,8 +210,7 @@ impl HasPendingWrites for Tx {
 
 impl Drop for Tx {
     fn drop(&mut self) {
-        // A connection that returns to the pool inside a transaction keeps its locks until its next use: on a quiet
-        // service for ever (measured). So close it.
+        // A pooled connection inside a transaction keeps its locks until its next use: on a quiet service for ever (measured).
         if !self.has_ended {
             self.connection.discard();
         }

@@ -97,6 +97,9 @@ impl Envelope {
     }
 
     /// Decodes an envelope; `get` finds a header by name.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] names a header that is missing or not valid. A wrong `traceparent` is not an error; it is left out.
     pub fn from_headers<'h>(get: impl Fn(&str) -> Option<&'h [u8]>) -> Result<Self, EnvelopeError> {
         let text = |name: &'static str| {
             let bytes = get(name).ok_or(EnvelopeError { header: name, problem: "is missing" })?;

@@ -91,6 +91,9 @@ struct Row {
 /// Finds the records of this caller's key on all routes, oldest first. Records of other callers are not visible.
 ///
 /// A command in one transaction has no record until it has committed.
+///
+/// # Errors
+/// Database errors.
 pub async fn records_of(connection: &mut Connection, caller: &Caller, key: &Key) -> Result<Vec<KeyRecord>> {
     let query = diesel::sql_query(RECORDS)
         .bind::<Text, _>(caller.tenant.as_str())

@@ -52,6 +52,9 @@ impl HeldKey {
 }
 
 /// Deletes the record and the response of the key that this operation was accepted with. The operation itself stays.
+///
+/// # Errors
+/// Database errors.
 pub async fn release_key(tx: &mut Tx, operation: OperationId) -> Result<KeyRelease> {
     use idempotency_record as record;
     let row = record::table.filter(record::operation_id.eq(operation.uuid()));

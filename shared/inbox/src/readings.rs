@@ -22,6 +22,9 @@ struct Waiting {
 }
 
 /// Reads the gauge of the inbox.
+///
+/// # Errors
+/// Database errors.
 pub async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
     let mut connection = connection;
     let waiting: Vec<Waiting> = sql_query(WAITING).load(&mut connection).await?;

@@ -35,6 +35,9 @@ pub struct Runner {
 
 impl Runner {
     /// Joins the consumer's group. Returns at once, also if no broker answers.
+    ///
+    /// # Errors
+    /// As [`Subscription::start`].
     pub fn join(
         database: Database,
         brokers: &Brokers,
@@ -55,8 +58,7 @@ impl Runner {
         self.subscription.joined()
     }
 
-    /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. Each partition has at most
-    /// one batch at a time.
+    /// Runs until `stop` is cancelled, and then finishes the batches that are being applied. A partition has one batch at a time.
     ///
     /// Ends earlier if the client fails for good, if the client is lost outside of its group, or if it cannot join the group again. The
     /// log names the reason. The caller then ends the process, or joins the group again with a new runner.

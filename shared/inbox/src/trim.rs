@@ -30,6 +30,9 @@ pub struct TrimCounts {
 
 /// Deletes the entries that are older than `keep`, by the database's clock. One pass. Several at the same time
 /// delete each entry once. May be repeated, and may be stopped between two batches.
+///
+/// # Errors
+/// Database errors. Batches before the error are committed.
 pub async fn trim(database: &Database, keep: TimeDelta, stop: &CancellationToken) -> Result<TrimCounts> {
     let mut counts = TrimCounts::default();
     let mut position = DateTime::UNIX_EPOCH;

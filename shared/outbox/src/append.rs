@@ -1,7 +1,6 @@
 //! Writes an event to the outbox, in the transaction of the change that it reports.
 //!
-//! The row is written and the relay is woken only if the transaction commits. An event that Kafka could never accept is
-//! refused here.
+//! The row is written and the relay is woken only if the transaction commits.
 //!
 //! What goes wrong without it: a service that publishes after its commit loses the event if it dies between the two; the order exists,
 //! and no stock is ever reserved. A service that publishes before its commit announces an order that may be rolled back.
@@ -45,6 +44,9 @@ pub enum AppendError {
 ///
 /// Call it while the aggregate's row is locked. `sequence` is the event's number among the events of its aggregate: it starts
 /// at 1 and has no gaps. Returns the event's id, which is the same in the topic and in every inbox.
+///
+/// # Errors
+/// [`AppendError`] if the event does not become JSON, or is larger than [`MAX_PAYLOAD`]. Roll back then: nothing is appended.
 pub fn append<E: Event>(
     unit: &mut impl UnitOfWork,
     tenant: &TenantId,
@@ -80,6 +82,9 @@ pub struct Destination {
 }
 
 /// Appends a message with an explicit destination. Otherwise as [`append`].
+///
+/// # Errors
+/// As [`append`].
 pub fn append_to(
     unit: &mut impl UnitOfWork,
     tenant: &TenantId,

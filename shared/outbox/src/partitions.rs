@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Creates the missing partitions of today and the next seven days. Returns how many it created; 0 if another instance is
 /// creating them. May be repeated.
+///
+/// # Errors
+/// Database errors; [`Error::Contention`] if open writers kept it waiting in each attempt, for at least ten seconds.
 pub async fn make_partitions(database: &Database) -> Result<i32> {
     for _ in 1..ATTEMPTS {
         match attempt(database).await {

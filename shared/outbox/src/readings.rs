@@ -61,6 +61,9 @@ struct Blocked {
 }
 
 /// Reads the gauges of the outbox.
+///
+/// # Errors
+/// Database errors.
 pub async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
     let mut connection = connection;
     let Depth { events, oldest_seconds } = sql_query(DEPTH).get_result(&mut connection).await?;

@@ -28,6 +28,9 @@ define_sql_function! {
 ///
 /// A standby that lags is promoted with its last rows missing, and is seen by its new timeline. A dump is seen by the server or the
 /// database that it was restored into.
+///
+/// # Errors
+/// Database errors.
 pub async fn is_restored_since(tx: &mut Tx, time: DateTime<Utc>) -> database::Result<bool> {
     Ok(select(outbox_restored_since(time)).get_result(tx).await?)
 }

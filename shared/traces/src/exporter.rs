@@ -51,6 +51,10 @@ pub struct Exporter {
 
 impl Exporter {
     /// Makes the exporter of one process. Not within a tokio runtime, because the client blocks.
+    ///
+    /// # Errors
+    /// [`ExporterError::Client`] if there is no HTTP client, for instance without root certificates, and
+    /// [`ExporterError::Exporter`] if the exporter refuses its settings.
     pub fn new(service: &'static str, settings: &Settings) -> Result<Self, ExporterError> {
         // An error means that another client has installed the same provider, so it is ignored.
         let _ = rustls::crypto::ring::default_provider().install_default();

@@ -19,6 +19,9 @@ pub struct Entry {
 pub type Catalogue = BTreeMap<String, Entry>;
 
 /// The entries that a source file declares with `problem_types!`.
+///
+/// # Errors
+/// The file is no Rust source, or an entry has another form.
 pub fn declared(source: &str) -> Result<Catalogue, String> {
     let tokens: TokenStream = source.parse().map_err(|error| format!("{error}"))?;
     let mut found = Catalogue::new();

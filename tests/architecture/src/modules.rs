@@ -34,6 +34,9 @@ pub struct Modules(pub BTreeMap<ModulePath, Module>);
 
 impl Modules {
     /// Reads every `.rs` file below `src`. `main.rs` is a crate of its own and is left out.
+    ///
+    /// # Errors
+    /// A file cannot be read; otherwise as [`of`](Self::of).
     pub fn read(src: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         collect(src, &mut files)?;
@@ -46,6 +49,9 @@ impl Modules {
     }
 
     /// Builds the graph from file names relative to `src` and their texts.
+    ///
+    /// # Errors
+    /// The first file that is no Rust source.
     pub fn of<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
         let mut files = BTreeMap::new();
         for (file, text) in sources.into_iter().filter(|(file, _)| *file != "main.rs") {

@@ -45,6 +45,10 @@ impl Suite {
     }
 
     /// Prepares the target, and runs the cases. Fails only if the server does not respond, or cannot be prepared.
+    ///
+    /// # Errors
+    /// A sentence, if no case is selected, the target's file names a case that does not exist, the server does not respond, or the
+    /// target cannot be prepared.
     pub async fn run(&self, target: &Target) -> Result<Report, String> {
         if self.cases.is_empty() {
             return Err("no case has this number in these groups: see --list".to_owned());

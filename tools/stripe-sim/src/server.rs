@@ -61,6 +61,9 @@ pub struct Server {
 impl Server {
     /// Listens, and opens the database in the background; until it is open, readiness is 503. Call it on a tokio
     /// runtime of several threads, because database connections run as tasks.
+    ///
+    /// # Errors
+    /// [`StartError`] if the address cannot be used, or the pool or the HTTP client cannot be made. An absent database is no error.
     pub fn start(settings: Settings) -> Result<Self, StartError> {
         let database = Database::new(&settings.database, Handle::current())?;
         let endpoints = Endpoints::new(settings.endpoint);
@@ -95,6 +98,9 @@ impl Server {
     }
 
     /// Serves until the handle stops it and every transaction has ended.
+    ///
+    /// # Errors
+    /// The error of the HTTP server, after the transactions have ended.
     pub async fn run(self) -> io::Result<()> {
         let served = self.http.await;
         self.background.abort();

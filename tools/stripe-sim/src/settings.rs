@@ -122,6 +122,9 @@ pub struct SettingsError(pub Vec<String>);
 
 impl Settings {
     /// Reads the settings. `get` looks a variable up.
+    ///
+    /// # Errors
+    /// [`SettingsError`] names every wrong setting.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let mut reader = Reader { get, errors: Vec::new() };
         let url = reader.url("IDEM_DATABASE__URL");

@@ -35,6 +35,9 @@ pub struct Authenticator {
 
 impl Authenticator {
     /// An authenticator with the keys of this JWKS document, which never change.
+    ///
+    /// # Errors
+    /// [`JwksError::Unusable`] if the text is no JWKS document, or has no usable key.
     pub fn from_jwks(text: &str, issuer: &str, audience: &str) -> Result<Self, JwksError> {
         let fixed = Self::without_keys(None, issuer, audience);
         fixed.adopt("in memory".to_owned(), text)?;
@@ -43,6 +46,9 @@ impl Authenticator {
 
     /// An authenticator with the keys of this source. A file is read at once. A URL is not requested yet: until
     /// [`refresh`](Self::refresh) has succeeded, every token is refused.
+    ///
+    /// # Errors
+    /// [`JwksError::Read`] if the file cannot be read, and [`JwksError::Unusable`] if it is no JWKS document, or has no usable key.
     pub fn from_source(source: JwksSource, issuer: &str, audience: &str) -> Result<Self, JwksError> {
         let text = source.read_at_once().transpose()?;
         let location = source.location();
@@ -93,6 +99,9 @@ impl Authenticator {
     }
 
     /// Reads the key set again. If it cannot be read, the current keys stay. If it holds no usable key, every token is refused.
+    ///
+    /// # Errors
+    /// As [`from_source`](Self::from_source), also for a URL: it must answer within five seconds, with status 200.
     pub async fn refresh(&self) -> Result<(), JwksError> {
         match &self.source {
             Some(source) => self.adopt(source.location(), &source.read().await?),

@@ -50,6 +50,9 @@ enum Location {
 impl JwksSource {
     /// Parses a path or a URL. Plain HTTP is accepted for this machine only, unless `plain_http` is set, because an
     /// attacker who changes the response can make tokens.
+    ///
+    /// # Errors
+    /// [`JwksError::Location`] if the URL is not acceptable, and [`JwksError::Read`] if its HTTP client cannot be created.
     pub fn parse(text: &str, plain_http: bool) -> Result<Self, JwksError> {
         if !text.contains("://") {
             return Ok(Self(Location::File(PathBuf::from(text))));

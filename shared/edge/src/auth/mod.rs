@@ -45,7 +45,10 @@ impl Principal {
         self.scopes.split(' ').any(|held| held == scope)
     }
 
-    /// Returns 403 unless the token has this scope, such as `orders:read`.
+    /// Checks that the token has this scope, such as `orders:read`.
+    ///
+    /// # Errors
+    /// [`FORBIDDEN`](problem_types::FORBIDDEN), 403, if the token does not have it.
     pub fn require(&self, scope: &str) -> Result<(), Problem> {
         if self.has(scope) {
             return Ok(());

@@ -22,8 +22,11 @@ pub struct Idempotent<W> {
 impl<W: Command> Idempotent<W> {
     /// Executes the command, unless its key was used before, and responds in either case.
     ///
-    /// `handler` runs in the transaction that also stores its reply. It must not begin, commit or keep state, because it
-    /// runs again after contention.
+    /// `handler` runs in the transaction that stores its reply, again after contention. It must not begin, commit or keep state.
+    ///
+    /// # Errors
+    /// 409 if the key is in use; [`mismatch_status`](crate::EdgeSettings::mismatch_status) if it was reused or has expired; 503 if the
+    /// database is away or busy, or COMMIT has no answer; 500 if `handler` panics or the database fails otherwise. A rejection is `Ok`.
     pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,
@@ -35,6 +38,9 @@ impl<W: Command> Idempotent<W> {
     }
 
     /// The same for a command that only reads and appends rows. Under load, many such commands share one transaction.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute), and 503 if no group takes the command in time.
     pub async fn execute_in_group<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
         F: Handler<AppendTx, CommandRequest<W>, Result<Reply, CommandError>>,

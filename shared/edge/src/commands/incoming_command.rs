@@ -1,5 +1,4 @@
-//! `IncomingCommand`: a command as it arrived, with caller, body, key and fingerprint. Nothing is stored for a request
-//! that fails here.
+//! `IncomingCommand`: a command as it arrived, with caller, body, key and fingerprint. Nothing is stored for a request that fails here.
 
 use actix_web::HttpRequest;
 use actix_web::dev::Payload;

@@ -29,6 +29,10 @@ pub struct Natural<W> {
 
 impl<W: Command> Natural<W> {
     /// Executes the command in one transaction. `handler` runs again after contention.
+    ///
+    /// # Errors
+    /// 503 if the database is away or busy, or the outcome of COMMIT is unknown; 500 if `handler` panics or the database fails
+    /// otherwise. Its rejection or refusal is `Ok`.
     pub async fn execute<F>(self, handler: F) -> Result<HttpResponse, Problem>
     where
         F: Handler<Tx, CommandRequest<W>, Result<Reply, CommandError>>,

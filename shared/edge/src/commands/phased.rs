@@ -29,6 +29,9 @@ impl<W: Command> Phased<W> {
     /// `begin` writes the rows that a worker carries the command out from, in the transaction that also stores its
     /// record. `resume` starts the next attempt of the same operation after an attempt without effect. The worker
     /// records the outcome by [`idempotency::conclude`]. Both handlers run again after contention.
+    ///
+    /// # Errors
+    /// As [`Idempotent::execute`](crate::Idempotent::execute).
     pub async fn start<B, R>(self, begin: B, resume: R) -> Result<HttpResponse, Problem>
     where
         B: Handler<Tx, CommandRequest<W>, Result<(), CommandError>>,

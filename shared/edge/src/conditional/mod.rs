@@ -66,9 +66,12 @@ impl Precondition {
         Ok(Self { if_match, if_none_match })
     }
 
-    /// Returns 412 if `If-None-Match` names the current version; `*` names every version.
+    /// Checks that `If-None-Match` does not name the current version; `*` names every version.
     ///
     /// Call it inside the transaction, with the row locked, before anything else: RFC 9110 (section 13.1.2) has no exception.
+    ///
+    /// # Errors
+    /// Rejects with [`PRECONDITION_FAILED`](problem_types::PRECONDITION_FAILED), 412, if the header names it.
     pub fn exclude(&self, current: i64) -> Result<(), CommandError> {
         if !self.if_none_match.as_ref().is_some_and(|tags| tags.names_weakly(current)) {
             return Ok(());
@@ -78,10 +81,14 @@ impl Precondition {
         Err(CommandError::rejected(&problem_types::PRECONDITION_FAILED, detail))
     }
 
-    /// Returns 412 unless `If-Match` names the current version. `current` is `None` if the resource does not exist.
+    /// Checks that `If-Match` names the current version, if the client sent it. `current` is `None` if the resource does not exist.
     ///
     /// Call it inside the transaction, with the row locked. Skip it if the resource already has the requested state: then
     /// a retry whose first response was lost succeeds, as RFC 9110 (section 13.1.1) allows.
+    ///
+    /// # Errors
+    /// Rejects with [`PRECONDITION_FAILED`](problem_types::PRECONDITION_FAILED), 412, if the header does not name it, or nothing
+    /// exists.
     pub fn require(&self, current: Option<i64>) -> Result<(), CommandError> {
         let Some(expected) = &self.if_match else { return Ok(()) };
         let detail = match current {

@@ -7,6 +7,9 @@ use actix_web::http::Method;
 use actix_web::middleware::Next;
 
 /// Finds the route of a HEAD request as if it were a GET. The connection remembers that the body is not sent.
+///
+/// # Errors
+/// Those of the service behind it.
 pub async fn head_as_get(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

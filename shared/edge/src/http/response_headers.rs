@@ -17,6 +17,9 @@ use crate::limits::count_key;
 ///
 /// It also closes a connection whose request body was not read to its end, and counts the key of a command whose response says
 /// that it was executed.
+///
+/// # Errors
+/// Those of the service behind it.
 pub async fn response_headers(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -113,7 +113,11 @@ impl Limiter {
     }
 }
 
-/// Runs this check of a signature, unless too many tokens and signatures of the request's address were refused: then 429.
+/// Runs this check of a signature, unless too many tokens and signatures of the request's address were refused.
+///
+/// # Errors
+/// [`RATE_LIMITED`](problem_types::RATE_LIMITED), 429, without a check; otherwise the error of `check`, which counts against the
+/// address.
 pub fn check_signature<T>(
     request: &HttpRequest,
     check: impl FnOnce() -> Result<T, Problem>,

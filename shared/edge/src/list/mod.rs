@@ -127,6 +127,9 @@ pub struct Listing<T> {
 
 impl<T, E> Listing<Result<T, E>> {
     /// The page, or the first error among its entries.
+    ///
+    /// # Errors
+    /// The first error among the entries.
     pub fn transposed(self) -> Result<Listing<T>, E> {
         let data = self.data.into_iter().collect::<Result<_, E>>()?;
         Ok(Listing { data, next_cursor: self.next_cursor })

@@ -40,10 +40,13 @@ impl Default for Limits {
     }
 }
 
-/// Returns the canonical form of the JSON value in `bytes`, or its first error.
+/// Returns the canonical form of the JSON value in `bytes`.
 ///
 /// Time grows as n log n in the number of members, and memory with the length of `bytes`: exponents are never
 /// expanded (the result is at most about five times as long, where `1e20` becomes its 21 digits).
+///
+/// # Errors
+/// [`JsonError`] with the first place that is not JSON, or that this form refuses: [`JsonErrorKind`] lists why.
 pub fn canonicalise(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, JsonError> {
     reader::read_document(bytes, limits)
 }

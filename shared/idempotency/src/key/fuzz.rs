@@ -74,7 +74,6 @@ fn string_by_rfc_9651(header: &[u8]) -> Option<String> {
 }
 
 fn stays_the_same(key: &Key, policy: KeyPolicy) {
-    assert_eq!(Key::from_server(key.as_str()).as_ref(), Ok(key), "as it is stored");
     let quoted = format!("\"{}\"", key.as_str().replace('\\', "\\\\").replace('"', "\\\""));
     assert_eq!(
         string_by_rfc_9651(quoted.as_bytes()).as_deref(),

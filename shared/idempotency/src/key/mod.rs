@@ -40,6 +40,9 @@ impl Key {
     /// bare. Both forms give the same key.
     ///
     /// A request must have exactly one such line. The edge checks that, because only the edge sees all lines.
+    ///
+    /// # Errors
+    /// [`KeyError`] says why the value is no key under this policy, and what to send instead.
     pub fn parse(header_value: &[u8], policy: KeyPolicy) -> Result<Self, KeyError> {
         let text = header::read(header_value)?;
         match policy {
@@ -48,16 +51,6 @@ impl Key {
             KeyPolicy::Uuid if is_hyphenated_uuid(&text) => Ok(Self(text.to_ascii_lowercase())),
             KeyPolicy::Uuid => Err(KeyError::NotUuid),
             KeyPolicy::Any => Self::of_allowed_length(text),
-        }
-    }
-
-    /// A key that a service creates for a command of its own. The text must follow [`KeyPolicy::Any`]. It cannot be equal
-    /// to a client's key, because the client is part of the key's scope.
-    pub fn from_server(text: impl Into<String>) -> Result<Self, KeyError> {
-        let text = text.into();
-        match text.bytes().position(|byte| !byte.is_ascii_graphic()) {
-            Some(at) => Err(KeyError::WrongCharacter { position: at + 1 }),
-            None => Self::of_allowed_length(text),
         }
     }
 

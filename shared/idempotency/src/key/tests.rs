@@ -189,15 +189,6 @@ fn the_short_hash_is_the_start_of_sha_256() {
 }
 
 #[test]
-fn a_server_key_follows_the_rules_for_any_key() {
-    let text = format!("order-expiry:{UUID}");
-    assert_eq!(Key::from_server(text.as_str()).unwrap().as_str(), text);
-    assert_eq!(Key::from_server("order expiry of today"), Err(KeyError::WrongCharacter { position: 6 }));
-    assert_eq!(Key::from_server("expiry"), Err(KeyError::TooShort { length: 6 }));
-    assert_eq!(Key::from_server(""), Err(KeyError::Empty));
-}
-
-#[test]
 fn the_default_policy_wants_a_uuid() {
     assert_eq!(KeyPolicy::default(), KeyPolicy::Uuid);
     assert_eq!(serde_json::from_str::<KeyPolicy>("\"any\"").unwrap(), KeyPolicy::Any);

@@ -32,6 +32,9 @@ pub enum Conclusion {
 /// the key. `false` is the worker, because a caller that has a stored response does not retry.
 ///
 /// First lock the rows that the operation is about. Otherwise a conclusion and a retry deadlock.
+///
+/// # Errors
+/// Database errors. Roll back then: a part may be written.
 pub async fn conclude(tx: &mut Tx, operation: OperationId, conclusion: Conclusion) -> Result<bool> {
     use RecordState::{Completed, FailedRetryable, FailedTerminal, Started};
     let moved = match &conclusion {

@@ -31,6 +31,9 @@ pub struct OperationRecord {
 
 /// Finds this tenant's phased command. Commands of one transaction have no operation row, because they end before they
 /// respond.
+///
+/// # Errors
+/// Database errors, also if the stored response has a status or headers that this program did not write.
 pub async fn operation(
     connection: &mut Connection,
     tenant: &TenantId,

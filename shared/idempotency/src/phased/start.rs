@@ -76,7 +76,7 @@ enum Started {
     RecordMoved,
 }
 
-/// The results of the first transaction.
+/// How the first transaction ends.
 enum End {
     Commit(Started),
     Rollback(Started),
@@ -183,8 +183,7 @@ where
         Ok(End::Commit(Started::Waiting(Waiter::new(id))))
     }
 
-    /// Stores the response 202 if the attempt is older than the wait limit. Its handler may have died, so a retry does
-    /// not wait for it.
+    /// Stores the response 202 if the attempt is older than the wait limit. Its handler may have died, so a retry does not wait for it.
     async fn accept_if_overdue(&self, tx: &mut Tx, id: OperationId) -> Result<End> {
         if !store::is_overdue(tx, id, self.wait.limit).await? {
             return Ok(End::Rollback(Started::Known(Outcome::InProgress)));

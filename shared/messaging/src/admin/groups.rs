@@ -19,6 +19,9 @@ use crate::{Brokers, Error};
 pub type GroupOffsets = BTreeMap<(String, i32), i64>;
 
 /// Returns the names of all groups, in order.
+///
+/// # Errors
+/// [Those of every call](super#errors).
 pub async fn groups(brokers: &Brokers) -> Result<Vec<String>, Error> {
     let brokers = brokers.clone();
     client::blocking(move || {
@@ -34,6 +37,9 @@ pub async fn groups(brokers: &Brokers) -> Result<Vec<String>, Error> {
 }
 
 /// Returns the present members of a group, each as its client's name and host.
+///
+/// # Errors
+/// [Those of every call](super#errors).
 pub async fn members(brokers: &Brokers, group: &str) -> Result<Vec<String>, Error> {
     let (brokers, group) = (brokers.clone(), group.to_owned());
     client::blocking(move || {
@@ -49,6 +55,9 @@ pub async fn members(brokers: &Brokers, group: &str) -> Result<Vec<String>, Erro
 }
 
 /// Sets the offsets that the group reads next. Partitions that are not named keep theirs.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::GroupActive`] if the group has members.
 pub async fn set_group_offsets(brokers: &Brokers, group: &str, offsets: &GroupOffsets) -> Result<(), Error> {
     let (brokers, group, offsets) = (brokers.clone(), group.to_owned(), offsets.clone());
     client::blocking(move || {
@@ -70,6 +79,9 @@ pub async fn set_group_offsets(brokers: &Brokers, group: &str, offsets: &GroupOf
 }
 
 /// Sets the group to offset 0 in every partition of these topics.
+///
+/// # Errors
+/// As [`set_group_offsets`], and [`Error::UnknownTopic`] if a topic does not exist.
 pub async fn rewind_group(brokers: &Brokers, group: &str, topics: &[&str]) -> Result<(), Error> {
     let mut offsets = GroupOffsets::new();
     for topic in topics {
@@ -80,6 +92,9 @@ pub async fn rewind_group(brokers: &Brokers, group: &str, topics: &[&str]) -> Re
 }
 
 /// Deletes groups and their offsets. A group that does not exist counts as deleted.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::GroupActive`] if a group has members. Others may be deleted then.
 pub async fn delete_groups(brokers: &Brokers, groups: &[&str]) -> Result<(), Error> {
     if groups.is_empty() {
         return Ok(()); // the client refuses an empty list

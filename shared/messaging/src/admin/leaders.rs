@@ -28,6 +28,9 @@ impl LeaderlessTopic {
 }
 
 /// Returns those of the topics that have partitions without a leader. A topic that does not exist is not among them.
+///
+/// # Errors
+/// [Those of every call](super#errors), after five seconds.
 pub async fn leaderless(brokers: &Brokers, topics: &[String]) -> Result<Vec<LeaderlessTopic>, Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());
     client::blocking(move || {

@@ -11,6 +11,9 @@ use crate::{Brokers, Error};
 /// Succeeds if a broker answers a metadata request within `timeout` and names at least one broker.
 ///
 /// An open port is not enough: a broker that is still starting accepts connections before it can serve them.
+///
+/// # Errors
+/// [Those of every call](super#errors), with this time limit; [`Error::Unreachable`] also if the broker names none.
 pub async fn health(brokers: &Brokers, timeout: Duration) -> Result<(), Error> {
     let brokers = brokers.clone();
     client::blocking(move || {

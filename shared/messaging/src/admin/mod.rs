@@ -2,6 +2,15 @@
 //!
 //! Services call it at start and for readiness; operators' commands, audits and tests call the rest. Each function opens a
 //! client, asks, and closes the client. None of them joins a consumer group.
+//!
+//! # Errors
+//! Every function returns [`Error::Configuration`] if the client refuses a property or a file of one, [`Error::Unreachable`] if no
+//! broker answers within ten seconds, and [`Error::Refused`] if a broker refuses. With OAUTHBEARER, those that create or delete are
+//! refused by the client. A function names what else it returns.
+//!
+//! [`Error::Configuration`]: crate::Error::Configuration
+//! [`Error::Unreachable`]: crate::Error::Unreachable
+//! [`Error::Refused`]: crate::Error::Refused
 
 mod client;
 mod groups;

@@ -10,18 +10,27 @@ use super::metadata::read_partitions;
 use crate::{Brokers, Error};
 
 /// Returns for each partition the offset of its first record, and the one that its next record will get.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::UnknownTopic`] if the topic does not exist.
 pub async fn offset_ranges(brokers: &Brokers, topic: &str) -> Result<BTreeMap<i32, (i64, i64)>, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || watermarks(&client::metadata_client(&brokers)?, &brokers, &topic)).await
 }
 
 /// Returns for each partition the offset that its next record will get.
+///
+/// # Errors
+/// As [`offset_ranges`].
 pub async fn end_offsets(brokers: &Brokers, topic: &str) -> Result<BTreeMap<i32, i64>, Error> {
     let ranges = offset_ranges(brokers, topic).await?;
     Ok(ranges.into_iter().map(|(partition, (_, end))| (partition, end)).collect())
 }
 
 /// Returns for each partition the offset that the group reads next; `None` if it has committed no offset there.
+///
+/// # Errors
+/// As [`offset_ranges`].
 pub async fn committed_offsets(
     brokers: &Brokers,
     group: &str,
@@ -51,6 +60,9 @@ pub async fn committed_offsets(
 
 /// Returns for each partition the offset of the first record that was written at `since` or later, in milliseconds
 /// since the Unix epoch. If there is no such record, it is the end offset. Without `since` it is the first offset.
+///
+/// # Errors
+/// As [`offset_ranges`].
 pub async fn offsets_since(
     brokers: &Brokers,
     topic: &str,

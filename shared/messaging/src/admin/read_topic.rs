@@ -16,6 +16,10 @@ use crate::{Brokers, Error, ReceivedMessage};
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns every message that the topic has at the time of the call, ordered by partition and offset.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::UnknownTopic`] if the topic does not exist; [`Error::Refused`] if a message has a
+/// wrong checksum, or none arrives for 30 s.
 pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<ReceivedMessage>, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
@@ -28,6 +32,9 @@ pub async fn read_all(brokers: &Brokers, topic: &str) -> Result<Vec<ReceivedMess
 
 /// Returns the messages of one partition that were written at `since` or later, in milliseconds since the Unix epoch, ordered by offset.
 /// Reads `most` offsets at most, so that the time is bounded however long the topic is.
+///
+/// # Errors
+/// As [`read_all`], and [`Error::Refused`] if there is no such partition.
 pub async fn read_since(
     brokers: &Brokers,
     topic: &str,

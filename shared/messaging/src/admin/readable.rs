@@ -22,6 +22,10 @@ use crate::{Brokers, Error};
 ///
 /// A checksum covers many records, and a corrupt batch does not tell how many. Therefore each offset is tried: an offset is skipped only
 /// after the client has failed to read it.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::UnknownTopic`] if the topic does not exist; [`Error::Refused`] if the partition
+/// does not, if it does not have this offset, or if a try gets no answer for ten seconds.
 pub async fn next_readable(
     brokers: &Brokers,
     topic: &str,

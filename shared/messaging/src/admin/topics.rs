@@ -39,6 +39,10 @@ impl TopicSpec {
 /// An existing topic is left unchanged; if all exist, no right to create topics is needed. A topic with fewer partitions is
 /// an error. An existing partition that stays without a leader is logged and does not stop the caller. New topics get the brokers'
 /// default replication factor. Several processes may call this at the same time.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::PartitionCount`] if a topic has too few partitions; [`Error::Refused`] if the
+/// brokers do not show a new topic within ten seconds.
 pub async fn ensure(brokers: &Brokers, topics: &[TopicSpec]) -> Result<(), Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());
     let runtime = Handle::current();
@@ -128,6 +132,9 @@ pub struct TopicState {
 }
 
 /// Returns the names of all topics but Kafka's own, in order.
+///
+/// # Errors
+/// [Those of every call](super#errors).
 pub async fn names(brokers: &Brokers) -> Result<Vec<String>, Error> {
     let brokers = brokers.clone();
     client::blocking(move || {
@@ -141,6 +148,9 @@ pub async fn names(brokers: &Brokers) -> Result<Vec<String>, Error> {
 }
 
 /// Describes those of the topics that exist.
+///
+/// # Errors
+/// [Those of every call](super#errors).
 pub async fn describe(brokers: &Brokers, topics: &[String]) -> Result<Vec<TopicState>, Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());
     client::blocking(move || {
@@ -162,6 +172,9 @@ pub async fn describe(brokers: &Brokers, topics: &[String]) -> Result<Vec<TopicS
 }
 
 /// Returns whether the topic exists and each of its partitions has a leader.
+///
+/// # Errors
+/// [Those of every call](super#errors).
 pub async fn is_usable(brokers: &Brokers, topic: &str) -> Result<bool, Error> {
     let (brokers, topic) = (brokers.clone(), topic.to_owned());
     client::blocking(move || {
@@ -173,6 +186,9 @@ pub async fn is_usable(brokers: &Brokers, topic: &str) -> Result<bool, Error> {
 }
 
 /// Adds partitions to a topic, up to `total`.
+///
+/// # Errors
+/// [Those of every call](super#errors).
 pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Result<(), Error> {
     let (brokers, topic, runtime) = (brokers.clone(), topic.to_owned(), Handle::current());
     client::blocking(move || {
@@ -190,6 +206,9 @@ pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Res
 }
 
 /// Deletes topics, and returns once the broker no longer shows them. A topic that does not exist counts as deleted.
+///
+/// # Errors
+/// [Those of every call](super#errors); [`Error::Refused`] if the brokers still show a topic after ten seconds.
 pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Error> {
     if topics.is_empty() {
         return Ok(()); // the client refuses an empty list

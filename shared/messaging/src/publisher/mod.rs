@@ -56,6 +56,10 @@ pub struct Publisher {
 impl Publisher {
     /// Creates a publisher and the stream of its delivery reports. Returns at once; if no broker can be reached, the
     /// client retries in the background without a time limit.
+    ///
+    /// # Errors
+    /// [`Error::Configuration`] if the client refuses a property or a file of one, and [`Error::Thread`] if the process may start
+    /// no thread.
     pub fn connect(brokers: &Brokers, settings: PublisherSettings) -> Result<(Self, DeliveryReports), Error> {
         let outstanding = Arc::new(OutstandingRecords::default());
         let (sender, reports) = DeliveryReports::channel(Arc::clone(&outstanding));
@@ -74,6 +78,9 @@ impl Publisher {
 
     /// Hands a record to the client without waiting. If this succeeds, exactly one [`DeliveryReport`] with this token
     /// follows.
+    ///
+    /// # Errors
+    /// [`PublishError`] says why the record is not sent. No report follows.
     pub fn publish(&self, record: Record<'_>, token: u64) -> Result<(), PublishError> {
         if self.outstanding.count() >= self.max_outstanding {
             return Err(PublishError::Full);

@@ -50,6 +50,10 @@ pub struct Subscription {
 impl Subscription {
     /// Joins the group. Returns at once; if brokers or topics are missing, the client retries in the background without
     /// a time limit. Its tasks run on the present Tokio runtime.
+    ///
+    /// # Errors
+    /// [`Error::Configuration`] if the client refuses a property or a file of one, and [`Error::Refused`] if it refuses the list of
+    /// topics.
     pub fn start(brokers: &Brokers, settings: SubscriptionSettings) -> Result<Self, Error> {
         let (told, events) = mpsc::unbounded_channel();
         let callbacks = ConsumerCallbacks::new(brokers, &settings, told);

@@ -48,6 +48,9 @@ pub struct RetentionCounts {
 
 /// Takes out every day whose grace is over and that nothing keeps, and drops the tables of days that left earlier. One pass;
 /// one instance at a time does it. May be repeated, and may be stopped between two days or batches.
+///
+/// # Errors
+/// Database errors. Days and batches before the error have left the outbox.
 pub async fn detach_days(
     database: &Database,
     settings: &RetentionSettings,

@@ -6,6 +6,9 @@ use super::{CaseStatus, Report};
 
 impl Report {
     /// The report as JUnit XML: a case that differs is skipped, with its reason.
+    ///
+    /// # Errors
+    /// [`SerializeError`] of the XML writer.
     pub fn as_junit(&self) -> Result<String, SerializeError> {
         let mut suite = TestSuite::new(self.target.clone());
         for result in &self.cases {

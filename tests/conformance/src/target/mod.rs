@@ -123,6 +123,9 @@ fn four() -> NonZeroUsize {
 
 impl Target {
     /// Reads a target file. Each `${NAME}` is replaced by a value of `given`, of the environment or of `[variables]`.
+    ///
+    /// # Errors
+    /// [`TargetError::Unreadable`] if the file cannot be read; otherwise as [`parse`](Self::parse).
     pub fn read(file: &Path, given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
         let text = std::fs::read_to_string(file)
             .map_err(|error| TargetError::Unreadable(file.display().to_string(), error))?;
@@ -130,6 +133,9 @@ impl Target {
     }
 
     /// Reads the text of a target file.
+    ///
+    /// # Errors
+    /// [`TargetError`] names the first value that cannot be used.
     pub fn parse(text: &str, given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
         let run = Uuid::new_v4().simple().to_string()[..8].to_owned();
         let mut table: toml::Table = toml::from_str(text)?;
