@@ -3,6 +3,8 @@
 //! What goes wrong without the state *unknown*: a request times out after the processor has charged. A worker that takes the timeout
 //! for a failure lets the order be cancelled, or charges again under a new key, and the customer pays for nothing or twice.
 
+use std::time::Duration;
+
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// The kinds of processor calls.
@@ -25,6 +27,18 @@ pub enum CallMode {
     /// earlier failure.
     #[strum(serialize = "look_up")] // as the table says it
     Lookup,
+}
+
+/// When a key expires, and how long an unknown outcome is looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct LookupLimits {
+    /// How long the processor remembers a key, from its first use.
+    pub key_life: Duration,
+    /// Consecutive lookups that may find nothing. After them, a review is opened.
+    pub look_ups: i32,
+    /// An outcome is reviewed if it is unknown this long after the first request and after the object was last found, even if
+    /// no lookup was answered.
+    pub review_after: Duration,
 }
 
 /// The row of a call and the database's clock, read when the call is due or when its result is recorded.

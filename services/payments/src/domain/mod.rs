@@ -4,6 +4,7 @@
 //! network, and creates no ids.
 
 mod attempt_outcome;
+mod backoff;
 mod call;
 mod event_claim;
 pub mod ledger;
@@ -20,7 +21,8 @@ pub mod review;
 mod tables;
 
 pub use attempt_outcome::{AttemptOutcome, Fee, ProcessorReference, UnknownReason};
-pub use call::{CallConditions, CallKind, CallMode, NextStep};
+pub use backoff::Backoff;
+pub use call::{CallConditions, CallKind, CallMode, LookupLimits, NextStep};
 pub use event_claim::EventClaim;
 pub use lookup_result::LookupResult;
 

@@ -15,7 +15,7 @@ use super::accept_refund::accept_refund;
 use super::refund_cause::RefundCause;
 use super::refundable::refundable;
 use crate::domain::CallKind;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::{self, NewPayment};
 use crate::store::refunds;
@@ -23,7 +23,7 @@ use crate::store::refunds;
 /// Accepts a charge. Returns `false` if the payment, or another payment of its order, exists.
 pub(crate) async fn accept_charge(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     new: &NewPayment<'_>,
     caller: &Caller,
 ) -> database::Result<bool> {
@@ -38,7 +38,7 @@ pub(crate) async fn accept_charge(
         // The key depends on the payment's id only. It is therefore the same for each attempt, and after a restore of
         // the database.
         provider_key: format!("idem-{}-capture", new.id),
-        request: bodies.charge(new.id, new.amount, new.payment_method),
+        request: policy.bodies.charge(new.id, new.amount, new.payment_method),
     };
     calls::add(tx, call).await?;
     // A charge without a command is its own operation.
@@ -66,7 +66,7 @@ pub(crate) struct RequestedRefund<'a> {
 /// The row lock makes concurrent refunds of the payment wait for each other.
 pub(crate) async fn accept_requested_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     requested: &RequestedRefund<'_>,
 ) -> Result<(), CommandError> {
     let &RequestedRefund { caller, operation, id, payment, amount, reason } = requested;
@@ -81,6 +81,6 @@ pub(crate) async fn accept_requested_refund(
     let (captured, amount) = refundable(&payment, made.len(), amount)?;
     let payment = payments::reserve(tx, payment.id(), amount).await?;
     let cause = RefundCause::Requested { id, by: caller, operation, reason };
-    accept_refund(tx, bodies, &payment, &captured, amount, cause).await?;
+    accept_refund(tx, policy, &payment, &captured, amount, cause).await?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::refund_cause::RefundCause;
 use crate::domain::{CallKind, ProcessorReference, refund};
 use crate::metrics::count_refund;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds::{self, NewRefund, RefundRow};
@@ -17,7 +17,7 @@ use crate::store::refunds::{self, NewRefund, RefundRow};
 /// contains the amount already.
 pub(super) async fn accept_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     payment: &PaymentRow,
     captured: &ProcessorReference,
     amount: i64,
@@ -49,7 +49,7 @@ pub(super) async fn accept_refund(
                 format!("idem-{}-refund-{id}", payment.id())
             }
         },
-        request: bodies.refund(id, &captured.id, amount),
+        request: policy.bodies.refund(id, &captured.id, amount),
     };
     calls::add(tx, call).await?;
     // A refund without a command is its own operation.

@@ -7,7 +7,7 @@ use super::TransitionError;
 use super::accept_refund::accept_refund;
 use super::refund_cause::RefundCause;
 use crate::domain::payment::State;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::payments::PaymentRow;
 use crate::store::refunds::RefundRow;
 
@@ -15,7 +15,7 @@ use crate::store::refunds::RefundRow;
 /// contains the amount already.
 pub(super) async fn follow_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     payment: &PaymentRow,
     failed: &RefundRow,
 ) -> Result<RefundId, TransitionError> {
@@ -26,5 +26,5 @@ pub(super) async fn follow_refund(
         )));
     };
     let cause = RefundCause::Failed(failed);
-    Ok(accept_refund(tx, bodies, payment, &captured, failed.amount, cause).await?)
+    Ok(accept_refund(tx, policy, payment, &captured, failed.amount, cause).await?)
 }

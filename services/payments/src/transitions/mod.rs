@@ -33,7 +33,7 @@ pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_cannot_be_
 pub(crate) use look_up::{look_up_after_event, request_look_up};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
 pub(crate) use refund::move_refund;
-pub(crate) use resolution::{Applied, Instead, apply_resolution};
+pub(crate) use resolution::{Applied, apply_resolution};
 pub(crate) use retry_refund::{attach_refund, retry_refund};
 pub(crate) use review::open_review;
 
@@ -44,7 +44,8 @@ pub(crate) enum TransitionError {
     Database(#[from] database::Error),
     #[error(transparent)]
     Append(#[from] AppendError),
-    /// The input contradicts the stored rows. A retry would be refused again.
+    /// The stored rows do not permit the change. A retry would be refused again. The text says what to do instead, if a person
+    /// asked for the change.
     #[error("{0}")]
     Refused(String),
 }

@@ -17,7 +17,7 @@ use crate::domain::payment::{Announcement, Input, Payment, State, decide};
 use crate::domain::review::Subject;
 use crate::ledger;
 use crate::metrics::count_payment;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
 
@@ -25,7 +25,7 @@ use crate::store::payments::{self, Change, PaymentRow};
 #[tracing::instrument(name = "transition", skip_all, fields(payment = %row.id()))]
 pub(crate) async fn move_payment(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     row: &PaymentRow,
     input: Input,
 ) -> Result<(State, NextStep), TransitionError> {
@@ -61,7 +61,7 @@ pub(crate) async fn move_payment(
         && to_refund > 0
     {
         let cause = RefundCause::OrderCancelled;
-        let refund = accept_refund(tx, bodies, row, reference, to_refund, cause).await?;
+        let refund = accept_refund(tx, policy, row, reference, to_refund, cause).await?;
         tracing::info!(payment = %row.id(), %refund, amount = to_refund, "a cancelled order's payment is refunded");
     }
     if let Some(reason) = decision.review {
@@ -97,10 +97,10 @@ pub(crate) async fn lock_payment_of_order(
 /// The row is locked.
 pub(crate) async fn cancel_payment(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     row: &PaymentRow,
 ) -> Result<(), TransitionError> {
-    if let (_, NextStep::Stop) = move_payment(tx, bodies, row, Input::CancelRequested).await? {
+    if let (_, NextStep::Stop) = move_payment(tx, policy, row, Input::CancelRequested).await? {
         calls::stop(tx, row.id).await?;
     }
     Ok(())

@@ -11,11 +11,11 @@ use super::review::open_observed;
 use super::{TransitionError, conclude, handle_rejection};
 use crate::domain::NextStep;
 use crate::domain::refund::{Input, Refund, State, decide};
-use crate::domain::refund_retry::{RefundRetries, RefusedRefund};
+use crate::domain::refund_retry::RefusedRefund;
 use crate::domain::review::{Reason, Subject};
 use crate::ledger;
 use crate::metrics::count_refund;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
@@ -24,8 +24,7 @@ use crate::store::refunds::{self, RefundRow};
 #[tracing::instrument(name = "transition", skip_all, fields(refund = %row.id()))]
 pub(crate) async fn move_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    retries: RefundRetries,
+    policy: &CallPolicy,
     payment: &PaymentRow,
     row: &RefundRow,
     in_flight: bool,
@@ -43,7 +42,7 @@ pub(crate) async fn move_refund(
     let next_try = match (&decision.state, decision.review) {
         (State::Failed { code, .. }, Some(Reason::RefundFailed)) => {
             let (is_automatic, try_number) = (row.is_automatic(), row.try_number);
-            retries.pause_after(RefusedRefund { is_automatic, try_number, code })
+            policy.retries.pause_after(RefusedRefund { is_automatic, try_number, code })
         }
         _ => None,
     };
@@ -62,7 +61,7 @@ pub(crate) async fn move_refund(
         conclude::refund_moved(tx, payment, &updated, &decision.state).await?;
     }
     if let Some(pause) = next_try {
-        let next = follow_refund(tx, bodies, payment, row).await?;
+        let next = follow_refund(tx, policy, payment, row).await?;
         calls::defer(tx, next.uuid(), pause).await?;
         tracing::warn!(payment = %payment.id(), refund = %row.id(), %next, "a refused refund is made again later");
     } else if let Some(reason) = decision.review {

@@ -9,32 +9,26 @@ use serde_json::json;
 
 use super::follow_refund::follow_refund;
 use super::resolution::apply_to_refund;
-use super::{Applied, Instead, TransitionError};
+use super::{Applied, TransitionError};
 use crate::domain::refund::State;
-use crate::domain::refund_retry::RefundRetries;
 use crate::domain::review::{Resolution, Subject};
 use crate::domain::{AttemptOutcome, ProcessorReference};
-use crate::processor::RequestBodies;
-use crate::store::calls::LookupLimits;
+use crate::processor::CallPolicy;
 use crate::store::payments::{self, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
 use crate::store::reviews::{self, ReviewRow};
 
-/// Requests a failed refund again, and resolves its open review. Returns the new refund, or why there is none. The payment
-/// is locked.
+/// Requests a failed refund again, and resolves its open review. Returns the new refund. The payment is locked.
 pub(crate) async fn retry_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     payment: &PaymentRow,
     failed: RefundId,
     by: &Operator,
-) -> Result<Result<RefundId, Instead>, TransitionError> {
+) -> Result<RefundId, TransitionError> {
     let failed = refunds::get(tx, failed).await?;
-    let payment = match reserve_again(tx, payment, &failed).await? {
-        Ok(payment) => payment,
-        Err(instead) => return Ok(Err(instead)),
-    };
-    let next = follow_refund(tx, bodies, &payment, &failed).await?;
+    let payment = reserve_again(tx, payment, &failed).await?;
+    let next = follow_refund(tx, policy, &payment, &failed).await?;
     let tenant = payment.tenant()?;
     let fact = Fact::by_operator(by, Some(&tenant), "refund.retry", "refund", failed.id());
     let details =
@@ -49,35 +43,30 @@ pub(crate) async fn retry_refund(
             fact.with(json!({ "payment": payment.id(), "resolution": resolution, "next": next })),
         );
     }
-    Ok(Ok(next))
+    Ok(next)
 }
 
 /// Records a refund that was made by hand at the processor instead of the failed refund of this review. The caller has
 /// verified the processor's object, and has locked payment and review.
 pub(crate) async fn attach_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    limits: LookupLimits,
-    retries: RefundRetries,
+    policy: &CallPolicy,
     payment: &PaymentRow,
     review: &ReviewRow,
     object: &str,
-) -> Result<Result<Applied, Instead>, TransitionError> {
+) -> Result<Applied, TransitionError> {
     let Subject::Refund(_, failed) = review.subject()? else {
-        return Ok(Err("the review is not about a refund".to_owned()));
+        return Err(refused("the review is not about a refund"));
     };
     let failed = refunds::get(tx, failed).await?;
-    let payment = match reserve_again(tx, payment, &failed).await? {
-        Ok(payment) => payment,
-        Err(instead) => return Ok(Err(instead)),
-    };
-    let next = follow_refund(tx, bodies, &payment, &failed).await?;
+    let payment = reserve_again(tx, payment, &failed).await?;
+    let next = follow_refund(tx, policy, &payment, &failed).await?;
     let row = refunds::get(tx, next).await?;
     let reference = ProcessorReference { id: object.to_owned(), charge: None, fee: None };
     // The call of this refund ends in this transaction, so its request is never sent.
     let outcome = AttemptOutcome::Succeeded(reference);
-    apply_to_refund(tx, bodies, limits, retries, &payment, &row, outcome).await?;
-    Ok(Ok(Applied { from: "not refunded", to: "refunded" }))
+    apply_to_refund(tx, policy, &payment, &row, outcome).await?;
+    Ok(Applied { from: "not refunded", to: "refunded" })
 }
 
 /// Reserves the amount of a failed refund again, and returns the payment with it. The payment is locked.
@@ -85,32 +74,35 @@ async fn reserve_again(
     tx: &mut Tx,
     payment: &PaymentRow,
     failed: &RefundRow,
-) -> Result<Result<PaymentRow, Instead>, TransitionError> {
+) -> Result<PaymentRow, TransitionError> {
     let id = failed.id();
     if let Some(next) = refunds::find_follower(tx, id).await? {
         let (next, state) = (next.id(), name(&next.state()?));
-        return Ok(Err(format!("refund {next} follows it already, and is {state}: act on that one")));
+        return Err(refused(format!("refund {next} follows it already, and is {state}: act on that one")));
     }
     let state = failed.state()?;
     if !matches!(state, State::Failed { .. }) {
         let state = name(&state);
-        return Ok(Err(format!("it is {state}; only a failed refund can be made again")));
+        return Err(refused(format!("it is {state}; only a failed refund can be made again")));
     }
     if reviews::is_paid_back(tx, id).await? {
-        let why = "a review of it was resolved as refunded, so the payer has the money back".to_owned();
-        return Ok(Err(why));
+        return Err(refused("a review of it was resolved as refunded, so the payer has the money back"));
     }
     let total = payment.amount()?;
     let left = total.amount - payment.refund_reserved;
     if failed.amount > left {
         let (left, amount) = (payment.in_its_currency(left)?, payment.in_its_currency(failed.amount)?);
-        return Ok(Err(format!(
+        return Err(refused(format!(
             "of {total}, {left} can still be refunded, and the refund is of {amount}: see the other refunds of payment \
              {}; refund the rest with POST /v1/payments/{{id}}/refunds",
             payment.id()
         )));
     }
-    Ok(Ok(payments::reserve(tx, payment.id(), failed.amount).await?))
+    Ok(payments::reserve(tx, payment.id(), failed.amount).await?)
+}
+
+fn refused(why: impl Into<String>) -> TransitionError {
+    TransitionError::Refused(why.into())
 }
 
 fn name(state: &State) -> &'static str {
