@@ -72,7 +72,7 @@ pub async fn cancel(
     cancelled: &Message<OrderCancelled>,
 ) -> Result<(), HandlerError> {
     match lock_payment_of_order(tx, cancelled.tenant(), cancelled.order).await? {
-        Some(payment) => Ok(cancel_payment(tx, policy, &payment).await?),
+        Some(payment) => Ok(cancel_payment(tx, policy, &payment).await.map(drop)?),
         None => Ok(()),
     }
 }

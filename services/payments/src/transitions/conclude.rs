@@ -9,8 +9,7 @@ use database::Tx;
 use edge::{CommandError, Problem, Reply};
 use idempotency::{Conclusion, Operation, conclude};
 
-use crate::domain::payment::{self, Input};
-use crate::domain::{AttemptOutcome, NextStep, refund};
+use crate::domain::{AttemptOutcome, CallInput, NextStep, payment, refund};
 use crate::error::{
     CARD_DECLINED, CHARGE_REJECTED, OPERATION_FAILED, PAYMENT_EXPIRED, PAYMENT_NOT_EXECUTED, REFUND_FAILED,
 };
@@ -31,12 +30,10 @@ pub(super) enum DeclinedBy {
 }
 
 impl DeclinedBy {
-    pub(super) fn of(input: &Input) -> Self {
+    pub(super) fn of(input: &CallInput) -> Self {
         match input {
-            Input::AttemptEnded { outcome: AttemptOutcome::Rejected { .. }, .. } => Self::Processor,
-            Input::AttemptEnded { .. } | Input::LookedUp { .. } | Input::Due(_) | Input::CancelRequested => {
-                Self::Card
-            }
+            CallInput::AttemptEnded { outcome: AttemptOutcome::Rejected { .. }, .. } => Self::Processor,
+            CallInput::AttemptEnded { .. } | CallInput::LookedUp { .. } | CallInput::Due(_) => Self::Card,
         }
     }
 

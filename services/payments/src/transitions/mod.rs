@@ -9,9 +9,9 @@
 
 mod accept;
 mod accept_refund;
+mod call;
 mod conclude;
 mod follow_refund;
-mod look_up;
 mod payment;
 mod refund;
 mod refund_cause;
@@ -29,8 +29,8 @@ use crate::domain::{NextStep, Rejection};
 use crate::store::payments::PaymentRow;
 
 pub(crate) use accept::{RequestedRefund, accept_charge, accept_requested_refund};
+pub(crate) use call::{look_up_after_event, move_call, request_look_up};
 pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_cannot_be_taken, retry_charge};
-pub(crate) use look_up::{look_up_after_event, request_look_up};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
 pub(crate) use refund::move_refund;
 pub(crate) use resolution::{Applied, apply_resolution};

@@ -9,10 +9,10 @@ use super::follow_refund::follow_refund;
 use super::payment::append;
 use super::review::open_observed;
 use super::{TransitionError, conclude, handle_rejection};
-use crate::domain::NextStep;
-use crate::domain::refund::{Input, Refund, State, decide};
+use crate::domain::refund::{Refund, State, decide};
 use crate::domain::refund_retry::RefusedRefund;
 use crate::domain::review::{Reason, Subject};
+use crate::domain::{CallInput, NextStep};
 use crate::ledger;
 use crate::metrics::count_refund;
 use crate::processor::CallPolicy;
@@ -28,7 +28,7 @@ pub(crate) async fn move_refund(
     payment: &PaymentRow,
     row: &RefundRow,
     in_flight: bool,
-    input: Input,
+    input: CallInput,
 ) -> Result<(State, NextStep), TransitionError> {
     let before = Refund { state: row.state()?, in_flight };
     let (subject, seen) = (Subject::Refund(payment.id(), row.id()), input.seen());

@@ -8,7 +8,7 @@ use database::Tx;
 use serde_json::json;
 
 use super::follow_refund::follow_refund;
-use super::resolution::apply_to_refund;
+use super::resolution::apply_outcome;
 use super::{Applied, TransitionError};
 use crate::domain::refund::State;
 use crate::domain::review::{Resolution, Subject};
@@ -65,7 +65,7 @@ pub(crate) async fn attach_refund(
     let reference = ProcessorReference { id: object.to_owned(), charge: None, fee: None };
     // The call of this refund ends in this transaction, so its request is never sent.
     let outcome = AttemptOutcome::Succeeded(reference);
-    apply_to_refund(tx, policy, &payment, &row, outcome).await?;
+    apply_outcome(tx, policy, &payment, Some(&row), outcome).await?;
     Ok(Applied { from: "not refunded", to: "refunded" })
 }
 

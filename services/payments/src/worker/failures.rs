@@ -12,12 +12,11 @@ use uuid::Uuid;
 use super::attempt::Ended;
 use super::context::WorkerContext;
 use crate::domain::NextStep;
-use crate::domain::payment::Input;
 use crate::domain::review::{Reason, Subject};
 use crate::store::calls::{self, Failures, Observed};
 use crate::store::payments::{self, PaymentRow};
 use crate::store::reviews::NewReview;
-use crate::transitions::{TransitionError, move_payment, open_review, payment_cannot_be_taken};
+use crate::transitions::{TransitionError, cancel_payment, open_review, payment_cannot_be_taken};
 
 /// Counts one failure of a call, and defers or ends the call. `seen` is the result that cannot be recorded.
 pub(super) async fn count(
@@ -50,11 +49,10 @@ pub(super) async fn count(
             return Ok(NextStep::Unchanged);
         }
         payment_cannot_be_taken(tx, row).await?;
-        let (_, next) = move_payment(tx, policy, row, Input::CancelRequested).await?;
-        Ok(next)
+        cancel_payment(tx, policy, row).await
     });
     match given_up.await {
-        Ok(NextStep::Stop) => Ok(calls::stop(tx, call).await?),
+        Ok(NextStep::Stop) => Ok(()),
         Err(error) if TransitionError::is_transient(&error) => Err(error),
         Ok(_) | Err(_) => Ok(calls::defer(tx, call, settings.backoff.longest).await?),
     }

@@ -10,11 +10,10 @@ use tracing::{Instrument, Span};
 
 use super::attempt::{AttemptResult, Ended};
 use super::context::WorkerContext;
-use crate::domain::{AttemptOutcome, CallKind, LookupResult, payment, refund};
+use crate::domain::{AttemptOutcome, LookupResult};
 use crate::store::calls::{self, CallRow};
 use crate::store::payments::{self, PaymentRow};
-use crate::store::refunds;
-use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
+use crate::transitions::{TransitionError, charge_attempt_ended, move_call};
 
 /// Records results in one transaction, each in the span of its attempt: all of them or none.
 pub(super) async fn record_results(
@@ -50,36 +49,11 @@ async fn record_result(
     tx.set_traceparent(call.traceparent.clone());
     // The attempt is superseded too if this result is recorded already, by a commit whose outcome was unknown.
     let superseded = call.attempt != attempt.number || !call.in_flight;
-    let next = match call.kind {
-        CallKind::Charge => {
-            use payment::Input;
-            let input = match result {
-                AttemptResult::Responded(outcome) => {
-                    Input::AttemptEnded { outcome: outcome.clone(), superseded }
-                }
-                AttemptResult::LookedUp(result) => {
-                    Input::LookedUp { result: result.clone(), superseded, conditions }
-                }
-            };
-            move_payment(tx, policy, &payment, input).await?.1
-        }
-        CallKind::Refund => {
-            use refund::Input;
-            let input = match result {
-                AttemptResult::Responded(outcome) => {
-                    Input::AttemptEnded { outcome: outcome.clone(), superseded }
-                }
-                AttemptResult::LookedUp(result) => {
-                    Input::LookedUp { result: result.clone(), superseded, conditions }
-                }
-            };
-            let row = refunds::get(tx, call.id.into()).await?;
-            move_refund(tx, policy, &payment, &row, call.in_flight, input).await?.1
-        }
-    };
+    let input = result.input(superseded, conditions);
+    let (refund, next) = move_call(tx, policy, &payment, &call, input).await?;
     let pause = context.pause(attempt.number, result, next);
     calls::end_attempt(tx, call.id, result.observed(), next, pause).await?;
-    if call.id == payment.id {
+    if refund.is_none() {
         charge_attempt_ended(tx, &payment, next).await?;
     }
     Ok(())

@@ -7,12 +7,11 @@ use tracing::{Instrument, Span, info_span};
 use super::attempt::Attempt;
 use super::context::WorkerContext;
 use super::failures;
-use crate::domain::{CallKind, NextStep, payment, refund};
+use crate::domain::{CallInput, NextStep, payment};
 use crate::processor::{Lookup, LookupScope, Movement, Request};
 use crate::store::calls::{self, CallRow, DueCall, Lane};
 use crate::store::payments::{self, PaymentRow};
-use crate::store::refunds;
-use crate::transitions::{TransitionError, move_payment, move_refund};
+use crate::transitions::{TransitionError, move_call};
 
 /// A call that this worker has leased.
 pub(super) struct LeasedCall {
@@ -113,17 +112,11 @@ async fn begin(
     let DueCall { call, payment, conditions } = due;
     let payment = &payments::lock(tx, payment.id()).await?; // with what another call of this round has changed
     tx.set_traceparent(call.traceparent.clone());
-    let (movement, next) = match call.kind {
-        CallKind::Charge => {
-            let (_, next) = move_payment(tx, policy, payment, payment::Input::Due(*conditions)).await?;
-            (Movement::Charge(payment.amount()?), next)
-        }
-        CallKind::Refund => {
-            let row = refunds::get(tx, call.id.into()).await?;
-            let input = refund::Input::Due(*conditions);
-            let (_, next) = move_refund(tx, policy, payment, &row, call.in_flight, input).await?;
-            (Movement::Refund(payment.in_its_currency(row.amount)?), next)
-        }
+    let input = CallInput::Due(*conditions);
+    let (refund, next) = move_call(tx, policy, payment, call, input).await?;
+    let movement = match refund {
+        Some(refund) => Movement::Refund(payment.in_its_currency(refund.amount)?),
+        None => Movement::Charge(payment.amount()?),
     };
     let number = match next {
         NextStep::SendRequest => calls::begin_attempt(tx, call.id, settings.lease).await?,
