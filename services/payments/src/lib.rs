@@ -34,7 +34,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub use context::Payments;
 pub use domain::Backoff;
-pub use domain::refund_retry::RefundRetries;
+pub use domain::refund::RefundRetries;
 pub use jobs::delete_webhook_events;
 pub use metrics::{PaymentsMetrics, register_circuit_breaker};
 pub use settings::{ReconcileSettings, Settings, WebhookSettings, WorkerSettings};

@@ -11,7 +11,7 @@ use reqwest::Url;
 use runtime::SettingsReader;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::domain::refund_retry::RefundRetries;
+use crate::domain::refund::RefundRetries;
 use crate::domain::{Backoff, LookupLimits};
 use crate::processor::{
     BreakerSettings, CallPolicy, ClientSettings, Processor, ProcessorError, RequestBodies,

@@ -15,7 +15,6 @@ pub mod payment;
 mod properties;
 pub(crate) mod reconciliation;
 pub mod refund;
-pub mod refund_retry;
 pub mod resolution;
 pub mod review;
 #[cfg(test)]

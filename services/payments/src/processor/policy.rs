@@ -2,7 +2,7 @@
 
 use super::RequestBodies;
 use crate::domain::LookupLimits;
-use crate::domain::refund_retry::RefundRetries;
+use crate::domain::refund::RefundRetries;
 
 /// The rules of the settings that decide about money. Every transition gets all of them, because most transitions can create a
 /// refund, and most read when a key expires.

@@ -7,9 +7,8 @@ use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
 use database::Tx;
 use envelope::{Event, EventId, TenantId};
 
-use super::accept_refund::accept_refund;
 use super::conclude::{self, DeclinedBy};
-use super::refund_cause::RefundCause;
+use super::refund::{RefundCause, accept_refund};
 use super::review::open_observed;
 use super::{TransitionError, handle_rejection};
 use crate::domain::payment::{Announcement, Decision, Payment, State, cancel, decide, relies_on_our_rows};

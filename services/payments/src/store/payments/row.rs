@@ -8,6 +8,7 @@ use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use crate::domain::payment::{Payment, State};
+use crate::domain::refund::Refundable;
 use crate::domain::{Fee, ProcessorReference};
 use crate::schema::payment;
 use crate::store::unreadable;
@@ -78,6 +79,17 @@ impl PaymentRow {
     /// Reads the part that a decision needs.
     pub(crate) fn payment(&self) -> Result<Payment> {
         Ok(Payment { state: self.state()?, cancel_requested: self.cancel_requested, is_restored: false })
+    }
+
+    /// Reads the part that decides about its refunds.
+    pub(crate) fn refundable(&self) -> Result<Refundable> {
+        Ok(Refundable {
+            id: self.id(),
+            payment: self.payment()?,
+            awaits_confirmation: self.order_id.is_some() && !self.confirmed,
+            total: self.amount()?,
+            reserved: self.refund_reserved,
+        })
     }
 
     /// The time at which the payment was requested, which is before a request for it can have been sent.

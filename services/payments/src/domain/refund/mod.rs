@@ -3,13 +3,14 @@
 //! [`call::decide`] decides about the refund's call. A refund adds that one which succeeded may still fail, because a bank may return
 //! it.
 
+mod request;
+mod retry;
+
+pub use self::request::{MOST_REFUNDS, Refundable, Refusal};
+pub use self::retry::{RefundRetries, RefusedRefund};
 use super::call::{self, CallDecision};
 use super::review::Reason;
 use super::{AttemptOutcome, CallInput, CallState, LookupResult, NextStep, ProcessorReference, Rejection};
-
-/// A client's refund is accepted only while its payment has fewer refunds, because each read of the payment loads all of them.
-/// Failed refunds count. Automatic refunds and those that follow a failed one count, and are never refused.
-pub const MOST_REFUNDS: usize = 100;
 
 /// The state of a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,18 @@ pub enum State {
     },
     /// An attempt may have refunded the amount or not. Further attempts use the same key.
     Unknown,
+}
+
+impl State {
+    /// Its name in the database.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Succeeded { .. } => "succeeded",
+            Self::Failed { .. } => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// The part of a refund that a decision needs.

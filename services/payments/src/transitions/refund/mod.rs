@@ -1,26 +1,37 @@
-//! Changes a refund, and its payment with it. An automatic refund whose refusal passes is followed by another one.
+//! Refunds: `accept` creates one, `move_refund` changes it by an input of its call, and `again` makes a failed one again as an operator
+//! says. `domain::refund` decides.
+
+mod accept;
+mod again;
 
 use std::mem::discriminant;
 
 use contracts::events::{PaymentRefundFailed, PaymentRefunded};
 use database::Tx;
+use edge::{CommandError, Problem, Reply};
+use idempotency::{Conclusion, Operation, conclude};
 
-use super::follow_refund::follow_refund;
+use self::accept::follow_refund;
+pub(super) use self::accept::{RefundCause, accept_refund};
+pub(crate) use self::accept::{RequestedRefund, accept_requested_refund};
+pub(crate) use self::again::{attach_refund, retry_refund};
 use super::payment::append;
 use super::review::open_observed;
-use super::{TransitionError, conclude, handle_rejection};
-use crate::domain::refund::{Refund, State, decide};
-use crate::domain::refund_retry::RefusedRefund;
+use super::{TransitionError, handle_rejection};
+use crate::domain::refund::{Refund, RefusedRefund, State, decide};
 use crate::domain::review::{Reason, Subject};
 use crate::domain::{CallInput, NextStep};
+use crate::error::REFUND_FAILED;
 use crate::ledger;
 use crate::metrics::count_refund;
 use crate::processor::CallPolicy;
 use crate::store::calls;
 use crate::store::payments::{self, Change, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
+use crate::views::RefundView;
 
-/// Changes a refund by one input, and returns its state and what the worker does with its call. The payment is locked.
+/// Changes a refund by one input of its call, and its payment with it. An automatic refund whose refusal passes is followed by another
+/// one. Returns its state and what the worker does with its call. The payment is locked.
 #[tracing::instrument(name = "transition", skip_all, fields(refund = %row.id()))]
 pub(crate) async fn move_refund(
     tx: &mut Tx,
@@ -58,7 +69,7 @@ pub(crate) async fn move_refund(
         if next_try.is_none() {
             update_payment(tx, payment, row, &decision.state).await?;
         }
-        conclude::refund_moved(tx, payment, &updated, &decision.state).await?;
+        conclude_command(tx, payment, &updated, &decision.state).await?;
     }
     if let Some(pause) = next_try {
         let next = follow_refund(tx, policy, payment, row).await?;
@@ -93,5 +104,37 @@ async fn update_payment(
         }
     };
     payments::update(tx, id, &Change { payment: &unchanged, refund_reserved, sequence }).await?;
+    Ok(())
+}
+
+/// Concludes the command of a refund that has changed to `to`. `refund` is the updated row.
+async fn conclude_command(
+    tx: &mut Tx,
+    payment: &PaymentRow,
+    refund: &RefundRow,
+    to: &State,
+) -> Result<(), TransitionError> {
+    let Some(operation) = refund.operation() else { return Ok(()) };
+    let conclusion = match to {
+        State::Pending => return Ok(()),
+        State::Unknown => Conclusion::Unknown,
+        State::Succeeded { .. } => {
+            let location = format!("/v1/refunds/{}", refund.id());
+            Conclusion::Succeeded(
+                Reply::created(location, &RefundView::new(payment, refund)?).stored_response()?,
+            )
+        }
+        // If the refund succeeded before and a bank returned it, the command is concluded already and keeps its reply.
+        State::Failed { code, .. } => {
+            let detail = format!("The processor refused the refund ({code}). Nothing was refunded.");
+            Conclusion::Failed(Problem::new(&REFUND_FAILED, detail).stored_response())
+        }
+    };
+    conclude(tx, operation, conclusion).await?;
+    Ok(())
+}
+
+/// Does nothing when a client repeats a refund, because the worker retries refunds by itself.
+pub(crate) async fn keep_waiting(_: &mut Tx, _: &Operation) -> Result<(), CommandError> {
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Backoff;
+use crate::domain::Backoff;
 
 /// The refusals that pass: the same refund may be accepted later, and nobody has to change it.
 ///

@@ -7,16 +7,15 @@ use contracts::RefundId;
 use database::Tx;
 use serde_json::json;
 
-use super::follow_refund::follow_refund;
-use super::resolution::apply_outcome;
-use super::{Applied, TransitionError};
-use crate::domain::refund::State;
+use super::accept::follow_refund;
 use crate::domain::review::{Resolution, Subject};
 use crate::domain::{AttemptOutcome, ProcessorReference};
 use crate::processor::CallPolicy;
 use crate::store::payments::{self, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
 use crate::store::reviews::{self, ReviewRow};
+use crate::transitions::TransitionError;
+use crate::transitions::resolution::{Applied, apply_outcome};
 
 /// Requests a failed refund again, and resolves its open review. Returns the new refund. The payment is locked.
 pub(crate) async fn retry_refund(
@@ -56,7 +55,7 @@ pub(crate) async fn attach_refund(
     object: &str,
 ) -> Result<Applied, TransitionError> {
     let Subject::Refund(_, failed) = review.subject()? else {
-        return Err(refused("the review is not about a refund"));
+        return Err(TransitionError::Refused("the review is not about a refund".to_owned()));
     };
     let failed = refunds::get(tx, failed).await?;
     let payment = reserve_again(tx, payment, &failed).await?;
@@ -69,47 +68,20 @@ pub(crate) async fn attach_refund(
     Ok(Applied { from: "not refunded", to: "refunded" })
 }
 
-/// Reserves the amount of a failed refund again, and returns the payment with it. The payment is locked.
+/// Reserves the amount of a failed refund again, if [`Refundable::make_again`](crate::domain::refund::Refundable::make_again) permits
+/// it. Returns the payment with it. The payment is locked.
 async fn reserve_again(
     tx: &mut Tx,
     payment: &PaymentRow,
     failed: &RefundRow,
 ) -> Result<PaymentRow, TransitionError> {
-    let id = failed.id();
-    if let Some(next) = refunds::find_follower(tx, id).await? {
-        let (next, state) = (next.id(), name(&next.state()?));
-        return Err(refused(format!("refund {next} follows it already, and is {state}: act on that one")));
-    }
-    let state = failed.state()?;
-    if !matches!(state, State::Failed { .. }) {
-        let state = name(&state);
-        return Err(refused(format!("it is {state}; only a failed refund can be made again")));
-    }
-    if reviews::is_paid_back(tx, id).await? {
-        return Err(refused("a review of it was resolved as refunded, so the payer has the money back"));
-    }
-    let total = payment.amount()?;
-    let left = total.amount - payment.refund_reserved;
-    if failed.amount > left {
-        let (left, amount) = (payment.in_its_currency(left)?, payment.in_its_currency(failed.amount)?);
-        return Err(refused(format!(
-            "of {total}, {left} can still be refunded, and the refund is of {amount}: see the other refunds of payment \
-             {}; refund the rest with POST /v1/payments/{{id}}/refunds",
-            payment.id()
-        )));
-    }
+    let follower = match refunds::find_follower(tx, failed.id()).await? {
+        Some(next) => Some((next.id(), next.state()?)),
+        None => None,
+    };
+    let follower = follower.as_ref().map(|(id, state)| (*id, state));
+    let paid_back = reviews::is_paid_back(tx, failed.id()).await?;
+    let permitted = payment.refundable()?.make_again(&failed.state()?, failed.amount, follower, paid_back);
+    permitted.map_err(TransitionError::Refused)?;
     Ok(payments::reserve(tx, payment.id(), failed.amount).await?)
-}
-
-fn refused(why: impl Into<String>) -> TransitionError {
-    TransitionError::Refused(why.into())
-}
-
-fn name(state: &State) -> &'static str {
-    match state {
-        State::Pending => "pending",
-        State::Succeeded { .. } => "succeeded",
-        State::Failed { .. } => "failed",
-        State::Unknown => "unknown",
-    }
 }
