@@ -149,52 +149,7 @@ pub(super) fn decide(call: &CallState, input: CallInput) -> Result<CallDecision,
             Ok(looked_up(call, result, conditions))
         }
 
-        // The call has ended. A lookup may still find a contradiction.
-        (S::Succeeded(_) | S::Failed { .. }, I::Due(conditions)) if conditions.needs_look_up_after_end() => {
-            Ok(to(call.clone(), NextStep::Lookup))
-        }
-        (S::Succeeded(_) | S::Failed { .. }, I::Due(_)) => Err(Rejection::Ended),
-        (
-            S::Succeeded(_) | S::Failed { .. },
-            I::LookedUp {
-                result: LookupResult::NotFound | LookupResult::Unanswered(_),
-                superseded: true,
-                ..
-            },
-        ) => Err(Rejection::Superseded),
-        (S::Succeeded(_) | S::Failed { .. }, I::LookedUp { result: LookupResult::Unanswered(_), .. }) => {
-            Ok(to(call.clone(), NextStep::LookupLater { found_nothing: false }))
-        }
-        (S::Failed { .. }, I::LookedUp { result: LookupResult::NotFound, .. }) => Err(Rejection::Ended),
-        (S::Succeeded(_), I::LookedUp { result: LookupResult::NotFound, conditions, .. }) => {
-            if conditions.is_last_look_up {
-                Err(Rejection::Contradicted)
-            } else {
-                Ok(to(call.clone(), NextStep::LookupLater { found_nothing: true }))
-            }
-        }
-        (S::Succeeded(reference), I::AttemptEnded { outcome, superseded }) => {
-            after_end(call, &outcome, outcome.denies_success(&reference.id), superseded)
-        }
-        (
-            S::Succeeded(reference),
-            I::LookedUp { result: LookupResult::Found { object, outcome }, superseded, .. },
-        ) => {
-            let contradicts = object != reference.id || outcome.denies_success(&reference.id);
-            after_end(call, &outcome, contradicts, superseded)
-        }
-        // The key repeats its first response, also after a bank has returned the object.
-        (S::Failed { object, .. }, I::AttemptEnded { outcome, superseded }) => {
-            after_end(call, &outcome, outcome.is_success_of_another(object.as_deref()), superseded)
-        }
-        // A superseded lookup may have read the object before it failed.
-        (
-            S::Failed { object, .. },
-            I::LookedUp { result: LookupResult::Found { outcome, .. }, superseded, .. },
-        ) => {
-            let known = object.as_deref().filter(|_| superseded);
-            after_end(call, &outcome, outcome.is_success_of_another(known), superseded)
-        }
+        (S::Succeeded(_) | S::Failed { .. }, input) => after_end(call, &input),
     }
 }
 
@@ -248,18 +203,47 @@ fn looked_up(call: &CallState, result: LookupResult, conditions: CallConditions)
     }
 }
 
-/// Decides about an outcome after the end of the call.
-fn after_end(
-    call: &CallState,
-    outcome: &AttemptOutcome,
-    contradicts: bool,
-    superseded: bool,
-) -> Result<CallDecision, Rejection> {
-    match outcome.found_open() {
-        _ if contradicts => Err(Rejection::Contradicted),
-        _ if superseded => Err(Rejection::Superseded),
-        (next, review @ Some(_)) => Ok(CallDecision { review, ..to(call.clone(), next) }),
-        (_, None) => Err(Rejection::Ended),
+/// Decides about an input after the end of the call. A late or repeated result agrees with the end, or contradicts it.
+fn after_end(call: &CallState, input: &CallInput) -> Result<CallDecision, Rejection> {
+    if let Some(outcome) = input.outcome() {
+        return match outcome.found_open() {
+            _ if contradicts(call, input, outcome) => Err(Rejection::Contradicted),
+            _ if input.is_superseded() => Err(Rejection::Superseded),
+            (next, review @ Some(_)) => Ok(CallDecision { review, ..to(call.clone(), next) }),
+            (_, None) => Err(Rejection::Ended),
+        };
+    }
+    let look_up_later = |found_nothing| Ok(to(call.clone(), NextStep::LookupLater { found_nothing }));
+    match (input, call) {
+        (CallInput::Due(conditions), _) if conditions.needs_look_up_after_end() => {
+            Ok(to(call.clone(), NextStep::Lookup))
+        }
+        (CallInput::LookedUp { superseded: true, .. }, _) => Err(Rejection::Superseded),
+        (CallInput::LookedUp { result: LookupResult::Unanswered(_), .. }, _) => look_up_later(false),
+        (CallInput::LookedUp { conditions, .. }, CallState::Succeeded(_)) if conditions.is_last_look_up => {
+            Err(Rejection::Contradicted)
+        }
+        (CallInput::LookedUp { .. }, CallState::Succeeded(_)) => look_up_later(true),
+        (CallInput::Due(_) | CallInput::AttemptEnded { .. } | CallInput::LookedUp { .. }, _) => {
+            Err(Rejection::Ended)
+        }
+    }
+}
+
+/// Returns whether the outcome of an attempt or a lookup denies the end of the call.
+fn contradicts(call: &CallState, input: &CallInput, outcome: &AttemptOutcome) -> bool {
+    let found = if let CallInput::LookedUp { result, .. } = input { result.object() } else { None };
+    match call {
+        CallState::New | CallState::InFlight | CallState::Unknown => false,
+        CallState::Succeeded(reference) => {
+            outcome.denies_success(&reference.id) || found.is_some_and(|found| found != reference.id)
+        }
+        // The key repeats its first response, also after a bank has returned the object. A superseded lookup may have read the
+        // object before it failed.
+        CallState::Failed { object, .. } => {
+            let agrees = object.as_deref().filter(|_| found.is_none() || input.is_superseded());
+            outcome.is_success_of_another(agrees)
+        }
     }
 }
 
