@@ -26,6 +26,20 @@ pub enum State {
     Cancelled,
 }
 
+impl State {
+    /// Its name in the database.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Capturing => "capturing",
+            Self::Captured(_) => "captured",
+            Self::Declined { .. } => "declined",
+            Self::Unknown => "unknown",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// The part of a payment that a decision needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {

@@ -18,7 +18,7 @@ use crate::ledger;
 use crate::metrics::count_payment;
 use crate::processor::CallPolicy;
 use crate::store::calls;
-use crate::store::payments::{self, Change, PaymentRow};
+use crate::store::payments::{self, PaymentRow};
 
 /// Changes a payment by one input of its call, and returns what the worker does with the call. The row is locked.
 #[tracing::instrument(name = "transition", skip_all, fields(payment = %row.id()))]
@@ -71,8 +71,12 @@ async fn apply(
     let to_refund = if refund { row.amount()?.amount - row.refund_reserved } else { 0 };
     let sequence = row.sequence + i64::from(announcement.is_some());
     if after != *before {
-        let change = Change { payment: &after, refund_reserved: row.refund_reserved + to_refund, sequence };
-        let updated = payments::update(tx, row.id(), &change).await?;
+        let change = |row: &mut PaymentRow| {
+            row.set(&after);
+            row.refund_reserved += to_refund;
+            row.sequence = sequence;
+        };
+        let updated = payments::change(tx, row.id(), change).await?;
         log_change(row, before, &after);
         if discriminant(&before.state) != discriminant(&after.state) {
             count_payment(tx, &after.state);
@@ -146,7 +150,7 @@ pub(crate) async fn confirm_order(
             "order {order} is confirmed, but its payment {id} is {state:?} (cancelled: {cancel_requested})"
         )));
     }
-    payments::confirm(tx, row.id()).await?;
+    payments::change(tx, row.id(), |row| row.confirmed = true).await?;
     ledger::order_confirmed(tx, row, order)?;
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(crate) async fn accept_requested_refund(
     let made = refunds::ids(tx, payment.id()).await?;
     let refundable = payment.refundable()?;
     let (amount, charge) = refundable.request(&made, requested.id, requested.amount)?;
-    let payment = payments::reserve(tx, payment.id(), amount).await?;
+    let payment = payments::change(tx, payment.id(), |row| row.refund_reserved += amount).await?;
     accept_refund(tx, policy, &payment, charge, amount, RefundCause::Requested(requested)).await?;
     Ok(())
 }

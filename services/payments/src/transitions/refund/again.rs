@@ -83,5 +83,5 @@ async fn reserve_again(
     let paid_back = reviews::is_paid_back(tx, failed.id()).await?;
     let permitted = payment.refundable()?.make_again(&failed.state()?, failed.amount, follower, paid_back);
     permitted.map_err(TransitionError::Refused)?;
-    Ok(payments::reserve(tx, payment.id(), failed.amount).await?)
+    Ok(payments::change(tx, payment.id(), |row| row.refund_reserved += failed.amount).await?)
 }

@@ -26,7 +26,7 @@ use crate::ledger;
 use crate::metrics::count_refund;
 use crate::processor::CallPolicy;
 use crate::store::calls;
-use crate::store::payments::{self, Change, PaymentRow};
+use crate::store::payments::{self, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
 use crate::views::RefundView;
 
@@ -88,22 +88,25 @@ async fn update_payment(
     row: &RefundRow,
     state: &State,
 ) -> Result<(), TransitionError> {
-    let (sequence, unchanged) = (payment.sequence + 1, payment.payment()?);
     let (refund, order, id) = (row.id(), payment.order(), payment.id());
-    let amount = payment.in_its_currency(row.amount)?;
-    let refund_reserved = match state {
+    let (sequence, amount) = (payment.sequence + 1, payment.in_its_currency(row.amount)?);
+    let released = match state {
         State::Pending | State::Unknown => return Ok(()),
         State::Succeeded { .. } => {
             append(tx, payment, sequence, &PaymentRefunded { payment: id, order, refund, amount })?;
-            payment.refund_reserved
+            0
         }
         State::Failed { code, .. } => {
             let failed = PaymentRefundFailed { payment: id, order, refund, amount, code: code.clone() };
             append(tx, payment, sequence, &failed)?;
-            payment.refund_reserved - row.amount
+            row.amount
         }
     };
-    payments::update(tx, id, &Change { payment: &unchanged, refund_reserved, sequence }).await?;
+    let change = |row: &mut PaymentRow| {
+        row.sequence = sequence;
+        row.refund_reserved -= released;
+    };
+    payments::change(tx, id, change).await?;
     Ok(())
 }
 
