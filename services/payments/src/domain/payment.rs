@@ -1,6 +1,6 @@
 //! The states of a payment, and the table that decides each change.
 //!
-//! [`call::decide`] decides about the charge's call. A payment adds its expiry, the cancellation of its order, and the fee.
+//! `call::decide` decides about the charge's call. A payment adds its expiry, the cancellation of its order, and the fee.
 
 use super::call::{self, CallDecision};
 use super::review::Reason;

@@ -1,6 +1,6 @@
 //! The states of a refund, and the table that decides each change.
 //!
-//! [`call::decide`] decides about the refund's call. A refund adds that one which succeeded may still fail, because a bank may return
+//! `call::decide` decides about the refund's call. A refund adds that one which succeeded may still fail, because a bank may return
 //! it.
 
 mod request;
