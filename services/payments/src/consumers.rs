@@ -10,18 +10,18 @@ use envelope::{Caller, Message};
 use futures_util::try_join;
 use inbox::{Consumer, HandlerError, LockKeys};
 
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::payments::{NewPayment, PaymentOfOrder, PaymentRow};
 use crate::transitions::{accept_charge, cancel_payment, confirm_order, lock_payment_of_order};
 
-/// Builds the consumer `payments`. `bodies` writes the request bodies for the processor.
-pub(crate) fn consumer(bodies: RequestBodies) -> Consumer {
-    let for_cancellation = bodies.clone();
+/// Builds the consumer `payments`. `policy` says how their charges and refunds are requested.
+pub(crate) fn consumer(policy: CallPolicy) -> Consumer {
+    let for_cancellation = policy.clone();
     Consumer::of("payments")
         .locking(lock_payments)
         .on::<PaymentRequested>(
             |m| payment_of_order(m.order).and(LockKeys::of(PAYMENT, [m.payment.uuid()])),
-            async move |tx, m| charge(tx, &bodies, m).await,
+            async move |tx, m| charge(tx, &policy, m).await,
         )
         .on::<OrderCancelled>(
             |m| payment_of_order(m.order),
@@ -34,7 +34,7 @@ pub(crate) fn consumer(bodies: RequestBodies) -> Consumer {
 /// Accepts the charge of an order. A second request for the same payment changes nothing.
 pub async fn charge(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     requested: &Message<PaymentRequested>,
 ) -> Result<(), HandlerError> {
     let expires_at = database::time::from_rfc3339(requested.expires_at.as_str())
@@ -52,7 +52,7 @@ pub async fn charge(
         payment_method: &requested.payment_method,
         expires_at,
     };
-    if accept_charge(tx, bodies, &new, &Caller::system(new.tenant.clone())).await? {
+    if accept_charge(tx, policy, &new, &Caller::system(new.tenant.clone())).await? {
         return Ok(());
     }
     let known = lock_payment_of_order(tx, requested.tenant(), requested.order).await?;
@@ -68,11 +68,11 @@ pub async fn charge(
 /// Cancels the payment of a cancelled order, or refunds it. An order that was cancelled before its charge has none.
 pub async fn cancel(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     cancelled: &Message<OrderCancelled>,
 ) -> Result<(), HandlerError> {
     match lock_payment_of_order(tx, cancelled.tenant(), cancelled.order).await? {
-        Some(payment) => Ok(cancel_payment(tx, bodies, &payment).await?),
+        Some(payment) => Ok(cancel_payment(tx, policy, &payment).await.map(drop)?),
         None => Ok(()),
     }
 }

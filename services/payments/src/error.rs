@@ -1,11 +1,15 @@
-//! The problem types that only `payments` has.
+//! The problems that only `payments` has, and which errors become which problem.
+//!
+//! A *rejected* request is stored and replayed; a *refused* one is not stored, and its key can be used again.
 
 use std::collections::BTreeMap;
 
-use edge::{problem_responses, problem_types, problem_types as p};
+use edge::{CommandError, problem_responses, problem_types, problem_types as p};
 use utoipa::IntoResponses;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::response::Response;
+
+use crate::domain::refund::Refusal;
 
 problem_types! {
     /// The card's bank declined.
@@ -32,6 +36,41 @@ problem_types! {
     REFUND_FAILED = "refund-failed", 422, "The refund failed", retryable: false;
     /// The signature does not prove that the event comes from the processor.
     WEBHOOK_REFUSED = "webhook-refused", 400, "The event is not accepted", retryable: false;
+}
+
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Repeated(id) => Self::refused(
+                &p::KEY_EXPIRED,
+                format!("This key was used before, and made refund {id}. Read it to see the result."),
+            ),
+            Refusal::OrderCancelled => Self::rejected(
+                &PAYMENT_CANCELLED,
+                "The order is cancelled. Its payment is refunded in full automatically.",
+            ),
+            Refusal::NotCaptured => Self::rejected(
+                &PAYMENT_NOT_CAPTURED,
+                "The payment is not captured, so nothing can be refunded.",
+            ),
+            // Refused, because the confirmation may arrive within moments and the same key should then succeed.
+            Refusal::OrderUnconfirmed => Self::refused(
+                &PAYMENT_UNCONFIRMED,
+                "The order is not confirmed yet. Send the same request again in a moment.",
+            ),
+            Refusal::OtherCurrency(currency) => Self::rejected(
+                &REFUND_CURRENCY,
+                format!("The payment is in {currency}, and refunds are made in that currency."),
+            ),
+            Refusal::ExceedsCapture { total, left } => {
+                Self::rejected(&REFUND_EXCEEDS_CAPTURE, format!("Of {total}, {left} can still be refunded."))
+            }
+            Refusal::TooMany(made) => Self::rejected(
+                &REFUND_EXCEEDS_CAPTURE,
+                format!("The payment has {made} refunds, failed ones included, and can have no more."),
+            ),
+        }
+    }
 }
 
 /// The problems of the webhook. Instead of a token, it needs a signature.

@@ -3,6 +3,7 @@
 
 mod api;
 pub mod consumers;
+mod context;
 pub mod domain;
 mod error;
 mod jobs;
@@ -20,27 +21,28 @@ mod webhooks;
 mod worker;
 
 use ::metrics::{Families, Readings, Registry};
+use context::Context;
 use contracts::streams;
 use database::{Connection, Tx};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use edge::ProblemType;
 use envelope::Stream;
 use inbox::Consumer;
-use runtime::{Context, ErasedRows, Erasure, HousekeepingJob, Job, Service, SettingsReader};
+use runtime::{ErasedRows, Erasure, HousekeepingJob, Job, Service, SettingsReader};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use context::Payments;
+pub use domain::Backoff;
+pub use domain::refund::RefundRetries;
 pub use jobs::delete_webhook_events;
 pub use metrics::{PaymentsMetrics, register_circuit_breaker};
-pub use settings::{Backoff, ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
+pub use settings::{ReconcileSettings, Settings, WebhookSettings, WorkerSettings};
 pub use worker::Worker;
 
 /// The tables of the service.
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/payments");
-
-/// The service.
-pub struct Payments;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -102,12 +104,12 @@ impl Service for Payments {
         api::routes(app);
     }
 
-    fn consumer(context: &Context<Self>) -> Option<Consumer> {
-        let consumer = consumers::consumer(context.settings.bodies.clone());
+    fn consumer(context: &Context) -> Option<Consumer> {
+        let consumer = consumers::consumer(context.settings.policy.clone());
         Some(consumer.warning(operator::discard_warnings))
     }
 
-    fn register_metrics(context: &Context<Self>, registry: &mut Registry) {
+    fn register_metrics(context: &Context, registry: &mut Registry) {
         context.database.metrics::<PaymentsMetrics>().register(registry);
         if let Some(processor) = &context.settings.processor {
             register_circuit_breaker(processor, registry);
@@ -118,7 +120,7 @@ impl Service for Payments {
         store::readings::read_metrics(connection, readings).await
     }
 
-    fn housekeeping(context: &Context<Self>) -> Vec<HousekeepingJob> {
+    fn housekeeping(context: &Context) -> Vec<HousekeepingJob> {
         let webhook_events = delete_webhook_events::job(context.settings.webhooks.keep);
         let reconciliation = jobs::reconciliation(context.settings.clone());
         [webhook_events].into_iter().chain(reconciliation).collect()
@@ -130,10 +132,10 @@ impl Service for Payments {
         Ok(ErasedRows { ids, operations })
     }
 
-    fn jobs(context: &Context<Self>) -> Vec<Job> {
-        let Settings { processor, bodies, worker, .. } = context.settings.clone();
+    fn jobs(context: &Context) -> Vec<Job> {
+        let Settings { processor, policy, worker, .. } = context.settings.clone();
         let database = context.database.clone();
-        let worker = processor.map(|processor| Worker::new(database, processor, bodies, worker));
+        let worker = processor.map(|processor| Worker::new(database, processor, policy, worker));
         let worker = worker.map(|worker| Job::new("worker", |stop| worker.run(stop)));
         let balances = jobs::fold_balances::job(context.database.clone());
         worker.into_iter().chain([balances]).collect()

@@ -11,7 +11,11 @@ use reqwest::Url;
 use runtime::SettingsReader;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::processor::{BreakerSettings, ClientSettings, Processor, ProcessorError, RequestBodies};
+use crate::domain::refund::RefundRetries;
+use crate::domain::{Backoff, LookupLimits};
+use crate::processor::{
+    BreakerSettings, CallPolicy, ClientSettings, Processor, ProcessorError, RequestBodies,
+};
 
 /// The longest lease of an attempt, in seconds.
 const LONGEST_LEASE: u64 = 600;
@@ -31,8 +35,8 @@ const DEMO_WEBHOOK_SECRET: &str = "whsec_idem";
 pub struct Settings {
     /// The client of the processor. It is `None` only if the configuration has errors, and then the service stops.
     pub processor: Option<Processor>,
-    /// Writes the request bodies for the processor.
-    pub bodies: RequestBodies,
+    /// How calls to the processor are written, looked up and repeated.
+    pub policy: CallPolicy,
     /// The worker.
     pub worker: WorkerSettings,
     /// The life of a payment without an order. Its first attempt must start within this time.
@@ -56,32 +60,12 @@ pub struct WorkerSettings {
     pub poll: Duration,
     /// Under load, the shortest time between two transactions that take calls, and between two that record results.
     pub gather: Duration,
-    /// How long the processor remembers a key, from its first use.
-    pub key_life: Duration,
     /// The pauses between attempts.
     pub backoff: Backoff,
-    /// Consecutive lookups that may find nothing. After them, a review is opened.
-    pub look_ups: u16,
-    /// An outcome is reviewed if it is unknown this long after the first request and after the object was last found, even if
-    /// no lookup was answered.
-    pub review_after: Duration,
     /// The pauses between lookups.
     pub look_up_backoff: Backoff,
-    /// How often an automatic refund is made, if the processor refuses it for a reason that passes. Then a review is opened.
-    pub refund_tries: i32,
-    /// The pauses between these tries.
-    pub refund_backoff: Backoff,
     /// How often a call may fail with a permanent error, while it is taken or its result is recorded. Then a review is opened.
     pub faults: i32,
-}
-
-/// Pauses that double with each attempt.
-#[derive(Debug, Clone, Copy)]
-pub struct Backoff {
-    /// The pause after the first attempt.
-    pub first: Duration,
-    /// The longest pause, even if the processor asks for a longer one.
-    pub longest: Duration,
 }
 
 /// The settings for verifying and keeping webhook events.
@@ -110,17 +94,16 @@ impl Settings {
     pub(crate) fn read(fields: &mut SettingsReader) -> Self {
         let client = client(fields);
         let processor = processor(fields, &client);
-        let bodies = RequestBodies::of(fields.text("deployment.name", "the name of this deployment"));
-        let worker = worker(fields);
+        let (policy, worker) = (policy(fields), worker(fields));
         if worker.lease <= client.total {
             fields.refuse("worker.lease_seconds", "more than processor.total_timeout_milliseconds");
         }
-        if worker.review_after <= worker.key_life {
+        if policy.limits.review_after <= policy.limits.key_life {
             fields.refuse("worker.review_after_seconds", "more than worker.key_life_seconds");
         }
         Self {
             processor,
-            bodies,
+            policy,
             worker,
             payment_life: fields.seconds("payments.life_seconds", 1..=86_400),
             webhooks: webhooks(fields),
@@ -173,6 +156,24 @@ fn processor(fields: &mut SettingsReader, client: &ClientSettings) -> Option<Pro
     Processor::new(url, &secret_key, client).map_err(refuse).ok()
 }
 
+fn policy(fields: &mut SettingsReader) -> CallPolicy {
+    CallPolicy {
+        bodies: RequestBodies::of(fields.text("deployment.name", "the name of this deployment")),
+        limits: LookupLimits {
+            key_life: fields.seconds("worker.key_life_seconds", 60..=LONGEST_KEY_LIFE),
+            look_ups: fields.number("worker.look_ups", 1..=1000),
+            review_after: fields.seconds("worker.review_after_seconds", 60..=2_592_000),
+        },
+        retries: RefundRetries {
+            tries: fields.number("worker.refund_tries", 1..=1000),
+            backoff: Backoff {
+                first: fields.milliseconds("worker.first_refund_pause_milliseconds", 1..=86_400_000),
+                longest: fields.milliseconds("worker.longest_refund_pause_milliseconds", 1..=604_800_000),
+            },
+        },
+    }
+}
+
 fn worker(fields: &mut SettingsReader) -> WorkerSettings {
     WorkerSettings {
         concurrency: fields.number("worker.concurrency", 1..=1024),
@@ -180,22 +181,14 @@ fn worker(fields: &mut SettingsReader) -> WorkerSettings {
         lease: fields.seconds("worker.lease_seconds", 1..=LONGEST_LEASE),
         poll: fields.milliseconds("worker.poll_milliseconds", 10..=60_000),
         gather: fields.milliseconds("worker.gather_milliseconds", 0..=60_000),
-        key_life: fields.seconds("worker.key_life_seconds", 60..=LONGEST_KEY_LIFE),
         backoff: Backoff {
             first: fields.milliseconds("worker.first_pause_milliseconds", 1..=60_000),
             longest: fields.milliseconds("worker.longest_pause_milliseconds", 1..=3_600_000),
         },
-        look_ups: fields.number("worker.look_ups", 1..=1000),
-        review_after: fields.seconds("worker.review_after_seconds", 60..=2_592_000),
         faults: fields.number("worker.faults", 1..=1000),
         look_up_backoff: Backoff {
             first: fields.milliseconds("worker.first_look_up_pause_milliseconds", 1..=600_000),
             longest: fields.milliseconds("worker.longest_look_up_pause_milliseconds", 1..=86_400_000),
-        },
-        refund_tries: fields.number("worker.refund_tries", 1..=1000),
-        refund_backoff: Backoff {
-            first: fields.milliseconds("worker.first_refund_pause_milliseconds", 1..=86_400_000),
-            longest: fields.milliseconds("worker.longest_refund_pause_milliseconds", 1..=604_800_000),
         },
     }
 }

@@ -7,10 +7,10 @@ use crate::modules::{ModulePath, Modules};
 /// name one item of `lib.rs`: the service's type, because handlers need it for their context.
 const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
-    ("api", &["transitions", "webhooks", "store", "domain", "views", "error", "settings"]),
+    ("api", &["transitions", "webhooks", "store", "domain", "views", "error", "settings", "context"]),
     ("consumers", &["transitions", "processor", "store", "domain"]),
     ("jobs", &["transitions", "reconcile", "metrics", "store", "domain", "settings"]),
-    ("operator", &["transitions", "reconcile", "store", "domain", "settings"]),
+    ("operator", &["transitions", "reconcile", "store", "domain", "settings", "context"]),
     // The rooms of payments behind the entries.
     ("worker", &["transitions", "processor", "store", "domain", "settings"]),
     ("webhooks", &["transitions", "store", "domain"]),
@@ -26,7 +26,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("error", &["domain"]),
     ("store", &["domain", "schema"]),
     // Reading the settings makes the client, because an unusable key or address must stop the start.
-    ("settings", &["processor"]),
+    ("settings", &["processor", "domain"]),
+    // The service's type, which handlers and commands need for their context.
+    ("context", &[]),
     ("schema", &[]),
     ("domain", &[]),
 ];

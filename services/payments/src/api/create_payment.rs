@@ -7,12 +7,11 @@ use edge::{
     Accepted, Command, CommandError, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType,
     ValidationErrors, problem_types,
 };
-use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::validation;
-use crate::Payments;
+use crate::context::Context;
 use crate::error as e;
 use crate::store::payments::NewPayment;
 use crate::transitions::{accept_charge, retry_charge};
@@ -74,9 +73,9 @@ impl Command for CreatePayment {
 #[post("/v1/payments")]
 pub(crate) async fn create_payment(
     payment: Phased<CreatePayment>,
-    context: Data<Context<Payments>>,
+    context: Data<Context>,
 ) -> Result<HttpResponse, Problem> {
-    let (bodies, life) = (context.settings.bodies.clone(), context.settings.payment_life);
+    let (policy, life) = (context.settings.policy.clone(), context.settings.payment_life);
     payment
         .start(
             async move |tx, request| {
@@ -90,7 +89,7 @@ pub(crate) async fn create_payment(
                     payment_method: &request.payment_method,
                     expires_at: request.at() + life,
                 };
-                if accept_charge(tx, &bodies, &new, request.caller()).await? {
+                if accept_charge(tx, &policy, &new, request.caller()).await? {
                     Ok(())
                 } else {
                     // The generated id exists already, which practically cannot happen.

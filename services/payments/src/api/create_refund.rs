@@ -7,12 +7,11 @@ use edge::problem_types::NOT_FOUND;
 use edge::{
     Accepted, Command, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType, Segment, ValidationErrors,
 };
-use runtime::Context;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::validation;
-use crate::Payments;
+use crate::context::Context;
 use crate::error as e;
 use crate::transitions::{RequestedRefund, accept_requested_refund, keep_waiting};
 use crate::views::RefundView;
@@ -74,9 +73,9 @@ impl Command for CreateRefund {
 pub(crate) async fn create_refund(
     refund: Phased<CreateRefund>,
     payment: Segment<PaymentId>,
-    context: Data<Context<Payments>>,
+    context: Data<Context>,
 ) -> Result<HttpResponse, Problem> {
-    let (bodies, Segment(id)) = (context.settings.bodies.clone(), payment);
+    let (policy, Segment(id)) = (context.settings.policy.clone(), payment);
     refund
         .start(
             async move |tx, request| {
@@ -88,7 +87,7 @@ pub(crate) async fn create_refund(
                     amount: request.amount,
                     reason: &request.reason,
                 };
-                accept_requested_refund(tx, &bodies, &requested).await
+                accept_requested_refund(tx, &policy, &requested).await
             },
             keep_waiting,
         )

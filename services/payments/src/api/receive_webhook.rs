@@ -4,10 +4,9 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, post};
 use chrono::Utc;
 use edge::{Problem, RawBody};
-use runtime::Context;
 use sha2::{Digest, Sha256};
 
-use crate::Payments;
+use crate::context::Context;
 use crate::error::{WEBHOOK_REFUSED, WebhookProblems};
 use crate::settings::WebhookSettings;
 use crate::webhooks::{Event, SignatureError, store_event, verify};
@@ -31,11 +30,11 @@ use crate::webhooks::{Event, SignatureError, store_event, verify};
 pub(crate) async fn receive_webhook(
     request: HttpRequest,
     body: RawBody,
-    context: Data<Context<Payments>>,
+    context: Data<Context>,
 ) -> Result<HttpResponse, Problem> {
     edge::check_signature(&request, || verify_request(&request, &body.0, &context.settings.webhooks))?;
     crashpoint::reach!("webhook.event_verified");
-    let event = Event::read(&body.0, context.settings.bodies.deployment()).ok_or_else(|| {
+    let event = Event::read(&body.0, context.settings.policy.bodies.deployment()).ok_or_else(|| {
         tracing::error!("the processor signed a body that is not an event of its protocol");
         Problem::new(
             &WEBHOOK_REFUSED,

@@ -1,7 +1,6 @@
 //! The outcome of one attempt at the processor.
 //!
-//! An outcome describes its own attempt only. What follows depends on the state of the payment or refund, which
-//! `payment::decide` and `refund::decide` take into account.
+//! An outcome describes its own attempt only. What follows depends on the state of the call, which `call::decide` takes into account.
 
 use std::fmt;
 use std::time::Duration;
@@ -132,6 +131,11 @@ impl AttemptOutcome {
     /// Returns whether this outcome denies a recorded success with the processor's id `id`.
     pub(super) fn denies_success(&self, id: &str) -> bool {
         self.is_authoritative() && !matches!(self, Self::Succeeded(reference) if reference.id == id)
+    }
+
+    /// Returns whether this is a success, and not that of the object with the processor's id `id`.
+    pub(super) fn is_success_of_another(&self, id: Option<&str>) -> bool {
+        matches!(self, Self::Succeeded(reference) if Some(reference.id.as_str()) != id)
     }
 
     /// Returns whether this attempt had no effect and stored nothing under the key, provably.

@@ -1,12 +1,10 @@
 //! The states of a payment, and the table that decides each change.
 //!
-//! Two rules hold for the table. First, a request that may have reached the processor is never given up or cancelled.
-//! Second, once the outcome of one attempt is unknown, a later refusal proves nothing. Only an authoritative response
-//! under the key ends the unknown state, or an object that is found at the processor.
+//! `call::decide` decides about the charge's call. A payment adds its expiry, the cancellation of its order, and the fee.
 
-use super::call::LookupsExhausted;
+use super::call::{self, CallDecision};
 use super::review::Reason;
-use super::{AttemptOutcome, CallConditions, LookupResult, NextStep, ProcessorReference, Rejection};
+use super::{CallConditions, CallInput, CallState, Fee, NextStep, ProcessorReference, Rejection};
 
 /// The state of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +26,20 @@ pub enum State {
     Cancelled,
 }
 
+impl State {
+    /// Its name in the database.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Capturing => "capturing",
+            Self::Captured(_) => "captured",
+            Self::Declined { .. } => "declined",
+            Self::Unknown => "unknown",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// The part of a payment that a decision needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
@@ -40,50 +52,28 @@ pub struct Payment {
     pub is_restored: bool,
 }
 
-/// Something that happens to a payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// A worker took the call, because it was due or because another worker's lease had ended.
-    Due(CallConditions),
-    /// An attempt has ended.
-    AttemptEnded {
-        /// Its outcome.
-        outcome: AttemptOutcome,
-        /// A newer attempt has begun since.
-        superseded: bool,
-    },
-    /// A lookup has ended.
-    LookedUp {
-        /// Its result.
-        result: LookupResult,
-        /// A newer attempt has begun since.
-        superseded: bool,
-        /// The conditions at the time of recording.
-        conditions: CallConditions,
-    },
-    /// The order was cancelled, or the service gives the payment up.
-    CancelRequested,
-}
-
-impl Input {
-    /// Returns whether the input can end a payment because no request has taken effect so far.
-    pub fn relies_on_our_rows(&self) -> bool {
-        match self {
-            Self::Due(conditions) => conditions.payment_expired,
-            Self::AttemptEnded { outcome, .. } => !outcome.is_authoritative(),
-            Self::LookedUp { .. } => false,
-            Self::CancelRequested => true,
+impl Payment {
+    /// What is known about the charge.
+    fn call(&self) -> CallState {
+        match &self.state {
+            State::Requested => CallState::New,
+            // A request that is not in our rows may have been sent earlier.
+            State::Capturing if self.is_restored => CallState::Unknown,
+            State::Capturing => CallState::InFlight,
+            State::Unknown => CallState::Unknown,
+            State::Captured(reference) => CallState::Succeeded(reference.clone()),
+            State::Declined { code } => CallState::Failed { object: None, code: code.clone() },
+            State::Cancelled => CallState::Failed { object: None, code: "cancelled".to_owned() },
         }
     }
+}
 
-    /// Describes the input for operators.
-    pub fn seen(&self) -> String {
-        match self {
-            Self::Due(_) => "the call was due".to_owned(),
-            Self::AttemptEnded { outcome, .. } => outcome.to_string(),
-            Self::LookedUp { result, .. } => result.to_string(),
-            Self::CancelRequested => "the order was cancelled".to_owned(),
-        }
+/// Returns whether an input of the call can end a payment because no request has taken effect so far.
+pub fn relies_on_our_rows(input: &CallInput) -> bool {
+    match input {
+        CallInput::Due(conditions) => conditions.payment_expired,
+        CallInput::AttemptEnded { .. } => !input.is_authoritative(),
+        CallInput::LookedUp { .. } => false,
     }
 }
 
@@ -116,182 +106,47 @@ pub enum Announcement {
     Cancelled,
 }
 
-/// Decides what one input changes. The match names every pair of state and input, so a new variant must be added here.
-pub fn decide(payment: &Payment, input: Input) -> Result<Decision, Rejection> {
-    use Input as I;
-    use State as S;
-
-    match (&payment.state, input) {
-        // The result of a superseded attempt counts only if it is the end of the call.
-        (S::Requested | S::Capturing | S::Unknown, I::AttemptEnded { superseded: true, outcome })
-            if !outcome.is_authoritative() =>
-        {
-            Err(Rejection::Superseded)
-        }
-        (S::Requested | S::Capturing | S::Unknown, I::LookedUp { superseded: true, result, .. })
-            if !result.is_authoritative() =>
-        {
-            Err(Rejection::Superseded)
-        }
-
-        // No request was sent, but one may have been sent before the database was restored.
-        (S::Requested, I::CancelRequested) if payment.is_restored => {
-            Ok(to(&cancel_requested(payment).payment, S::Unknown, NextStep::Unchanged))
-        }
-        (S::Requested, I::Due(CallConditions { payment_expired: true, .. })) if payment.is_restored => {
-            Ok(to(payment, S::Unknown, NextStep::Unchanged))
-        }
-        // No request was sent, so the payment can still be cancelled.
-        (S::Requested, I::CancelRequested | I::Due(CallConditions { payment_expired: true, .. })) => {
-            Ok(cancelled(payment))
-        }
-        (S::Requested, I::Due(CallConditions { payment_expired: false, .. })) => {
-            Ok(to(payment, S::Capturing, NextStep::SendRequest))
-        }
-        (S::Requested, I::AttemptEnded { .. } | I::LookedUp { .. }) => Err(Rejection::NotInFlight),
-
-        // The previous attempt reported no outcome. A request that may have arrived is sent again or looked up, although
-        // the payment may have expired.
-        (S::Capturing | S::Unknown, I::Due(conditions)) => Ok(to(
-            payment,
-            S::Unknown,
-            if conditions.needs_look_up() { NextStep::Lookup } else { NextStep::SendRequest },
-        )),
-        (S::Capturing | S::Unknown, I::AttemptEnded { outcome, .. }) => Ok(recorded(payment, outcome)),
-        (S::Capturing | S::Unknown, I::LookedUp { result, conditions, .. }) => {
-            Ok(looked_up(payment, result, conditions))
-        }
-        (S::Capturing | S::Unknown, I::CancelRequested) => Ok(cancel_requested(payment)),
-
-        // The payment has ended. A lookup may still find the fee, or a contradiction.
-        (S::Captured(_), I::CancelRequested) => {
-            Ok(Decision { refund: !payment.cancel_requested, ..cancel_requested(payment) })
-        }
-        (S::Declined { .. } | S::Cancelled, I::CancelRequested) => {
-            Ok(to(payment, payment.state.clone(), NextStep::Unchanged))
-        }
-        (S::Captured(_) | S::Declined { .. } | S::Cancelled, I::Due(conditions)) => {
-            if conditions.needs_look_up_after_end() {
-                Ok(to(payment, payment.state.clone(), NextStep::Lookup))
-            } else {
-                Err(Rejection::Ended)
+/// Decides what one input of the charge's call changes.
+pub fn decide(payment: &Payment, input: CallInput) -> Result<Decision, Rejection> {
+    // No request was sent, so the payment expires.
+    if let (State::Requested, CallInput::Due(CallConditions { payment_expired: true, .. })) =
+        (&payment.state, &input)
+    {
+        return Ok(if payment.is_restored { maybe_sent(payment) } else { cancelled(payment) });
+    }
+    let outcome = input.outcome().cloned();
+    let CallDecision { state, next, review } =
+        match (&payment.state, outcome, call::decide(&payment.call(), input)) {
+            // The capture was published at once, and the outcome agrees with it. Only the fee can still be new.
+            (State::Captured(reference), Some(outcome), Err(Rejection::Ended)) if reference.fee.is_none() => {
+                return Ok(with_fee(payment, reference, outcome.fee()));
             }
-        }
-        (S::Captured(reference), I::AttemptEnded { outcome, superseded }) => {
-            after_capture(payment, reference, &outcome, superseded)
-        }
-        (S::Captured(reference), I::LookedUp { result, superseded, conditions }) => match result {
-            LookupResult::Found { outcome, .. } => after_capture(payment, reference, &outcome, superseded),
-            LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
-            LookupResult::NotFound if conditions.is_last_look_up => Err(Rejection::Contradicted),
-            LookupResult::NotFound => Ok(look_up_later(payment, true)),
-            LookupResult::Unanswered(_) => Ok(look_up_later(payment, false)),
-        },
-        (S::Declined { .. } | S::Cancelled, I::AttemptEnded { outcome, superseded }) => {
-            after_refusal(payment, &outcome, superseded)
-        }
-        (S::Declined { .. } | S::Cancelled, I::LookedUp { result, superseded, .. }) => match result {
-            LookupResult::Found { outcome, .. } => after_refusal(payment, &outcome, superseded),
-            LookupResult::NotFound | LookupResult::Unanswered(_) if superseded => Err(Rejection::Superseded),
-            LookupResult::NotFound => Err(Rejection::Ended),
-            LookupResult::Unanswered(_) => Ok(look_up_later(payment, false)),
-        },
-    }
+            (_, _, decision) => decision?,
+        };
+    let open = |state| Decision { review, ..to(payment, state, next) };
+    Ok(match (&payment.state, state) {
+        (State::Captured(_) | State::Declined { .. } | State::Cancelled, _) => open(payment.state.clone()),
+        (_, CallState::New) if payment.cancel_requested => cancelled(payment),
+        (_, CallState::New) => open(State::Requested),
+        (_, CallState::InFlight) => open(State::Capturing),
+        (_, CallState::Unknown) => open(State::Unknown),
+        (_, CallState::Succeeded(reference)) => captured(payment, reference),
+        (_, CallState::Failed { code, .. }) => declined(payment, code),
+    })
 }
 
-/// Decides the end of an attempt that is in flight.
-fn recorded(payment: &Payment, outcome: AttemptOutcome) -> Decision {
-    let may_have_arrived = payment.state == State::Unknown || payment.is_restored;
-    match outcome {
-        AttemptOutcome::Succeeded(reference) => captured(payment, reference),
-        AttemptOutcome::Declined { code } | AttemptOutcome::Rejected { code, replayed: true } => {
-            declined(payment, code)
-        }
-        AttemptOutcome::Rejected { code, replayed: false } if !may_have_arrived => declined(payment, code),
-        clean if clean.leaves_nothing() && !may_have_arrived => {
-            if payment.cancel_requested {
-                cancelled(payment)
-            } else {
-                to(payment, State::Requested, NextStep::RetryLater { may_have_arrived: false })
-            }
-        }
-        open @ (AttemptOutcome::NotSent
-        | AttemptOutcome::NotExecuted { .. }
-        | AttemptOutcome::Rejected { .. }
-        | AttemptOutcome::Processing { .. }
-        | AttemptOutcome::RequiresAction { .. }
-        | AttemptOutcome::Unknown(_)) => {
-            let (next, review) = open.follow_up();
-            Decision { review, ..to(payment, State::Unknown, next) }
-        }
-    }
-}
-
-/// Decides the end of a lookup while the state is open.
-fn looked_up(payment: &Payment, result: LookupResult, conditions: CallConditions) -> Decision {
-    match result {
-        LookupResult::Found { outcome: AttemptOutcome::Succeeded(reference), .. } => {
-            captured(payment, reference)
-        }
-        LookupResult::Found { outcome: AttemptOutcome::Declined { code }, .. } => declined(payment, code),
-        LookupResult::Found { outcome, .. } => {
-            let (next, review) = outcome.found_open();
-            Decision { review, ..to(payment, State::Unknown, next) }
-        }
-        LookupResult::NotFound | LookupResult::Unanswered(_) => {
-            match conditions.look_again(result.found_nothing()) {
-                Ok(next) => to(payment, State::Unknown, next),
-                Err(LookupsExhausted) => {
-                    Decision { review: Some(Reason::NotFound), ..to(payment, State::Unknown, NextStep::Stop) }
-                }
-            }
-        }
-    }
-}
-
-/// Decides about an outcome after the capture was published. Only the fee can still be new.
-fn after_capture(
-    payment: &Payment,
-    reference: &ProcessorReference,
-    outcome: &AttemptOutcome,
-    superseded: bool,
-) -> Result<Decision, Rejection> {
-    if outcome.denies_success(&reference.id) {
-        return Err(Rejection::Contradicted);
-    }
-    if superseded {
-        return Err(Rejection::Superseded);
-    }
-    if let (next, Some(reason)) = outcome.found_open() {
-        return Ok(Decision { review: Some(reason), ..to(payment, payment.state.clone(), next) });
-    }
-    match (&reference.fee, outcome.fee()) {
-        (None, Some(fee)) => {
-            let reference = ProcessorReference { fee: Some(fee.clone()), ..reference.clone() };
-            Ok(to(payment, State::Captured(reference), NextStep::Stop))
-        }
-        (None, None) => Ok(look_up_later(payment, false)),
-        (Some(_), Some(_) | None) => Err(Rejection::Ended),
-    }
-}
-
-/// Decides about an outcome after the payment was declined or cancelled.
-fn after_refusal(
-    payment: &Payment,
-    outcome: &AttemptOutcome,
-    superseded: bool,
-) -> Result<Decision, Rejection> {
-    if matches!(outcome, AttemptOutcome::Succeeded(_)) {
-        return Err(Rejection::Contradicted);
-    }
-    if superseded {
-        return Err(Rejection::Superseded);
-    }
-    match outcome.found_open() {
-        (next, Some(reason)) => {
-            Ok(Decision { review: Some(reason), ..to(payment, payment.state.clone(), next) })
-        }
-        (_, None) => Err(Rejection::Ended),
+/// Decides what the cancellation of the order changes: the payment ends if no request was sent, and a captured payment is refunded.
+///
+/// A request in flight is never given up. Whoever records its capture sees the cancellation, and refunds it.
+pub fn cancel(payment: &Payment) -> Decision {
+    let requested = Payment { cancel_requested: true, ..payment.clone() };
+    let unchanged = |payment: &Payment| to(payment, payment.state.clone(), NextStep::Unchanged);
+    match payment.state {
+        State::Requested if payment.is_restored => maybe_sent(&requested),
+        State::Requested => cancelled(payment),
+        State::Capturing | State::Unknown => unchanged(&requested),
+        State::Captured(_) => Decision { refund: !payment.cancel_requested, ..unchanged(&requested) },
+        State::Declined { .. } | State::Cancelled => unchanged(payment),
     }
 }
 
@@ -300,20 +155,24 @@ fn to(payment: &Payment, state: State, next: NextStep) -> Decision {
     Decision { payment, next, announcement: None, refund: false, review: None }
 }
 
-fn look_up_later(payment: &Payment, found_nothing: bool) -> Decision {
-    to(payment, payment.state.clone(), NextStep::LookupLater { found_nothing })
+/// No request was sent by our rows, but one may have been sent before the database was restored.
+fn maybe_sent(payment: &Payment) -> Decision {
+    to(payment, State::Unknown, NextStep::Unchanged)
 }
 
-fn cancel_requested(payment: &Payment) -> Decision {
-    let unchanged = to(payment, payment.state.clone(), NextStep::Unchanged);
-    Decision { payment: Payment { cancel_requested: true, ..unchanged.payment }, ..unchanged }
+fn with_fee(payment: &Payment, reference: &ProcessorReference, fee: Option<&Fee>) -> Decision {
+    let reference = ProcessorReference { fee: fee.cloned(), ..reference.clone() };
+    let next = after_capture(&reference);
+    to(payment, State::Captured(reference), next)
+}
+
+/// The capture is published at once. The fee is looked up until it is known.
+fn after_capture(reference: &ProcessorReference) -> NextStep {
+    if reference.fee.is_some() { NextStep::Stop } else { NextStep::LookupLater { found_nothing: false } }
 }
 
 fn captured(payment: &Payment, reference: ProcessorReference) -> Decision {
-    let refund = payment.cancel_requested;
-    // The capture is published at once. The fee is looked up until it is known.
-    let next =
-        if reference.fee.is_some() { NextStep::Stop } else { NextStep::LookupLater { found_nothing: false } };
+    let (refund, next) = (payment.cancel_requested, after_capture(&reference));
     Decision {
         announcement: Some(Announcement::Captured),
         refund,

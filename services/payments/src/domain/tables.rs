@@ -1,10 +1,10 @@
 //! Examples from the decision tables: the pairs of state and input that are easy to get wrong.
 
-use super::payment::{Input, Payment, State, decide};
+use super::payment::{Payment, State, decide};
 use super::review::Reason;
 use super::{
-    AttemptOutcome, CallConditions, CallMode, Fee, LookupResult, NextStep, ProcessorReference, Rejection,
-    UnknownReason, refund,
+    AttemptOutcome, CallConditions, CallInput, CallMode, Fee, LookupResult, NextStep, ProcessorReference,
+    Rejection, UnknownReason, refund,
 };
 
 fn fee() -> Fee {
@@ -16,7 +16,7 @@ fn payment(state: State) -> Payment {
 }
 
 fn after(state: State, outcome: AttemptOutcome) -> State {
-    decide(&payment(state), Input::AttemptEnded { outcome, superseded: false }).unwrap().payment.state
+    decide(&payment(state), CallInput::AttemptEnded { outcome, superseded: false }).unwrap().payment.state
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_outcome_that_no_retry_can_end_is_looked_up_or_reviewed() {
         (UnknownReason::KeyMismatch, (NextStep::Stop, Some(Reason::KeyMismatch))),
         (UnknownReason::Duplicate, (NextStep::Stop, Some(Reason::Contradicted))),
     ] {
-        let input = Input::AttemptEnded { outcome: AttemptOutcome::Unknown(doubt), superseded: false };
+        let input = CallInput::AttemptEnded { outcome: AttemptOutcome::Unknown(doubt), superseded: false };
         let decision = decide(&payment(State::Capturing), input).unwrap();
         assert_eq!((decision.next, decision.review), next, "{doubt}");
     }
@@ -74,7 +74,7 @@ fn a_response_that_contradicts_an_announcement_is_noticed() {
         (State::Cancelled, taken("pi_1"), Rejection::Contradicted),
         (State::Cancelled, AttemptOutcome::NotSent, Rejection::Ended),
     ] {
-        let input = Input::AttemptEnded { outcome, superseded: false };
+        let input = CallInput::AttemptEnded { outcome, superseded: false };
         assert_eq!(decide(&payment(state), input), Err(rejection));
     }
 }
@@ -95,7 +95,7 @@ fn a_refund_whose_lost_request_may_have_outlived_its_key_is_looked_up_and_never_
         (with(true, false, false), NextStep::Lookup),
         (with(false, true, false), NextStep::Lookup),
     ] {
-        let decision = refund::decide(&pending, refund::Input::Due(conditions)).unwrap();
+        let decision = refund::decide(&pending, CallInput::Due(conditions)).unwrap();
         assert_eq!((decision.state, decision.next), (refund::State::Pending, next), "{conditions:?}");
     }
     let looked_up = refund::Refund { in_flight: true, ..pending };
@@ -105,7 +105,7 @@ fn a_refund_whose_lost_request_may_have_outlived_its_key_is_looked_up_and_never_
         (with(true, false, false), NextStep::LookupLater { found_nothing: true }, None),
         (with(true, false, true), NextStep::Stop, Some(Reason::NotFound)),
     ] {
-        let input = refund::Input::LookedUp { result: LookupResult::NotFound, superseded: false, conditions };
+        let input = CallInput::LookedUp { result: LookupResult::NotFound, superseded: false, conditions };
         let decision = refund::decide(&looked_up, input).unwrap();
         assert_eq!((decision.next, decision.review), (next, review), "{conditions:?}");
     }

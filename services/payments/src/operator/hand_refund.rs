@@ -8,7 +8,7 @@ use crate::domain::review::{Resolution, Subject};
 use crate::settings::Settings;
 use crate::store::refunds;
 use crate::store::reviews::ReviewRow;
-use crate::transitions::{Instead, TransitionError};
+use crate::transitions::TransitionError::{self, Refused};
 
 /// Verifies that `object` at the processor is the refund that the review is about. It holds no lock and no connection while
 /// it waits for the processor.
@@ -18,26 +18,26 @@ pub(super) async fn read_hand_refund(
     review: &ReviewRow,
     resolution: Resolution,
     object: &str,
-) -> Result<Result<(), Instead>, TransitionError> {
+) -> Result<(), TransitionError> {
     if resolution != Resolution::Refunded {
-        return Ok(Err("--refund says that the payer has the money back: add --as refunded".to_owned()));
+        return Err(Refused("--refund says that the payer has the money back: add --as refunded".to_owned()));
     }
     // A repetition changes nothing, so it reads nothing.
     if review.resolution.is_some() {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let Subject::Refund(_, refund) = review.subject()? else {
-        return Ok(Err("--refund is for the review of a failed refund; leave it out".to_owned()));
+        return Err(Refused("--refund is for the review of a failed refund; leave it out".to_owned()));
     };
     let Some((owed, charge)) = find_owed(database, refund).await? else {
-        return Ok(Err("the payment of the refund is not captured".to_owned()));
+        return Err(Refused("the payment of the refund is not captured".to_owned()));
     };
     let Some(processor) = &settings.processor else {
-        return Ok(Err("no processor is configured".to_owned()));
+        return Err(Refused("no processor is configured".to_owned()));
     };
-    let deployment = settings.bodies.deployment();
+    let deployment = settings.policy.bodies.deployment();
     let verified = processor.verify_hand_refund(object, owed, &charge, deployment).await;
-    Ok(verified.map_err(|error| format!("{object} is not the refund that is owed: {error}")))
+    verified.map_err(|error| Refused(format!("{object} is not the refund that is owed: {error}")))
 }
 
 /// The amount of a refund, and the processor's id of the charge.

@@ -12,9 +12,8 @@ use std::error::Error;
 
 use clap::Subcommand;
 use operators::{CommandOutput, OperatorCommand};
-use runtime::Context;
 
-use crate::Payments;
+use crate::context::Context;
 
 pub(crate) use discard_warnings::discard_warnings;
 
@@ -34,7 +33,7 @@ pub enum Command {
     Ledger(verify_ledger::Command),
 }
 
-impl OperatorCommand<Context<Payments>> for Command {
+impl OperatorCommand<Context> for Command {
     fn needs(&self) -> &'static [&'static str] {
         match self {
             Self::Review(command) if command.asks_processor() => &["processor.secret_key"],
@@ -51,7 +50,7 @@ impl OperatorCommand<Context<Payments>> for Command {
         }
     }
 
-    async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, Box<dyn Error>> {
+    async fn run(self, context: &Context) -> Result<CommandOutput, Box<dyn Error>> {
         match self {
             Self::Review(command) => Ok(command.run(context).await?),
             Self::Refund(command) => Ok(command.run(context).await?),

@@ -8,13 +8,12 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use database::Tx;
 use envelope::ClientId;
 use operators::{Change, CommandOutput, Outcome};
-use runtime::Context;
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::hand_refund::read_hand_refund;
-use crate::Payments;
+use crate::context::Context;
 use crate::domain::review::Resolution;
 use crate::settings::Settings;
 use crate::store::payments;
@@ -73,30 +72,34 @@ struct Report {
 }
 
 impl Resolve {
-    pub(super) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, TransitionError> {
-        let Context { database, settings, .. } = context;
-        let mut connection = database.connection().await?;
+    pub(super) async fn run(self, context: &Context) -> Result<CommandOutput, TransitionError> {
+        let mut connection = context.database.connection().await?;
         let found = reviews::find(&mut connection, self.review_id).await?;
         drop(connection);
         let Some(row) = found else { return Ok(not_found(self.review_id)) };
-        // Read the processor's object before the transaction begins, because no lock is held during a request.
-        let read = match &self.refund {
-            Some(object) => read_hand_refund(database, settings, &row, self.resolution, object).await?,
-            None => Ok(()),
-        };
         let (by, note) = (self.operator.clone(), self.note.clone());
         let change = Change::new(by, note, self.dry_run, self.json);
-        let resolved = match read {
-            Ok(()) => change.run(database, async |tx| self.resolve(tx, settings, &row, &change).await).await,
-            Err(instead) => Ok(self.refused(instead).output(&change)),
-        };
-        match resolved {
+        match self.read_and_resolve(context, &row, &change).await {
+            Err(TransitionError::Refused(instead)) => Ok(self.refused(instead).output(&change)),
             Err(TransitionError::Database(database::Error::Constraint { constraint, .. })) => {
                 let why = format!("another payment or refund has this processor id ({constraint})");
                 Ok(self.refused(why).output(&change))
             }
             resolved => resolved,
         }
+    }
+
+    async fn read_and_resolve(
+        &self,
+        Context { database, settings, .. }: &Context,
+        seen: &ReviewRow,
+        change: &Change,
+    ) -> Result<CommandOutput, TransitionError> {
+        // Read the processor's object before the transaction begins, because no lock is held during a request.
+        if let Some(object) = &self.refund {
+            read_hand_refund(database, settings, seen, self.resolution, object).await?;
+        }
+        change.run(database, async |tx| self.resolve(tx, settings, seen, change).await).await
     }
 
     async fn resolve(
@@ -124,17 +127,10 @@ impl Resolve {
             });
         }
         let resolution = (self.resolution, self.processor_id.as_deref());
-        let (bodies, worker) = (&settings.bodies, &settings.worker);
-        let (limits, retries) = (worker.into(), worker.into());
+        let policy = &settings.policy;
         let applied = match (&self.refund, &payment) {
-            (Some(object), Some(payment)) => {
-                attach_refund(tx, bodies, limits, retries, payment, &row, object).await?.map(Some)
-            }
-            _ => apply_resolution(tx, bodies, limits, retries, payment.as_ref(), &row, resolution).await?,
-        };
-        let applied = match applied {
-            Ok(applied) => applied,
-            Err(instead) => return Ok(self.refused(instead)),
+            (Some(object), Some(payment)) => Some(attach_refund(tx, policy, payment, &row, object).await?),
+            _ => apply_resolution(tx, policy, payment.as_ref(), &row, resolution).await?,
         };
         reviews::resolve(tx, &row, self.resolution, &change.operator()).await?;
         let fact = change.fact(row.tenant()?.as_ref(), "review.resolve", "review", id);

@@ -4,11 +4,10 @@ use clap::{Args, Subcommand};
 use contracts::RefundId;
 use envelope::ClientId;
 use operators::{Change, CommandOutput, Outcome};
-use runtime::Context;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::Payments;
+use crate::context::Context;
 use crate::store::{payments, refunds};
 use crate::transitions::{TransitionError, retry_refund};
 
@@ -20,7 +19,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub(super) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, TransitionError> {
+    pub(super) async fn run(self, context: &Context) -> Result<CommandOutput, TransitionError> {
         match self {
             Self::Retry(retry) => retry.run(context).await,
         }
@@ -56,7 +55,7 @@ struct Report {
 }
 
 impl Retry {
-    async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, TransitionError> {
+    async fn run(self, context: &Context) -> Result<CommandOutput, TransitionError> {
         let refund_id = RefundId::from(self.refund_id);
         let mut connection = context.database.connection().await?;
         let found = refunds::find_of_any_tenant(&mut connection, refund_id).await?;
@@ -67,18 +66,18 @@ impl Retry {
         let change = Change::new(self.operator, self.why, self.dry_run, self.json);
         let retry = async |tx: &mut _| {
             let payment = payments::lock(tx, payment.id()).await?;
-            let bodies = &context.settings.bodies;
-            Ok(match retry_refund(tx, bodies, &payment, refund_id, &change.operator()).await? {
-                Ok(next) => {
-                    let report = Report { refund_id, next: Some(next), refused: None };
-                    Outcome::recorded(report, format!("refund {refund_id} is made again as {next}"))
-                }
-                Err(instead) => {
-                    let sentence = format!("refund {refund_id} is not made again: {instead}");
-                    Outcome::refused(Report { refund_id, next: None, refused: Some(instead) }, sentence)
-                }
-            })
+            let policy = &context.settings.policy;
+            let next = retry_refund(tx, policy, &payment, refund_id, &change.operator()).await?;
+            let report = Report { refund_id, next: Some(next), refused: None };
+            Ok(Outcome::recorded(report, format!("refund {refund_id} is made again as {next}")))
         };
-        change.run(&context.database, retry).await
+        match change.run(&context.database, retry).await {
+            Err(TransitionError::Refused(instead)) => {
+                let sentence = format!("refund {refund_id} is not made again: {instead}");
+                let report = Report { refund_id, next: None, refused: Some(instead) };
+                Ok(Outcome::refused(report, sentence).output(&change))
+            }
+            retried => retried,
+        }
     }
 }

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use clap::{Args, Subcommand};
 use database::{Database, Result};
 use operators::{CommandOutput, Read, Report, query};
-use runtime::Context;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::resolve_review::{Resolve, not_found};
-use crate::Payments;
+use crate::context::Context;
 use crate::transitions::TransitionError;
 
 const REVIEWS: &str = include_str!("reviews.sql");
@@ -36,10 +35,7 @@ impl Command {
         matches!(self, Self::List(_) | Self::Show(_))
     }
 
-    pub(super) async fn run(
-        self,
-        context: &Context<Payments>,
-    ) -> std::result::Result<CommandOutput, TransitionError> {
+    pub(super) async fn run(self, context: &Context) -> std::result::Result<CommandOutput, TransitionError> {
         match self {
             Self::List(list) => Ok(list.run(&context.database).await?),
             Self::Show(show) => Ok(show.run(&context.database).await?),

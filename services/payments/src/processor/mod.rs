@@ -2,7 +2,7 @@
 //!
 //! [`RequestBodies`] writes the bytes of a request once, when a charge or refund is accepted. [`Processor`] sends a
 //! request and never repeats it by itself, because each attempt must be counted in the table `processor_call`.
-//! [`classify`] reads the response. This module knows no tables.
+//! [`classify`] reads the response. [`CallPolicy`] is what the settings say about calls. This module knows no tables.
 
 mod circuit_breaker;
 mod classify;
@@ -11,6 +11,7 @@ mod classify_tests;
 mod client;
 mod look_up;
 mod objects;
+mod policy;
 mod refund_by_hand;
 mod request_bodies;
 mod response;
@@ -22,5 +23,6 @@ pub use client::{ClientSettings, Processor, ProcessorError, Request};
 pub(crate) use look_up::MAX_CLOCK_SKEW;
 pub use look_up::{Lookup, LookupScope};
 pub use objects::Listed;
+pub use policy::CallPolicy;
 pub use request_bodies::{ObjectTag, RequestBodies};
 pub use response::{Movement, ProcessorResponse};

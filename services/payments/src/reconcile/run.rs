@@ -44,7 +44,7 @@ pub(crate) async fn reconcile(
         Start::At(time) => time,
         Start::Configured => compared_until.min(opened) - time_delta(settings.reconcile.look_back),
     };
-    let (period, deployment) = (Period { since, opened }, settings.bodies.deployment());
+    let (period, deployment) = (Period { since, opened }, settings.policy.bodies.deployment());
     let mut comparison = Comparison::new(opened - time_delta(settings.reconcile.grace));
     let mut report = Report::new(to_rfc3339(since), to_rfc3339(opened), deployment);
     for kind in [CallKind::Charge, CallKind::Refund] {

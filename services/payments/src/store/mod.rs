@@ -2,6 +2,13 @@
 //!
 //! Rows are read into typed values. A value that this release cannot read is an error, never a default.
 
+/// Adds these columns to a write of rows whose fields have their names.
+macro_rules! columns {
+    ($write:expr, $table:ident: $($column:ident),+ $(,)?) => {
+        $write$(.column($table::$column, |row| Clone::clone(&row.$column)))+
+    };
+}
+
 pub(crate) mod balances;
 pub(crate) mod calls;
 pub(crate) mod erasure;

@@ -113,8 +113,9 @@ pub(crate) async fn get(tx: &mut Tx, id: RefundId) -> Result<RefundRow> {
 }
 
 /// Returns the ids of the refunds of a payment, which is locked.
-pub(crate) async fn ids(tx: &mut Tx, payment: PaymentId) -> Result<Vec<Uuid>> {
-    Ok(refund::table.filter(refund::payment_id.eq(payment.uuid())).select(refund::id).load(tx).await?)
+pub(crate) async fn ids(tx: &mut Tx, payment: PaymentId) -> Result<Vec<RefundId>> {
+    let ids = refund::table.filter(refund::payment_id.eq(payment.uuid())).select(refund::id);
+    Ok(ids.load::<Uuid>(tx).await?.into_iter().map(RefundId::from).collect())
 }
 
 /// Finds the refund that follows this one. Its payment is locked.
@@ -140,10 +141,14 @@ pub(crate) async fn find_of_any_tenant(
 
 /// Updates a refund and returns the new row. Its payment is locked.
 pub(crate) async fn update(tx: &mut Tx, id: RefundId, state: &State) -> Result<RefundRow> {
-    let (state, code, processor_refund) = columns_of(state);
+    let (code, processor_refund) = match state {
+        State::Pending | State::Unknown => (None, None),
+        State::Succeeded { id } => (None, Some(id)),
+        State::Failed { code, id } => (Some(code), id.as_ref()),
+    };
     let row = diesel::update(refund::table.find(id.uuid()))
         .set((
-            refund::state.eq(state),
+            refund::state.eq(state.name()),
             refund::failure_code.eq(code),
             refund::processor_refund.eq(processor_refund),
             refund::updated_at.eq(clock_timestamp()),
@@ -152,15 +157,6 @@ pub(crate) async fn update(tx: &mut Tx, id: RefundId, state: &State) -> Result<R
         .get_result(tx)
         .await?;
     Ok(row)
-}
-
-fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&str>) {
-    match state {
-        State::Pending => ("pending", None, None),
-        State::Succeeded { id } => ("succeeded", None, Some(id)),
-        State::Failed { code, id } => ("failed", Some(code), id.as_deref()),
-        State::Unknown => ("unknown", None, None),
-    }
 }
 
 /// Returns the refunds of these payments, oldest first.

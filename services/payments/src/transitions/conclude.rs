@@ -1,7 +1,7 @@
-//! Concludes the client's command with the reply that the new state of its payment or refund gives.
+//! Concludes the client's command with the reply that the new state of its payment gives.
 //!
-//! These functions run in the transaction that changes the row. Payments and refunds that a message created have no
-//! command, and nothing happens for them.
+//! These functions run in the transaction that changes the row. Payments that a message created have no command, and nothing happens
+//! for them.
 
 use std::mem::discriminant;
 
@@ -9,15 +9,11 @@ use database::Tx;
 use edge::{CommandError, Problem, Reply};
 use idempotency::{Conclusion, Operation, conclude};
 
-use crate::domain::payment::{self, Input};
-use crate::domain::{AttemptOutcome, NextStep, refund};
-use crate::error::{
-    CARD_DECLINED, CHARGE_REJECTED, OPERATION_FAILED, PAYMENT_EXPIRED, PAYMENT_NOT_EXECUTED, REFUND_FAILED,
-};
+use crate::domain::{AttemptOutcome, CallInput, NextStep, payment};
+use crate::error::{CARD_DECLINED, CHARGE_REJECTED, OPERATION_FAILED, PAYMENT_EXPIRED, PAYMENT_NOT_EXECUTED};
 use crate::store::payments::PaymentRow;
-use crate::store::refunds::RefundRow;
 use crate::store::{calls, payments};
-use crate::views::{PaymentView, RefundView};
+use crate::views::PaymentView;
 
 type Result<T, E = database::Error> = std::result::Result<T, E>;
 
@@ -31,12 +27,10 @@ pub(super) enum DeclinedBy {
 }
 
 impl DeclinedBy {
-    pub(super) fn of(input: &Input) -> Self {
+    pub(super) fn of(input: &CallInput) -> Self {
         match input {
-            Input::AttemptEnded { outcome: AttemptOutcome::Rejected { .. }, .. } => Self::Processor,
-            Input::AttemptEnded { .. } | Input::LookedUp { .. } | Input::Due(_) | Input::CancelRequested => {
-                Self::Card
-            }
+            CallInput::AttemptEnded { outcome: AttemptOutcome::Rejected { .. }, .. } => Self::Processor,
+            CallInput::AttemptEnded { .. } | CallInput::LookedUp { .. } | CallInput::Due(_) => Self::Card,
         }
     }
 
@@ -90,34 +84,6 @@ pub(super) async fn payment_moved(
     Ok(())
 }
 
-/// Concludes the command of a refund that has changed to `to`. `refund` is the updated row.
-pub(super) async fn refund_moved(
-    tx: &mut Tx,
-    payment: &PaymentRow,
-    refund: &RefundRow,
-    to: &refund::State,
-) -> Result<()> {
-    use refund::State as S;
-    let Some(operation) = refund.operation() else { return Ok(()) };
-    let conclusion = match to {
-        S::Pending => return Ok(()),
-        S::Unknown => Conclusion::Unknown,
-        S::Succeeded { .. } => {
-            let location = format!("/v1/refunds/{}", refund.id());
-            Conclusion::Succeeded(
-                Reply::created(location, &RefundView::new(payment, refund)?).stored_response()?,
-            )
-        }
-        // If the refund succeeded before and a bank returned it, the command is concluded already and keeps its reply.
-        S::Failed { code, .. } => {
-            let detail = format!("The processor refused the refund ({code}). Nothing was refunded.");
-            Conclusion::Failed(Problem::new(&REFUND_FAILED, detail).stored_response())
-        }
-    };
-    conclude(tx, operation, conclusion).await?;
-    Ok(())
-}
-
 /// Asks the client to repeat its charge if the attempt provably had no effect and the client has no reply yet. Until the
 /// client repeats it or the payment expires, the worker does not retry the charge.
 ///
@@ -142,11 +108,6 @@ pub(crate) async fn retry_charge(tx: &mut Tx, operation: &Operation) -> Result<(
     if let Some(payment) = payments::lock_of_operation(tx, operation.id).await? {
         calls::make_due_now(tx, payment.id).await?;
     }
-    Ok(())
-}
-
-/// Does nothing when a client repeats a refund, because the worker retries refunds by itself.
-pub(crate) async fn keep_waiting(_: &mut Tx, _: &Operation) -> Result<(), CommandError> {
     Ok(())
 }
 

@@ -8,16 +8,11 @@
 //! a message and an operator's resolution are decided by the same tables.
 
 mod accept;
-mod accept_refund;
+mod call;
 mod conclude;
-mod follow_refund;
-mod look_up;
 mod payment;
 mod refund;
-mod refund_cause;
-mod refundable;
 mod resolution;
-mod retry_refund;
 mod review;
 
 use database::{ErrorClass, Tx};
@@ -28,13 +23,14 @@ use crate::domain::review::{Reason, Subject};
 use crate::domain::{NextStep, Rejection};
 use crate::store::payments::PaymentRow;
 
-pub(crate) use accept::{RequestedRefund, accept_charge, accept_requested_refund};
-pub(crate) use conclude::{charge_attempt_ended, keep_waiting, payment_cannot_be_taken, retry_charge};
-pub(crate) use look_up::{look_up_after_event, request_look_up};
+pub(crate) use accept::accept_charge;
+pub(crate) use call::{look_up_after_event, move_call, request_look_up};
+pub(crate) use conclude::{charge_attempt_ended, payment_cannot_be_taken, retry_charge};
 pub(crate) use payment::{cancel_payment, confirm_order, lock_payment_of_order, move_payment};
-pub(crate) use refund::move_refund;
-pub(crate) use resolution::{Applied, Instead, apply_resolution};
-pub(crate) use retry_refund::{attach_refund, retry_refund};
+pub(crate) use refund::{
+    RequestedRefund, accept_requested_refund, attach_refund, keep_waiting, move_refund, retry_refund,
+};
+pub(crate) use resolution::{Applied, apply_resolution};
 pub(crate) use review::open_review;
 
 /// Why a transition failed. The caller rolls its transaction back.
@@ -44,7 +40,8 @@ pub(crate) enum TransitionError {
     Database(#[from] database::Error),
     #[error(transparent)]
     Append(#[from] AppendError),
-    /// The input contradicts the stored rows. A retry would be refused again.
+    /// The stored rows do not permit the change. A retry would be refused again. The text says what to do instead, if a person
+    /// asked for the change.
     #[error("{0}")]
     Refused(String),
 }

@@ -7,75 +7,112 @@ use contracts::events::{PaymentCancelled, PaymentCaptured, PaymentDeclined};
 use database::Tx;
 use envelope::{Event, EventId, TenantId};
 
-use super::accept_refund::accept_refund;
 use super::conclude::{self, DeclinedBy};
-use super::refund_cause::RefundCause;
+use super::refund::{RefundCause, accept_refund};
 use super::review::open_observed;
 use super::{TransitionError, handle_rejection};
-use crate::domain::NextStep;
-use crate::domain::payment::{Announcement, Input, Payment, State, decide};
+use crate::domain::payment::{Announcement, Decision, Payment, State, cancel, decide, relies_on_our_rows};
 use crate::domain::review::Subject;
+use crate::domain::{CallInput, NextStep};
 use crate::ledger;
 use crate::metrics::count_payment;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::calls;
-use crate::store::payments::{self, Change, PaymentRow};
+use crate::store::payments::{self, PaymentRow};
 
-/// Changes a payment by one input, and returns what the worker does with its call. The row is locked.
+/// Changes a payment by one input of its call, and returns what the worker does with the call. The row is locked.
 #[tracing::instrument(name = "transition", skip_all, fields(payment = %row.id()))]
 pub(crate) async fn move_payment(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     row: &PaymentRow,
-    input: Input,
+    input: CallInput,
 ) -> Result<(State, NextStep), TransitionError> {
-    let before = read_payment(tx, row, &input).await?;
-    let (subject, seen, declined_by) = (Subject::Payment(row.id()), input.seen(), DeclinedBy::of(&input));
-    let decision = match decide(&before, input) {
-        Ok(decision) => decision,
+    let before = read_payment(tx, row, relies_on_our_rows(&input)).await?;
+    let (seen, declined_by) = (input.seen(), DeclinedBy::of(&input));
+    match decide(&before, input) {
+        Ok(decision) => apply(tx, policy, row, &before, decision, (&seen, declined_by)).await,
         Err(rejection) => {
-            let next = handle_rejection(tx, rejection, row, subject, &seen).await?;
-            return Ok((before.state, next));
+            let next = handle_rejection(tx, rejection, row, Subject::Payment(row.id()), &seen).await?;
+            Ok((before.state, next))
         }
-    };
-    let to_refund = if decision.refund { row.amount()?.amount - row.refund_reserved } else { 0 };
-    let sequence = row.sequence + i64::from(decision.announcement.is_some());
-    if decision.payment != before {
-        let refund_reserved = row.refund_reserved + to_refund;
-        let change = Change { payment: &decision.payment, refund_reserved, sequence };
-        let updated = payments::update(tx, row.id(), &change).await?;
-        log_change(row, &before, &decision.payment);
-        if discriminant(&before.state) != discriminant(&decision.payment.state) {
-            count_payment(tx, &decision.payment.state);
-        }
-        ledger::payment_moved(tx, row, &before.state, &decision.payment.state)?;
-        conclude::payment_moved(tx, &updated, &before.state, &decision.payment.state, declined_by).await?;
     }
-    if (&before.state, &decision.payment.state) == (&State::Requested, &State::Unknown) {
+}
+
+/// Cancels a payment because its order is cancelled, or because no worker can take its call. [`payment::cancel`] decides: before the
+/// first attempt the payment ends, after a capture it is refunded. The row is locked.
+///
+/// [`payment::cancel`]: crate::domain::payment::cancel
+#[tracing::instrument(name = "transition", skip_all, fields(payment = %row.id()))]
+pub(crate) async fn cancel_payment(
+    tx: &mut Tx,
+    policy: &CallPolicy,
+    row: &PaymentRow,
+) -> Result<NextStep, TransitionError> {
+    let before = read_payment(tx, row, true).await?;
+    let observed = ("the order was cancelled", DeclinedBy::Card);
+    let (_, next) = apply(tx, policy, row, &before, cancel(&before), observed).await?;
+    if next == NextStep::Stop {
+        calls::stop(tx, row.id).await?;
+    }
+    Ok(next)
+}
+
+/// Writes a decision: row, ledger, reply to the client, event, automatic refund and review.
+async fn apply(
+    tx: &mut Tx,
+    policy: &CallPolicy,
+    row: &PaymentRow,
+    before: &Payment,
+    decision: Decision,
+    (seen, declined_by): (&str, DeclinedBy),
+) -> Result<(State, NextStep), TransitionError> {
+    let Decision { payment: after, next, announcement, refund, review } = decision;
+    let to_refund = if refund { row.amount()?.amount - row.refund_reserved } else { 0 };
+    let sequence = row.sequence + i64::from(announcement.is_some());
+    if after != *before {
+        let change = |row: &mut PaymentRow| {
+            row.set(&after);
+            row.refund_reserved += to_refund;
+            row.sequence = sequence;
+        };
+        let updated = payments::change(tx, row.id(), change).await?;
+        log_change(row, before, &after);
+        if discriminant(&before.state) != discriminant(&after.state) {
+            count_payment(tx, &after.state);
+        }
+        ledger::payment_moved(tx, row, &before.state, &after.state)?;
+        conclude::payment_moved(tx, &updated, &before.state, &after.state, declined_by).await?;
+    }
+    if (&before.state, &after.state) == (&State::Requested, &State::Unknown) {
         calls::may_be_sent(tx, row.id, row.requested_at()?).await?;
     }
-    if let Some(announcement) = decision.announcement {
+    if let Some(announcement) = announcement {
         announce(tx, row, sequence, announcement)?;
     }
-    if let State::Captured(reference) = &decision.payment.state
+    if let State::Captured(reference) = &after.state
         && to_refund > 0
     {
         let cause = RefundCause::OrderCancelled;
-        let refund = accept_refund(tx, bodies, row, reference, to_refund, cause).await?;
+        let refund = accept_refund(tx, policy, row, reference, to_refund, cause).await?;
         tracing::info!(payment = %row.id(), %refund, amount = to_refund, "a cancelled order's payment is refunded");
     }
-    if let Some(reason) = decision.review {
-        open_observed(tx, row, subject, reason, &seen).await?;
+    if let Some(reason) = review {
+        open_observed(tx, row, Subject::Payment(row.id()), reason, seen).await?;
     }
-    Ok((decision.payment.state, decision.next))
+    Ok((after.state, next))
 }
 
 /// Reads the payment for a decision. It asks whether the database was restored only if the decision depends on it.
-async fn read_payment(tx: &mut Tx, row: &PaymentRow, input: &Input) -> Result<Payment, TransitionError> {
+async fn read_payment(
+    tx: &mut Tx,
+    row: &PaymentRow,
+    relies_on_our_rows: bool,
+) -> Result<Payment, TransitionError> {
     let payment = row.payment()?;
     let is_new = matches!(payment.state, State::Requested | State::Capturing);
     let is_restored =
-        is_new && input.relies_on_our_rows() && outbox::is_restored_since(tx, row.requested_at()?).await?;
+        is_new && relies_on_our_rows && outbox::is_restored_since(tx, row.requested_at()?).await?;
     Ok(Payment { is_restored, ..payment })
 }
 
@@ -91,19 +128,6 @@ pub(crate) async fn lock_payment_of_order(
         }
         payment => Ok(payment),
     }
-}
-
-/// Cancels a payment because its order is cancelled: before the first attempt it ends, after a capture it is refunded.
-/// The row is locked.
-pub(crate) async fn cancel_payment(
-    tx: &mut Tx,
-    bodies: &RequestBodies,
-    row: &PaymentRow,
-) -> Result<(), TransitionError> {
-    if let (_, NextStep::Stop) = move_payment(tx, bodies, row, Input::CancelRequested).await? {
-        calls::stop(tx, row.id).await?;
-    }
-    Ok(())
 }
 
 /// Marks the order of a captured payment as confirmed and posts its revenue. A repetition changes nothing. The row is
@@ -126,7 +150,7 @@ pub(crate) async fn confirm_order(
             "order {order} is confirmed, but its payment {id} is {state:?} (cancelled: {cancel_requested})"
         )));
     }
-    payments::confirm(tx, row.id()).await?;
+    payments::change(tx, row.id(), |row| row.confirmed = true).await?;
     ledger::order_confirmed(tx, row, order)?;
     Ok(())
 }

@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use database::Tx;
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::{TransitionError, move_payment, move_refund};
-use crate::domain::refund_retry::RefundRetries;
 use crate::domain::resolution::{RecordedState, ResolutionEffect, effect};
 use crate::domain::review::{Reason, Resolution, Subject};
-use crate::domain::{AttemptOutcome, LookupResult, NextStep, payment, refund};
-use crate::processor::RequestBodies;
-use crate::store::calls::{self, LookupLimits, Observed};
+use crate::domain::{AttemptOutcome, CallInput, LookupResult, refund};
+use crate::processor::CallPolicy;
+use crate::store::calls::{self, Observed};
 use crate::store::payments::PaymentRow;
 use crate::store::refunds::{self, RefundRow};
 use crate::store::reviews::ReviewRow;
@@ -26,24 +24,19 @@ pub(crate) struct Applied {
     pub(crate) to: &'static str,
 }
 
-/// Why the resolution is refused, and what to do instead.
-pub(crate) type Instead = String;
-
 /// Why a call that cannot be taken is not resolved as not made.
 const NOT_LOOKED_UP: &str = "a request was sent, and no lookup has ended since: repair the row, and the worker asks the \
                              processor; or search its dashboard and, if the object is there, add --processor-id";
 
-/// Applies a resolution to the subject of a review. Returns `None` if the rows agree with the resolution already. The payment and the
-/// review are locked.
+/// Applies a resolution to the subject of a review. Returns `None` if the rows agree with the resolution already. A refusal says
+/// what to do instead. The payment and the review are locked.
 pub(crate) async fn apply_resolution(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    limits: LookupLimits,
-    retries: RefundRetries,
+    policy: &CallPolicy,
     payment: Option<&PaymentRow>,
     review: &ReviewRow,
     (resolution, processor_id): (Resolution, Option<&str>),
-) -> Result<Result<Option<Applied>, Instead>, TransitionError> {
+) -> Result<Option<Applied>, TransitionError> {
     let refund = match review.subject()? {
         Subject::Refund(_, id) => Some(refunds::get(tx, id).await?),
         Subject::Payment(_) | Subject::Orphan(_) => None,
@@ -55,81 +48,55 @@ pub(crate) async fn apply_resolution(
     };
     let outcome = match effect(from, resolution, processor_id) {
         Ok(ResolutionEffect::Apply(outcome)) => outcome,
-        Ok(ResolutionEffect::Close) => return Ok(Ok(None)),
-        Err(instead) => return Ok(Err(instead.to_owned())),
+        Ok(ResolutionEffect::Close) => return Ok(None),
+        Err(instead) => return Err(TransitionError::Refused(instead.to_owned())),
     };
-    if let (Reason::CannotBeTaken, AttemptOutcome::Declined { .. }, Some(payment)) =
-        (review.reason, &outcome, payment)
-    {
+    let Some(payment) = payment else { return Ok(None) };
+    if let (Reason::CannotBeTaken, AttemptOutcome::Declined { .. }) = (review.reason, &outcome) {
         let call = refund.as_ref().map_or(payment.id, |refund| refund.id);
-        let (call, _) = calls::lock(tx, call, payment, limits).await?;
+        let (call, _) = calls::lock(tx, call, payment, policy.limits).await?;
         if call.is_sent() && !call.was_not_found() {
-            return Ok(Err(NOT_LOOKED_UP.to_owned()));
+            return Err(TransitionError::Refused(NOT_LOOKED_UP.to_owned()));
         }
     }
-    let to = match (payment, refund) {
-        (Some(payment), Some(refund)) => {
-            apply_to_refund(tx, bodies, limits, retries, payment, &refund, outcome).await?
-        }
-        (Some(payment), None) => apply_to_payment(tx, bodies, payment, outcome).await?,
-        (None, _) => from,
-    };
+    let to = apply_outcome(tx, policy, payment, refund.as_ref(), outcome).await?;
     if from == to {
-        return Ok(
-            Err("nothing changed because an attempt is in flight; wait until it has ended".to_owned()),
-        );
+        let instead = "nothing changed because an attempt is in flight; wait until it has ended";
+        return Err(TransitionError::Refused(instead.to_owned()));
     }
-    Ok(Ok(Some(Applied { from: name(from), to: name(to) })))
+    Ok(Some(Applied { from: name(from), to: name(to) }))
 }
 
-async fn apply_to_payment(
+/// Applies an outcome to a payment or its refund, as if the processor had responded with it. The payment is locked.
+pub(super) async fn apply_outcome(
     tx: &mut Tx,
-    bodies: &RequestBodies,
+    policy: &CallPolicy,
     payment: &PaymentRow,
+    refund: Option<&RefundRow>,
     outcome: AttemptOutcome,
 ) -> Result<RecordedState, TransitionError> {
-    let input = payment::Input::AttemptEnded { outcome: outcome.clone(), superseded: false };
-    let (state, next) = move_payment(tx, bodies, payment, input).await?;
-    end_attempt(tx, payment.id, &outcome, next).await?;
-    Ok(RecordedState::of_payment(&state))
-}
-
-/// Applies this outcome to a refund, as if the processor had responded with it. The payment is locked.
-pub(super) async fn apply_to_refund(
-    tx: &mut Tx,
-    bodies: &RequestBodies,
-    limits: LookupLimits,
-    retries: RefundRetries,
-    payment: &PaymentRow,
-    refund: &RefundRow,
-    outcome: AttemptOutcome,
-) -> Result<RecordedState, TransitionError> {
-    let (_, conditions) = calls::lock(tx, refund.id, payment, limits).await?;
-    let input = match refund.state()? {
-        // A refund that succeeded can only have been returned, so decide as if a lookup had found that.
-        refund::State::Succeeded { id: object } => {
-            let result = LookupResult::Found { object, outcome: outcome.clone() };
-            refund::Input::LookedUp { result, superseded: false, conditions }
-        }
-        refund::State::Pending | refund::State::Unknown | refund::State::Failed { .. } => {
-            refund::Input::AttemptEnded { outcome: outcome.clone(), superseded: false }
-        }
+    let ended = CallInput::AttemptEnded { outcome: outcome.clone(), superseded: false };
+    let (call, recorded, next) = if let Some(refund) = refund {
+        let (_, conditions) = calls::lock(tx, refund.id, payment, policy.limits).await?;
+        let input = match refund.state()? {
+            // A refund that succeeded can only have been returned, so decide as if a lookup had found that.
+            refund::State::Succeeded { id: object } => {
+                let result = LookupResult::Found { object, outcome: outcome.clone() };
+                CallInput::LookedUp { result, superseded: false, conditions }
+            }
+            refund::State::Pending | refund::State::Unknown | refund::State::Failed { .. } => ended,
+        };
+        // `in_flight` is true, because the resolution counts even if no attempt was made.
+        let (state, next) = move_refund(tx, policy, payment, refund, true, input).await?;
+        (refund.id, RecordedState::of_refund(&state), next)
+    } else {
+        let (state, next) = move_payment(tx, policy, payment, ended).await?;
+        (payment.id, RecordedState::of_payment(&state), next)
     };
-    // `in_flight` is true, because the resolution counts even if no attempt was made.
-    let (state, next) = move_refund(tx, bodies, retries, payment, refund, true, input).await?;
-    end_attempt(tx, refund.id, &outcome, next).await?;
-    Ok(RecordedState::of_refund(&state))
-}
-
-/// Stops the call, or makes the lookup due that the decision asks for.
-async fn end_attempt(
-    tx: &mut Tx,
-    call: Uuid,
-    outcome: &AttemptOutcome,
-    next: NextStep,
-) -> database::Result<()> {
+    // Stop the call, or make the lookup due that the decision asks for.
     let observed = Observed { text: format!("review: {outcome}"), object: outcome.object() };
-    calls::end_attempt(tx, call, observed, next, Duration::ZERO).await
+    calls::end_attempt(tx, call, observed, next, Duration::ZERO).await?;
+    Ok(recorded)
 }
 
 fn name(state: RecordedState) -> &'static str {

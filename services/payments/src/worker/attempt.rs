@@ -6,7 +6,7 @@ use std::time::Duration;
 use contracts::PaymentId;
 use uuid::Uuid;
 
-use crate::domain::{AttemptOutcome, LookupResult};
+use crate::domain::{AttemptOutcome, CallConditions, CallInput, LookupResult};
 use crate::store::calls::Observed;
 
 /// Identifies one attempt or lookup.
@@ -32,6 +32,13 @@ impl AttemptResult {
         match self {
             Self::Responded(outcome) => Observed { text: outcome.to_string(), object: outcome.object() },
             Self::LookedUp(result) => Observed { text: result.to_string(), object: result.object() },
+        }
+    }
+
+    pub(super) fn input(&self, superseded: bool, conditions: CallConditions) -> CallInput {
+        match self.clone() {
+            Self::Responded(outcome) => CallInput::AttemptEnded { outcome, superseded },
+            Self::LookedUp(result) => CallInput::LookedUp { result, superseded, conditions },
         }
     }
 

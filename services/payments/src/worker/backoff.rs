@@ -1,8 +1,8 @@
-//! Computes the pause before the next attempt: doubled with each attempt, with jitter.
+//! Adds jitter to the pause before the next attempt.
 
 use std::time::Duration;
 
-use crate::settings::Backoff;
+use crate::domain::Backoff;
 
 impl Backoff {
     /// Returns the pause after attempt number `attempt` (from 1).
@@ -10,10 +10,7 @@ impl Backoff {
     /// The pause doubles with each attempt. Jitter shortens it by up to a half, so that calls which failed together are
     /// not retried together. The pause is at least `retry_after`, and at most `longest`.
     pub(super) fn pause(&self, attempt: i32, retry_after: Option<Duration>) -> Duration {
-        // 30 doublings exceed every permitted `longest`. A number below 1 cannot occur and gives the first pause.
-        let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(0).min(30);
-        let pause = self.first.saturating_mul(1 << doublings).min(self.longest);
-        let jittered = pause.mul_f64(rand::random_range(0.5..=1.0));
+        let jittered = self.after(attempt).mul_f64(rand::random_range(0.5..=1.0));
         retry_after.map_or(jittered, |least| jittered.max(least)).min(self.longest)
     }
 }

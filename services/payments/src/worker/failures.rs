@@ -5,26 +5,23 @@
 //! review is opened. A charge that was never sent is then given up, because its client waits for a reply; unless the server
 //! failed for an unknown reason, which the call is not to blame for.
 
-use database::{Database, Tx};
+use database::Tx;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::attempt::Ended;
+use super::context::WorkerContext;
 use crate::domain::NextStep;
-use crate::domain::payment::Input;
 use crate::domain::review::{Reason, Subject};
-use crate::processor::RequestBodies;
-use crate::settings::WorkerSettings;
 use crate::store::calls::{self, Failures, Observed};
 use crate::store::payments::{self, PaymentRow};
 use crate::store::reviews::NewReview;
-use crate::transitions::{TransitionError, move_payment, open_review, payment_cannot_be_taken};
+use crate::transitions::{TransitionError, cancel_payment, open_review, payment_cannot_be_taken};
 
 /// Counts one failure of a call, and defers or ends the call. `seen` is the result that cannot be recorded.
 pub(super) async fn count(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    WorkerContext { policy, settings, .. }: &WorkerContext,
     (row, call): (&PaymentRow, Uuid),
     error: &TransitionError,
     seen: Option<Observed<'_>>,
@@ -52,11 +49,10 @@ pub(super) async fn count(
             return Ok(NextStep::Unchanged);
         }
         payment_cannot_be_taken(tx, row).await?;
-        let (_, next) = move_payment(tx, bodies, row, Input::CancelRequested).await?;
-        Ok(next)
+        cancel_payment(tx, policy, row).await
     });
     match given_up.await {
-        Ok(NextStep::Stop) => Ok(calls::stop(tx, call).await?),
+        Ok(NextStep::Stop) => Ok(()),
         Err(error) if TransitionError::is_transient(&error) => Err(error),
         Ok(_) | Err(_) => Ok(calls::defer(tx, call, settings.backoff.longest).await?),
     }
@@ -66,17 +62,15 @@ pub(super) async fn count(
 ///
 /// The attempt stays in flight. Otherwise the next one would not know that a request may have arrived.
 pub(super) async fn count_unrecorded(
-    database: &Database,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     Ended { attempt, result }: &Ended,
     error: &TransitionError,
 ) -> Result<(), TransitionError> {
-    let mut tx = database.begin().await?;
+    let mut tx = context.database.begin().await?;
     let payment = payments::lock(&mut tx, attempt.payment).await?;
-    let (call, _) = calls::lock(&mut tx, attempt.call, &payment, settings.into()).await?;
+    let (call, _) = calls::lock(&mut tx, attempt.call, &payment, context.policy.limits).await?;
     if call.attempt == attempt.number && call.in_flight {
-        count(&mut tx, bodies, settings, (&payment, call.id), error, Some(result.observed())).await?;
+        count(&mut tx, context, (&payment, call.id), error, Some(result.observed())).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -7,6 +7,7 @@
 
 mod attempt;
 mod backoff;
+mod context;
 mod failures;
 mod record;
 mod recorder;
@@ -21,37 +22,21 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::domain::refund_retry::RefundRetries;
-use crate::processor::{Processor, RequestBodies};
-use crate::settings::{Backoff, WorkerSettings};
-use crate::store::calls::{Lane, LookupLimits};
+use crate::processor::{CallPolicy, Processor};
+use crate::settings::WorkerSettings;
+use crate::store::calls::Lane;
 use crate::transitions::TransitionError;
 
 use attempt::{AttemptResult, Ended};
+use context::WorkerContext;
 use recorder::Recorder;
 use take::{CallAction, LeasedCall, take};
-
-impl From<&WorkerSettings> for LookupLimits {
-    fn from(settings: &WorkerSettings) -> Self {
-        let WorkerSettings { key_life, look_ups, review_after, .. } = *settings;
-        Self { key_life, look_ups: look_ups.into(), review_after }
-    }
-}
-
-impl From<&WorkerSettings> for RefundRetries {
-    fn from(settings: &WorkerSettings) -> Self {
-        let Backoff { first, longest } = settings.refund_backoff;
-        Self { tries: settings.refund_tries, first_pause: first, longest_pause: longest }
-    }
-}
 
 /// A worker. It is cheap to clone.
 #[derive(Clone)]
 pub struct Worker {
-    database: Database,
+    context: WorkerContext,
     processor: Processor,
-    bodies: RequestBodies,
-    settings: WorkerSettings,
     recorder: Recorder,
 }
 
@@ -60,25 +45,26 @@ impl Worker {
     pub fn new(
         database: Database,
         processor: Processor,
-        bodies: RequestBodies,
+        policy: CallPolicy,
         settings: WorkerSettings,
     ) -> Self {
-        let recorder = Recorder::new(&database, &bodies, &settings);
-        Self { database, processor, bodies, settings, recorder }
+        let context = WorkerContext { database, policy, settings };
+        let recorder = Recorder::new(context.clone());
+        Self { context, processor, recorder }
     }
 
     /// Works until `stop` is cancelled, and then finishes the calls in flight.
     pub async fn run(self, stop: CancellationToken) {
-        let WorkerSettings { concurrency, look_up_concurrency, .. } = self.settings;
+        let WorkerSettings { concurrency, look_up_concurrency, .. } = self.context.settings;
         let requests = self.run_lane(Lane::Requests, concurrency, &stop);
         tokio::join!(requests, self.run_lane(Lane::Lookups, look_up_concurrency, &stop));
     }
 
     async fn run_lane(&self, lane: Lane, concurrency: usize, stop: &CancellationToken) {
-        let due = self.database.wake_up(lane.wake_up());
+        let due = self.context.database.wake_up(lane.wake_up());
         let slots = Arc::new(Semaphore::new(concurrency));
         let calls = TaskTracker::new();
-        let mut gather = Gather::new(self.settings.gather);
+        let mut gather = Gather::new(self.context.settings.gather);
         loop {
             let free = async {
                 gather.wait().await;
@@ -98,7 +84,7 @@ impl Worker {
                 let woken = async {
                     tokio::select! {
                         () = due.notified() => {}
-                        () = tokio::time::sleep(self.settings.poll) => {}
+                        () = tokio::time::sleep(self.context.settings.poll) => {}
                     }
                 };
                 let _ = stop.run_until_cancelled(woken).await;
@@ -115,14 +101,14 @@ impl Worker {
         mut slots: OwnedSemaphorePermit,
         calls: &TaskTracker,
     ) -> Result<usize, TransitionError> {
-        let taken = take(&self.database, &self.bodies, &self.settings, lane, slots.num_permits()).await?;
+        let taken = take(&self.context, lane, slots.num_permits()).await?;
         for call in taken.leased {
             let (worker, span, slot) = (self.clone(), call.span.clone(), slots.split(1));
             let work = async move {
                 worker.carry_out(call).await;
                 drop(slot);
             };
-            drop(self.database.spawn(calls.track_future(work.instrument(span))));
+            drop(self.context.database.spawn(calls.track_future(work.instrument(span))));
         }
         Ok(taken.due)
     }
@@ -140,8 +126,7 @@ impl Worker {
         if is_refund {
             crashpoint::reach!("refund.request_sent");
         }
-        let ended = Ended { attempt, result };
-        self.recorder.record(&self.database, &self.bodies, &self.settings, ended).await;
+        self.recorder.record(Ended { attempt, result }).await;
         if is_refund {
             crashpoint::reach!("refund.outcome_recorded");
         }

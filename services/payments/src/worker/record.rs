@@ -4,35 +4,32 @@
 //! result of a superseded attempt is dropped, because the newer attempt decides. Recording a result twice changes
 //! nothing, because a payment that has ended does not change.
 
-use database::{Database, Tx, UnitOfWork};
+use database::{Tx, UnitOfWork};
 use futures_util::try_join;
 use tracing::{Instrument, Span};
 
 use super::attempt::{AttemptResult, Ended};
-use crate::domain::{AttemptOutcome, CallKind, LookupResult, NextStep, payment, refund};
-use crate::processor::RequestBodies;
-use crate::settings::WorkerSettings;
+use super::context::WorkerContext;
+use crate::domain::{AttemptOutcome, LookupResult};
 use crate::store::calls::{self, CallRow};
 use crate::store::payments::{self, PaymentRow};
-use crate::store::refunds;
-use crate::transitions::{TransitionError, charge_attempt_ended, move_payment, move_refund};
+use crate::transitions::{TransitionError, charge_attempt_ended, move_call};
 
 /// Records results in one transaction, each in the span of its attempt: all of them or none.
 pub(super) async fn record_results(
-    database: &Database,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     ended: &[(Ended, Span)],
 ) -> Result<(), TransitionError> {
     let payments = ended.iter().map(|(ended, _)| ended.attempt.payment);
     let calls = ended.iter().map(|(ended, _)| ended.attempt.call);
-    let (mut tx, _) = database
+    let (mut tx, _) = context
+        .database
         .begin_reading(async |tx| {
             try_join!(tx.lock_all::<PaymentRow>(payments), tx.lock_all::<CallRow>(calls))
         })
         .await?;
     for (ended, span) in ended {
-        record_result(&mut tx, bodies, settings, ended).instrument(span.clone()).await?;
+        record_result(&mut tx, context, ended).instrument(span.clone()).await?;
     }
     tx.commit().await?;
     for (ended, span) in ended {
@@ -43,47 +40,20 @@ pub(super) async fn record_results(
 
 async fn record_result(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     Ended { attempt, result }: &Ended,
 ) -> Result<(), TransitionError> {
+    let policy = &context.policy;
     let payment = payments::lock(tx, attempt.payment).await?;
-    let (call, conditions) = calls::lock(tx, attempt.call, &payment, settings.into()).await?;
+    let (call, conditions) = calls::lock(tx, attempt.call, &payment, policy.limits).await?;
     tx.set_traceparent(call.traceparent.clone());
     // The attempt is superseded too if this result is recorded already, by a commit whose outcome was unknown.
     let superseded = call.attempt != attempt.number || !call.in_flight;
-    let next = match call.kind {
-        CallKind::Charge => {
-            use payment::Input;
-            let input = match result {
-                AttemptResult::Responded(outcome) => {
-                    Input::AttemptEnded { outcome: outcome.clone(), superseded }
-                }
-                AttemptResult::LookedUp(result) => {
-                    Input::LookedUp { result: result.clone(), superseded, conditions }
-                }
-            };
-            move_payment(tx, bodies, &payment, input).await?.1
-        }
-        CallKind::Refund => {
-            use refund::Input;
-            let input = match result {
-                AttemptResult::Responded(outcome) => {
-                    Input::AttemptEnded { outcome: outcome.clone(), superseded }
-                }
-                AttemptResult::LookedUp(result) => {
-                    Input::LookedUp { result: result.clone(), superseded, conditions }
-                }
-            };
-            let row = refunds::get(tx, call.id.into()).await?;
-            move_refund(tx, bodies, settings.into(), &payment, &row, call.in_flight, input).await?.1
-        }
-    };
-    let is_look_up = matches!(next, NextStep::LookupLater { .. });
-    let backoff = if is_look_up { settings.look_up_backoff } else { settings.backoff };
-    let pause = backoff.pause(attempt.number, result.retry_after());
+    let input = result.input(superseded, conditions);
+    let (refund, next) = move_call(tx, policy, &payment, &call, input).await?;
+    let pause = context.pause(attempt.number, result, next);
     calls::end_attempt(tx, call.id, result.observed(), next, pause).await?;
-    if call.id == payment.id {
+    if refund.is_none() {
         charge_attempt_ended(tx, &payment, next).await?;
     }
     Ok(())

@@ -1,18 +1,17 @@
 //! Takes due calls: one short transaction that leases each call. It never waits for a lock, and sends nothing.
 
-use database::{Database, Tx, UnitOfWork};
+use database::{Tx, UnitOfWork};
 use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 
 use super::attempt::Attempt;
+use super::context::WorkerContext;
 use super::failures;
-use crate::domain::{CallKind, NextStep, payment, refund};
-use crate::processor::{Lookup, LookupScope, Movement, Request, RequestBodies};
-use crate::settings::WorkerSettings;
+use crate::domain::{CallInput, NextStep, payment};
+use crate::processor::{Lookup, LookupScope, Movement, Request};
 use crate::store::calls::{self, CallRow, DueCall, Lane};
 use crate::store::payments::{self, PaymentRow};
-use crate::store::refunds;
-use crate::transitions::{TransitionError, move_payment, move_refund};
+use crate::transitions::{TransitionError, move_call};
 
 /// A call that this worker has leased.
 pub(super) struct LeasedCall {
@@ -42,31 +41,27 @@ pub(super) struct TakenCalls {
 ///
 /// A call with an error of its own must not prevent the others from being taken: after an error each call has a savepoint.
 pub(super) async fn take(
-    database: &Database,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     lane: Lane,
     limit: usize,
 ) -> Result<TakenCalls, TransitionError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    match take_together(database, bodies, settings, lane, limit).await {
-        Err(error) if !error.is_transient() => take_each(database, bodies, settings, lane, limit).await,
+    match take_together(context, lane, limit).await {
+        Err(error) if !error.is_transient() => take_each(context, lane, limit).await,
         taken => taken,
     }
 }
 
 async fn take_together(
-    database: &Database,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     lane: Lane,
     limit: i64,
 ) -> Result<TakenCalls, TransitionError> {
-    let (mut tx, due) = calls::begin_with_due(database, lane, limit, settings.into()).await?;
+    let (mut tx, due) = calls::begin_with_due(&context.database, lane, limit, context.policy.limits).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in &due {
         let span = attempt_span(due);
-        taken.leased.extend(begin(&mut tx, bodies, settings, due).instrument(span).await?);
+        taken.leased.extend(begin(&mut tx, context, due).instrument(span).await?);
     }
     if due.is_empty() {
         tx.rollback().await?;
@@ -76,19 +71,13 @@ async fn take_together(
     Ok(taken)
 }
 
-async fn take_each(
-    database: &Database,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
-    lane: Lane,
-    limit: i64,
-) -> Result<TakenCalls, TransitionError> {
-    let (mut tx, due) = calls::begin_with_due(database, lane, limit, settings.into()).await?;
+async fn take_each(context: &WorkerContext, lane: Lane, limit: i64) -> Result<TakenCalls, TransitionError> {
+    let (mut tx, due) = calls::begin_with_due(&context.database, lane, limit, context.policy.limits).await?;
     let mut taken = TakenCalls { leased: Vec::new(), due: due.len() };
     for due in due {
         let span = attempt_span(&due);
         let begun = tx.savepoint(async |tx| {
-            let call = begin(tx, bodies, settings, &due).await?;
+            let call = begin(tx, context, &due).await?;
             tx.flush().await?; // an error of these rows concerns this call alone
             Ok(call)
         });
@@ -97,7 +86,7 @@ async fn take_each(
             Err(error) if TransitionError::is_transient(&error) => return Err(error),
             Err(error) => {
                 let of = (&due.payment, due.call.id);
-                failures::count(&mut tx, bodies, settings, of, &error, None).instrument(span).await?;
+                failures::count(&mut tx, context, of, &error, None).instrument(span).await?;
             }
         }
     }
@@ -116,25 +105,18 @@ fn attempt_span(due: &DueCall) -> Span {
 /// Begins the next attempt or lookup, if the decision table asks for one.
 async fn begin(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     due: &DueCall,
 ) -> Result<Option<LeasedCall>, TransitionError> {
+    let WorkerContext { policy, settings, .. } = context;
     let DueCall { call, payment, conditions } = due;
     let payment = &payments::lock(tx, payment.id()).await?; // with what another call of this round has changed
     tx.set_traceparent(call.traceparent.clone());
-    let (movement, next) = match call.kind {
-        CallKind::Charge => {
-            let (_, next) = move_payment(tx, bodies, payment, payment::Input::Due(*conditions)).await?;
-            (Movement::Charge(payment.amount()?), next)
-        }
-        CallKind::Refund => {
-            let row = refunds::get(tx, call.id.into()).await?;
-            let input = refund::Input::Due(*conditions);
-            let (_, next) =
-                move_refund(tx, bodies, settings.into(), payment, &row, call.in_flight, input).await?;
-            (Movement::Refund(payment.in_its_currency(row.amount)?), next)
-        }
+    let input = CallInput::Due(*conditions);
+    let (refund, next) = move_call(tx, policy, payment, call, input).await?;
+    let movement = match refund {
+        Some(refund) => Movement::Refund(payment.in_its_currency(refund.amount)?),
+        None => Movement::Charge(payment.amount()?),
     };
     let number = match next {
         NextStep::SendRequest => calls::begin_attempt(tx, call.id, settings.lease).await?,
@@ -148,7 +130,7 @@ async fn begin(
     Span::current().record("attempt", number);
     let attempt = Attempt { payment: payment.id(), call: call.id, number };
     let action = if next == NextStep::Lookup {
-        CallAction::Lookup(look_up(bodies, settings, movement, call, payment)?)
+        CallAction::Lookup(look_up(context, movement, call, payment)?)
     } else {
         CallAction::Send(Request { movement, key: call.provider_key.clone(), body: call.request.clone() })
     };
@@ -157,13 +139,13 @@ async fn begin(
 
 /// Decides where to look: at the object with a known id, or among all objects of the time of the attempts.
 fn look_up(
-    bodies: &RequestBodies,
-    settings: &WorkerSettings,
+    context: &WorkerContext,
     movement: Movement,
     call: &CallRow,
     payment: &PaymentRow,
 ) -> Result<Lookup, TransitionError> {
-    let of_attempts = LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), settings.lease);
+    let of_attempts =
+        LookupScope::of_attempts(call.sent_since(), call.last_sent_at(), context.settings.lease);
     let (charged, scope) = match (payment.state()?, movement) {
         // An operator has attached it.
         (_, Movement::Refund(_)) if !call.is_sent() && call.processor_object.is_some() => {
@@ -174,5 +156,5 @@ fn look_up(
         _ => (None, of_attempts),
     };
     let (object, key) = (call.processor_object.clone().or(charged), call.provider_key.clone());
-    Ok(Lookup { movement, object, scope, tag: bodies.tag(call.id), key })
+    Ok(Lookup { movement, object, scope, tag: context.policy.bodies.tag(call.id), key })
 }

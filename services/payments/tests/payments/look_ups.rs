@@ -6,7 +6,7 @@ use payments::{Backoff, WorkerSettings};
 use serde_json::{Value, json};
 
 use crate::processor::{Fate, held};
-use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
+use crate::stage::{AMOUNT, Order, Stage, VISA, brisk, policy};
 
 /// An object at the processor with this reference.
 pub(crate) fn object(id: &str, reference: &str, deployment: &str, amount: i64) -> Value {
@@ -92,7 +92,9 @@ async fn a_key_that_the_processor_may_have_forgotten_is_not_used_again() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Lost]);
     let order = stage.request(VISA).await;
-    let worker = stage.worker(WorkerSettings { key_life: Duration::ZERO, ..brisk() });
+    let mut forgotten = policy();
+    forgotten.limits.key_life = Duration::ZERO;
+    let worker = stage.worker_with(forgotten, brisk());
     stage.becomes(order, "captured").await;
     worker.stop().await;
     assert_eq!(stage.processor.posted().len(), 1);

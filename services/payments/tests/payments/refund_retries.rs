@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::processor::Fate;
-use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
+use crate::stage::{AMOUNT, Order, Stage, VISA, brisk, policy};
 
 /// The refusal of a refund that our balance at the processor does not cover.
 pub(crate) fn balance_insufficient() -> Fate {
@@ -77,10 +77,10 @@ async fn while_a_refund_waits_for_its_next_try_its_amount_stays_reserved() {
     let stage = Stage::new().await;
     stage.processor.order([Fate::Answered, balance_insufficient()]);
     let order = stage.request(VISA).await;
-    let mut settings = brisk();
-    settings.refund_backoff.first = std::time::Duration::from_hours(1);
-    settings.refund_backoff.longest = std::time::Duration::from_hours(24);
-    let worker = stage.worker(settings);
+    let mut patient = policy();
+    patient.retries.backoff.first = std::time::Duration::from_hours(1);
+    patient.retries.backoff.longest = std::time::Duration::from_hours(24);
+    let worker = stage.worker_with(patient, brisk());
     stage.becomes(order, "captured").await;
     stage.cancel(order).await;
     testkit::eventually("a second try", async || {

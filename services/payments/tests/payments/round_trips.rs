@@ -7,7 +7,7 @@ use payments::{WorkerSettings, consumers};
 use testkit::RoundTrips;
 use tokio::runtime::Handle;
 
-use crate::stage::{LATER, Order, Stage, VISA, bodies, brisk, requested, worker};
+use crate::stage::{LATER, Order, Stage, VISA, brisk, policy, requested, worker};
 
 /// BEGIN with the locks of the due calls and of their payments; the write, with COMMIT.
 const OF_A_TAKE: usize = 2;
@@ -18,7 +18,7 @@ const OF_A_RECORD: usize = 2;
 async fn request(distant: &Database) -> Order {
     let order = Order::new();
     let mut tx = distant.begin().await.unwrap();
-    consumers::charge(&mut tx, &bodies(), &requested(order, VISA, LATER)).await.unwrap();
+    consumers::charge(&mut tx, &policy(), &requested(order, VISA, LATER)).await.unwrap();
     tx.commit().await.unwrap();
     order
 }

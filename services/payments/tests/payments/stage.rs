@@ -11,9 +11,11 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use envelope::{Envelope, Event, EventId, Message, TenantId, Timestamp};
 use inbox::HandlerError;
-use payments::processor::RequestBodies;
+use payments::domain::LookupLimits;
+use payments::processor::{CallPolicy, RequestBodies};
 use payments::{
-    Backoff, Payments, ReconcileSettings, Settings, WebhookSettings, Worker, WorkerSettings, consumers,
+    Backoff, Payments, ReconcileSettings, RefundRetries, Settings, WebhookSettings, Worker, WorkerSettings,
+    consumers,
 };
 use runtime::Service;
 use serde_json::Value;
@@ -54,7 +56,7 @@ impl Stage {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             processor: Some(self.processor.client()),
-            bodies: bodies(),
+            policy: policy(),
             worker: brisk(),
             payment_life: Duration::from_mins(15),
             webhooks: WebhookSettings {
@@ -80,7 +82,7 @@ impl Stage {
     /// Handles the payment request of an order.
     pub(crate) async fn ask(&self, wanted: &Message<PaymentRequested>) -> Result<(), HandlerError> {
         let mut tx = self.database.begin().await?;
-        consumers::charge(&mut tx, &bodies(), wanted).await?;
+        consumers::charge(&mut tx, &policy(), wanted).await?;
         Ok(tx.commit().await?)
     }
 
@@ -88,13 +90,18 @@ impl Stage {
     pub(crate) async fn cancel(&self, order: Order) {
         let mut tx = self.database.begin().await.unwrap();
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
-        consumers::cancel(&mut tx, &bodies(), &message(cancelled)).await.unwrap();
+        consumers::cancel(&mut tx, &policy(), &message(cancelled)).await.unwrap();
         tx.commit().await.unwrap();
     }
 
     /// Returns a worker with these settings.
     pub(crate) fn worker(&self, limits: WorkerSettings) -> Background {
-        worker(Database::clone(&self.database), self.processor.client(), limits)
+        self.worker_with(policy(), limits)
+    }
+
+    /// Returns a worker with this policy and these settings.
+    pub(crate) fn worker_with(&self, policy: CallPolicy, limits: WorkerSettings) -> Background {
+        worker_with(Database::clone(&self.database), self.processor.client(), policy, limits)
     }
 
     /// Returns a worker of another instance of the service.
@@ -191,15 +198,36 @@ pub(crate) fn worker(
     client: payments::processor::Processor,
     limits: WorkerSettings,
 ) -> Background {
-    let worker = Worker::new(database, client, bodies(), limits);
+    worker_with(database, client, policy(), limits)
+}
+
+pub(crate) fn worker_with(
+    database: Database,
+    client: payments::processor::Processor,
+    policy: CallPolicy,
+    limits: WorkerSettings,
+) -> Background {
+    let worker = Worker::new(database, client, policy, limits);
     Background::run(|stop| worker.run(stop))
 }
 
 pub(crate) const LATER: &str = "2099-01-01T00:00:00Z";
 pub(crate) const PAST: &str = "2020-01-01T00:00:00Z";
 
-pub(crate) fn bodies() -> RequestBodies {
-    RequestBodies::of("test")
+/// A policy with short pauses.
+pub(crate) fn policy() -> CallPolicy {
+    CallPolicy {
+        bodies: RequestBodies::of("test"),
+        limits: LookupLimits {
+            key_life: Duration::from_hours(23),
+            look_ups: 3,
+            review_after: Duration::from_hours(48),
+        },
+        retries: RefundRetries {
+            tries: 3,
+            backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
+        },
+    }
 }
 
 pub(crate) fn tenant() -> TenantId {
@@ -238,13 +266,8 @@ pub(crate) fn brisk() -> WorkerSettings {
         lease: Duration::from_mins(1),
         poll: Duration::from_millis(10),
         gather: Duration::from_millis(1),
-        key_life: Duration::from_hours(23),
         backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
-        look_ups: 3,
-        review_after: Duration::from_hours(48),
         faults: 8,
         look_up_backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
-        refund_tries: 3,
-        refund_backoff: Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(20) },
     }
 }

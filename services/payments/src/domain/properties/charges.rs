@@ -6,9 +6,9 @@ use super::call::{AttemptResult, CallModel, Step, steps};
 use super::model::{FEE, Fate, ProcessorModel, Verdict, fate, verdict};
 use super::postings::{AMOUNT, Balances};
 use crate::domain::ledger::Account;
-use crate::domain::payment::{Announcement, Input, Payment, State, decide};
+use crate::domain::payment::{Announcement, Decision, Payment, State, cancel, decide};
 use crate::domain::review::Reason;
-use crate::domain::{NextStep, Rejection};
+use crate::domain::{CallInput, NextStep, Rejection};
 
 /// Our side, the processor's side, and the requests between them.
 struct World {
@@ -41,8 +41,12 @@ impl World {
         }
     }
 
-    fn input(&mut self, input: Input) -> NextStep {
-        match decide(&self.payment, input) {
+    fn input(&mut self, input: CallInput) -> NextStep {
+        self.decided(decide(&self.payment, input))
+    }
+
+    fn decided(&mut self, decision: Result<Decision, Rejection>) -> NextStep {
+        match decision {
             Ok(decision) => {
                 let change = (self.payment.state.clone(), decision.payment.state.clone());
                 if change == (State::Requested, State::Unknown) {
@@ -66,7 +70,7 @@ impl World {
 
     fn take(&mut self, expired: bool) {
         if self.row.is_due {
-            let next = self.input(Input::Due(self.row.conditions(expired)));
+            let next = self.input(CallInput::Due(self.row.conditions(expired)));
             self.row.begin(next);
         }
     }
@@ -75,9 +79,9 @@ impl World {
         let (attempt, news) = self.row.seen[which].clone();
         let superseded = attempt != self.row.attempt || !self.row.in_flight;
         let input = match news.clone() {
-            AttemptResult::Responded(outcome) => Input::AttemptEnded { outcome, superseded },
+            AttemptResult::Responded(outcome) => CallInput::AttemptEnded { outcome, superseded },
             AttemptResult::LookedUp(result) => {
-                Input::LookedUp { result, superseded, conditions: self.row.conditions(false) }
+                CallInput::LookedUp { result, superseded, conditions: self.row.conditions(false) }
             }
         };
         let next = self.input(input);
@@ -91,7 +95,7 @@ impl World {
                 self.row.act(which.index(self.row.is_out()), fate, &mut self.books);
             }
             Step::Report(which) if !self.row.seen.is_empty() => self.report(which.index(self.row.seen.len())),
-            Step::Undo => match self.input(Input::CancelRequested) {
+            Step::Undo => match self.decided(Ok(cancel(&self.payment))) {
                 NextStep::Stop => self.row.begin(NextStep::Stop),
                 NextStep::Unchanged
                 | NextStep::SendRequest

@@ -6,9 +6,9 @@ use super::call::{AttemptResult, CallModel, Step, steps};
 use super::model::{Fate, ProcessorModel, Verdict, fate, verdict};
 use super::postings::{AMOUNT, Balances};
 use crate::domain::ledger::Account;
-use crate::domain::refund::{Input, Refund, State, decide};
+use crate::domain::refund::{Refund, State, decide};
 use crate::domain::review::Reason;
-use crate::domain::{NextStep, Rejection};
+use crate::domain::{CallInput, NextStep, Rejection};
 
 struct World {
     state: State,
@@ -39,7 +39,7 @@ impl World {
         }
     }
 
-    fn input(&mut self, input: Input) -> NextStep {
+    fn input(&mut self, input: CallInput) -> NextStep {
         match decide(&Refund { state: self.state.clone(), in_flight: self.row.in_flight }, input) {
             Ok(decision) => {
                 self.moves.push((self.state.clone(), decision.state.clone()));
@@ -58,7 +58,7 @@ impl World {
 
     fn take(&mut self) {
         if self.row.is_due {
-            let next = self.input(Input::Due(self.row.conditions(false)));
+            let next = self.input(CallInput::Due(self.row.conditions(false)));
             self.row.begin(next);
         }
     }
@@ -67,9 +67,9 @@ impl World {
         let (attempt, news) = self.row.seen[which].clone();
         let superseded = attempt != self.row.attempt || !self.row.in_flight;
         let input = match news.clone() {
-            AttemptResult::Responded(outcome) => Input::AttemptEnded { outcome, superseded },
+            AttemptResult::Responded(outcome) => CallInput::AttemptEnded { outcome, superseded },
             AttemptResult::LookedUp(result) => {
-                Input::LookedUp { result, superseded, conditions: self.row.conditions(false) }
+                CallInput::LookedUp { result, superseded, conditions: self.row.conditions(false) }
             }
         };
         let next = self.input(input);

@@ -1,7 +1,5 @@
 //! How calls are locked and written, one statement for any number of them.
 
-use std::mem::take;
-
 use chrono::{DateTime, Utc};
 use database::functions::clock_timestamp;
 use database::{Addable, Aggregate, InsertRows, Result, Tx, UpdateRows, Write, WriteRows};
@@ -38,15 +36,10 @@ impl Aggregate for CallRow {
 
 impl Addable for CallRow {
     fn inserts(added: Vec<Self>) -> Vec<Write> {
-        let insert = InsertRows::new(call::table, added)
-            .column(call::id, |row| row.id)
-            .column(call::tenant_id, |row| take(&mut row.tenant_id))
-            .column(call::kind, |row| row.kind)
-            .column(call::payment_id, |row| row.payment_id)
-            .column(call::provider_key, |row| take(&mut row.provider_key))
-            .column(call::request, |row| take(&mut row.request))
-            .column(call::traceparent, |row| row.traceparent.take())
-            .column(call::created_at, |row| row.created_at);
+        let insert = columns!(
+            InsertRows::new(call::table, added),
+            call: id, tenant_id, kind, payment_id, provider_key, request, traceparent, created_at
+        );
         vec![Write::new(changing(insert))]
     }
 }
@@ -55,17 +48,9 @@ type Calls<Kind> = WriteRows<call::table, CallRow, Kind>;
 
 /// Adds the columns that change. Key and request body never do.
 fn changing<Kind>(write: Calls<Kind>) -> Calls<Kind> {
-    write
-        .column(call::attempt, |row| row.attempt)
-        .column(call::in_flight, |row| row.in_flight)
-        .column(call::due_at, |row| row.due_at)
-        .column(call::sent_since, |row| row.sent_since)
-        .column(call::last_sent_at, |row| row.last_sent_at)
-        .column(call::found_at, |row| row.found_at)
-        .column(call::last_outcome, |row| row.last_outcome.take())
-        .column(call::mode, |row| row.mode)
-        .column(call::look_ups, |row| row.look_ups)
-        .column(call::processor_object, |row| row.processor_object.take())
-        .column(call::look_up_requested, |row| row.look_up_requested)
-        .column(call::faults, |row| row.faults)
+    columns!(
+        write,
+        call: attempt, in_flight, due_at, sent_since, last_sent_at, found_at, last_outcome, mode, look_ups, processor_object,
+            look_up_requested, faults
+    )
 }

@@ -1,24 +1,11 @@
 //! The conditions of a call, from its row, its payment and the clock; and from a restore of the database.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use database::{Result, Tx};
 
 use super::row::CallRow;
-use crate::domain::{CallConditions, CallKind, time_delta};
+use crate::domain::{CallConditions, CallKind, LookupLimits, time_delta};
 use crate::store::payments::PaymentRow;
-
-/// When a key expires, and how many lookups are made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LookupLimits {
-    /// How long the processor remembers a key, from its first use.
-    pub(crate) key_life: Duration,
-    /// Consecutive lookups that may find nothing.
-    pub(crate) look_ups: i32,
-    /// An outcome is reviewed if it is unknown this long after the first request and after the object was last found.
-    pub(crate) review_after: Duration,
-}
 
 impl CallRow {
     fn conditions(&self, payment: &PaymentRow, now: DateTime<Utc>, limits: LookupLimits) -> CallConditions {

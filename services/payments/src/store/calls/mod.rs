@@ -20,11 +20,10 @@ use envelope::TenantId;
 use uuid::Uuid;
 
 pub(crate) use self::attempts::{Observed, begin_attempt, begin_look_up, end_attempt};
-pub(crate) use self::conditions::LookupLimits;
 use self::conditions::conditions;
 pub(crate) use self::row::CallRow;
 use super::payments::PaymentRow;
-use crate::domain::{CallConditions, CallKind, CallMode, time_delta};
+use crate::domain::{CallConditions, CallKind, CallMode, LookupLimits, time_delta};
 use crate::schema::{payment, processor_call as call};
 
 /// Due calls are taken in two lanes, because lookups take long, and no charge may wait behind them.

@@ -1,7 +1,5 @@
 //! How payments are locked and written, one statement for any number of them.
 
-use std::mem::take;
-
 use chrono::{DateTime, Utc};
 use contracts::{OrderId, PaymentId};
 use database::functions::clock_timestamp;
@@ -40,17 +38,10 @@ impl Aggregate for PaymentRow {
 
 impl Addable for PaymentRow {
     fn inserts(added: Vec<Self>) -> Vec<Write> {
-        let insert = InsertRows::new(payment::table, added)
-            .column(payment::id, |row| row.id)
-            .column(payment::tenant_id, |row| take(&mut row.tenant_id))
-            .column(payment::order_id, |row| row.order_id)
-            .column(payment::operation_id, |row| row.operation_id)
-            .column(payment::reference, |row| row.reference.take())
-            .column(payment::amount, |row| row.amount)
-            .column(payment::currency, |row| take(&mut row.currency))
-            .column(payment::payment_method, |row| take(&mut row.payment_method))
-            .column(payment::expires_at, |row| row.expires_at)
-            .column(payment::created_at, |row| row.created_at);
+        let insert = columns!(
+            InsertRows::new(payment::table, added),
+            payment: id, tenant_id, order_id, operation_id, reference, amount, currency, payment_method, expires_at, created_at
+        );
         vec![Write::new(changing(insert))]
     }
 }
@@ -59,19 +50,11 @@ type Payments<Kind> = WriteRows<payment::table, PaymentRow, Kind>;
 
 /// Adds the columns that change.
 fn changing<Kind>(write: Payments<Kind>) -> Payments<Kind> {
-    write
-        .column(payment::state, |row| take(&mut row.state))
-        .column(payment::cancel_requested, |row| row.cancel_requested)
-        .column(payment::decline_code, |row| row.decline_code.take())
-        .column(payment::processor_intent, |row| row.processor_intent.take())
-        .column(payment::processor_charge, |row| row.processor_charge.take())
-        .column(payment::refund_reserved, |row| row.refund_reserved)
-        .column(payment::confirmed, |row| row.confirmed)
-        .column(payment::fee, |row| row.fee)
-        .column(payment::fee_currency, |row| row.fee_currency.take())
-        .column(payment::fee_transaction, |row| row.fee_transaction.take())
-        .column(payment::sequence, |row| row.sequence)
-        .column(payment::updated_at, |row| row.updated_at)
+    columns!(
+        write,
+        payment: state, cancel_requested, decline_code, processor_intent, processor_charge, refund_reserved, confirmed, fee,
+            fee_currency, fee_transaction, sequence, updated_at
+    )
 }
 
 /// The id of an order's payment, by the order. Locks the payment.

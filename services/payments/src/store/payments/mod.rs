@@ -14,8 +14,7 @@ use uuid::Uuid;
 
 pub(crate) use self::aggregate::PaymentOfOrder;
 pub(crate) use self::row::PaymentRow;
-use crate::domain::ProcessorReference;
-use crate::domain::payment::{Payment, State};
+use crate::domain::payment::State;
 use crate::schema::payment;
 
 /// A payment to add.
@@ -47,7 +46,7 @@ pub(crate) async fn add(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
         amount: new.amount.amount,
         currency: new.amount.currency.code().to_owned(),
         payment_method: new.payment_method.to_owned(),
-        state: columns_of(&State::Requested).0.to_owned(),
+        state: State::Requested.name().to_owned(),
         cancel_requested: false,
         decline_code: None,
         processor_intent: None,
@@ -111,60 +110,17 @@ pub(crate) async fn lock_of_operation(tx: &mut Tx, operation: OperationId) -> Re
     Ok(tx.adopt(row).pop().map(Locked::into_row))
 }
 
-/// Reserves `amount` minor units for a refund. A constraint refuses more than the captured amount.
-pub(crate) async fn reserve(tx: &mut Tx, id: PaymentId, amount: i64) -> Result<PaymentRow> {
+/// Changes a payment, which is locked, and returns the new row. A constraint refuses to reserve more than the captured amount.
+pub(crate) async fn change(
+    tx: &mut Tx,
+    id: PaymentId,
+    change: impl FnOnce(&mut PaymentRow) + Send,
+) -> Result<PaymentRow> {
     let change = |row: &mut PaymentRow, at| {
-        row.refund_reserved += amount;
+        change(row);
         row.updated_at = at;
     };
     Ok(locked(tx, id).await?.change(tx, change).into_row())
-}
-
-/// The new values of a payment.
-pub(crate) struct Change<'a> {
-    pub(crate) payment: &'a Payment,
-    pub(crate) refund_reserved: i64,
-    pub(crate) sequence: i64,
-}
-
-/// Changes a payment and returns the new row.
-pub(crate) async fn update(tx: &mut Tx, id: PaymentId, change: &Change<'_>) -> Result<PaymentRow> {
-    let (state, code, reference) = columns_of(&change.payment.state);
-    let fee = reference.and_then(|reference| reference.fee.as_ref());
-    let change = |row: &mut PaymentRow, at| {
-        state.clone_into(&mut row.state);
-        row.cancel_requested = change.payment.cancel_requested;
-        row.decline_code = code.map(str::to_owned);
-        row.processor_intent = reference.map(|reference| reference.id.clone());
-        row.processor_charge = reference.and_then(|reference| reference.charge.clone());
-        row.fee = fee.map(|fee| fee.amount);
-        row.fee_currency = fee.map(|fee| fee.currency.clone());
-        row.fee_transaction = fee.map(|fee| fee.balance_transaction.clone());
-        row.refund_reserved = change.refund_reserved;
-        row.sequence = change.sequence;
-        row.updated_at = at;
-    };
-    Ok(locked(tx, id).await?.change(tx, change).into_row())
-}
-
-/// Marks the order of a payment as confirmed.
-pub(crate) async fn confirm(tx: &mut Tx, id: PaymentId) -> Result<()> {
-    let _ = locked(tx, id).await?.change(tx, |row, at| {
-        row.confirmed = true;
-        row.updated_at = at;
-    });
-    Ok(())
-}
-
-fn columns_of(state: &State) -> (&'static str, Option<&str>, Option<&ProcessorReference>) {
-    match state {
-        State::Requested => ("requested", None, None),
-        State::Capturing => ("capturing", None, None),
-        State::Captured(reference) => ("captured", None, Some(reference)),
-        State::Declined { code } => ("declined", Some(code), None),
-        State::Unknown => ("unknown", None, None),
-        State::Cancelled => ("cancelled", None, None),
-    }
 }
 
 /// Finds a payment of this tenant.

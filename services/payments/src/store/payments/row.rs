@@ -8,6 +8,7 @@ use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use crate::domain::payment::{Payment, State};
+use crate::domain::refund::Refundable;
 use crate::domain::{Fee, ProcessorReference};
 use crate::schema::payment;
 use crate::store::unreadable;
@@ -75,9 +76,35 @@ impl PaymentRow {
         Some(Fee { balance_transaction, amount: self.fee?, currency })
     }
 
+    /// Sets the part that a decision has changed.
+    pub(crate) fn set(&mut self, payment: &Payment) {
+        let reference = if let State::Captured(reference) = &payment.state { Some(reference) } else { None };
+        let code = if let State::Declined { code } = &payment.state { Some(code) } else { None };
+        let fee = reference.and_then(|reference| reference.fee.as_ref());
+        payment.state.name().clone_into(&mut self.state);
+        self.cancel_requested = payment.cancel_requested;
+        self.decline_code = code.cloned();
+        self.processor_intent = reference.map(|reference| reference.id.clone());
+        self.processor_charge = reference.and_then(|reference| reference.charge.clone());
+        self.fee = fee.map(|fee| fee.amount);
+        self.fee_currency = fee.map(|fee| fee.currency.clone());
+        self.fee_transaction = fee.map(|fee| fee.balance_transaction.clone());
+    }
+
     /// Reads the part that a decision needs.
     pub(crate) fn payment(&self) -> Result<Payment> {
         Ok(Payment { state: self.state()?, cancel_requested: self.cancel_requested, is_restored: false })
+    }
+
+    /// Reads the part that decides about its refunds.
+    pub(crate) fn refundable(&self) -> Result<Refundable> {
+        Ok(Refundable {
+            id: self.id(),
+            payment: self.payment()?,
+            awaits_confirmation: self.order_id.is_some() && !self.confirmed,
+            total: self.amount()?,
+            reserved: self.refund_reserved,
+        })
     }
 
     /// The time at which the payment was requested, which is before a request for it can have been sent.

@@ -8,6 +8,7 @@ use contracts::Money;
 use contracts::events::{CancelReason, OrderCancelled, OrderConfirmed, PaymentRequested};
 use database::Database;
 use futures_util::{StreamExt, stream};
+use payments::processor::CallPolicy;
 use payments::{Backoff, WorkerSettings, consumers};
 use serde_json::{Value, json};
 use testkit::{Background, identity};
@@ -15,7 +16,7 @@ use testkit::{Background, identity};
 use super::plan::{After, PAYMENTS, Plan, faults};
 use super::processor::{StandIn, hurry};
 use crate::commands::{Client, client, key};
-use crate::stage::{LATER, Stage, TENANT, bodies, brisk, message, requested, worker};
+use crate::stage::{LATER, Stage, TENANT, brisk, message, policy, requested, worker_with};
 
 /// The number of payments at the same time. Because a retry waits behind calls that were due earlier, a low number keeps
 /// its wait short, and the lifetime of a key depends on attempts and not on the load of the machine.
@@ -40,11 +41,16 @@ fn scaled() -> WorkerSettings {
     WorkerSettings {
         concurrency: 8,
         poll: Duration::from_millis(40),
-        key_life: Duration::from_secs(8),
         backoff: pace(40),
         look_up_backoff: pace(20),
         ..brisk()
     }
+}
+
+fn scaled_policy() -> CallPolicy {
+    let mut policy = policy();
+    policy.limits.key_life = Duration::from_secs(8);
+    policy
 }
 
 impl Run {
@@ -52,8 +58,10 @@ impl Run {
         let (stage, stand_in) = (Stage::new().await, StandIn::start(&faults(seed)).await);
         hurry(&stage.database).await;
         let databases = [Database::clone(&stage.database), stage.database.second_instance()];
-        let workers: Vec<Background> =
-            databases.into_iter().map(|database| worker(database, stand_in.client(), scaled())).collect();
+        let workers: Vec<Background> = databases
+            .into_iter()
+            .map(|database| worker_with(database, stand_in.client(), scaled_policy(), scaled()))
+            .collect();
         let shop = Shop::of(client(&stage, Duration::from_millis(10)).await);
         let mut plans = Plan::all();
         let mut progress = (0, Instant::now());
@@ -138,10 +146,10 @@ async fn wanted(stage: &Stage, plan: Plan) {
     let mut wanted = requested(order, plan.card(), LATER);
     wanted.data = PaymentRequested { amount: Money::new(plan.amount(), Currency::Eur), ..wanted.data };
     let mut tx = stage.database.begin().await.unwrap();
-    consumers::charge(&mut tx, &bodies(), &wanted).await.unwrap();
+    consumers::charge(&mut tx, &policy(), &wanted).await.unwrap();
     if plan.is_called_off() {
         let cancelled = OrderCancelled { order: order.order, reason: CancelReason::Customer };
-        consumers::cancel(&mut tx, &bodies(), &message(cancelled)).await.unwrap();
+        consumers::cancel(&mut tx, &policy(), &message(cancelled)).await.unwrap();
     }
     tx.commit().await.unwrap();
 }

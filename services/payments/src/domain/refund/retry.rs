@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::domain::Backoff;
+
 /// The refusals that pass: the same refund may be accepted later, and nobody has to change it.
 ///
 /// Every other code needs a person. A code that is missing here costs a review; a wrong one costs useless requests.
@@ -26,10 +28,8 @@ pub struct RefusedRefund<'a> {
 pub struct RefundRetries {
     /// The greatest number of tries. Each try is a refund of its own. After the last one, a review is opened.
     pub tries: i32,
-    /// The pause after the first try. It doubles with each try.
-    pub first_pause: Duration,
-    /// The longest pause.
-    pub longest_pause: Duration,
+    /// The pauses between the tries.
+    pub backoff: Backoff,
 }
 
 impl RefundRetries {
@@ -37,9 +37,7 @@ impl RefundRetries {
     pub fn pause_after(&self, refused: RefusedRefund<'_>) -> Option<Duration> {
         let RefusedRefund { is_automatic, try_number, code } = refused;
         let is_made_again = is_automatic && try_number < self.tries && PASSING_REFUSALS.contains(&code);
-        // 30 doublings exceed every permitted longest pause.
-        let doublings = u32::try_from(try_number.saturating_sub(1)).unwrap_or(0).min(30);
-        is_made_again.then(|| self.first_pause.saturating_mul(1 << doublings).min(self.longest_pause))
+        is_made_again.then(|| self.backoff.after(try_number))
     }
 }
 
@@ -51,7 +49,7 @@ mod tests {
 
     #[test]
     fn only_a_passing_refusal_of_an_automatic_refund_is_made_again_and_only_so_often() {
-        let retries = RefundRetries { tries: 8, first_pause: HOUR, longest_pause: 24 * HOUR };
+        let retries = RefundRetries { tries: 8, backoff: Backoff { first: HOUR, longest: 24 * HOUR } };
         let refused = RefusedRefund { is_automatic: true, try_number: 1, code: "balance_insufficient" };
         for (refund, expected) in [
             (refused, Some(HOUR)),

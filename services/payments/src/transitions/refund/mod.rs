@@ -1,35 +1,45 @@
-//! Changes a refund, and its payment with it. An automatic refund whose refusal passes is followed by another one.
+//! Refunds: `accept` creates one, `move_refund` changes it by an input of its call, and `again` makes a failed one again as an operator
+//! says. `domain::refund` decides.
+
+mod accept;
+mod again;
 
 use std::mem::discriminant;
 
 use contracts::events::{PaymentRefundFailed, PaymentRefunded};
 use database::Tx;
+use edge::{CommandError, Problem, Reply};
+use idempotency::{Conclusion, Operation, conclude};
 
-use super::follow_refund::follow_refund;
+use self::accept::follow_refund;
+pub(super) use self::accept::{RefundCause, accept_refund};
+pub(crate) use self::accept::{RequestedRefund, accept_requested_refund};
+pub(crate) use self::again::{attach_refund, retry_refund};
 use super::payment::append;
 use super::review::open_observed;
-use super::{TransitionError, conclude, handle_rejection};
-use crate::domain::NextStep;
-use crate::domain::refund::{Input, Refund, State, decide};
-use crate::domain::refund_retry::{RefundRetries, RefusedRefund};
+use super::{TransitionError, handle_rejection};
+use crate::domain::refund::{Refund, RefusedRefund, State, decide};
 use crate::domain::review::{Reason, Subject};
+use crate::domain::{CallInput, NextStep};
+use crate::error::REFUND_FAILED;
 use crate::ledger;
 use crate::metrics::count_refund;
-use crate::processor::RequestBodies;
+use crate::processor::CallPolicy;
 use crate::store::calls;
-use crate::store::payments::{self, Change, PaymentRow};
+use crate::store::payments::{self, PaymentRow};
 use crate::store::refunds::{self, RefundRow};
+use crate::views::RefundView;
 
-/// Changes a refund by one input, and returns its state and what the worker does with its call. The payment is locked.
+/// Changes a refund by one input of its call, and its payment with it. An automatic refund whose refusal passes is followed by another
+/// one. Returns its state and what the worker does with its call. The payment is locked.
 #[tracing::instrument(name = "transition", skip_all, fields(refund = %row.id()))]
 pub(crate) async fn move_refund(
     tx: &mut Tx,
-    bodies: &RequestBodies,
-    retries: RefundRetries,
+    policy: &CallPolicy,
     payment: &PaymentRow,
     row: &RefundRow,
     in_flight: bool,
-    input: Input,
+    input: CallInput,
 ) -> Result<(State, NextStep), TransitionError> {
     let before = Refund { state: row.state()?, in_flight };
     let (subject, seen) = (Subject::Refund(payment.id(), row.id()), input.seen());
@@ -43,7 +53,7 @@ pub(crate) async fn move_refund(
     let next_try = match (&decision.state, decision.review) {
         (State::Failed { code, .. }, Some(Reason::RefundFailed)) => {
             let (is_automatic, try_number) = (row.is_automatic(), row.try_number);
-            retries.pause_after(RefusedRefund { is_automatic, try_number, code })
+            policy.retries.pause_after(RefusedRefund { is_automatic, try_number, code })
         }
         _ => None,
     };
@@ -59,10 +69,10 @@ pub(crate) async fn move_refund(
         if next_try.is_none() {
             update_payment(tx, payment, row, &decision.state).await?;
         }
-        conclude::refund_moved(tx, payment, &updated, &decision.state).await?;
+        conclude_command(tx, payment, &updated, &decision.state).await?;
     }
     if let Some(pause) = next_try {
-        let next = follow_refund(tx, bodies, payment, row).await?;
+        let next = follow_refund(tx, policy, payment, row).await?;
         calls::defer(tx, next.uuid(), pause).await?;
         tracing::warn!(payment = %payment.id(), refund = %row.id(), %next, "a refused refund is made again later");
     } else if let Some(reason) = decision.review {
@@ -78,21 +88,56 @@ async fn update_payment(
     row: &RefundRow,
     state: &State,
 ) -> Result<(), TransitionError> {
-    let (sequence, unchanged) = (payment.sequence + 1, payment.payment()?);
     let (refund, order, id) = (row.id(), payment.order(), payment.id());
-    let amount = payment.in_its_currency(row.amount)?;
-    let refund_reserved = match state {
+    let (sequence, amount) = (payment.sequence + 1, payment.in_its_currency(row.amount)?);
+    let released = match state {
         State::Pending | State::Unknown => return Ok(()),
         State::Succeeded { .. } => {
             append(tx, payment, sequence, &PaymentRefunded { payment: id, order, refund, amount })?;
-            payment.refund_reserved
+            0
         }
         State::Failed { code, .. } => {
             let failed = PaymentRefundFailed { payment: id, order, refund, amount, code: code.clone() };
             append(tx, payment, sequence, &failed)?;
-            payment.refund_reserved - row.amount
+            row.amount
         }
     };
-    payments::update(tx, id, &Change { payment: &unchanged, refund_reserved, sequence }).await?;
+    let change = |row: &mut PaymentRow| {
+        row.sequence = sequence;
+        row.refund_reserved -= released;
+    };
+    payments::change(tx, id, change).await?;
+    Ok(())
+}
+
+/// Concludes the command of a refund that has changed to `to`. `refund` is the updated row.
+async fn conclude_command(
+    tx: &mut Tx,
+    payment: &PaymentRow,
+    refund: &RefundRow,
+    to: &State,
+) -> Result<(), TransitionError> {
+    let Some(operation) = refund.operation() else { return Ok(()) };
+    let conclusion = match to {
+        State::Pending => return Ok(()),
+        State::Unknown => Conclusion::Unknown,
+        State::Succeeded { .. } => {
+            let location = format!("/v1/refunds/{}", refund.id());
+            Conclusion::Succeeded(
+                Reply::created(location, &RefundView::new(payment, refund)?).stored_response()?,
+            )
+        }
+        // If the refund succeeded before and a bank returned it, the command is concluded already and keeps its reply.
+        State::Failed { code, .. } => {
+            let detail = format!("The processor refused the refund ({code}). Nothing was refunded.");
+            Conclusion::Failed(Problem::new(&REFUND_FAILED, detail).stored_response())
+        }
+    };
+    conclude(tx, operation, conclusion).await?;
+    Ok(())
+}
+
+/// Does nothing when a client repeats a refund, because the worker retries refunds by itself.
+pub(crate) async fn keep_waiting(_: &mut Tx, _: &Operation) -> Result<(), CommandError> {
     Ok(())
 }
