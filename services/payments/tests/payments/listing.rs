@@ -44,6 +44,13 @@ impl Listing {
         Self { address, lists, _serving: serving }
     }
 
+    /// Replaces both lists: charges and refunds, each newest first. `lists` takes the time in seconds.
+    pub(crate) fn holds(&self, lists: impl FnOnce(i64) -> [Vec<Value>; 2]) {
+        let [intents, refunds] = lists(i64::try_from(an_hour_ago()).unwrap() + 3600);
+        let mut held = self.lists.lock().unwrap();
+        (held.intents, held.refunds) = (intents, refunds);
+    }
+
     /// Adds a charge. `reference` names a payment of this or another deployment.
     pub(crate) fn took(&self, id: &str, reference: &str, deployment: &str, amount: i64) {
         self.lists.lock().unwrap().intents.insert(0, json!({
