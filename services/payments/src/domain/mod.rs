@@ -11,7 +11,6 @@ mod lookup_result;
 pub mod payment;
 #[cfg(test)]
 mod properties;
-pub(crate) mod reconciliation;
 pub mod refund;
 pub mod refund_retry;
 pub mod resolution;
