@@ -13,7 +13,6 @@ mod lookup_result;
 pub mod payment;
 #[cfg(test)]
 mod properties;
-pub(crate) mod reconciliation;
 pub mod refund;
 pub mod resolution;
 pub mod review;

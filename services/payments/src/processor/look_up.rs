@@ -135,24 +135,20 @@ impl Processor {
         }
     }
 
-    /// Reads a page of the objects that were created from `from` to before `to`, newest first. `cursor` comes from the
-    /// previous page. The error is the outcome of the request.
+    /// Reads a page of the objects that were created since a time, newest first. `cursor` comes from the previous page. The error
+    /// is the outcome of the request.
     pub async fn list(
         &self,
         kind: CallKind,
-        from: DateTime<Utc>,
-        to: Option<DateTime<Utc>>,
+        since: DateTime<Utc>,
         cursor: Option<&str>,
     ) -> Result<Page, AttemptOutcome> {
         let objects = match kind {
             CallKind::Charge => "payment_intents",
             CallKind::Refund => "refunds",
         };
-        // The processor counts in seconds, and includes both ends.
-        let (from, to) = (from.timestamp().to_string(), to.map(|to| (to.timestamp() - 1).to_string()));
-        let mut filter = vec![("created[gte]", from.as_str())];
-        filter.extend(to.as_deref().map(|to| ("created[lte]", to)));
-        self.page(objects, &filter, cursor, self.deadline()).await
+        let since = since.timestamp().to_string();
+        self.page(objects, &[("created[gte]", &since)], cursor, self.deadline()).await
     }
 
     async fn page(

@@ -1,7 +1,7 @@
 //! The processor's objects. Only the members that this service needs are read.
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::response::Movement;
@@ -132,8 +132,8 @@ fn fee_of(charge: &Value) -> Option<Fee> {
     })
 }
 
-/// An object of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An object of a list. Its JSON is without what only the outcome of a request needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// The processor's id of the object.
     pub id: String,
@@ -153,6 +153,7 @@ pub struct Listed {
     pub created: Option<DateTime<Utc>>,
     /// Of a refund: the id of its `PaymentIntent`.
     pub payment_intent: Option<String>,
+    #[serde(skip)]
     object: Object,
 }
 

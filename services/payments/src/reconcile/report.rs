@@ -3,96 +3,102 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use database::time::to_rfc3339;
 use operators::table::{printable, table};
 use serde::Serialize;
+use strum::VariantArray;
 
 use crate::domain::CallKind;
+use crate::store::reconciliation::{Compared, Comparison, Verdict};
+
+impl Verdict {
+    /// Returns the name and the consequence.
+    fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Matched => ("matched", ""),
+            Self::Pending => ("pending", "open on both sides"),
+            Self::Young => ("young", "younger than the grace period"),
+            Self::Foreign => ("foreign", "of another deployment"),
+            Self::Accepted => ("accepted", "resolved by an operator"),
+            Self::Unsettled => ("unsettled", "lookup requested"),
+            Self::Denied => ("denied here", "lookup requested; a review may follow"),
+            Self::MissingHere => ("missing here", "in review"),
+            Self::MissingThere => ("missing there", "in review"),
+            Self::AmountDiffers => ("different amount", "in review"),
+        }
+    }
+
+    fn is_difference(self) -> bool {
+        self >= Self::Unsettled
+    }
+}
 
 /// The number of objects with each verdict.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Counts {
-    pub(super) matched: usize,
-    pub(super) pending: usize,
-    pub(super) young: usize,
-    pub(super) foreign: usize,
-    /// An operator has resolved the difference.
-    pub(super) accepted: usize,
-    pub(super) unsettled: usize,
-    pub(super) denied: usize,
-    pub(super) missing_here: usize,
-    pub(super) missing_there: usize,
-    pub(super) amount_differs: usize,
-}
-
-impl Counts {
-    /// Returns whether no difference is left.
-    fn agree(&self) -> bool {
-        self.unsettled + self.denied + self.missing_here + self.missing_there + self.amount_differs == 0
-    }
-
-    /// Returns name, number and consequence of each verdict.
-    fn lines(&self) -> [(&'static str, usize, &'static str); 10] {
-        [
-            ("matched", self.matched, ""),
-            ("pending", self.pending, "open on both sides"),
-            ("young", self.young, "younger than the grace period"),
-            ("foreign", self.foreign, "of another deployment"),
-            ("accepted", self.accepted, "resolved by an operator"),
-            ("unsettled", self.unsettled, "lookup requested"),
-            ("denied here", self.denied, "lookup requested; a review may follow"),
-            ("missing here", self.missing_here, "in review"),
-            ("missing there", self.missing_there, "in review"),
-            ("different amount", self.amount_differs, "in review"),
-        ]
-    }
-}
+type Counts = BTreeMap<Verdict, usize>;
 
 /// One object whose records differ.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Difference {
-    pub(super) what: &'static str,
-    pub(super) kind: &'static str,
+#[derive(Debug, Serialize)]
+struct Difference {
+    what: &'static str,
+    kind: &'static str,
     /// Our id, if there is a row.
-    pub(super) id: Option<String>,
+    id: Option<String>,
     /// The processor's id, if it is known.
-    pub(super) processor_id: Option<String>,
+    processor_id: Option<String>,
     /// Minor units.
-    pub(super) amount: i64,
-    pub(super) currency: String,
+    amount: i64,
+    currency: String,
 }
 
 /// The report.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(super) since: String,
-    pub(super) until: String,
-    pub(super) deployment: String,
+    since: String,
+    until: String,
+    deployment: String,
     pub(crate) agrees: bool,
     pub(crate) counts: BTreeMap<&'static str, Counts>,
-    pub(super) differences: Vec<Difference>,
+    differences: Vec<Difference>,
 }
 
 impl Report {
-    pub(super) fn new(since: String, until: String, deployment: &str) -> Self {
-        let counts = [CallKind::Charge, CallKind::Refund].map(|kind| (plural(kind), Counts::default()));
+    pub(super) fn new(comparison: &Comparison<'_>) -> Self {
+        let none: Counts = Verdict::VARIANTS.iter().map(|verdict| (*verdict, 0)).collect();
         Self {
-            since,
-            until,
-            deployment: deployment.to_owned(),
+            since: to_rfc3339(comparison.period.start),
+            until: to_rfc3339(comparison.period.end),
+            deployment: comparison.deployment.to_owned(),
             agrees: true,
-            counts: BTreeMap::from(counts),
+            counts: [CallKind::Charge, CallKind::Refund].map(|kind| (plural(kind), none.clone())).into(),
             differences: Vec::new(),
         }
     }
 
-    pub(super) fn count(&mut self, kind: CallKind) -> &mut Counts {
-        self.counts.entry(plural(kind)).or_default()
-    }
-
-    /// Sets `agrees` from the counts.
-    pub(super) fn concluded(mut self) -> Self {
-        self.agrees = self.counts.values().all(Counts::agree);
-        self
+    /// Counts a verdict. A difference is listed, too.
+    pub(super) fn add(&mut self, kind: CallKind, verdict: Verdict, row: &Compared) {
+        *self.counts.entry(plural(kind)).or_default().entry(verdict).or_default() += 1;
+        if !verdict.is_difference() {
+            return;
+        }
+        self.agrees = false;
+        let (what, kind) = (verdict.text().0, kind.into());
+        self.differences.extend(row.ours.as_ref().map(|ours| Difference {
+            what,
+            kind,
+            id: Some(ours.id.to_string()),
+            processor_id: ours.processor_id.clone(),
+            amount: ours.amount,
+            currency: ours.currency.clone(),
+        }));
+        let is_about_theirs = matches!(verdict, Verdict::MissingHere | Verdict::AmountDiffers);
+        self.differences.extend(row.theirs.as_ref().filter(|_| is_about_theirs).map(|theirs| Difference {
+            what,
+            kind,
+            id: theirs.reference.map(|reference| reference.to_string()),
+            processor_id: Some(theirs.processor_id.clone()),
+            amount: theirs.amount - theirs.refunded,
+            currency: theirs.currency.clone(),
+        }));
     }
 
     /// Returns the number of records that differ.
@@ -101,21 +107,17 @@ impl Report {
     }
 
     pub(crate) fn text(&self) -> String {
-        let columns: Vec<_> = self.counts.values().map(Counts::lines).collect();
         let mut heading = vec![""];
         heading.extend(self.counts.keys());
         heading.push("");
-        let rows: Vec<Vec<String>> = (0..columns[0].len())
-            .map(|line| {
-                let (name, _, meaning) = columns[0][line];
-                let numbers = columns.iter().map(|column| column[line].1.to_string());
-                let cells = std::iter::once(name.to_owned()).chain(numbers);
-                cells.chain([meaning.to_owned()]).collect()
-            })
-            .collect();
+        let lines = Verdict::VARIANTS.iter().map(|verdict| {
+            let (name, meaning) = verdict.text();
+            let numbers = self.counts.values().map(|counts| counts[verdict].to_string());
+            [name.to_owned()].into_iter().chain(numbers).chain([meaning.to_owned()]).collect()
+        });
         let mut text =
             format!("deployment {} from {} to {}\n", printable(&self.deployment), self.since, self.until);
-        text.push_str(&table(&heading, &rows));
+        text.push_str(&table(&heading, &lines.collect::<Vec<_>>()));
         for difference in &self.differences {
             let Difference { what, kind, id, processor_id, amount, currency } = difference;
             let id = id.as_deref().unwrap_or("-");

@@ -1,186 +1,155 @@
-//! Reads our records for the reconciliation, and stores the time until which everything was compared (table `reconciliation`).
+//! Compares the processor's list with our records (`compare.sql`), and stores the time until which everything was compared (table
+//! `reconciliation`).
+
+use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 use contracts::PaymentId;
 use database::functions::clock_timestamp;
 use database::{Connection, Result};
 use diesel::prelude::*;
+use diesel::sql_query;
+use diesel::sql_types::{Array, Jsonb, Text, Timestamptz};
 use diesel_async::RunQueryDsl;
+use envelope::TenantId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use strum::VariantArray;
 use uuid::Uuid;
 
-use super::payments::PaymentRow;
-use super::refunds::RefundRow;
-use crate::domain::reconciliation::{MoneyState, OurRecord};
-use crate::domain::{CallKind, payment, refund};
-use crate::schema::{payment as payments, processor_call as call, reconciliation, refund as refunds};
+use super::unreadable;
+use crate::domain::CallKind;
+use crate::schema::reconciliation;
 
-/// The compared period.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Period {
-    /// Requests that were first sent at this time or later belong to it.
-    pub(crate) since: DateTime<Utc>,
-    /// Its end, before the processor's lists were read. Records that changed later need not be in the lists.
-    pub(crate) opened: DateTime<Utc>,
+/// The result of comparing one object or record, in the order of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// Both sides agree.
+    Matched,
+    /// Both sides are open, or a worker is just writing ours.
+    Pending,
+    /// The object is unknown here and younger than the grace period.
+    Young,
+    /// The object belongs to another deployment.
+    Foreign,
+    /// An operator has resolved the difference.
+    Accepted,
+    /// One side is ahead of the other. A lookup decides.
+    Unsettled,
+    /// The processor says that money moved, and our record denies it.
+    Denied,
+    /// The processor moved money for this deployment, and no row here requested it.
+    MissingHere,
+    /// Our record says that money moved, and the processor's does not.
+    MissingThere,
+    /// Both sides say that money moved, but they name different amounts.
+    AmountDiffers,
 }
 
-impl Period {
-    fn contains(&self, sent: Option<DateTime<Utc>>) -> bool {
-        sent.is_some_and(|sent| (self.since..self.opened).contains(&sent))
-    }
+/// An object of the processor, a record of ours, or both, with the verdict. Their JSON is the observation of a review.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Compared {
+    pub(crate) verdict: Verdict,
+    pub(crate) theirs: Option<ProcessorRecord>,
+    pub(crate) ours: Option<OurRecord>,
 }
 
-/// The position of a record among those of a period.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SentPosition {
-    sent_since: DateTime<Utc>,
+/// A `PaymentIntent` or a refund, as the processor lists it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ProcessorRecord {
+    pub(crate) kind: String,
+    pub(crate) processor_id: String,
+    /// Its metadata names this deployment.
+    #[serde(skip_serializing)]
+    pub(crate) is_tagged: bool,
+    /// The id of our payment or refund, if the object is tagged and the reference is an id.
+    pub(crate) reference: Option<Uuid>,
+    /// Of a refund.
+    pub(crate) payment_intent: Option<String>,
+    /// Minor units.
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+    /// It has moved no money, and never will.
+    #[serde(skip_serializing)]
+    pub(crate) is_without_effect: bool,
+    /// Of an orphan: the part that was given back at the processor.
+    #[serde(skip)]
+    pub(crate) refunded: i64,
+}
+
+/// A payment or refund, as our tables hold it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OurRecord {
+    #[serde(skip_serializing)]
     pub(crate) id: Uuid,
+    #[serde(skip_serializing)]
+    pub(crate) payment_id: PaymentId,
+    #[serde(skip_serializing)]
+    pub(crate) tenant_id: TenantId,
+    /// Minor units.
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+    /// The processor's id of the object, if it is known.
+    pub(crate) processor_id: Option<String>,
+    /// The request was sent in the window of the page.
+    #[serde(skip_serializing)]
+    pub(crate) is_in_window: bool,
+    /// The processor must list an object of it.
+    #[serde(skip_serializing)]
+    pub(crate) needs_object: bool,
 }
 
-impl SentPosition {
-    /// The position before the first record that was sent at this time.
-    pub(crate) fn at(sent_since: DateTime<Utc>) -> Self {
-        Self { sent_since, id: Uuid::nil() }
+/// A comparison of the processor's lists with our records.
+#[derive(Debug)]
+pub(crate) struct Comparison<'a> {
+    /// Our deployment.
+    pub(crate) deployment: &'a str,
+    /// The compared period. It ends before the lists are read, so records that change later need not be in the lists.
+    pub(crate) period: Range<DateTime<Utc>>,
+    /// Objects that were created after this time may be unknown here.
+    pub(crate) young_since: DateTime<Utc>,
+}
+
+impl Comparison<'_> {
+    /// Compares a page with the records that its objects refer to, and with those that were sent in its window. `orphans` are the
+    /// processor's ids of the charges that no record here requested.
+    ///
+    /// The caller reads the page first. Because a call is committed before its request is sent, our tables then have the record of
+    /// each object.
+    pub(crate) async fn page(
+        &self,
+        connection: &mut Connection,
+        kind: CallKind,
+        page: Value,
+        window: &Range<DateTime<Utc>>,
+        orphans: Vec<&String>,
+    ) -> Result<Vec<Compared>> {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = Text)]
+            row: String,
+        }
+        let rows: Vec<Row> = sql_query(include_str!("compare.sql"))
+            .bind::<Text, _>(kind)
+            .bind::<Jsonb, _>(page)
+            .bind::<Text, _>(self.deployment)
+            .bind::<Array<Text>, _>(orphans)
+            .bind::<Timestamptz, _>(self.period.start)
+            .bind::<Timestamptz, _>(self.period.end)
+            .bind::<Timestamptz, _>(window.start)
+            .bind::<Timestamptz, _>(window.end)
+            .bind::<Timestamptz, _>(self.young_since)
+            .load(connection)
+            .await?;
+        let compared = rows.into_iter().map(|Row { row }| serde_json::from_str(&row));
+        compared.collect::<serde_json::Result<_>>().map_err(|_| unreadable("a row of compare.sql"))
     }
-}
-
-/// Returns the positions of the next `limit` records of a kind that were sent before a time, in order.
-pub(crate) async fn sent_positions(
-    connection: &mut Connection,
-    kind: CallKind,
-    after: SentPosition,
-    before: DateTime<Utc>,
-    limit: i64,
-) -> Result<Vec<SentPosition>> {
-    let SentPosition { sent_since, id } = after;
-    let rows: Vec<(Option<DateTime<Utc>>, Uuid)> = call::table
-        .filter(call::kind.eq(kind))
-        .filter(call::sent_since.ge(sent_since))
-        .filter(call::sent_since.lt(before))
-        .filter(call::sent_since.gt(sent_since).or((call::id.gt(id)).nullable()))
-        .order((call::sent_since, call::id))
-        .limit(limit)
-        .select((call::sent_since, call::id))
-        .load(connection)
-        .await?;
-    let position = |(sent_since, id): (Option<_>, _)| Some(SentPosition { sent_since: sent_since?, id });
-    Ok(rows.into_iter().filter_map(position).collect())
-}
-
-/// Returns the ids of the payments whose objects have these ids at the processor.
-pub(crate) async fn charges_of_objects(connection: &mut Connection, objects: &[String]) -> Result<Vec<Uuid>> {
-    // Two statements: an OR over both tables would read both of them from end to end.
-    let mut ids = calls_of_objects(connection, CallKind::Charge, objects).await?;
-    let captured = payments::table.filter(payments::processor_intent.eq_any(objects)).select(payments::id);
-    ids.extend(captured.load::<Uuid>(connection).await?);
-    Ok(ids)
-}
-
-/// Returns the ids of the refunds whose objects have these ids at the processor.
-pub(crate) async fn refunds_of_objects(connection: &mut Connection, objects: &[String]) -> Result<Vec<Uuid>> {
-    let mut ids = calls_of_objects(connection, CallKind::Refund, objects).await?;
-    let made = refunds::table.filter(refunds::processor_refund.eq_any(objects)).select(refunds::id);
-    ids.extend(made.load::<Uuid>(connection).await?);
-    Ok(ids)
-}
-
-async fn calls_of_objects(
-    connection: &mut Connection,
-    kind: CallKind,
-    objects: &[String],
-) -> Result<Vec<Uuid>> {
-    let calls = call::table.filter(call::processor_object.eq_any(objects)).filter(call::kind.eq(kind));
-    Ok(calls.select(call::id).load(connection).await?)
 }
 
 /// Returns the database's clock.
 pub(crate) async fn now(connection: &mut Connection) -> Result<DateTime<Utc>> {
     Ok(diesel::select(clock_timestamp()).get_result(connection).await?)
-}
-
-/// Reads the payments with these ids.
-pub(crate) async fn charges(
-    connection: &mut Connection,
-    period: Period,
-    ids: &[Uuid],
-) -> Result<Vec<OurRecord>> {
-    let rows: Vec<(PaymentRow, Option<String>, Option<DateTime<Utc>>)> = payments::table
-        .inner_join(call::table.on(call::id.eq(payments::id)))
-        .filter(payments::id.eq_any(ids))
-        .select((PaymentRow::as_select(), call::processor_object, call::sent_since))
-        .load(connection)
-        .await?;
-    let record = |(row, object, sent): (PaymentRow, Option<String>, Option<DateTime<Utc>>)| {
-        let state = row.state()?;
-        let in_flight = state == payment::State::Capturing;
-        let (money, object) = match state {
-            payment::State::Captured(reference) => (MoneyState::Moved, Some(reference.id)),
-            // A requested payment was read because the processor lists it. Then its request was sent.
-            payment::State::Requested | payment::State::Capturing | payment::State::Unknown => {
-                (MoneyState::Open, object)
-            }
-            payment::State::Declined { .. } | payment::State::Cancelled => (MoneyState::NotMoved, object),
-        };
-        let amount = row.amount()?;
-        Ok(OurRecord {
-            kind: CallKind::Charge,
-            id: row.id,
-            payment: row.id(),
-            tenant: row.tenant()?,
-            amount: amount.amount,
-            currency: amount.currency.code().to_owned(),
-            money,
-            in_flight,
-            object,
-            is_of_period: period.contains(sent),
-            must_be_listed: period.contains(sent) && row.updated_at < period.opened,
-        })
-    };
-    rows.into_iter().map(record).collect()
-}
-
-/// Reads the refunds with these ids.
-pub(crate) async fn refunds(
-    connection: &mut Connection,
-    period: Period,
-    ids: &[Uuid],
-) -> Result<Vec<OurRecord>> {
-    type JoinedRow = (RefundRow, PaymentRow, Option<String>, bool, Option<DateTime<Utc>>);
-    let rows: Vec<JoinedRow> = refunds::table
-        .inner_join(call::table.on(call::id.eq(refunds::id)))
-        .inner_join(payments::table.on(payments::id.eq(refunds::payment_id)))
-        .filter(refunds::id.eq_any(ids))
-        .select((
-            RefundRow::as_select(),
-            PaymentRow::as_select(),
-            call::processor_object,
-            call::in_flight,
-            call::sent_since,
-        ))
-        .load(connection)
-        .await?;
-    let record = |(row, payment, object, in_flight, sent): JoinedRow| {
-        let state = row.state()?;
-        let in_flight = in_flight && state == refund::State::Pending;
-        let (money, object) = match state {
-            refund::State::Succeeded { id } => (MoneyState::Moved, Some(id)),
-            refund::State::Pending | refund::State::Unknown => (MoneyState::Open, object),
-            refund::State::Failed { id, .. } => (MoneyState::NotMoved, id.or(object)),
-        };
-        Ok(OurRecord {
-            kind: CallKind::Refund,
-            id: row.id,
-            payment: PaymentId::from(row.payment_id),
-            tenant: payment.tenant()?,
-            amount: row.amount,
-            currency: payment.amount()?.currency.code().to_owned(),
-            money,
-            in_flight,
-            object,
-            is_of_period: period.contains(sent),
-            must_be_listed: period.contains(sent) && row.updated_at < period.opened,
-        })
-    };
-    rows.into_iter().map(record).collect()
 }
 
 /// Returns the time until which everything was compared; `None` before the first reconciliation.

@@ -146,17 +146,6 @@ pub(crate) async fn is_resolved(tx: &mut Tx, new: &NewReview<'_>) -> Result<bool
     Ok(diesel::select(diesel::dsl::exists(same)).get_result(tx).await?)
 }
 
-/// Returns whether an operator has resolved a contradiction about this subject.
-pub(crate) async fn is_contradiction_resolved(tx: &mut Tx, of: Subject<'_>) -> Result<bool> {
-    let (subject, subject_id, _) = columns_of(of);
-    let answered = review::table
-        .filter(review::subject.eq(subject))
-        .filter(review::subject_id.eq(subject_id))
-        .filter(review::reason.eq(Reason::Contradicted))
-        .filter(review::resolution.is_not_null());
-    Ok(diesel::select(diesel::dsl::exists(answered)).get_result(tx).await?)
-}
-
 /// Stores the resolution of a review, which is locked and open.
 ///
 /// It also resolves the reviews of the same subject that the resolution itself has opened.

@@ -25,6 +25,8 @@ struct ProcessorLists {
     rounds: u64,
     /// Every page is the first one, with any cursor.
     deaf: bool,
+    /// The number of pages that another one follows: the first one follows the last.
+    circle: u32,
 }
 
 /// A processor that serves until it is dropped.
@@ -42,6 +44,13 @@ impl Listing {
         let mut serving = JoinSet::new();
         serving.spawn(serve(listener, Arc::clone(&lists)));
         Self { address, lists, _serving: serving }
+    }
+
+    /// Replaces both lists: charges and refunds, each newest first. `lists` takes the time in seconds.
+    pub(crate) fn holds(&self, lists: impl FnOnce(i64) -> [Vec<Value>; 2]) {
+        let [intents, refunds] = lists(i64::try_from(an_hour_ago()).unwrap() + 3600);
+        let mut held = self.lists.lock().unwrap();
+        (held.intents, held.refunds) = (intents, refunds);
     }
 
     /// Adds a charge. `reference` names a payment of this or another deployment.
@@ -68,6 +77,12 @@ impl Listing {
     /// From now on every page is the first one.
     pub(crate) fn lists_for_ever(&self) {
         self.lists.lock().unwrap().deaf = true;
+    }
+
+    /// The next 50 pages are in a circle.
+    pub(crate) fn lists_in_a_circle(&self) {
+        let mut lists = self.lists.lock().unwrap();
+        (lists.deaf, lists.circle) = (false, 50);
     }
 
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
@@ -182,6 +197,8 @@ fn page(lists: &mut ProcessorLists, request: &Received) -> Value {
     if request.path == "/v1/payment_intents" && after.is_none() && request.asked("created[lte]").is_none() {
         lists.rounds += 1;
     }
+    let is_in_circle = lists.circle > 0;
+    lists.circle = lists.circle.saturating_sub(1);
     let all = match request.path.as_str() {
         "/v1/payment_intents" => &lists.intents,
         "/v1/refunds" => &lists.refunds,
@@ -192,6 +209,8 @@ fn page(lists: &mut ProcessorLists, request: &Received) -> Value {
     let all: Vec<&Value> =
         all.iter().filter(|object| created.contains(&object["created"].as_i64().unwrap())).collect();
     let start = after.map_or(0, |id| all.iter().position(|object| object["id"] == id).unwrap() + 1);
+    let start = if is_in_circle { start % all.len() } else { start };
     let page: Vec<Value> = all.iter().skip(start).take(2).copied().cloned().collect();
-    json!({ "object": "list", "has_more": start + page.len() < all.len(), "data": page })
+    let has_more = is_in_circle || start + page.len() < all.len();
+    json!({ "object": "list", "has_more": has_more, "data": page })
 }

@@ -32,6 +32,7 @@ mod mock;
 mod processor;
 mod reading;
 mod reconcile_job;
+mod reconciled;
 mod reconciliation;
 mod refund_commands;
 mod refund_retries;

@@ -93,7 +93,7 @@ async fn stripe_mock_takes_every_request_that_the_client_can_write() {
     for (kind, cursor) in
         [(charges, None), (charges, Some("pi_123")), (refunds, None), (refunds, Some("re_123"))]
     {
-        let _ = client.list(kind, since, Some(since + chrono::TimeDelta::hours(1)), cursor).await;
+        let _ = client.list(kind, since, cursor).await;
     }
 
     let seen = between.seen.lock().unwrap().clone();

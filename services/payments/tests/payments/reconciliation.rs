@@ -173,6 +173,9 @@ async fn unreadable_records_are_not_compared() {
     listing.lists_for_ever();
     let (code, text) = listing.payments(&stage, &["reconcile"]).await;
     assert_eq!((code, text.contains("the processor's list was not read")), (1, true), "{text}");
+    listing.lists_in_a_circle();
+    let (code, text) = listing.payments(&stage, &["reconcile"]).await;
+    assert_eq!((code, text.contains("twice")), (1, true), "{text}");
     let (code, text) = crate::listing::operate(&stage, &["reconcile"], &unreachable[..1]).await;
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("IDEM_PROCESSOR__SECRET_KEY is missing"), "{text}");
