@@ -47,7 +47,9 @@ pub(crate) enum Verdict {
     AmountDiffers,
 }
 
-/// An object of the processor, a record of ours, or both, with the verdict. Their JSON is the observation of a review.
+/// An object of the processor, a record of ours, or both, with the verdict.
+///
+/// Their JSON is the observation of a review. A resolved difference is recognised by it, so another member would open it again.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Compared {
     pub(crate) verdict: Verdict,
