@@ -1,6 +1,8 @@
 //! Messages that cannot be applied: they are parked with their error, and other messages are applied.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contracts::OrderId;
 use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced};
@@ -115,6 +117,24 @@ async fn a_message_that_cannot_be_applied_is_parked_and_others_flow_on() {
     let stored = parked(&database).await;
     let kept = stored.iter().find(|row| row.aggregate_id == garbled.uuid() && row.sequence == 1).unwrap();
     assert_eq!(kept.payload, b"{\"order\":", "as it came");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_its_handler_refuses_has_one_attempt() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let consumer =
+        Consumer::of(CONSUMER).on(no_locks, async move |_: &mut Tx, _: &Message<OrderConfirmed>| {
+            AtomicUsize::fetch_add(&counted, 1, Ordering::SeqCst);
+            Err(HandlerError::Refused("not with me".to_owned()))
+        });
+    publish(&topics, &[fine(&topics, 1, OrderId::generate())]).await;
+    let runner = run(&database, &topics, consumer);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(runs.load(Ordering::SeqCst), 2, "the batch, and the message alone");
+    assert_eq!(parked(&database).await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
