@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod admin;
+mod broker_loss;
 mod brokers;
 mod client_log;
 mod error;

@@ -1,13 +1,18 @@
 //! A database for one test, with an owner and a service role as in production.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::{Arc, Weak};
 
 use database::{Database, Settings};
 use diesel::QueryableByName;
+use diesel::migration::MigrationSource;
+use diesel::pg::Pg;
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::EmbeddedMigrations;
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::given;
@@ -23,12 +28,22 @@ DO $$ BEGIN
     END IF;
 END $$";
 
+/// The migrated databases that tests copy, because a copy costs less than the migrations, by the names of these. Tests that run at the
+/// same time share a template, and the last of them drops it.
+static TEMPLATES: Mutex<BTreeMap<Vec<String>, Weak<OwnDatabase>>> = Mutex::const_new(BTreeMap::new());
+
 /// An empty, migrated database; dropped when the test ends. Derefs to the service's [`Database`].
 pub struct TestDatabase {
+    own: OwnDatabase,
+    database: Database,
+    _template: Option<Arc<OwnDatabase>>,
+}
+
+/// Dropped on the server when it is dropped here.
+struct OwnDatabase {
     /// A superuser's URL of the server.
     server: String,
     name: String,
-    database: Database,
 }
 
 #[derive(QueryableByName)]
@@ -40,10 +55,10 @@ struct Count {
 impl TestDatabase {
     /// The reliability tables and these migrations.
     pub async fn with(migrations: Vec<EmbeddedMigrations>) -> Self {
-        let database = Self::empty().await;
-        let sets = std::iter::once(database::RELIABILITY).chain(migrations).collect();
-        database::migrate(&database.owner_url().into(), sets).await.unwrap();
-        database
+        let server = given("IDEM_POSTGRES_URL");
+        let template = template(&server, migrations).await;
+        let own = OwnDatabase::create(&server, &format!("TEMPLATE {}", template.name)).await;
+        Self::of(own, Some(template))
     }
 
     /// No tables: for a program that migrates by itself.
@@ -53,13 +68,7 @@ impl TestDatabase {
 
     /// The same on another server, by a superuser's URL. The server must outlive the database.
     pub async fn empty_on(server: &str) -> Self {
-        let name = format!("test_{}", Uuid::new_v4().simple());
-        let mut admin = AsyncPgConnection::establish(server).await.expect("PostgreSQL");
-        admin.batch_execute(ROLES).await.unwrap();
-        admin.batch_execute(&format!("CREATE DATABASE {name} OWNER test_owner")).await.unwrap();
-        let url = url_of("test_service", &name, &address_of(server));
-        let database = Database::new(&Settings::new(url), Handle::current()).unwrap();
-        Self { server: server.to_owned(), name, database }
+        Self::of(OwnDatabase::create(server, "").await, None)
     }
 
     /// The reliability tables alone.
@@ -70,19 +79,25 @@ impl TestDatabase {
     /// The same on another server, by a superuser's URL. The server must outlive the database.
     pub async fn plain_on(server: &str) -> Self {
         let database = Self::empty_on(server).await;
-        database::migrate(&database.owner_url().into(), vec![database::RELIABILITY]).await.unwrap();
+        database.own.migrate(Vec::new()).await;
         database
+    }
+
+    fn of(own: OwnDatabase, template: Option<Arc<OwnDatabase>>) -> Self {
+        let url = url_of("test_service", &own.name, &address_of(&own.server));
+        let database = Database::new(&Settings::new(url), Handle::current()).unwrap();
+        Self { own, database, _template: template }
     }
 
     /// The URL of the service's role, through another address (a proxy's) if one is given.
     pub fn service_url(&self, through: Option<std::net::SocketAddr>) -> String {
-        let host = through.map_or_else(|| address_of(&self.server), |address| address.to_string());
-        url_of("test_service", &self.name, &host)
+        let host = through.map_or_else(|| address_of(&self.own.server), |address| address.to_string());
+        url_of("test_service", &self.own.name, &host)
     }
 
     /// The owner's URL, for migrations and for changes that the service may not make.
     pub fn owner_url(&self) -> String {
-        url_of("test_owner", &self.name, &address_of(&self.server))
+        self.own.owner_url()
     }
 
     /// A connection as the owner.
@@ -98,7 +113,7 @@ impl TestDatabase {
 
     /// The URL of a superuser, to dump and to restore.
     pub fn superuser_url(&self) -> String {
-        format!("postgres://postgres@{}/{}", address_of(&self.server), self.name)
+        format!("postgres://postgres@{}/{}", address_of(&self.own.server), self.own.name)
     }
 
     /// A second pool on the same database, as another instance of the service has it.
@@ -131,7 +146,41 @@ fn address_of(url: &str) -> String {
     host.split('/').next().unwrap().to_owned()
 }
 
-impl Drop for TestDatabase {
+/// Returns the template with these migrations; makes it if no test uses one now.
+async fn template(server: &str, migrations: Vec<EmbeddedMigrations>) -> Arc<OwnDatabase> {
+    let of_each = migrations.iter().map(|set| MigrationSource::<Pg>::migrations(set).unwrap());
+    let names = of_each.flatten().map(|migration| migration.name().to_string()).collect();
+    let mut templates = TEMPLATES.lock().await;
+    if let Some(template) = templates.get(&names).and_then(Weak::upgrade) {
+        return template;
+    }
+    let template = Arc::new(OwnDatabase::create(server, "").await);
+    template.migrate(migrations).await;
+    templates.insert(names, Arc::downgrade(&template));
+    template
+}
+
+impl OwnDatabase {
+    async fn create(server: &str, options: &str) -> Self {
+        let name = format!("test_{}", Uuid::new_v4().simple());
+        let mut admin = AsyncPgConnection::establish(server).await.expect("PostgreSQL");
+        admin.batch_execute(ROLES).await.unwrap();
+        admin.batch_execute(&format!("CREATE DATABASE {name} OWNER test_owner {options}")).await.unwrap();
+        Self { server: server.to_owned(), name }
+    }
+
+    /// Makes the reliability tables, and applies these migrations.
+    async fn migrate(&self, migrations: Vec<EmbeddedMigrations>) {
+        let sets = std::iter::once(database::RELIABILITY).chain(migrations).collect();
+        database::migrate(&self.owner_url().into(), sets).await.unwrap();
+    }
+
+    fn owner_url(&self) -> String {
+        url_of("test_owner", &self.name, &address_of(&self.server))
+    }
+}
+
+impl Drop for OwnDatabase {
     fn drop(&mut self) {
         let (server, name) = (self.server.clone(), self.name.clone());
         // A thread of its own: drop may run on a runtime that is already stopping.

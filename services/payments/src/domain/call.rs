@@ -1,7 +1,7 @@
 //! A call to the processor: the machine that a charge and a refund share.
 //!
-//! Two rules hold for the table. First, a request that may have reached the processor is never given up. Second, once the outcome of
-//! one attempt is unknown, a later refusal proves nothing. Only an authoritative response under the key ends the unknown state, or
+//! Two rules hold for the table. First, the worker never gives up a request that may have reached the processor. Second, once the
+//! outcome of one attempt is unknown, a later refusal proves nothing. Only an authoritative response under the key ends the unknown state, or
 //! an object that is found at the processor.
 //!
 //! What goes wrong without the state *unknown*: a request times out after the processor has charged. A worker that takes the timeout
@@ -23,7 +23,7 @@ pub enum CallKind {
     Refund,
 }
 
-/// What is known about the effect of a call.
+/// The state of a call: whether its request was sent, and whether it took effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallState {
     /// No request has reached the processor, provably.
@@ -43,7 +43,7 @@ pub enum CallState {
     },
 }
 
-/// Something that happens to a call.
+/// An input of the machine: a due time, or the result of an attempt or a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallInput {
     /// A worker took the call, because it was due or because another worker's lease had ended.
@@ -69,7 +69,7 @@ pub enum CallInput {
 /// The changes of a call by one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDecision {
-    /// What is known from now on.
+    /// The new state of the call.
     pub state: CallState,
     /// The next action of the worker.
     pub next: NextStep,
@@ -110,7 +110,7 @@ impl CallInput {
         }
     }
 
-    /// Returns whether this is the end of the call, whatever other attempts there are.
+    /// Returns whether this input ends the call, whatever its other attempts return.
     pub(super) fn is_authoritative(&self) -> bool {
         self.outcome().is_some_and(AttemptOutcome::is_authoritative)
     }
@@ -131,7 +131,7 @@ pub(super) fn decide(call: &CallState, input: CallInput) -> Result<CallDecision,
     use CallState as S;
 
     match (call, input) {
-        // The result of a superseded attempt counts only if it is the end of the call.
+        // The result of a superseded attempt counts only if it ends the call.
         (S::New | S::InFlight | S::Unknown, input) if input.is_superseded() && !input.is_authoritative() => {
             Err(Rejection::Superseded)
         }

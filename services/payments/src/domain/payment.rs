@@ -53,7 +53,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// What is known about the charge.
+    /// Returns the state of the charge's call.
     fn call(&self) -> CallState {
         match &self.state {
             State::Requested => CallState::New,
@@ -137,7 +137,7 @@ pub fn decide(payment: &Payment, input: CallInput) -> Result<Decision, Rejection
 
 /// Decides what the cancellation of the order changes: the payment ends if no request was sent, and a captured payment is refunded.
 ///
-/// A request in flight is never given up. Whoever records its capture sees the cancellation, and refunds it.
+/// The worker never gives up a request in flight. The transition that records its capture sees the cancellation, and refunds it.
 pub fn cancel(payment: &Payment) -> Decision {
     let requested = Payment { cancel_requested: true, ..payment.clone() };
     let unchanged = |payment: &Payment| to(payment, payment.state.clone(), NextStep::Unchanged);

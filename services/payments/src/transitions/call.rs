@@ -1,4 +1,4 @@
-//! What happens to a call to the processor: an input changes its payment or refund, and a lookup of it is requested.
+//! Applies an input to the payment or refund of a call, and requests lookups.
 
 use contracts::PaymentId;
 use database::Tx;

@@ -28,8 +28,8 @@ pub(crate) struct Applied {
 const NOT_LOOKED_UP: &str = "a request was sent, and no lookup has ended since: repair the row, and the worker asks the \
                              processor; or search its dashboard and, if the object is there, add --processor-id";
 
-/// Applies a resolution to the subject of a review. Returns `None` if the rows agree with the resolution already. A refusal says
-/// what to do instead. The payment and the review are locked.
+/// Applies a resolution to the subject of a review. Returns `None` if the rows agree with the resolution already, and
+/// [`TransitionError::Refused`] with the operator's next step if it cannot be applied. The payment and the review are locked.
 pub(crate) async fn apply_resolution(
     tx: &mut Tx,
     policy: &CallPolicy,

@@ -1,6 +1,7 @@
 //! The producer's callbacks: they pass on delivery reports and log lines. They run on the publisher's thread.
 
 use std::error::Error;
+use std::sync::{Mutex, PoisonError};
 
 use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
@@ -11,18 +12,35 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::delivery_reports::{DeliveryReport, NotAcknowledged, RecordMetadata};
 use crate::Brokers;
+use crate::broker_loss::has_forgotten_brokers;
 use crate::brokers::TokenFile;
 use crate::client_log::ClientLog;
 
 pub(super) struct ProducerCallbacks {
     log: ClientLog,
     token: TokenFile,
-    reports: UnboundedSender<DeliveryReport>,
+    /// `None` once the client has forgotten its brokers.
+    reports: Mutex<Option<UnboundedSender<DeliveryReport>>>,
 }
 
 impl ProducerCallbacks {
     pub(super) fn new(client: &str, brokers: &Brokers, reports: UnboundedSender<DeliveryReport>) -> Self {
-        Self { log: ClientLog::new(client, brokers.bootstrap()), token: brokers.token(), reports }
+        let log = ClientLog::new(client, brokers.bootstrap());
+        Self { log, token: brokers.token(), reports: Mutex::new(Some(reports)) }
+    }
+
+    fn report(&self, report: DeliveryReport) {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reports) = &*reports {
+            let _ = reports.send(report); // fails only if the reader was dropped; then the report is not needed
+        }
+    }
+
+    /// The reader of the reports sees their end, and takes another publisher.
+    fn end_reports(&self) {
+        if self.reports.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
+            self.log.problem("the Kafka client has forgotten its brokers; another one is needed");
+        }
     }
 }
 
@@ -74,8 +92,7 @@ impl ProducerContext for ProducerCallbacks {
                 })
             }
         };
-        // Sending fails only if the reader was dropped; then the report is not needed.
-        let _ = self.reports.send(DeliveryReport { token: opaque as u64, result });
+        self.report(DeliveryReport { token: opaque as u64, result });
     }
 }
 
@@ -92,6 +109,9 @@ impl ClientContext for ProducerCallbacks {
 
     fn stats(&self, statistics: Statistics) {
         self.log.statistics(&statistics);
+        if has_forgotten_brokers(&statistics) {
+            self.end_reports();
+        }
     }
 
     fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {

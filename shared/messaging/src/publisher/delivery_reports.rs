@@ -49,8 +49,8 @@ impl DeliveryReports {
         (sender, Self { receiver, outstanding })
     }
 
-    /// Waits for the next report. Returns `None` once the publisher is dropped and every report was read. Dropping the
-    /// future loses no report.
+    /// Waits for the next report. Returns `None` once every report was read and the publisher is dropped or has forgotten its brokers.
+    /// Dropping the future loses no report.
     pub async fn next(&mut self) -> Option<DeliveryReport> {
         self.receiver.recv().await.inspect(|_| self.outstanding.remove())
     }

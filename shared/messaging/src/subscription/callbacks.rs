@@ -19,6 +19,7 @@ use super::SubscriptionSettings;
 use super::membership::Membership;
 use super::partition_reader::FetchQueue;
 use crate::Brokers;
+use crate::broker_loss::has_forgotten_brokers;
 use crate::brokers::TokenFile;
 use crate::client_log::ClientLog;
 
@@ -45,6 +46,8 @@ pub(super) enum GroupEvent {
     Revoked(TopicPartition),
     /// The client knows no committed offsets for some of its partitions, and does not ask again.
     OffsetsUnknown,
+    /// The client has forgotten its brokers, and has left its group.
+    BrokersForgotten,
     /// The client hangs outside its group.
     Lost,
 }
@@ -65,6 +68,7 @@ impl ConsumerCallbacks {
         brokers: &Brokers,
         settings: &SubscriptionSettings,
         member: mpsc::UnboundedSender<GroupEvent>,
+        joined: Arc<SetOnce<()>>,
     ) -> Self {
         Self {
             log: ClientLog::new(&settings.group, brokers.bootstrap()),
@@ -72,7 +76,7 @@ impl ConsumerCallbacks {
             group: settings.group.clone(),
             member,
             consumer: OnceLock::new(),
-            joined: Arc::default(),
+            joined,
             membership: Mutex::default(),
             lags: settings.lags.clone(),
         }
@@ -150,6 +154,10 @@ impl ClientContext for ConsumerCallbacks {
         self.log.statistics(&statistics);
         self.lags.replace(&statistics);
         let Some(group) = &statistics.cgrp else { return };
+        // Only outside its group, because librdkafka 2.12 crashes when it closes a member that knows no coordinator.
+        if has_forgotten_brokers(&statistics) && group.join_state == "init" {
+            return self.tell(GroupEvent::BrokersForgotten);
+        }
         // A poisoned lock is safe to use: each update is a single assignment.
         let mut membership = self.membership.lock().unwrap_or_else(PoisonError::into_inner);
         if membership.is_lost(&group.state, &group.join_state, Instant::now()) {

@@ -4,6 +4,7 @@
 //! member. If the program makes no progress, it stops polling, because the group should remove it.
 
 use std::collections::HashMap;
+use std::mem::replace;
 use std::sync::Arc;
 use std::thread;
 
@@ -17,10 +18,13 @@ use tokio_util::sync::CancellationToken;
 use super::SubscriptionSettings;
 use super::batch::Batch;
 use super::callbacks::{Consumer, GroupEvent, TopicPartition};
+use super::connect;
 use super::partition_reader::PartitionReader;
 use super::settings::PROGRESS_INTERVAL;
+use crate::Brokers;
 
 pub(super) struct Member {
+    pub(super) brokers: Brokers,
     pub(super) consumer: Arc<Consumer>,
     pub(super) events: mpsc::UnboundedReceiver<GroupEvent>,
     pub(super) batches: mpsc::Sender<Batch>,
@@ -43,17 +47,11 @@ impl Member {
         if let Some(reason) = leave.run_until_cancelled(self.serve()).await {
             tracing::error!(target: "kafka", group = self.settings.group, "the consumer ends: {reason}");
         }
-        leave.cancel(); // the readers, too
-        while self.readers.tasks.join_next().await.is_some() {}
+        self.readers.end_all().await;
         let Self { consumer, events, batches, .. } = self;
         drop(events); // it may hold queues, and each queue holds the consumer
         drop(batches); // the worker sees the end, even if a client that hangs does not leave
-        // Dropping the consumer blocks while it commits the last offsets and leaves the group.
-        let leaving = move || {
-            drop(consumer);
-            drop(left);
-        };
-        let _ = thread::Builder::new().name("kafka-consumer".to_owned()).spawn(leaving); // without a thread, it blocks here
+        close(consumer, Some(left));
     }
 
     /// Returns the reason why it cannot go on.
@@ -95,10 +93,23 @@ impl Member {
             }
             GroupEvent::Revoked(partition) => self.readers.end(&partition).await?,
             GroupEvent::OffsetsUnknown => self.join_again()?,
+            GroupEvent::BrokersForgotten => self.connect_again().await?,
             GroupEvent::Lost => {
                 return Err("the client hangs outside its group although a broker answers".to_owned());
             }
         }
+        Ok(())
+    }
+
+    /// Goes on with another client. Batches in progress are delivered again, by the next owner of their partitions.
+    async fn connect_again(&mut self) -> Result<(), String> {
+        tracing::warn!(target: "kafka", group = self.settings.group, "the Kafka client has forgotten its brokers; another one takes its place");
+        self.readers.end_all().await;
+        let joined = Arc::clone(&self.consumer.context().joined);
+        let (consumer, events) = connect(&self.brokers, &self.settings, joined)
+            .map_err(|error| format!("it cannot connect again: {error}"))?;
+        self.events = events;
+        close(replace(&mut self.consumer, consumer), None);
         Ok(())
     }
 
@@ -114,7 +125,24 @@ impl Member {
     }
 }
 
+/// Closes a client in the background, because that blocks while it commits the last offsets and leaves the group. Drops `left` then.
+fn close(consumer: Arc<Consumer>, left: Option<oneshot::Sender<()>>) {
+    let leaving = move || {
+        drop(consumer);
+        drop(left);
+    };
+    let _ = thread::Builder::new().name("kafka-consumer".to_owned()).spawn(leaving); // without a thread, it blocks here
+}
+
 impl Readers {
+    /// Ends all readers, and waits until they have dropped their queues.
+    async fn end_all(&mut self) {
+        for (_, stop) in self.stops.drain() {
+            stop.cancel();
+        }
+        while self.tasks.join_next().await.is_some() {}
+    }
+
     /// Ends the reader of a partition, and waits until it has dropped its queue.
     async fn end(&mut self, partition: &TopicPartition) -> Result<(), String> {
         let Some(stop) = self.stops.remove(partition) else { return Ok(()) };

@@ -20,7 +20,7 @@ use rdkafka::consumer::{Consumer, StreamConsumer};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::callbacks::ConsumerCallbacks;
+use self::callbacks::{ConsumerCallbacks, GroupEvent};
 use self::member::{Member, Readers};
 use crate::{Brokers, Error};
 
@@ -55,23 +55,15 @@ impl Subscription {
     /// [`Error::Configuration`] if the client refuses a property or a file of one, and [`Error::Refused`] if it refuses the list of
     /// topics.
     pub fn start(brokers: &Brokers, settings: SubscriptionSettings) -> Result<Self, Error> {
-        let (told, events) = mpsc::unbounded_channel();
-        let callbacks = ConsumerCallbacks::new(brokers, &settings, told);
-        let consumer = StreamConsumer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
-            .map_err(|error| Error::configuration(&error))?;
-        let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
-        consumer
-            .subscribe(&topics)
-            .map_err(|error| Error::refused(format!("subscribe to {}", topics.join(", ")), &error))?;
-        let consumer = Arc::new(consumer);
-        consumer.context().set_consumer(&consumer);
-
-        let (group, joined) = (settings.group.clone(), Arc::clone(&consumer.context().joined));
+        let (group, joined) = (settings.group.clone(), Arc::default());
+        let (consumer, events) = connect(brokers, &settings, Arc::clone(&joined))?;
         let (leave, (leaving, left)) = (CancellationToken::new(), oneshot::channel());
         let (sender, batches) = mpsc::channel(WAITING_BATCHES);
         let settings = Arc::new(settings);
         let readers = Readers::default();
-        let member = Member { consumer, events, batches: sender, settings, leave: leave.clone(), readers };
+        let brokers = brokers.clone();
+        let member =
+            Member { brokers, consumer, events, batches: sender, settings, leave: leave.clone(), readers };
         #[expect(clippy::disallowed_methods, reason = "`next` sees its end, `shutdown` waits for it")]
         tokio::spawn(member.run(leaving));
         Ok(Self { group, batches, joined, membership: leave.drop_guard(), left })
@@ -104,4 +96,23 @@ impl Subscription {
             tracing::warn!(target: "kafka", group, "the consumer did not leave its group in time; the brokers remove it after its session timeout");
         }
     }
+}
+
+/// Creates a client that joins the group, and the channel of its events. `joined` is set once it has partitions.
+fn connect(
+    brokers: &Brokers,
+    settings: &SubscriptionSettings,
+    joined: Arc<SetOnce<()>>,
+) -> Result<(Arc<callbacks::Consumer>, mpsc::UnboundedReceiver<GroupEvent>), Error> {
+    let (told, events) = mpsc::unbounded_channel();
+    let callbacks = ConsumerCallbacks::new(brokers, settings, told, joined);
+    let consumer = StreamConsumer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
+        .map_err(|error| Error::configuration(&error))?;
+    let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
+    consumer
+        .subscribe(&topics)
+        .map_err(|error| Error::refused(format!("subscribe to {}", topics.join(", ")), &error))?;
+    let consumer = Arc::new(consumer);
+    consumer.context().set_consumer(&consumer);
+    Ok((consumer, events))
 }

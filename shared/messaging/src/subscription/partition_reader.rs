@@ -3,12 +3,13 @@
 //! A batch ends before the next one is handed out. The client fetches ahead meanwhile, up to its limit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use rdkafka::consumer::Consumer as _;
 use rdkafka::consumer::stream_consumer::StreamPartitionQueue;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::SubscriptionSettings;
@@ -16,6 +17,10 @@ use super::batch::{Batch, Content};
 use super::callbacks::{Consumer, ConsumerCallbacks, TopicPartition};
 use super::unreadable::{Unreadable, is_about_a_record};
 use crate::ReceivedMessage;
+
+/// A queue wakes its reader once when its first message arrives. The library can lose this wake-up (pull request 840 of rust-rdkafka), so
+/// the reader looks again after this time.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// The messages that the client has fetched of a partition. The client fetches more once they are read.
 pub(super) type FetchQueue = StreamPartitionQueue<ConsumerCallbacks>;
@@ -53,7 +58,11 @@ impl PartitionReader {
     async fn fetch(&self) -> (Vec<ReceivedMessage>, Option<Unreadable>) {
         let (mut messages, mut bytes) = (Vec::new(), 0);
         let mut queue = self.queue.stream();
-        let mut next = queue.next().await;
+        let mut next = loop {
+            if let Ok(fetched) = timeout(LOOK, queue.next()).await {
+                break fetched;
+            }
+        };
         while let Some(fetched) = next {
             match fetched {
                 Ok(message) => {

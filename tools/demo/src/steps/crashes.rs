@@ -67,6 +67,9 @@ pub(crate) async fn orders(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 
 /// payments dies after it has read the processor's response and before it stores it: the card is charged once all the same.
 pub(crate) async fn payments(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    step.progress("waiting until no call to the processor is open");
+    // Otherwise an earlier one, such as the lookup of a fee, would meet the crash point.
+    demo.settled().await?;
     step.progress("restarting payments with a crash point");
     // Otherwise another instance could take the charge.
     demo.stack.down(&[Part::Payments]).await?;

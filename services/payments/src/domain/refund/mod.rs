@@ -55,7 +55,7 @@ pub struct Refund {
 }
 
 impl Refund {
-    /// What is known about the call.
+    /// Returns the state of the refund's call.
     fn call(&self) -> CallState {
         match &self.state {
             State::Pending if self.in_flight => CallState::InFlight,
