@@ -37,6 +37,11 @@ define_sql_function! {
 }
 
 define_sql_function! {
+    /// The number of an advisory lock with a name.
+    fn hashtextextended(name: Text, seed: BigInt) -> BigInt;
+}
+
+define_sql_function! {
     /// Takes the lock until the session ends; returns false at once if another session holds it.
     fn pg_try_advisory_lock(number: BigInt) -> Bool;
 }

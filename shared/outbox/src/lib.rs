@@ -11,7 +11,6 @@ mod release;
 mod republish;
 mod restored;
 mod retention;
-mod session_lock;
 
 pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
 pub use metrics::{OutboxMetrics, TermEnd};
@@ -19,7 +18,7 @@ pub use partitions::make_partitions;
 pub use readings::read_metrics;
 pub use relay::{Relay, RelaySettings, end_lease};
 pub use release::release;
-pub use republish::{FirstRow, PublishedEvents, Republish, RepublishError, RepublishPlan};
+pub use republish::{FirstRow, PublishedEvents, Republication, republish};
 pub use restored::is_restored_since;
 pub use retention::{RetentionCounts, RetentionSettings, detach_days};
 

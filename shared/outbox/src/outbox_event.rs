@@ -40,7 +40,7 @@ pub(crate) const COLUMNS: &str = "event.id, event.event_id, event.topic, event.p
      event.sequence, event.type, event.source, event.tenant_id, event.payload, event.traceparent, \
      event.created_at";
 
-/// A row, as the relay and `republish` read it.
+/// A row, as the relay reads it.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = outbox_event)]
 pub(crate) struct StoredEvent {

@@ -1,5 +1,4 @@
-//! Builds the Kafka record of an outbox row. The relay and `republish` both use it, so a message that is published again is
-//! byte for byte the same.
+//! Builds the Kafka record of an outbox row. It depends on the row alone, so a message that is published again is byte for byte the same.
 
 use envelope::{Envelope, InvalidName, Topics};
 use messaging::Record;

@@ -10,7 +10,6 @@ use std::error::Error;
 
 use clap::Subcommand;
 
-use crate::installation::KAFKA;
 use crate::{CommandOutput, Installation, OperatorCommand};
 
 pub use step_down::RelayCommand;
@@ -22,18 +21,11 @@ pub enum OutboxCommand {
     Status(status::Status),
     /// Let the relay publish the messages that Kafka refused, once the cause is removed
     Release(release::Release),
-    /// Publish messages again that the relay has published before; consumers ignore duplicates
+    /// Let the relay publish messages again that it has published before; consumers ignore duplicates
     Republish(republish::Republish),
 }
 
 impl OperatorCommand<Installation> for OutboxCommand {
-    fn needs(&self) -> &'static [&'static str] {
-        match self {
-            Self::Republish(republish) if republish.needs_kafka() => KAFKA,
-            _ => &[],
-        }
-    }
-
     fn only_reads(&self) -> bool {
         matches!(self, Self::Status(_))
     }

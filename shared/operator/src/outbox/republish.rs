@@ -1,16 +1,17 @@
-//! `outbox republish`: publishes messages again that the relay has published, with the same key, headers and bytes.
+//! `outbox republish`: lets the relay publish messages again, with the same key, headers and bytes.
 
 use std::error::Error;
 
-use ::outbox::{PublishedEvents, Republish as Events, RepublishPlan};
+use ::outbox::{PublishedEvents, Republication};
 use chrono::{DateTime, Utc};
 use clap::Args;
+use database::Tx;
 use database::time::{from_rfc3339, to_rfc3339};
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{Change, CommandOutput, Installation, Report as Row, query};
+use crate::{Change, CommandOutput, Installation, Outcome, Report as Row, query};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -37,13 +38,13 @@ fn parse_time(text: &str) -> Result<DateTime<Utc>, &'static str> {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report {
     #[serde(flatten)]
-    plan: &'a RepublishPlan,
+    republication: Republication,
     /// The time of the first row of the outbox.
     rows_since: Option<String>,
     /// The days whose messages cannot be published again.
-    dropped: Option<&'a Row>,
+    dropped: Option<Row>,
 }
 
 impl Selection {
@@ -58,30 +59,21 @@ impl Selection {
 }
 
 impl Republish {
-    pub(super) fn needs_kafka(&self) -> bool {
-        !self.change.is_dry_run()
-    }
-
     pub(super) async fn run(self, context: &Installation) -> Result<CommandOutput, Box<dyn Error>> {
-        let database = &context.database;
         let (events, subject) = self.selection.events()?;
-        let events = Events::find(database, events).await?;
-        let plan = &events.plan;
-        if self.needs_kafka() && plan.first.is_some() {
-            let record_fact = async || {
-                let tenant = events.tenant()?;
-                let fact = self.change.fact(tenant.as_ref(), "outbox.republish", "outbox", &subject);
-                let mut tx = database.begin().await?;
-                audit::record(&mut tx, fact.with(json!(plan)));
-                Ok::<_, Box<dyn Error>>(tx.commit().await?)
-            };
-            let progress = |done| eprintln!("{done} of {} messages", plan.messages);
-            events.send(context.brokers()?, &context.topics, record_fact, progress).await?;
-        }
-        let dropped =
-            query(&mut database.connection().await?, include_str!("dropped.sql"), &Value::Null).await?;
-        let rows_since = events.rows_since.map(to_rfc3339);
-        let report = Report { plan, rows_since, dropped: dropped.first() };
-        Ok(self.change.output(true, "", &report))
+        let mut connection = context.database.connection().await?;
+        let dropped = query(&mut connection, include_str!("dropped.sql"), &Value::Null).await?.pop();
+        drop(connection);
+        let republish = async |tx: &mut Tx| -> database::Result<Outcome<Report>> {
+            let republication = ::outbox::republish(tx, events, &self.change.operator().actor()).await?;
+            let rows_since = republication.rows_since.map(to_rfc3339);
+            let fact =
+                self.change.fact(republication.tenant.as_ref(), "outbox.republish", "outbox", &subject);
+            let fact = fact.with(json!(republication));
+            let is_empty = republication.messages == 0;
+            let report = Report { republication, rows_since, dropped };
+            Ok(if is_empty { Outcome::unchanged(report, "") } else { Outcome::changed(report, "", fact) })
+        };
+        Ok(self.change.run(&context.database, republish).await?)
     }
 }

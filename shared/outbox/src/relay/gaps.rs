@@ -26,7 +26,7 @@ struct Gap {
 }
 
 /// Ranges of ids as the database takes them.
-pub(super) type Ranges = Vec<(Bound<i64>, Bound<i64>)>;
+pub(crate) type Ranges = Vec<(Bound<i64>, Bound<i64>)>;
 
 /// A range that contains its bounds.
 pub(super) fn range(ids: RangeInclusive<i64>) -> (Bound<i64>, Bound<i64>) {

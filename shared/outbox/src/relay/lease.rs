@@ -119,18 +119,14 @@ pub async fn end_lease(tx: &mut Tx, actor: &str) -> database::Result<Option<Stri
     let active = outbox_lease::table.filter(outbox_lease::lease_until.gt(clock_timestamp()));
     let holder: Option<String> =
         active.select(outbox_lease::owner).for_update().first(tx).await.optional()?;
-    if holder.is_some() {
-        let ended = (
-            outbox_lease::owner.eq(actor),
-            outbox_lease::epoch.eq(outbox_lease::epoch + 1),
-            outbox_lease::lease_until.eq(clock_timestamp()),
-        );
-        let epoch: i64 = diesel::update(outbox_lease::table)
-            .set(ended)
-            .returning(outbox_lease::epoch)
-            .get_result(tx)
-            .await?;
-        diesel::update(outbox_cursor::table).set(outbox_cursor::epoch.eq(epoch)).execute(tx).await?;
-    }
+    // Also without an active relay: one whose lease has just ended may still write the cursor.
+    let ended = (
+        outbox_lease::owner.eq(actor),
+        outbox_lease::epoch.eq(outbox_lease::epoch + 1),
+        outbox_lease::lease_until.eq(clock_timestamp()),
+    );
+    let epoch: i64 =
+        diesel::update(outbox_lease::table).set(ended).returning(outbox_lease::epoch).get_result(tx).await?;
+    diesel::update(outbox_cursor::table).set(outbox_cursor::epoch.eq(epoch)).execute(tx).await?;
     Ok(holder)
 }

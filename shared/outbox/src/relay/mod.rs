@@ -27,6 +27,7 @@ use uuid::Uuid;
 
 pub(crate) use blocked::outbox_blocked;
 pub(crate) use cursor::outbox_cursor;
+pub(crate) use gaps::Ranges;
 pub use lease::end_lease;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;

@@ -5,14 +5,15 @@
 //! its owner; this module only calls them.
 
 mod days;
+mod turn;
 
 use std::time::Duration;
 
 use database::{Database, Result};
 use tokio_util::sync::CancellationToken;
 
-use crate::session_lock::SessionLock;
 use days::{Day, Verdict};
+use turn::Turn;
 
 /// A busy day is tried so often in one pass. Each try waits 50 ms for open transactions, because new ones wait behind it.
 const ATTEMPTS: usize = 10;
@@ -57,7 +58,7 @@ pub async fn detach_days(
     stop: &CancellationToken,
 ) -> Result<RetentionCounts> {
     let mut counts = RetentionCounts::default();
-    let Some(turn) = SessionLock::take_retention(database).await? else { return Ok(counts) };
+    let Some(turn) = Turn::take(database).await? else { return Ok(counts) };
     let RetentionSettings { keep_days, keep_detached_days } = *settings;
     let pass = RetentionPass {
         database,

@@ -1,4 +1,4 @@
-//! `republish`: the same messages, none that the relay has not published, and one audit fact.
+//! `republish`: the relay publishes the same messages again, none that it has not published, and there is one audit fact.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,14 @@ use contracts::{OrderId, streams};
 use database::Database;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::header;
-use messaging::{ReceivedMessage, admin};
-use outbox::RepublishError;
+use messaging::ReceivedMessage;
 use serde_json::json;
-use testkit::{TestDatabase, TestTopics};
+use testkit::{TestDatabase, TestTopics, eventually};
 
 use crate::blocked::{RELEASE, set_tenant, wait_for_blocked};
 use crate::common::{
     CommandLine, HalfDone, append_one, confirmed, context, count, first_occurrences, history, json_output,
-    relay, reserved, run_command, settings, text, text_output, wait_for,
+    progress, relay, settings, short_lived, text, text_output, wait_for,
 };
 
 const ALL: &[&str] =
@@ -58,6 +57,7 @@ async fn a_republished_event_has_the_same_key_headers_and_bytes_in_the_same_orde
     let report = json_output(&context(&database, &topics), ALL).await;
     assert_eq!((&report["messages"], &report["dry_run"]), (&json!(120), &json!(false)));
     assert_eq!((&report["first"]["id"], &report["last_id"]), (&json!(1), &json!(120)));
+    published(&database, &topics, 240).await;
     let mut after: BTreeMap<i32, Vec<_>> = BTreeMap::new();
     for message in topics.messages(streams::ORDERS).await {
         after.entry(message.partition).or_default().push(content(&message));
@@ -69,8 +69,33 @@ async fn a_republished_event_has_the_same_key_headers_and_bytes_in_the_same_orde
     }
 }
 
+/// The active relay has its gaps in memory, and writes them back several times a second.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_republish_does_not_overtake_the_relay() {
+async fn the_active_relay_publishes_again_at_once_and_goes_on() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let relay = relay(&database, &topics, short_lived());
+    for sequence in 1..=3 {
+        append_one(&database, sequence, &confirmed(order)).await;
+    }
+    wait_for(&topics, streams::ORDERS, 3).await;
+    eventually("a cursor that has passed all rows", async || {
+        let progress = progress(&database).await;
+        (progress.position == 3 && progress.gaps == "{}").then_some(())
+    })
+    .await;
+    assert_eq!(json_output(&context(&database, &topics), ALL).await["messages"], 3);
+    wait_for(&topics, streams::ORDERS, 6).await;
+    append_one(&database, 4, &confirmed(order)).await;
+    wait_for(&topics, streams::ORDERS, 7).await;
+    relay.stop().await;
+    assert_eq!(progress(&database).await.gaps, "{}");
+    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
+    assert_eq!(published, BTreeMap::from([(order.uuid(), history(4))]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_was_never_published_is_not_counted_and_comes_after_those_that_are_republished() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let order = OrderId::generate();
     append_one(&database, 1, &confirmed(order)).await;
@@ -80,31 +105,30 @@ async fn a_republish_does_not_overtake_the_relay() {
     }
     let report = json_output(&context(&database, &topics), ALL).await;
     assert_eq!(report["messages"], 1);
-    let sequences: Vec<String> =
-        topics.messages(streams::ORDERS).await.iter().map(|m| text(m, header::SEQUENCE)).collect();
-    assert_eq!(sequences, ["1", "1"]);
     published(&database, &topics, 6).await;
-    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
-    assert_eq!(published, BTreeMap::from([(order.uuid(), history(5))]));
+    let messages = topics.messages(streams::ORDERS).await;
+    let sequences: String = messages.iter().map(|m| text(m, header::SEQUENCE)).collect();
+    assert_eq!(sequences, "112345");
 }
 
-/// The row with the smallest id is in no window yet, and the one with the largest waits in the window.
+/// The row with the smallest id and the one with the largest are in gaps.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_half_published_window_only_published_rows_are_republished() {
+async fn rows_in_gaps_are_published_once_and_only_the_published_row_again() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let HalfDone { late, sent, stuck } = HalfDone::prepare(&database, &topics).await;
     topics.make(&[streams::INVENTORY]).await;
     let context = context(&database, &topics);
     assert_eq!(json_output(&context, ALL).await["messages"], 1);
-    for (order, messages) in [(late, 0), (sent, 1), (stuck, 0)] {
+    for (order, messages) in [(late, 0), (sent, 0), (stuck, 0)] {
         let order = order.to_string();
         let words = ["republish", "--aggregate", &order, "--by", "ada", "--reason", "why not", "--dry-run"];
         assert_eq!(json_output(&context, &words).await["messages"], messages, "{order}");
     }
-    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
-    assert_eq!(published.into_keys().collect::<Vec<_>>(), [sent.uuid()]);
-    assert_eq!(topics.count(streams::ORDERS).await, 2);
-    assert_eq!(topics.count(streams::INVENTORY).await, 0);
+    published(&database, &topics, 3).await;
+    let messages = topics.messages(streams::ORDERS).await;
+    let of =
+        |order: OrderId| messages.iter().filter(|m| text(m, header::SUBJECT) == order.to_string()).count();
+    assert_eq!((of(late), of(sent), topics.count(streams::INVENTORY).await), (1, 2, 1));
 }
 
 /// The cursor has passed the blocked rows. Their cause is removed, and the relay publishes them after a release.
@@ -123,16 +147,18 @@ async fn a_blocked_row_is_not_republished_before_its_release() {
     first.stop().await;
     set_tenant(&database, bad, "acme").await;
     assert_eq!(json_output(&context, ALL).await["messages"], 1);
-    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
-    assert_eq!(published, BTreeMap::from([(good.uuid(), history(1))]));
+    published(&database, &topics, 2).await;
+    let seen = first_occurrences(&topics.messages(streams::ORDERS).await);
+    assert_eq!(seen, BTreeMap::from([(good.uuid(), history(1))]));
 
     json_output(&context, &RELEASE).await;
     let second = relay(&database, &topics, settings());
     wait_for_blocked(&context, (0, 0)).await;
     second.stop().await;
     assert_eq!(json_output(&context, ALL).await["messages"], 3);
-    let published = first_occurrences(&topics.messages(streams::ORDERS).await);
-    assert_eq!(published, BTreeMap::from([(good.uuid(), history(1)), (bad.uuid(), history(2))]));
+    published(&database, &topics, 7).await;
+    let seen = first_occurrences(&topics.messages(streams::ORDERS).await);
+    assert_eq!(seen, BTreeMap::from([(good.uuid(), history(1)), (bad.uuid(), history(2))]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,9 +182,10 @@ async fn a_run_that_publishes_leaves_one_fact_and_a_dry_run_leaves_nothing() {
     );
     assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (0, 3));
 
-    for (runs, published) in [(1, 6), (2, 9)] {
+    for (runs, messages) in [(1, 6), (2, 9)] {
         assert_eq!(json_output(&context, ALL).await["messages"], 3);
-        assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (runs, published));
+        published(&database, &topics, messages).await;
+        assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (runs, messages));
     }
     let expected = "SELECT count(*) AS count FROM audit_fact WHERE action = 'outbox.republish' \
          AND tenant_id = '@system' AND actor = '@operator:ada' AND subject_type = 'outbox' \
@@ -179,6 +206,7 @@ async fn an_aggregate_is_published_again_alone() {
     let id = one.to_string();
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
     assert_eq!(json_output(&context(&database, &topics), &words).await["messages"], 3);
+    published(&database, &topics, 9).await;
     let messages = topics.messages(streams::ORDERS).await;
     let of = |order: OrderId| {
         messages
@@ -193,18 +221,24 @@ async fn an_aggregate_is_published_again_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_with_an_invalid_tenant_is_an_error_and_no_fact_is_left() {
+async fn a_republished_row_that_cannot_be_published_is_blocked_like_any_other() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    let order = OrderId::generate();
-    append_one(&database, 1, &confirmed(order)).await;
-    published(&database, &topics, 1).await;
-    let mut owner = database.owner().await;
-    owner.batch_execute("UPDATE outbox_event SET tenant_id = 'not a tenant'").await.unwrap();
-    let id = order.to_string();
+    let [bad, good] = [OrderId::generate(), OrderId::generate()];
+    append_one(&database, 1, &confirmed(bad)).await;
+    append_one(&database, 1, &confirmed(good)).await;
+    published(&database, &topics, 2).await;
+    set_tenant(&database, bad, "not a name").await;
+    let context = context(&database, &topics);
+    let id = bad.to_string();
     let words = ["republish", "--aggregate", &id, "--by", "ada", "--reason", "asked to"];
-    let refused = run_command(&context(&database, &topics), &words).await.unwrap_err();
-    let Some(RepublishError::InvalidRow { id: 1, .. }) = refused.downcast_ref() else { panic!("{refused}") };
-    assert_eq!((facts(&database).await, topics.count(streams::ORDERS).await), (0, 1));
+    assert_eq!(json_output(&context, &words).await["messages"], 1);
+    assert_eq!(json_output(&context, ALL).await["messages"], 1, "the other row waits already");
+    let relay = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (1, 1)).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
+    relay.stop().await;
+    let of_no_tenant = "SELECT count(*) AS count FROM audit_fact WHERE tenant_id = '@system'";
+    assert_eq!(count(&database, of_no_tenant).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -243,53 +277,17 @@ async fn events_before_the_given_time_are_not_published_again() {
     words[2] = "2026-01-04T01:00:00+01:00"; // the third row's moment, in another zone
     let report = json_output(&context(&database, &topics), &words).await;
     assert_eq!((&report["messages"], &report["first"]["id"]), (&json!(2), &json!(3)));
+    published(&database, &topics, 6).await;
+    let messages = topics.messages(streams::ORDERS).await;
+    let sequences: String = messages.iter().map(|m| text(m, header::SEQUENCE)).collect();
+    assert_eq!(sequences, "123434");
 }
 
+/// The relay reads several pages of it, and a day of the log was dropped.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_kafka_nothing_is_done_and_no_fact_is_left() {
+async fn a_long_log_is_published_again_in_order_and_ids_without_a_row_leave_the_gaps() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    published(&database, &topics, 1).await;
-    let mut context = context(&database, &topics);
-    context.brokers = Some("127.0.0.1:1".parse().unwrap());
-    let refused = run_command(&context, ALL).await.unwrap_err();
-    let Some(RepublishError::Kafka(messaging::Error::Unreachable { .. })) = refused.downcast_ref() else {
-        panic!("{refused}")
-    };
-    assert_eq!(facts(&database).await, 0);
-    context.brokers = None;
-    assert_eq!(
-        json_output(&context, &but(ALL, &["--dry-run"])).await["messages"],
-        1,
-        "a dry run needs no Kafka"
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_stops_half_way_says_how_far_it_came_and_what_stopped_it() {
-    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    let order = OrderId::generate();
-    let relay = relay(&database, &topics, settings());
-    append_one(&database, 1, &confirmed(order)).await;
-    append_one(&database, 1, &reserved(order)).await;
-    wait_for(&topics, streams::ORDERS, 1).await;
-    wait_for(&topics, streams::INVENTORY, 1).await;
-    relay.stop().await;
-    let gone = topics.events(streams::INVENTORY);
-    admin::delete_topics(&topics.brokers(), &[&gone]).await.unwrap();
-    let stopped = run_command(&context(&database, &topics), ALL).await.unwrap_err();
-    let Some(RepublishError::Incomplete { messages: 2, reason, .. }) = stopped.downcast_ref() else {
-        panic!("{stopped}")
-    };
-    assert!(reason.contains(&gone), "{reason}");
-    assert_eq!(facts(&database).await, 1, "the fact is committed before the first message is sent");
-}
-
-/// The outbox has more rows than one statement examines.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_long_log_is_published_again_in_order() {
-    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    let (order, rows) = (OrderId::generate(), 50_300);
+    let (order, rows) = (OrderId::generate(), 12_000);
     let mut owner = database.owner().await;
     diesel::sql_query(
         "INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, \
@@ -302,13 +300,20 @@ async fn a_long_log_is_published_again_in_order() {
     .execute(&mut owner)
     .await
     .unwrap();
+    owner.batch_execute("DELETE FROM outbox_event WHERE id BETWEEN 5001 AND 7000").await.unwrap();
     // The cursor as if a relay had published all of them.
     let passed = "UPDATE outbox_cursor SET position = (SELECT max(id) FROM outbox_event)";
     owner.batch_execute(passed).await.unwrap();
-    assert_eq!(json_output(&context(&database, &topics), ALL).await["messages"], rows);
-    let published = topics.messages(streams::ORDERS).await;
-    assert_eq!(i64::try_from(published.len()), Ok(rows), "none twice");
-    assert!(first_occurrences(&published) == BTreeMap::from([(order.uuid(), history(rows))]), "out of order");
+    assert_eq!(json_output(&context(&database, &topics), ALL).await["messages"], rows - 2_000);
+    assert_eq!(progress(&database).await.gaps, "{[1,12001)}");
+    let relay = relay(&database, &topics, settings());
+    eventually("a cursor without gaps", async || (progress(&database).await.gaps == "{}").then_some(()))
+        .await;
+    relay.stop().await;
+    let messages = topics.messages(streams::ORDERS).await;
+    let sequences: Vec<i64> = messages.iter().map(|m| text(m, header::SEQUENCE).parse().unwrap()).collect();
+    assert_eq!(sequences.len(), 10_000, "none twice");
+    assert!(sequences.iter().copied().eq((1..=5_000).chain(7_001..=rows)), "out of order");
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! `republish`: lets the relay publish events again, with the same key, headers and bytes, in the order of ids.
+//!
+//! The ids of the rows go back among the gaps of the cursor, so the relay reads these rows as if their transactions had just committed.
+//! Retention keeps their days until they are published. A new epoch ends the relay's term, because it has its gaps in memory.
+//!
+//! Consumers ignore messages that they have had. A consumer that never had them, for instance because a topic was lost, gets
+//! them now. Republishing what was not needed only costs work.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use database::Tx;
+use database::functions::hashtextextended;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Multirange, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{define_sql_function, select, sql_query};
+use diesel_async::RunQueryDsl;
+use envelope::TenantId;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::relay::{Ranges, end_lease, outbox_cursor};
+
+/// How long the rows may be counted.
+const COUNT_TIMEOUT: Duration = Duration::from_mins(1);
+
+define_sql_function! {
+    /// Keeps retention from dropping rows until the transaction ends.
+    fn pg_advisory_xact_lock_shared(number: BigInt) -> Nullable<Text>;
+}
+
+/// Which published events.
+#[derive(Debug, Clone, Copy)]
+pub enum PublishedEvents {
+    /// Every one from the first one since this time on.
+    Since(DateTime<Utc>),
+    /// Every one of this aggregate.
+    Aggregate(Uuid),
+}
+
+/// The events that the relay publishes again.
+#[derive(Debug, Serialize)]
+pub struct Republication {
+    /// Their number.
+    pub messages: i64,
+    /// The first one.
+    pub first: Option<FirstRow>,
+    /// The id of the last one.
+    pub last_id: Option<i64>,
+    /// The tenant of an aggregate's events. Events since a time may belong to several.
+    #[serde(skip)]
+    pub tenant: Option<TenantId>,
+    /// The time of the first row of the outbox.
+    #[serde(skip)]
+    pub rows_since: Option<DateTime<Utc>>,
+}
+
+/// The first event.
+#[derive(Debug, Serialize)]
+pub struct FirstRow {
+    /// The id of its row.
+    pub id: i64,
+    /// Its number among the events of its aggregate.
+    pub sequence: i64,
+}
+
+#[derive(QueryableByName)]
+struct Selected {
+    #[diesel(sql_type = Multirange<BigInt>)]
+    ids: Ranges,
+    #[diesel(sql_type = BigInt)]
+    messages: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    first_id: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    last_id: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    first_sequence: Option<i64>,
+    #[diesel(sql_type = Nullable<Text>)]
+    tenant: Option<String>,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    rows_since: Option<DateTime<Utc>>,
+}
+
+/// Lets the relay publish these events again. Events that it has not published yet, or that are blocked, are left out: it publishes them
+/// without this. New events wait until these are published. If there are none, nothing is changed.
+///
+/// # Errors
+/// Database errors.
+pub async fn republish(tx: &mut Tx, events: PublishedEvents, actor: &str) -> database::Result<Republication> {
+    let (since, aggregate) = match events {
+        PublishedEvents::Since(time) => (Some(time), None),
+        PublishedEvents::Aggregate(id) => (None, Some(id)),
+    };
+    tx.set_statement_timeout(COUNT_TIMEOUT).await?;
+    select(pg_advisory_xact_lock_shared(hashtextextended("outbox_rows", 0))).execute(tx).await?;
+    let selected: Selected = sql_query(include_str!("republish.sql"))
+        .bind::<Nullable<Timestamptz>, _>(since)
+        .bind::<Nullable<SqlUuid>, _>(aggregate)
+        .get_result(tx)
+        .await?;
+    if selected.messages > 0 {
+        end_lease(tx, actor).await?;
+        diesel::update(outbox_cursor::table)
+            .set(outbox_cursor::gaps.eq(outbox_cursor::gaps.union_range(selected.ids)))
+            .execute(tx)
+            .await?;
+    }
+    let first = selected.first_id.zip(selected.first_sequence);
+    Ok(Republication {
+        messages: selected.messages,
+        first: first.map(|(id, sequence)| FirstRow { id, sequence }),
+        last_id: selected.last_id,
+        tenant: selected.tenant.and_then(|tenant| tenant.parse().ok()),
+        rows_since: selected.rows_since,
+    })
+}
