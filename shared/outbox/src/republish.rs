@@ -21,8 +21,8 @@ use uuid::Uuid;
 
 use crate::relay::{Ranges, end_lease, outbox_cursor};
 
-/// How long the rows may be counted.
-const COUNT_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long the rows may be counted. No row is locked meanwhile, and no day is dropped.
+const COUNT_TIMEOUT: Duration = Duration::from_mins(10);
 
 define_sql_function! {
     /// Keeps retention from dropping rows until the transaction ends.
@@ -82,8 +82,9 @@ struct Selected {
     rows_since: Option<DateTime<Utc>>,
 }
 
-/// Lets the relay publish these events again. Events that it has not published yet, or that are blocked, are left out: it publishes them
-/// without this. New events wait until these are published. If there are none, nothing is changed.
+/// Lets the relay publish these events again. Events that it has not published yet are left out: it publishes them without this. Events of
+/// an aggregate with a blocked event wait for its release, and do not count. New events wait until these are published. If there are none,
+/// nothing is changed.
 ///
 /// # Errors
 /// Database errors.

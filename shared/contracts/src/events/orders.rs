@@ -1,4 +1,4 @@
-//! The events that `orders` publishes. The other services read this stream alone.
+//! The events that `orders` publishes. The other services read no other stream.
 
 use envelope::{Event, Stream, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -77,7 +77,7 @@ impl Publisher {
     }
 
     /// Hands a record to the client without waiting. If this succeeds, exactly one [`DeliveryReport`] with this token
-    /// follows.
+    /// follows, unless the reports end before it.
     ///
     /// # Errors
     /// [`PublishError`] says why the record is not sent. No report follows.

@@ -154,8 +154,8 @@ impl ClientContext for ConsumerCallbacks {
         self.log.statistics(&statistics);
         self.lags.replace(&statistics);
         let Some(group) = &statistics.cgrp else { return };
-        // Only outside its group, because librdkafka 2.12 crashes when it closes a member that knows no coordinator.
-        if has_forgotten_brokers(&statistics) && group.join_state == "init" {
+        // Only outside its group and without a coordinator: librdkafka 2.12 can crash when it closes another client that lost its brokers.
+        if has_forgotten_brokers(&statistics) && group.state != "up" && group.join_state == "init" {
             return self.tell(GroupEvent::BrokersForgotten);
         }
         // A poisoned lock is safe to use: each update is a single assignment.

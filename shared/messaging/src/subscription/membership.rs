@@ -4,7 +4,7 @@
 //! broker answered: the consumer then reads nothing, and no error says so.
 //!
 //! The process ends then, and is started again. Another client in the same process is no way out: librdkafka 2.12 was seen to crash
-//! (in `rd_kafka_cgrp_handle_LeaveGroup`) when a client that had not joined yet was closed.
+//! (in `rd_kafka_cgrp_handle_LeaveGroup`) when such a client, which knows its coordinator, was closed.
 
 use std::time::{Duration, Instant};
 

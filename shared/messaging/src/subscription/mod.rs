@@ -77,7 +77,7 @@ impl Subscription {
     /// Waits for the next batch of any partition. A partition has at most one batch in progress.
     ///
     /// Returns `None` once the consumer has ended. By itself it ends only after a fatal error, or if the client hangs outside
-    /// its group. It logs both. Dropping the future loses no batch.
+    /// its group or cannot be replaced. It logs the reason. Dropping the future loses no batch.
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             let batch = self.batches.recv().await?;

@@ -6,8 +6,8 @@ relay AS (
            CASE WHEN isfinite(lease_until)
                 THEN round(extract(epoch FROM lease_until - clock_timestamp()), 3)::float8 END AS lease_seconds
       FROM outbox_lease),
--- Every committed row up to the position is published or blocked, unless its id is in a gap: its transaction was open, or it was under
--- way to Kafka.
+-- Every committed row up to the position is published or blocked, unless its id is in a gap: its transaction was open, it was under
+-- way to Kafka, or it is to be published again.
 cursor AS (
     SELECT position, gaps::text AS gaps, round(extract(epoch FROM clock_timestamp() - updated_at), 3)::float8 AS age_seconds
       FROM outbox_cursor),

@@ -94,6 +94,63 @@ async fn the_active_relay_publishes_again_at_once_and_goes_on() {
     assert_eq!(published, BTreeMap::from([(order.uuid(), history(4))]));
 }
 
+/// Nobody has taken its lease, and it does not know yet that it has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_whose_lease_has_just_ended_does_not_undo_a_republish() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let order = OrderId::generate();
+    let relay = relay(&database, &topics, settings());
+    append_one(&database, 1, &confirmed(order)).await;
+    wait_for(&topics, streams::ORDERS, 1).await;
+    eventually("a cursor that has passed the row", async || {
+        let progress = progress(&database).await;
+        (progress.position == 1 && progress.gaps == "{}").then_some(())
+    })
+    .await;
+    let ended = "UPDATE outbox_lease SET lease_until = '-infinity'";
+    database.owner().await.batch_execute(ended).await.unwrap();
+    assert_eq!(json_output(&context(&database, &topics), ALL).await["messages"], 1);
+    append_one(&database, 2, &confirmed(order)).await; // the relay would write its cursor without the gap
+    eventually("the first event, twice", async || {
+        let messages = topics.messages(streams::ORDERS).await;
+        let first = messages.iter().filter(|m| text(m, header::SEQUENCE) == "1");
+        (first.count() == 2).then_some(())
+    })
+    .await;
+    relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_published_events_of_an_aggregate_with_a_blocked_one_wait_for_its_release() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let (bad, good) = (OrderId::generate(), OrderId::generate());
+    for sequence in 1..=3 {
+        append_one(&database, sequence, &confirmed(bad)).await;
+    }
+    append_one(&database, 1, &confirmed(good)).await;
+    let mut owner = database.owner().await;
+    owner.batch_execute("UPDATE outbox_event SET tenant_id = 'not a name' WHERE sequence = 3").await.unwrap();
+    let first = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (1, 1)).await;
+    wait_for(&topics, streams::ORDERS, 3).await;
+    first.stop().await;
+    assert_eq!(json_output(&context, ALL).await["messages"], 1);
+    let second = relay(&database, &topics, settings());
+    wait_for_blocked(&context, (3, 1)).await;
+    wait_for(&topics, streams::ORDERS, 4).await;
+    owner.batch_execute("UPDATE outbox_event SET tenant_id = 'acme'").await.unwrap();
+    json_output(&context, &RELEASE).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    second.stop().await;
+    let messages = topics.messages(streams::ORDERS).await;
+    let of = |order: OrderId| {
+        let own = messages.iter().filter(move |m| text(m, header::SUBJECT) == order.to_string());
+        own.map(|m| text(m, header::SEQUENCE)).collect::<String>()
+    };
+    assert_eq!((of(bad), of(good)), ("12123".to_owned(), "11".to_owned()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_that_was_never_published_is_not_counted_and_comes_after_those_that_are_republished() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use harness::{Client, Endpoint, Part, Request, Response};
 use serde_json::Value;
+use testkit::eventually;
 use uuid::Uuid;
 
 /// The pause between two attempts.
@@ -26,17 +27,26 @@ pub(super) struct PatientClient {
     payments: Arc<[Endpoint]>,
     turn: Arc<AtomicUsize>,
     follows_retry_after: bool,
+    /// The requests that got a 5xx and have no final response yet. Counted if the client follows `Retry-After`.
+    told_to_come_again: Arc<AtomicUsize>,
 }
 
 impl PatientClient {
     pub(super) fn new(client: Client, orders: &[Endpoint], payments: &[Endpoint]) -> Self {
         let (orders, payments) = (orders.into(), payments.into());
-        Self { client, orders, payments, turn: Arc::default(), follows_retry_after: false }
+        let (turn, told_to_come_again) = (Arc::default(), Arc::default());
+        Self { client, orders, payments, turn, follows_retry_after: false, told_to_come_again }
     }
 
     /// The same client, which waits after a 5xx as long as `Retry-After` says, and panics at a second 5xx.
     pub(super) fn following_retry_after(self) -> Self {
         Self { follows_retry_after: true, ..self }
+    }
+
+    /// Waits until each request that got a 5xx has a final response.
+    pub(super) async fn came_again(&self) {
+        let what = "a final response to each request that got a 5xx";
+        eventually(what, async || (self.told_to_come_again.load(Ordering::Relaxed) == 0).then_some(())).await;
     }
 
     /// The instance for an attempt. The next attempt goes to another instance.
@@ -96,11 +106,13 @@ impl PatientClient {
                         if broken && response.is_replay() {
                             *refusals.entry(UNANSWERED.to_owned()).or_default() += 1;
                         }
+                        self.told_to_come_again.fetch_sub(usize::from(unavailable), Ordering::Relaxed);
                         return response;
                     }
                     if self.follows_retry_after && response.status >= 500 {
                         assert!(!unavailable, "a second 5xx after Retry-After: {request:?}: {problem}");
                         unavailable = true;
+                        self.told_to_come_again.fetch_add(1, Ordering::Relaxed);
                         pause = response.retry_after().expect("a 5xx has Retry-After");
                     }
                     format!("{} {}", response.status, response.code())

@@ -95,6 +95,12 @@ impl Load {
         load
     }
 
+    /// Waits until each customer who was told to come again has done so. A rolling restart goes on to the next instance after that:
+    /// otherwise a customer could meet one starting instance after the other.
+    pub async fn came_again(&self) {
+        self.client.came_again().await;
+    }
+
     /// Lets each customer finish what it began, and then sends every request again. All programs must run again.
     pub async fn stop(mut self) -> Responses {
         let responses = self.finish().await;

@@ -39,6 +39,7 @@ async fn two_rolling_restarts_under_load_refuse_no_client_that_follows_retry_aft
                 let name = instance.to_string();
                 stack.stop(&name).await;
                 stack.launch_ready(&name, &[]).await;
+                load.came_again().await;
             }
         }
     }

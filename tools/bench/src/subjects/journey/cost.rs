@@ -24,15 +24,13 @@ impl Usage {
         pairs.map(move |((name, after), (_, before))| (*name, (after - before) * 1e6 / orders))
     }
 
-    /// The same over all processes.
-    pub(super) fn cpu_us(&self, before: &Self, orders: f64) -> f64 {
-        self.each(before, orders).map(|(_, micros)| micros).sum()
-    }
-
-    pub(super) fn report(&self, before: &Self, orders: f64, section: &mut Section) {
+    /// Reports the same, and the sum, as figures of a load.
+    pub(super) fn report(&self, before: &Self, orders: f64, load: &str, section: &mut Section) {
+        let mut together = 0.0;
         for (name, micros) in self.each(before, orders) {
-            section.figure(format!("journey.cpu_us.{name}"), micros);
+            section.figure(format!("{load}.cpu_us.{name}"), micros);
+            together += micros;
         }
-        section.figure("journey.cpu_us.together", self.cpu_us(before, orders));
+        section.figure(format!("{load}.cpu_us.together"), together);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     stack.at_rest().await?;
     let before = Usage::of(&stack).await?;
     let crowd = crowd(&stack, workload).await?;
-    Usage::of(&stack).await?.report(&before, crowd.orders, &mut section);
+    Usage::of(&stack).await?.report(&before, crowd.orders, "journey", &mut section);
     eprintln!("journey: {:.0} orders/s from POST to the last confirmation", crowd.per_second);
     section.figure("journey.crowd_per_second", crowd.per_second);
     rates::measure(&stack, workload, &mut section).await?;

@@ -37,12 +37,13 @@ pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mu
             times.try_into().map_err(|_| Error::Refused("no order has two times".to_owned()))?;
         let [p50, p99] = times;
         eprintln!("journey: {per_second} orders/s: confirmed after {p50:.0} ms (p50), {p99:.0} ms (p99)");
-        let mut figure = |name, value| section.figure(format!("journey.at_{per_second}.{name}"), value);
+        let load = format!("journey.at_{per_second}");
+        let mut figure = |name, value| section.figure(format!("{load}.{name}"), value);
         figure("post_p50_ms", post.p50);
         figure("post_p99_ms", post.p99);
         figure("confirmed_p50_ms", p50);
         figure("confirmed_p99_ms", p99);
-        figure("cpu_us", after.cpu_us(&before, post.count));
+        after.report(&before, post.count, &load, section);
     }
     Ok(())
 }
