@@ -23,6 +23,7 @@ mod partitions;
 mod released;
 mod renewed;
 mod republish;
+mod republished;
 mod restored;
 mod retention;
 mod status;
