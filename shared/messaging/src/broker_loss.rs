@@ -1,8 +1,10 @@
 //! Notices a client that has forgotten its brokers.
 //!
-//! What goes wrong without this: the last broker of a cluster stops, and answers a request for metadata with topics and without
-//! brokers. librdkafka 2.12 then forgets every broker, also the configured ones (its issue 5301). After some orders of events it does not
-//! begin again with the configured ones: it connects to nothing, and reports no error. Only another client helps.
+//! A cluster's last broker that stops may answer a request for metadata with topics and without brokers. librdkafka 2.12 then forgets
+//! every broker, also the configured ones (its issue 5301). After some orders of events the client does not begin again with the
+//! configured ones: it connects to nothing, and reports no error.
+//!
+//! What goes wrong without this module: a consumer reads nothing, or a relay waits for a delivery report, until the process is restarted.
 
 use rdkafka::Statistics;
 

@@ -54,7 +54,7 @@ struct StoppingBroker {
     _serving: JoinSet<()>,
 }
 
-/// What the double has answered. A client that has forgotten it asks no more.
+/// An answer of the double about brokers. A client that has forgotten its brokers sends no request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Metadata {
     Itself,
@@ -82,7 +82,7 @@ impl StoppingBroker {
         }
     }
 
-    /// Waits until it has given this answer once more.
+    /// Waits until the double gives this answer.
     async fn is_asked(&mut self, expected: Metadata) {
         while self.answered.recv().await.unwrap() != expected {}
     }

@@ -131,8 +131,8 @@ impl Process {
         if let Some(clients) = clients {
             let drained = clients.stop(true);
             crashpoint::reach!("shutdown.draining");
-            // The server waits longer than this, so that it reports requests as ended only if they have. It waits for a worker that
-            // stands still without limit.
+            // The server waits longer than this, so that it reports requests as ended only if they have. The server waits
+            // without limit for a worker that stands still.
             if timeout(self.drain + LOOK, drained).await.is_err() {
                 unfinished.push("requests");
             }

@@ -36,7 +36,7 @@ impl ProducerCallbacks {
         }
     }
 
-    /// The reader of the reports sees their end, and takes another publisher.
+    /// Ends the reports, so that their reader takes another publisher.
     fn end_reports(&self) {
         if self.reports.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
             self.log.problem("the Kafka client has forgotten its brokers; another one is needed");

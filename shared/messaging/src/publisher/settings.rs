@@ -1,7 +1,5 @@
 //! The publisher's settings: the fields may be changed, the rest of the client configuration is fixed.
 
-use std::time::Duration;
-
 use rdkafka::ClientConfig;
 
 use crate::client_log::STATISTICS_INTERVAL_MS;
@@ -12,8 +10,6 @@ use crate::{Brokers, Error};
 pub struct PublisherSettings {
     /// The client's name in brokers' metrics and log lines.
     pub name: String,
-    /// How long a record waits for others in its batch: 0 for low latency, some milliseconds for throughput.
-    pub linger: Duration,
     /// The largest number of records whose delivery report is unread. At this number `publish` returns `Full`.
     pub max_outstanding: usize,
     /// Memory for queued records, in KiB. Beyond it `publish` returns `Full`.
@@ -22,12 +18,7 @@ pub struct PublisherSettings {
 
 impl Default for PublisherSettings {
     fn default() -> Self {
-        Self {
-            name: "idem-publisher".to_owned(),
-            linger: Duration::ZERO,
-            max_outstanding: 10_000,
-            max_buffer_kbytes: 32 * 1024,
-        }
+        Self { name: "idem-publisher".to_owned(), max_outstanding: 10_000, max_buffer_kbytes: 32 * 1024 }
     }
 }
 
@@ -40,7 +31,7 @@ impl PublisherSettings {
             .set("message.timeout.ms", "0") // no timeout: a record that timed out would leave a gap
             .set("partitioner", "murmur2_random") // as Java clients do, so that any tool finds a key's partition
             .set("compression.type", "lz4")
-            .set("linger.ms", self.linger.as_millis().to_string())
+            .set("linger.ms", "0") // a lone event waits for no other
             .set("queue.buffering.max.messages", self.library_queue_length().to_string())
             .set("queue.buffering.max.kbytes", self.max_buffer_kbytes.to_string())
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);

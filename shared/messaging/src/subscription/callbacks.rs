@@ -46,7 +46,7 @@ pub(super) enum GroupEvent {
     Revoked(TopicPartition),
     /// The client knows no committed offsets for some of its partitions, and does not ask again.
     OffsetsUnknown,
-    /// The client has forgotten its brokers, and has left its group.
+    /// The client has forgotten its brokers, and is outside its group.
     BrokersForgotten,
     /// The client hangs outside its group.
     Lost,
@@ -154,7 +154,7 @@ impl ClientContext for ConsumerCallbacks {
         self.log.statistics(&statistics);
         self.lags.replace(&statistics);
         let Some(group) = &statistics.cgrp else { return };
-        // Only outside its group and without a coordinator: librdkafka 2.12 can crash when it closes another client that lost its brokers.
+        // Only a client outside its group that looks for its coordinator: librdkafka 2.12 can crash when it closes one in another state.
         if has_forgotten_brokers(&statistics) && group.state != "up" && group.join_state == "init" {
             return self.tell(GroupEvent::BrokersForgotten);
         }

@@ -1,4 +1,4 @@
-//! What the relay does after a `republish`: with its term, with rows in gaps, and with blocked rows.
+//! The relay after a `republish`: its term ends, rows in gaps come once, and blocked rows stay blocked.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ async fn the_active_relay_publishes_again_at_once_and_goes_on() {
     assert_eq!(published, BTreeMap::from([(order.uuid(), history(4))]));
 }
 
-/// Nobody has taken its lease, and it does not know yet that it has ended.
+/// The lease has ended, no other relay has taken it, and the former holder does not know it yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relay_whose_lease_has_just_ended_does_not_undo_a_republish() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
