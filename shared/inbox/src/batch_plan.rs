@@ -1,9 +1,9 @@
-//! `BatchPlan`: decides for each message of a batch whether it is applied, held or a duplicate. Reads and writes no table.
+//! `BatchPlan`: decides for each message of a batch whether it is applied, held, parked or a duplicate. Reads and writes no table.
 
 use crate::HandlerError;
 use crate::consumer::Consumer;
-use crate::error::BatchError;
-use crate::message::{InboxEntry, IncomingMessage};
+use crate::error::{BatchError, Cause};
+use crate::message::{Arrival, InboxEntry, IncomingMessage, UNKNOWN_SEQUENCE};
 use crate::parking::held::HeldMessages;
 use crate::sequence::{SequencePosition, Sequences};
 
@@ -16,8 +16,12 @@ pub(crate) struct ReadyMessage {
 
 impl ReadyMessage {
     pub(crate) fn batch_error(&self, error: HandlerError) -> BatchError {
-        let held = self.was_held.then(|| self.message.entry());
-        BatchError { held, in_handler: true, ..error.into() }
+        BatchError { cause: self.cause(), in_handler: true, ..error.into() }
+    }
+
+    pub(crate) fn cause(&self) -> Cause {
+        let entry = self.message.entry();
+        if self.was_held { Cause::Held(entry) } else { Cause::Received(entry.id) }
     }
 }
 
@@ -30,38 +34,54 @@ pub(crate) enum Steps {
 }
 
 /// The decisions about the messages of a batch.
-pub(crate) struct BatchPlan {
+pub(crate) struct BatchPlan<'b> {
     /// The messages to apply, in order.
     pub(crate) ready: Vec<ReadyMessage>,
     /// Messages whose number was applied before.
     pub(crate) repeated: Vec<InboxEntry>,
     /// Messages that wait for an earlier one.
     pub(crate) held: Vec<InboxEntry>,
+    /// Messages that cannot be applied, and are no duplicates.
+    pub(crate) parked: Vec<&'b Arrival<'b>>,
     /// The number of gaps that were skipped, because no type of their aggregate is handled in order.
     pub(crate) skipped_gaps: usize,
 }
 
 /// Decides which messages are applied, in which order, and which are held. Advances the sequences past the messages to
 /// apply, because a handler that fails rolls the whole transaction back.
-pub(crate) fn plan(
+pub(crate) fn plan<'b>(
     consumer: &Consumer,
-    fresh: Vec<IncomingMessage>,
+    fresh: Vec<&'b Arrival<'b>>,
     sequences: &mut Sequences,
     held: &mut HeldMessages,
-) -> BatchPlan {
+) -> BatchPlan<'b> {
     let name = consumer.name();
     let mut plan = BatchPlan {
         ready: Vec::with_capacity(fresh.len()),
         repeated: Vec::new(),
         held: Vec::new(),
+        parked: Vec::new(),
         skipped_gaps: 0,
     };
-    for message in fresh {
-        let InboxEntry { aggregate, sequence, .. } = message.entry();
+    for arrival in fresh {
+        let InboxEntry { aggregate, sequence, .. } = arrival.entry.clone();
         let last = sequences.last(&aggregate);
-        match sequences.position(&aggregate, sequence) {
+        let position = sequences.position(&aggregate, sequence);
+        let message = match &arrival.message {
+            Ok(message) => message.clone(),
+            // It was applied or discarded before its id was deleted. It must not be parked again.
+            Err(error) if position == SequencePosition::Duplicate && has_number(sequence, error) => {
+                plan.repeated.push(arrival.entry.clone());
+                continue;
+            }
+            Err(_) => {
+                plan.parked.push(arrival);
+                continue;
+            }
+        };
+        match position {
             SequencePosition::Duplicate => {
-                plan.repeated.push(message.entry());
+                plan.repeated.push(arrival.entry.clone());
                 continue;
             }
             SequencePosition::Later if consumer.skips_gaps(&message.envelope.kind) => {
@@ -70,7 +90,7 @@ pub(crate) fn plan(
             }
             SequencePosition::Later => {
                 tracing::warn!(consumer = name, aggregate = %aggregate.id, sequence, last, "MessageHeld");
-                plan.held.push(message.entry());
+                plan.held.push(arrival.entry.clone());
                 held.add(message);
                 continue;
             }
@@ -84,4 +104,9 @@ pub(crate) fn plan(
         }
     }
     plan
+}
+
+/// Whether a message that cannot be applied has the number of its headers.
+fn has_number(sequence: i64, error: &HandlerError) -> bool {
+    sequence != UNKNOWN_SEQUENCE && !matches!(error, HandlerError::SecondHistory(_))
 }

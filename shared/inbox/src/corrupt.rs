@@ -11,7 +11,6 @@ use messaging::{Batch, ReceivedMessage, UnreadableRecord, admin};
 use tokio_util::sync::CancellationToken;
 
 use crate::HandlerError;
-use crate::error::BatchError;
 use crate::worker::Worker;
 
 impl Worker {
@@ -64,7 +63,8 @@ impl Worker {
                 timestamp: None,
             };
             let error = HandlerError::Corrupt { first, last: next - 1, error: record.error.clone() };
-            self.park(&without_content, &BatchError::from(error), Duration::ZERO).await?;
+            let parked = self.park_received(&without_content, Arc::new(error), Duration::ZERO).await;
+            parked.map_err(|failed| failed.error)?;
         }
         Ok(next)
     }

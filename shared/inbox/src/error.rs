@@ -1,6 +1,7 @@
 //! Why a message was not applied, and whether another attempt can help.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use database::ErrorClass;
 use envelope::EnvelopeError;
@@ -110,21 +111,31 @@ impl From<EnvelopeError> for HandlerError {
     }
 }
 
-/// A batch was rolled back because of one message.
+/// A batch was rolled back.
 #[derive(Debug)]
 pub(crate) struct BatchError {
-    pub(crate) error: HandlerError,
-    /// The message, if it had been held before; `None` if it is one that was just received.
-    pub(crate) held: Option<InboxEntry>,
+    pub(crate) error: Arc<HandlerError>,
+    pub(crate) cause: Cause,
     /// True if the database had worked until the handler ran.
     pub(crate) in_handler: bool,
-    /// True if rows of several messages were refused together, and each may be the cause.
-    pub(crate) is_common: bool,
+}
+
+/// What of a batch has failed.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Cause {
+    /// No message that is known: the database, or rows of several messages that were refused together.
+    Unknown,
+    /// The received message with this id.
+    Received(Uuid),
+    /// This message, which had been held before.
+    Held(InboxEntry),
+    /// Too many aggregates are parked for this reason to park one more.
+    ParkingLimit,
 }
 
 impl<E: Into<HandlerError>> From<E> for BatchError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), held: None, in_handler: false, is_common: false }
+        Self { error: Arc::new(error.into()), cause: Cause::Unknown, in_handler: false }
     }
 }
 

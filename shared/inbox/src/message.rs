@@ -1,10 +1,35 @@
 //! A message as Kafka delivered it, and the entry that the inbox keeps of it.
 
+use std::sync::Arc;
+
 use envelope::{Envelope, Event, Message, header};
 use messaging::ReceivedMessage;
 use uuid::Uuid;
 
 use crate::HandlerError;
+
+/// A received message, which a batch applies or parks.
+pub(crate) struct Arrival<'m> {
+    pub(crate) received: &'m ReceivedMessage,
+    pub(crate) entry: InboxEntry,
+    /// The message to apply, or the error to park it with.
+    pub(crate) message: Result<IncomingMessage, Arc<HandlerError>>,
+}
+
+impl<'m> Arrival<'m> {
+    /// A message to apply. Fails if its headers cannot be decoded.
+    pub(crate) fn of(received: &'m ReceivedMessage) -> Result<Self, HandlerError> {
+        let message = IncomingMessage::decode_headers(received)?;
+        Ok(Self { received, entry: message.entry(), message: Ok(message) })
+    }
+
+    /// A message to park, because it cannot be applied.
+    pub(crate) fn refused(received: &'m ReceivedMessage, error: Arc<HandlerError>) -> Self {
+        let entry = IncomingMessage::decode_headers(received)
+            .map_or_else(|_| InboxEntry::of_unreadable(received), |message| message.entry());
+        Self { received, entry, message: Err(error) }
+    }
+}
 
 /// A message whose headers are decoded. Its payload is decoded for the handler only.
 #[derive(Debug, Clone)]

@@ -29,6 +29,7 @@ pub(crate) struct BatchCounts {
     pub(crate) applied: usize,
     pub(crate) duplicates: usize,
     pub(crate) held: usize,
+    pub(crate) parked: usize,
     pub(crate) skipped_gaps: usize,
 }
 
@@ -63,6 +64,7 @@ impl InboxMetrics {
         self.messages.add(Reception::Applied, number(counts.applied));
         self.messages.add(Reception::Duplicate, number(counts.duplicates));
         self.messages.add(Reception::Held, number(counts.held));
+        self.messages.add(Reception::Parked, number(counts.parked));
         self.skipped_gaps.inc_by(number(counts.skipped_gaps));
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use messaging::ReceivedMessage;
@@ -14,13 +15,13 @@ use uuid::Uuid;
 
 use crate::apply::apply;
 use crate::batch_plan::Steps;
-use crate::error::BatchError;
-use crate::message::{InboxEntry, IncomingMessage, RecordOrigin, UNKNOWN_SEQUENCE, payload_of};
+use crate::error::{BatchError, Cause};
+use crate::message::{Arrival, InboxEntry};
 use crate::metrics::{InboxMetrics, Reception, StoppedPartition};
 use crate::parking::limit::may_park;
-use crate::sequence::{SequencePosition, Sequences};
+use crate::sequence::Sequences;
 use crate::worker::Worker;
-use crate::{HandlerError, deduplication, parking};
+use crate::{HandlerError, parking};
 
 /// The result of an attempt to park a message.
 #[derive(PartialEq)]
@@ -49,7 +50,8 @@ impl Worker {
             let error = &failed.error;
             metrics.failed_attempts.inc();
             let is_transient = error.is_transient();
-            let attempts = attempts_of.entry(failed.held.as_ref().map(|held| held.id)).or_default();
+            let held = if let Cause::Held(held) = &failed.cause { Some(held) } else { None };
+            let attempts = attempts_of.entry(held.map(|held| held.id)).or_default();
             *attempts += u32::from(!is_transient);
             let is_tried = !is_transient && *attempts >= self.settings.attempts;
             let is_slow = failed.in_handler && is_transient;
@@ -58,15 +60,21 @@ impl Worker {
             let mut wait = pause;
             if error.is_final() || is_tried || is_stuck {
                 let stopped_for = stopped.as_ref().map_or(Duration::ZERO, |(since, _)| since.elapsed());
-                match self.park(received, &failed, stopped_for).await {
-                    Ok(Parking::Done) if failed.held.is_none() => return ControlFlow::Continue(()),
+                let parked = match held {
+                    Some(held) => self.park_held(held, error, stopped_for).await,
+                    None => self.park_received(received, Arc::clone(error), stopped_for).await,
+                };
+                match parked {
+                    Ok(Parking::Done) if held.is_none() => return ControlFlow::Continue(()),
                     Ok(Parking::Done) => failing_since = None, // it is that of the held message, which is parked
                     Ok(Parking::Refused) => {
                         self.log_stop(received, error);
                         stopped.get_or_insert_with(|| (Instant::now(), metrics.count_stopped_partition()));
                         wait = self.settings.stopped_pause;
                     }
-                    Err(error) => tracing::warn!(%error, "a message was not parked; trying again"),
+                    Err(BatchError { error, .. }) => {
+                        tracing::warn!(%error, "a message was not parked; trying again");
+                    }
                 }
             } else {
                 let consumer = self.consumer.name();
@@ -81,66 +89,29 @@ impl Worker {
     }
 
     async fn attempt(&self, received: &ReceivedMessage) -> Result<(), BatchError> {
-        let message = [IncomingMessage::decode_headers(received)?];
-        match apply(&self.database, &self.consumer, &message, Steps::Together).await {
+        let message = [Arrival::of(received)?];
+        match apply(self, &message, Steps::Together, Duration::ZERO).await {
             // It releases held messages, and the rows of all were refused. One by one, the error is that of its message.
-            Err(BatchError { is_common: true, .. }) => {
-                apply(&self.database, &self.consumer, &message, Steps::OneByOne).await
+            Err(BatchError { error, cause: Cause::Unknown, .. }) if !error.is_transient() => {
+                apply(self, &message, Steps::OneByOne, Duration::ZERO).await
             }
             applied => applied,
         }
     }
 
-    pub(crate) async fn park(
+    /// Parks a received message that cannot be applied.
+    pub(crate) async fn park_received(
         &self,
         received: &ReceivedMessage,
-        failed: &BatchError,
+        error: Arc<HandlerError>,
         stopped_for: Duration,
-    ) -> Result<Parking, HandlerError> {
-        match &failed.held {
-            Some(held) => self.park_held(held, &failed.error, stopped_for).await,
-            None => self.park_received(received, &failed.error, stopped_for).await,
+    ) -> Result<Parking, BatchError> {
+        let refused = [Arrival::refused(received, error)];
+        match apply(self, &refused, Steps::Together, stopped_for).await {
+            Ok(()) => Ok(Parking::Done),
+            Err(BatchError { cause: Cause::ParkingLimit, .. }) => Ok(Parking::Refused),
+            Err(failed) => Err(failed),
         }
-    }
-
-    /// Parks a received message that cannot be applied. Later messages of its aggregate are held behind it.
-    async fn park_received(
-        &self,
-        received: &ReceivedMessage,
-        error: &HandlerError,
-        stopped_for: Duration,
-    ) -> Result<Parking, HandlerError> {
-        let name = self.consumer.name();
-        let entry = IncomingMessage::decode_headers(received)
-            .map_or_else(|_| InboxEntry::of_unreadable(received), |message| message.entry());
-        let mut tx = self.database.begin().await?;
-        let sequences = Sequences::lock(&tx, name, [entry.aggregate.clone()]).await?;
-        if !deduplication::known(&tx, name, std::slice::from_ref(&entry)).await?.is_empty() {
-            tx.rollback().await?;
-            return Ok(Parking::Done);
-        }
-        deduplication::record(&mut tx, name, entry.clone());
-        let is_duplicate = entry.sequence != UNKNOWN_SEQUENCE
-            && !matches!(error, HandlerError::SecondHistory(_))
-            && sequences.position(&entry.aggregate, entry.sequence) == SequencePosition::Duplicate;
-        if is_duplicate {
-            // The message was applied or discarded before its id was deleted. It must not be parked again.
-            tx.commit().await?;
-            self.count(Reception::Duplicate);
-            tracing::warn!(consumer = name, message_id = %entry.id, failure = %error, "DuplicateIgnored");
-            return Ok(Parking::Done);
-        }
-        if !may_park(&mut tx, name, error, &self.settings, stopped_for).await? {
-            tx.rollback().await?;
-            return Ok(Parking::Refused);
-        }
-        let origin = RecordOrigin::of(received);
-        parking::park(&mut tx, name, &entry, &origin, payload_of(received), error).await?;
-        tx.commit().await?;
-        self.count(Reception::Parked);
-        let RecordOrigin { topic, partition, offset, .. } = origin;
-        tracing::error!(consumer = name, %topic, partition, offset, aggregate = %entry.aggregate.id, failure = %error, "MessageParked");
-        Ok(Parking::Done)
     }
 
     /// Parks a held message that is next in its aggregate and cannot be applied. The received message that released it is
@@ -150,7 +121,7 @@ impl Worker {
         held: &InboxEntry,
         error: &HandlerError,
         stopped_for: Duration,
-    ) -> Result<Parking, HandlerError> {
+    ) -> Result<Parking, BatchError> {
         let name = self.consumer.name();
         let mut tx = self.database.begin().await?;
         Sequences::lock(&tx, name, [held.aggregate.clone()]).await?;
@@ -161,13 +132,9 @@ impl Worker {
             return Ok(if is_allowed { Parking::Done } else { Parking::Refused });
         }
         tx.commit().await?;
-        self.count(Reception::Parked);
+        self.database.metrics::<InboxMetrics>().messages.count(Reception::Parked);
         tracing::error!(consumer = name, message_id = %held.id, aggregate = %held.aggregate.id, failure = %error, "MessageParked");
         Ok(Parking::Done)
-    }
-
-    fn count(&self, reception: Reception) {
-        self.database.metrics::<InboxMetrics>().messages.count(reception);
     }
 
     /// Logs that the partition waits here, because aggregates fail alike.

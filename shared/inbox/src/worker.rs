@@ -1,10 +1,12 @@
-//! Applies batches together, after an error each batch, and then its halves, down to single messages.
+//! Applies batches together, after an error each batch, and then its halves, down to single messages. A message that its handler refuses
+//! is parked, and the others are tried again together.
 //!
 //! The offset of a batch is stored only after all of its messages are applied, held or parked. A database outage parks
 //! no message; the partition waits. Only errors of the message itself count as attempts.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use database::Database;
 use futures_util::future::join_all;
@@ -12,14 +14,16 @@ use messaging::{Batch, Brokers, ReceivedMessage};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use crate::HandlerError;
 use crate::apply::apply;
 use crate::batch_plan::Steps;
 use crate::consumer::Consumer;
-use crate::error::BatchError;
-use crate::message::IncomingMessage;
+use crate::error::{BatchError, Cause};
+use crate::message::Arrival;
 use crate::metrics::InboxMetrics;
 use crate::runner_settings::RunnerSettings;
+
+/// So many messages of a part are refused before it is halved: each costs one more transaction for all of them.
+const MAX_REFUSED: usize = 16;
 
 pub(crate) struct Worker {
     pub(crate) database: Database,
@@ -83,21 +87,28 @@ impl Worker {
         ControlFlow::Continue(())
     }
 
-    /// Returns whether one transaction has applied the messages.
+    /// Returns whether one transaction has applied the messages, or parked those that are refused.
     async fn try_apply(&self, messages: &[&ReceivedMessage]) -> bool {
         let metrics: &InboxMetrics = self.database.metrics();
         metrics.batch_size.observe(u32::try_from(messages.len()).map_or(f64::MAX, f64::from));
-        let decoded: Result<Vec<IncomingMessage>, HandlerError> =
-            messages.iter().map(|message| IncomingMessage::decode_headers(message)).collect();
-        let applied = match decoded {
-            Ok(messages) => apply(&self.database, &self.consumer, &messages, Steps::Together).await,
-            Err(error) => Err(error.into()),
-        };
-        let Err(BatchError { error, .. }) = applied else { return true };
-        let (consumer, messages) = (self.consumer.name(), messages.len());
-        metrics.failed_attempts.inc();
-        tracing::warn!(consumer, messages, failure = %error, "messages were rolled back together; fewer are tried at a time");
-        false
+        let arrival =
+            |message| Arrival::of(message).unwrap_or_else(|error| Arrival::refused(message, Arc::new(error)));
+        let mut batch: Vec<Arrival> = messages.iter().map(|message| arrival(message)).collect();
+        let (consumer, messages, mut refused) = (self.consumer.name(), batch.len(), 0);
+        loop {
+            let applied = apply(self, &batch, Steps::Together, Duration::ZERO).await;
+            let Err(BatchError { error, cause, .. }) = applied else { return true };
+            metrics.failed_attempts.inc();
+            let failed = batch.iter_mut().find(|arrival| cause == Cause::Received(arrival.entry.id));
+            let failed = failed.filter(|_| error.is_final() && refused < MAX_REFUSED);
+            let Some(failed) = failed else {
+                tracing::warn!(consumer, messages, failure = %error, "messages were rolled back together; fewer are tried at a time");
+                return false;
+            };
+            tracing::warn!(consumer, messages, failure = %error, "messages were rolled back together; one is parked, and the others are tried again");
+            failed.message = Err(error);
+            refused += 1;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::row::headers_from;
 use crate::HandlerError;
-use crate::error::BatchError;
+use crate::error::{BatchError, Cause};
 use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
 use crate::statement::WithRows;
 
@@ -48,8 +48,8 @@ impl HeldMessages {
                     None => message,
                 };
                 // The stored message is parked itself, and not the new message before it.
-                let message =
-                    message.map_err(|error| BatchError { held: Some(entry.clone()), ..error.into() })?;
+                let cause = Cause::Held(entry.clone());
+                let message = message.map_err(|error| BatchError { cause, ..error.into() })?;
                 held.messages.insert(key, Held { message, is_stored: true });
                 entries.push(entry);
             }

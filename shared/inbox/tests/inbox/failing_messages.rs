@@ -133,8 +133,33 @@ async fn a_message_that_its_handler_refuses_has_one_attempt() {
     let runner = run(&database, &topics, consumer);
     wait_until_done(&topics).await;
     runner.stop().await;
-    assert_eq!(runs.load(Ordering::SeqCst), 2, "the batch, and the message alone");
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
     assert_eq!(parked(&database).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_beside_a_refused_one_are_tried_once_more_together() {
+    let (database, topics, order) = (database().await, TestTopics::create().await, OrderId::generate());
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let consumer =
+        Consumer::of(CONSUMER).on(no_locks, async move |_: &mut Tx, m: &Message<OrderConfirmed>| {
+            AtomicUsize::fetch_add(&counted, 1, Ordering::SeqCst);
+            if m.envelope.sequence == 8 {
+                Err(HandlerError::Refused("not with me".to_owned()))
+            } else {
+                Ok(())
+            }
+        });
+    let records: Vec<_> = (1..=9).map(|sequence| fine(&topics, sequence, order)).collect();
+    publish(&topics, &records).await;
+    let runner = run(&database, &topics, consumer);
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(runs.load(Ordering::SeqCst), 7 + 1 + 7, "seven with the eighth, and again without it");
+    let waiting = waiting(&database).await;
+    let states = [8, 9].map(|sequence| waiting[&(order.uuid(), sequence)].0.as_str());
+    assert_eq!(states, ["parked", "held"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
