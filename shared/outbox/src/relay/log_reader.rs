@@ -103,11 +103,13 @@ impl PageQuery {
         let limit = self.limit;
         let read: Vec<Row> = self.load(&mut &*session).await?;
         let mut look = None;
-        let mut rows = Vec::with_capacity(read.len());
+        let mut rows: Vec<StoredEvent> = Vec::with_capacity(read.len());
         for (xmin, drawn_xid, row) in read {
             look.get_or_insert(Look { xmin, drawn_xid });
             rows.extend(row);
         }
+        // PostgreSQL returns them in this order, but would sort them once more if the statement asked for it.
+        rows.sort_by_key(|row| row.id);
         let look = look.ok_or(diesel::result::Error::NotFound)?;
         let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
         Ok(Page { rows, is_full, look })
@@ -140,7 +142,7 @@ impl QueryFragment<Pg> for PageQuery {
         out.push_bind_param::<BigInt, _>(&self.limit)?;
         out.push_sql(") ORDER BY id LIMIT ");
         out.push_bind_param::<BigInt, _>(&self.limit)?;
-        out.push_sql(") AS event ON true ORDER BY event.id");
+        out.push_sql(") AS event ON true");
         Ok(())
     }
 }
