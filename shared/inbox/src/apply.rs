@@ -98,7 +98,9 @@ pub(crate) async fn apply(
     let (applied, held) = (ready.len(), newly_held.len());
     let counts = BatchCounts { applied, duplicates, held, parked: parked.len(), skipped_gaps };
     database.metrics::<InboxMetrics>().count_batch(counts);
-    parked.into_iter().for_each(|arrival| log_parked(name, arrival));
+    for arrival in parked {
+        log_parked(name, arrival);
+    }
     Ok(())
 }
 

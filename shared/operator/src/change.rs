@@ -27,11 +27,7 @@ pub struct Change {
     json: bool,
 }
 
-/// Parses the name of an operator.
-///
-/// # Errors
-/// The text is not a valid name of a client.
-pub fn operator_name(text: &str) -> Result<ClientId, &'static str> {
+fn operator_name(text: &str) -> Result<ClientId, &'static str> {
     text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
@@ -83,11 +79,6 @@ struct Tried<'a, R> {
 }
 
 impl Change {
-    /// For a command with arguments of its own for name and reason.
-    pub fn new(by: ClientId, reason: String, dry_run: bool, json: bool) -> Self {
-        Self { by, reason, dry_run, json }
-    }
-
     /// Name and reason.
     pub fn operator(&self) -> Operator {
         Operator::new(self.by.clone(), self.reason.clone())

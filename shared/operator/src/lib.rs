@@ -13,7 +13,7 @@ mod query;
 mod report;
 pub mod table;
 
-pub use change::{Change, Outcome, operator_name};
+pub use change::{Change, Outcome};
 pub use command::{NoCommand, OperatorCommand};
 pub use doctor::{DeploymentRow, Doctor, Expected};
 pub use erase::{Erase, ErasedRows, Erasure};

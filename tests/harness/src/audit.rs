@@ -69,7 +69,7 @@ impl Books {
             joined(
                 "our ledger and the processor's balance agree",
                 &[Database::Payments, Database::Provider],
-                "./dev run payments ledger verify",
+                "./dev run payments audit",
                 agree,
             ),
         ]

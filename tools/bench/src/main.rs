@@ -50,7 +50,7 @@ enum Subject {
     Inbox,
     /// POST to confirmed, orders per second through the whole saga, memory, ready times
     Journey,
-    /// The whole saga with unequal orders: a hot SKU, a hot tenant, poison, declines, a slow processor
+    /// The whole saga with unequal orders: a hot SKU, a hot tenant, poison, a slow processor
     Scenarios,
     /// POST /v1/orders beside 600 clients that hold connections
     Hostile,

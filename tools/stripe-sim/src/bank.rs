@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Tx, UnitOfWork, WakeUp};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::objects;
 use crate::operations::balance::{self, Movement};
@@ -22,7 +23,8 @@ const SCHEDULED: WakeUp = WakeUp("a bank decision was scheduled");
 const RETURNED: &str = "expired_or_canceled_card";
 
 /// A decision that a bank makes later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Decision {
     /// The pending charge of a payment intent is paid.
     ChargeSucceeds,
@@ -34,23 +36,6 @@ pub(crate) enum Decision {
     RefundFails,
 }
 
-impl Decision {
-    const ALL: [Self; 4] = [Self::ChargeSucceeds, Self::ChargeFails, Self::RefundSucceeds, Self::RefundFails];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::ChargeSucceeds => "charge_succeeds",
-            Self::ChargeFails => "charge_fails",
-            Self::RefundSucceeds => "refund_succeeds",
-            Self::RefundFails => "refund_fails",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|decision| decision.name() == name)
-    }
-}
-
 /// Schedules a decision about the object.
 pub(crate) async fn schedule(
     tx: &mut Tx,
@@ -58,7 +43,7 @@ pub(crate) async fn schedule(
     object: &str,
     delay: Duration,
 ) -> database::Result<()> {
-    decisions::insert(tx, object, decision.name(), delay).await?;
+    decisions::insert(tx, object, decision.into(), delay).await?;
     tx.wake_after_commit(SCHEDULED);
     Ok(())
 }
@@ -87,12 +72,12 @@ async fn carry_out_due(processor: &Processor) -> Result<Option<Duration>, Error>
             tx.rollback().await?;
             break;
         };
-        match Decision::named(&due.decision) {
-            Some(Decision::ChargeSucceeds) => charge_succeeds(&mut tx, &bank, &due.object).await?,
-            Some(Decision::ChargeFails) => charge_fails(&mut tx, &bank, &due.object).await?,
-            Some(Decision::RefundSucceeds) => refund_succeeds(&mut tx, &bank, &due.object).await?,
-            Some(Decision::RefundFails) => refund_fails(&mut tx, &bank, &due.object).await?,
-            None => {}
+        match due.decision.parse() {
+            Ok(Decision::ChargeSucceeds) => charge_succeeds(&mut tx, &bank, &due.object).await?,
+            Ok(Decision::ChargeFails) => charge_fails(&mut tx, &bank, &due.object).await?,
+            Ok(Decision::RefundSucceeds) => refund_succeeds(&mut tx, &bank, &due.object).await?,
+            Ok(Decision::RefundFails) => refund_fails(&mut tx, &bank, &due.object).await?,
+            Err(_) => {}
         }
         tx.commit().await?;
         tracing::info!(object = due.object, decision = due.decision, "bank decision carried out");

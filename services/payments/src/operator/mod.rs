@@ -6,7 +6,6 @@ mod reconcile;
 mod resolve_review;
 mod retry_refund;
 mod review;
-mod verify_ledger;
 
 use std::error::Error;
 
@@ -28,16 +27,13 @@ pub enum Command {
     Refund(retry_refund::Command),
     /// Compare our records with the processor's; the exit code is 0 if they agree
     Reconcile(reconcile::Reconcile),
-    /// Verify the ledger
-    #[command(subcommand)]
-    Ledger(verify_ledger::Command),
 }
 
 impl OperatorCommand<Context> for Command {
     fn needs(&self) -> &'static [&'static str] {
         match self {
             Self::Review(command) if command.asks_processor() => &["processor.secret_key"],
-            Self::Review(_) | Self::Refund(_) | Self::Ledger(_) => &[],
+            Self::Review(_) | Self::Refund(_) => &[],
             Self::Reconcile(_) => &["processor.secret_key"],
         }
     }
@@ -45,7 +41,6 @@ impl OperatorCommand<Context> for Command {
     fn only_reads(&self) -> bool {
         match self {
             Self::Review(command) => command.only_reads(),
-            Self::Ledger(_) => true,
             Self::Refund(_) | Self::Reconcile(_) => false,
         }
     }
@@ -55,7 +50,6 @@ impl OperatorCommand<Context> for Command {
             Self::Review(command) => Ok(command.run(context).await?),
             Self::Refund(command) => Ok(command.run(context).await?),
             Self::Reconcile(command) => Ok(command.run(context).await?),
-            Self::Ledger(command) => Ok(command.run(&context.database).await?),
         }
     }
 }

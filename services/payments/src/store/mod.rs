@@ -13,7 +13,6 @@ pub(crate) mod balances;
 pub(crate) mod calls;
 pub(crate) mod erasure;
 pub(crate) mod ledger;
-pub(crate) mod ledger_checks;
 pub(crate) mod payments;
 pub(crate) mod readings;
 pub(crate) mod reconciliation;

@@ -48,7 +48,7 @@ async fn a_due_refund_in_a_copied_database_is_sent_once_a_person_has_adopted_it(
         let line = waits_for_adoption(&mut instance).await;
         assert!(line.contains("payments adopt --by NAME --reason TEXT"), "{line}");
         let due = stage.text("SELECT id::text FROM refund").await;
-        for words in [&["reconcile"][..], &["refund", "retry", &due, "--why", "why"]] {
+        for words in [&["reconcile"][..], &["refund", "retry", &due, "--reason", "why", "--by", "dana"]] {
             let (code, text) = listing.payments(&stage, words).await;
             assert!(code == 1 && text.contains("payments adopt --by NAME"), "{words:?}: {text}");
         }

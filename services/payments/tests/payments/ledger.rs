@@ -10,7 +10,7 @@ use inbox::HandlerError;
 use payments::consumers;
 use serde_json::json;
 
-use crate::ledger_verify::payment;
+use crate::ledger_audits::payment;
 use crate::reading::get;
 use crate::stage::{AMOUNT, Order, Stage, TENANT, VISA, brisk, message};
 

@@ -128,7 +128,7 @@ impl Listing {
 /// Runs `payments WORDS` as the operator `dana`. Returns exit code and output, or the log if there is no output.
 pub(crate) async fn operate(stage: &Stage, words: &[&str], settings: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
-    command.args(words).env_clear().env("USER", "dana");
+    command.args(words).env_clear();
     command.env("IDEM_DATABASE__URL", stage.database.service_url(None)).env("IDEM_DEPLOYMENT__NAME", OURS);
     let output = command.envs(settings.iter().copied()).output().await.unwrap();
     let [stdout, log] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());

@@ -23,7 +23,7 @@ mod growth;
 mod guards;
 mod http;
 mod ledger;
-mod ledger_verify;
+mod ledger_audits;
 mod listing;
 mod look_ups;
 mod messages;

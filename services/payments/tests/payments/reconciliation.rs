@@ -133,8 +133,17 @@ async fn a_difference_resolved_by_an_operator_opens_no_second_review() {
     let (code, _) = listing.reconcile(&stage).await;
     assert_eq!(code, 1);
     let review = stage.text("SELECT id::text FROM review").await;
-    let words =
-        ["review", "resolve", &review, "--as", "captured", "--note", "the list lags; seen in the dashboard"];
+    let words = [
+        "review",
+        "resolve",
+        &review,
+        "--as",
+        "captured",
+        "--reason",
+        "the list lags; seen in the dashboard",
+        "--by",
+        "dana",
+    ];
     let (code, text) = listing.payments(&stage, &words).await;
     assert_eq!(code, 0, "{text}");
     let (code, report) = listing.reconcile(&stage).await;

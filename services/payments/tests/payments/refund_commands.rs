@@ -7,7 +7,7 @@ use crate::processor::Fate;
 use crate::refund_retries::audited;
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
-const WHY: [&str; 2] = ["--why", "the dispute is withdrawn"];
+const WHY: [&str; 4] = ["--reason", "the dispute is withdrawn", "--by", "dana"];
 
 /// A captured payment of a cancelled order, whose refund the processor has refused for good.
 async fn failed(stage: &Stage) -> (Order, String) {
@@ -36,8 +36,19 @@ async fn with_processor(stage: &Stage, words: &[&str]) -> (i32, String) {
 
 async fn attach(stage: &Stage, object: &str) -> (i32, String) {
     let review = stage.text("SELECT id::text FROM review WHERE reason = 'refund_failed'").await;
-    let words =
-        ["review", "resolve", &review, "--as", "refunded", "--note", "made by hand", "--refund", object];
+    let words = [
+        "review",
+        "resolve",
+        &review,
+        "--as",
+        "refunded",
+        "--reason",
+        "made by hand",
+        "--by",
+        "dana",
+        "--refund",
+        object,
+    ];
     with_processor(stage, &words).await
 }
 
@@ -93,7 +104,17 @@ async fn a_retry_that_could_pay_twice_is_refused() {
     assert_eq!((code, text.contains("of 19.99 EUR, 19.98 EUR can still be refunded")), (1, true), "{text}");
     stage.meddle("UPDATE payment SET refund_reserved = 0").await;
     let review = stage.text("SELECT id::text FROM review").await;
-    let paid = ["review", "resolve", &review, "--as", "refunded", "--note", "paid by bank transfer"];
+    let paid = [
+        "review",
+        "resolve",
+        &review,
+        "--as",
+        "refunded",
+        "--reason",
+        "paid by bank transfer",
+        "--by",
+        "dana",
+    ];
     assert_eq!(operate(&stage, &paid, &[]).await.0, 0);
     let (code, text) = retry(&stage, &refund, &[]).await;
     assert_eq!((code, text.contains("the payer has the money back")), (1, true), "{text}");

@@ -40,7 +40,8 @@ async fn audited(stage: &Stage) -> Vec<String> {
     stage.texts(audit.trim().trim_end_matches(';')).await
 }
 
-const FOUND: [&str; 6] = ["--as", "captured", "--processor-id", "pi_77", "--note", "seen in the dashboard"];
+const FOUND: [&str; 8] =
+    ["--as", "captured", "--processor-id", "pi_77", "--reason", "seen in the dashboard", "--by", "dana"];
 
 #[tokio::test]
 async fn open_reviews_are_listed_and_shown() {
@@ -83,7 +84,7 @@ async fn the_same_resolution_again_changes_nothing_and_another_one_is_refused() 
     assert_eq!(review(&stage, &resolution).await.0, 0);
     let (code, text) = review(&stage, &resolution).await;
     assert_eq!((code, text.contains("has this resolution already: nothing changed")), (0, true), "{text}");
-    let another = ["resolve", &id, "--as", "not-captured", "--note", "on second thoughts"];
+    let another = ["resolve", &id, "--as", "not-captured", "--reason", "on second thoughts", "--by", "dana"];
     let (code, text) = review(&stage, &another).await;
     assert_eq!((code, text.contains("it was resolved before as captured")), (1, true), "{text}");
     assert_eq!(facts(&stage).await.len(), 1);
@@ -101,7 +102,7 @@ async fn of_two_concurrent_resolutions_one_is_stored_with_its_fact() {
         .await;
     let id = stage.text("SELECT id::text FROM review").await;
     let patient = [("IDEM_DATABASE__LOCK_TIMEOUT_SECONDS", "60")];
-    let words = |by| ["review", "resolve", &id, "--as", "refunded", "--note", "by hand", "--by", by];
+    let words = |by| ["review", "resolve", &id, "--as", "refunded", "--reason", "by hand", "--by", by];
     let (dana, lee) = (words("dana"), words("lee"));
     let mut owner = stage.database.owner().await;
     owner.batch_execute("BEGIN; SELECT FROM review FOR UPDATE").await.unwrap();
@@ -137,8 +138,16 @@ async fn a_dry_run_says_what_would_happen_and_undoes_it() {
 async fn a_payment_that_was_never_captured_is_declined_and_announced() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
-    let words =
-        ["resolve", &id, "--as", "not-captured", "--note", "the processor's support says so", "--by", "lee"];
+    let words = [
+        "resolve",
+        &id,
+        "--as",
+        "not-captured",
+        "--reason",
+        "the processor's support says so",
+        "--by",
+        "lee",
+    ];
     let (code, text) = review(&stage, &words).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.state(order).await, "declined");
@@ -150,7 +159,7 @@ async fn a_payment_that_was_never_captured_is_declined_and_announced() {
 async fn an_impossible_resolution_says_what_to_do_instead() {
     let stage = Stage::new().await;
     let (order, id) = lost(&stage).await;
-    let note = ["--note", "seen in the dashboard"];
+    let note = ["--reason", "seen in the dashboard", "--by", "dana"];
     for (words, expected) in [
         (vec!["--as", "refunded"], "resolve it --as captured with --processor-id first"),
         (vec!["--as", "captured"], "--processor-id"),
@@ -159,7 +168,7 @@ async fn an_impossible_resolution_says_what_to_do_instead() {
         assert_eq!((code, text.contains(expected)), (1, true), "{words:?}: {text}");
     }
     let (code, text) = review(&stage, &["resolve", &id, "--as", "captured"]).await;
-    assert_eq!((code, text.contains("--note")), (2, true), "a reason is needed: {text}");
+    assert_eq!((code, text.contains("--reason")), (2, true), "a reason is needed: {text}");
     assert_eq!(stage.state(order).await, "unknown");
     assert_eq!(facts(&stage).await, [json!(null); 0]);
 }
@@ -205,9 +214,11 @@ async fn a_refund_that_an_operator_reports_as_not_made_has_failed_without_anothe
         .await;
     let id = stage.text("SELECT id::text FROM review").await;
     let (code, text) =
-        review(&stage, &["resolve", &id, "--as", "not-captured", "--note", "never made"]).await;
+        review(&stage, &["resolve", &id, "--as", "not-captured", "--reason", "never made", "--by", "dana"])
+            .await;
     assert_eq!((code, text.contains("the review is about a refund")), (1, true), "{text}");
-    let (code, text) = review(&stage, &["resolve", &id, "--as", "captured", "--note", "never made"]).await;
+    let (code, text) =
+        review(&stage, &["resolve", &id, "--as", "captured", "--reason", "never made", "--by", "dana"]).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(stage.refunds(order).await, ["failed"]);
     assert_eq!(stage.count("SELECT refund_reserved AS count FROM payment").await, 0);

@@ -9,7 +9,7 @@ use crate::listing::operate;
 use crate::processor::{Fate, held};
 use crate::stage::{AMOUNT, Order, Stage, VISA, brisk};
 
-const NOT_CAPTURED: [&str; 4] = ["--as", "not-captured", "--note", "I do not see it"];
+const NOT_CAPTURED: [&str; 6] = ["--as", "not-captured", "--reason", "I do not see it", "--by", "dana"];
 
 /// A charge whose reply was lost, with a row that no release can read, and its review.
 async fn sent_and_stuck(stage: &Stage) -> (Order, String) {
@@ -61,7 +61,16 @@ impl Stage {
     /// Resolves the open review of a call that was never made, with the object of another call.
     async fn mistake(&self, object: &str, resolution: &str) {
         let review = self.text("SELECT id::text FROM review WHERE resolution IS NULL").await;
-        let found = ["--as", resolution, "--processor-id", object, "--note", "it looks like this one"];
+        let found = [
+            "--as",
+            resolution,
+            "--processor-id",
+            object,
+            "--reason",
+            "it looks like this one",
+            "--by",
+            "dana",
+        ];
         let (code, text) = operate(self, &[&["review", "resolve", &review], &found[..]].concat(), &[]).await;
         assert_eq!(code, 0, "{text}");
     }

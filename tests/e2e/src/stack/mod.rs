@@ -244,7 +244,6 @@ impl Stack {
     /// The same, with settings on top.
     pub async fn operate_with(&self, part: Part, command: &[&str], more: &[(&str, &str)]) -> CommandOutput {
         let mut settings = self.settings(part, 0);
-        let more = [more, &[("USER", "dana")]].concat();
         settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         self.operate_exactly(part, command, &settings).await
     }

@@ -43,7 +43,17 @@ async fn books_that_differ_and_reviews_fire_their_alerts_until_they_are_put_righ
         .as_str()
         .unwrap_or_else(|| panic!("no review: {listed}"))
         .to_owned();
-    let resolve = ["review", "resolve", &review, "--as", "captured", "--note", "the row was changed by hand"];
+    let resolve = [
+        "review",
+        "resolve",
+        &review,
+        "--as",
+        "captured",
+        "--reason",
+        "the row was changed by hand",
+        "--by",
+        "dana",
+    ];
     let resolved = watched.stack.operate(Part::Payments, &resolve).await;
     assert!(resolved.is_success(), "{resolved:?}");
     watched.prometheus.is_quiet("ReviewOpen of any").await;

@@ -125,7 +125,7 @@ async fn operators(stack: &Stack, exchange: &mut Exchange) {
     let id = list["reviews"][0]["review_id"].as_str().unwrap_or_else(|| panic!("{list}")).to_owned();
     for words in [
         &["review", "show", &id][..],
-        &["review", "resolve", &id, "--as", "captured", "--note", "the bank says so"],
+        &["review", "resolve", &id, "--as", "captured", "--reason", "the bank says so", "--by", "dana"],
         &["reconcile"],
         &["ledger", "verify"],
         &["inbox", "parked"],

@@ -17,19 +17,13 @@ pub(crate) struct MachineInfo {
     pub(crate) postgres: String,
     /// `name=value` of the settings that decide what a commit costs.
     pub(crate) durability: Vec<String>,
-    /// Settings of orders that are not the default.
-    pub(crate) experiment: Vec<String>,
 }
 
 /// With any of these off, a commit is not durable.
 const MUST_BE_ON: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
 impl MachineInfo {
-    pub(super) async fn gather(
-        admin: &Session,
-        commit: &str,
-        experiment: &[(String, String)],
-    ) -> Result<Self> {
+    pub(super) async fn gather(admin: &Session, commit: &str) -> Result<Self> {
         let version: String = admin.one("SHOW server_version").await?.get(0);
         let names = [&MUST_BE_ON[..], &["wal_level", "shared_buffers", "max_wal_size"]].concat();
         let question = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY($1)";
@@ -52,7 +46,6 @@ impl MachineInfo {
             commit: commit.to_owned(),
             postgres: version.split(' ').next().unwrap_or(&version).to_owned(),
             durability,
-            experiment: experiment.iter().map(|(name, value)| format!("{name}={value}")).collect(),
         })
     }
 
@@ -60,14 +53,9 @@ impl MachineInfo {
     pub(crate) fn sentence(&self) -> String {
         let processor = self.processor.as_deref().map_or(String::new(), |name| format!(" ({name})"));
         let memory = self.memory_gib.map_or(String::new(), |gib| format!(", {gib} GiB of memory"));
-        let experiment = if self.experiment.is_empty() {
-            String::new()
-        } else {
-            format!("; experiment: orders with {}", self.experiment.join(", "))
-        };
         format!(
             "commit {}; {} cores{processor}{memory}; PostgreSQL {}: {}; load generator, services and servers share \
-             the machine{experiment}",
+             the machine",
             self.commit,
             self.cores,
             self.postgres,

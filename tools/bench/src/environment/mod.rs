@@ -38,7 +38,7 @@ pub(crate) struct Servers {
     #[arg(long, env = "IDEM_BENCH_TOKEN", hide = true, hide_env_values = true)]
     token: String,
     /// More tenants, as `name=token`
-    #[arg(long, env = "IDEM_BENCH_TENANTS", hide = true, hide_env_values = true, value_delimiter = ',', value_parser = setting)]
+    #[arg(long, env = "IDEM_BENCH_TENANTS", hide = true, hide_env_values = true, value_delimiter = ',', value_parser = tenant)]
     tenants: Vec<(String, String)>,
     /// The file by which libfaketime moves the clock of PostgreSQL; for `days` alone
     #[arg(long, env = "IDEM_BENCH_CLOCK", hide = true)]
@@ -46,15 +46,11 @@ pub(crate) struct Servers {
     /// What was checked out
     #[arg(long, env = "IDEM_BENCH_COMMIT", hide = true, default_value = "unknown")]
     commit: String,
-    /// Another setting of orders, as an experiment, such as `IDEM_DATABASE__POOL_SIZE=32`. Its log must still name the
-    /// address: `IDEM_LOG__LEVEL=warn,runtime=info`
-    #[arg(long, num_args = 1.., value_name = "NAME=VALUE", value_parser = setting)]
-    set: Vec<(String, String)>,
 }
 
-fn setting(text: &str) -> std::result::Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
+fn tenant(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, token) = text.split_once('=').ok_or("expected NAME=TOKEN")?;
+    Ok((name.to_owned(), token.to_owned()))
 }
 
 /// Processor time of a program so far.
@@ -91,7 +87,7 @@ impl Environment {
             Brokers::from_environment(&servers.kafka_brokers).context("read the brokers' addresses")?;
         messaging::health(&brokers, Duration::from_secs(5)).await.context("reach Kafka")?;
         let admin = Session::open(&servers.postgres_url).await?;
-        let machine = MachineInfo::gather(&admin, &servers.commit, &servers.set).await?;
+        let machine = MachineInfo::gather(&admin, &servers.commit).await?;
         let postgres = Postgres::prepare(admin, &servers.postgres_url, &run).await?;
         let (prefix, topics) = (format!("bench-{run}."), Mutex::new(Vec::new()));
         Ok(Self { postgres, brokers, servers, machine, prefix, topics })
@@ -138,11 +134,7 @@ impl Environment {
 
     /// Starts a process of `instance.part`, such as `orders relay`, with exactly these settings.
     pub(crate) fn start(&self, instance: Instance, settings: &[(String, String)]) -> Result<Program> {
-        Program::start(&self.launch(
-            instance,
-            &[instance.role.command()],
-            &self.with_experiment(instance, settings),
-        ))
+        Program::start(&self.launch(instance, &[instance.role.command()], settings))
     }
 
     /// Makes the tables of orders in a database.
@@ -164,7 +156,7 @@ impl Environment {
         command: &[&str],
         settings: &[(String, String)],
     ) -> Result<CommandOutput> {
-        self.launch(instance, command, &self.with_experiment(instance, settings)).run().await
+        self.launch(instance, command, settings).run().await
     }
 
     fn launch<'a>(
@@ -176,13 +168,7 @@ impl Environment {
         Launch { instance, command, folder: &self.servers.bin_dir, settings, log_limit: 64 * 1024 }
     }
 
-    /// Adds the settings of the experiment to orders alone, because the other programs would refuse them.
-    fn with_experiment(&self, instance: Instance, settings: &[(String, String)]) -> Vec<(String, String)> {
-        let experiment = self.servers.set.iter().filter(|_| instance.part == Part::Orders);
-        settings.iter().chain(experiment).cloned().collect()
-    }
-
-    /// The settings that a service needs; all others keep their defaults.
+    /// The settings that a service needs, without a limit of requests. All others keep their defaults.
     pub(crate) fn service_settings(&self, database: &TestBed, topics: &Topics) -> Vec<(String, String)> {
         let settings = [
             ("IDEM_MODE__DEVELOPMENT", "true".to_owned()),
@@ -192,6 +178,7 @@ impl Environment {
             ("IDEM_DATABASE__MIGRATION_URL", database.owner_url.clone()),
             ("IDEM_DEPLOYMENT__NAME", topics.deployment().to_owned()),
             ("IDEM_AUTH__JWKS", self.servers.jwks.display().to_string()),
+            ("IDEM_LIMITS__REQUESTS_PER_SECOND", "0".to_owned()),
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value));
         settings.into_iter().chain(kafka_variables(&self.brokers)).collect()

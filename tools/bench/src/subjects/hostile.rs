@@ -20,7 +20,6 @@ const LIMIT_MIB: f64 = 160.0;
 pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> Result<Section> {
     let database = environment.postgres.database("hostile").await?;
     let mut settings = environment.service_settings(&database, &environment.topics("hostile"));
-    settings.push(("IDEM_LIMITS__REQUESTS_PER_SECOND".to_owned(), "0".to_owned()));
     settings.push(("IDEM_HTTP__DOCS".to_owned(), "true".to_owned()));
     let mut service = environment.start(Part::Orders.instance(1), &settings)?;
     service.ready().await?;

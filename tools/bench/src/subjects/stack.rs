@@ -60,7 +60,6 @@ impl<'g> Stack<'g> {
             set("IDEM_PROCESSOR__URL", format!("http://{}", self.address(Part::Provider)?));
             set("IDEM_PROCESSOR__SECRET_KEY", "sk_test_bench".to_owned());
         }
-        set("IDEM_LIMITS__REQUESTS_PER_SECOND", "0".to_owned());
         settings.extend(self.settings.iter().cloned());
         if part == Part::Provider {
             settings.retain(|(name, _)| name == "IDEM_HTTP__PORT" || name.starts_with("IDEM_DATABASE__"));

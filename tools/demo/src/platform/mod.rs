@@ -56,7 +56,7 @@ pub(crate) trait Platform {
     fn token<'a>(&'a self, tenant: &'a str) -> Pending<'a, String>;
     /// The secret with which the processor signs its events.
     fn webhook_secret(&self) -> String;
-    /// Runs an operator's command of a service, such as `ledger verify`. A failed command is no error.
+    /// Runs an operator's command of a service, such as `audit`. A failed command is no error.
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput>;
     /// Does it to all of these processes. To start an empty list is to start every process that does not run.
     fn act<'a>(&'a self, action: Action<'a>, on: &'a [Instance]) -> Pending<'a, ()>;

@@ -1,4 +1,4 @@
-//! The ledger is verified, and compared with the processor's own balance, payment by payment.
+//! The ledger is audited, and compared with the processor's own balance, payment by payment.
 
 use audits::{AmountOwed, BooksAgree};
 use harness::{Part, Result};
@@ -6,19 +6,15 @@ use harness::{Part, Result};
 use crate::demo::Demo;
 use crate::report::{Step, euros};
 
-const VERIFY: &str = "./dev run payments ledger verify";
+const AUDIT: &str = "./dev run payments audit";
 const HINT: &str = "GET /v1/ledger/balances of payments, ./dev psql provider";
 
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let verified = demo.stack.platform.command(Part::Payments, &["ledger", "verify"]).await?;
-    step.equal(
-        "whether the ledger agrees with itself, by the exit code",
-        true,
-        verified.is_success(),
-        VERIFY,
-    );
-    let text = if verified.is_success() { verified.stdout } else { verified.text() };
-    step.figure(text.lines().next().unwrap_or_default());
+    step.progress("waiting until nothing is in progress");
+    demo.settled().await?;
+    let audit = demo.stack.platform.command(Part::Payments, &["audit"]).await?;
+    step.equal("whether the ledger agrees with itself, by the exit code", true, audit.is_success(), AUDIT);
+    step.figure(audit.text().lines().last().unwrap_or_default());
 
     let [ledger, balance] = demo.amounts_owed().await?;
     let (payments, theirs) = (ledger.len(), Sum::of(&balance));

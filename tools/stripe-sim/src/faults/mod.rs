@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use strum::VariantArray;
 
 const SLOW_CARD: &str = "pm_card_idem_slow";
 const CARD_WITHOUT_REPLY: &str = "pm_card_idem_charged_no_reply";
@@ -58,13 +59,13 @@ struct State {
     /// The number of calls by target, route or event type, and reference.
     calls: HashMap<(Target, String, String), u64>,
     /// The number of hits by kind of fault, and by the two test cards that act like faults.
-    hits: BTreeMap<String, u64>,
+    hits: BTreeMap<&'static str, u64>,
 }
 
 impl Default for State {
     fn default() -> Self {
-        let cards = [SLOW_CARD, CARD_WITHOUT_REPLY].map(str::to_owned);
-        let hits = Kind::ALL.into_iter().map(Kind::name).chain(cards).map(|name| (name, 0)).collect();
+        let names = Kind::VARIANTS.iter().map(Into::into).chain([SLOW_CARD, CARD_WITHOUT_REPLY]);
+        let hits = names.map(|name| (name, 0)).collect();
         Self { seed: 0, rules: Vec::new(), calls: HashMap::new(), hits }
     }
 }
@@ -114,18 +115,18 @@ impl Faults {
             *hits += 1;
             Some(fault)
         })?;
-        *state.hits.entry(fault.kind.name()).or_default() += 1;
+        *state.hits.entry(fault.kind.into()).or_default() += 1;
         Some(fault)
     }
 
     /// Counts a charge of the slow card, as it begins.
     pub(crate) fn count_slow_card(&self) {
-        *self.lock().hits.entry(SLOW_CARD.to_owned()).or_default() += 1;
+        *self.lock().hits.entry(SLOW_CARD).or_default() += 1;
     }
 
     /// Counts a charge of the card whose response is dropped.
     pub(crate) fn count_card_without_reply(&self) {
-        *self.lock().hits.entry(CARD_WITHOUT_REPLY.to_owned()).or_default() += 1;
+        *self.lock().hits.entry(CARD_WITHOUT_REPLY).or_default() += 1;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

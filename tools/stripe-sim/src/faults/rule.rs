@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::Fault;
 use super::dice::Roll;
@@ -13,8 +13,9 @@ use crate::api::ROUTES;
 const MAX_DELAY_MS: u64 = 60_000;
 
 /// A kind of fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Kind {
     /// The call takes this long. A POST holds its key meanwhile.
     Delay,
@@ -53,26 +54,6 @@ pub(crate) enum Target {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 12] = [
-        Self::Delay,
-        Self::ErrorBefore,
-        Self::ErrorAfter,
-        Self::DropReply,
-        Self::Truncate,
-        Self::RateLimit,
-        Self::Conflict,
-        Self::Outage,
-        Self::BalanceInsufficient,
-        Self::DuplicateWebhook,
-        Self::LateWebhook,
-        Self::DisorderedWebhooks,
-    ];
-
-    /// Its name in JSON.
-    pub(super) fn name(self) -> String {
-        json!(self).as_str().unwrap_or_default().to_owned()
-    }
-
     fn target(self) -> Target {
         match self {
             Self::DuplicateWebhook | Self::LateWebhook | Self::DisorderedWebhooks => Target::Webhook,

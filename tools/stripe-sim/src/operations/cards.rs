@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use strum::{EnumString, IntoStaticStr};
+
 use crate::bank::Decision;
 
 /// The delay of [`Card::ChargesSlowly`]: long enough to cancel an order while its charge is in flight.
@@ -33,8 +35,10 @@ pub(crate) enum RefundCourse {
 }
 
 /// The reason of a decline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Decline {
+    #[strum(serialize = "generic_decline")]
     Generic,
     InsufficientFunds,
     AuthenticationRequired,
@@ -42,11 +46,7 @@ pub(crate) enum Decline {
 
 impl Decline {
     pub(crate) fn decline_code(self) -> &'static str {
-        match self {
-            Self::Generic => "generic_decline",
-            Self::InsufficientFunds => "insufficient_funds",
-            Self::AuthenticationRequired => "authentication_required",
-        }
+        self.into()
     }
 
     pub(crate) fn code(self) -> &'static str {
@@ -68,11 +68,7 @@ impl Decline {
 
     /// The decline with this code.
     pub(crate) fn stored(decline_code: &str) -> Self {
-        match decline_code {
-            "insufficient_funds" => Self::InsufficientFunds,
-            "authentication_required" => Self::AuthenticationRequired,
-            _ => Self::Generic,
-        }
+        decline_code.parse().unwrap_or(Self::Generic)
     }
 }
 

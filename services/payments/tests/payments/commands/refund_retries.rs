@@ -34,7 +34,7 @@ async fn of_an_operators_retry_and_a_clients_refund_at_once_one_gets_the_money()
     client.refund(payment, &key(), &whole()).await.refuses(422, "refund-failed");
     let refund = stage.text("SELECT id::text FROM refund").await;
     let (words, again, body) =
-        (["refund", "retry", &refund, "--why", "the balance is there"], key(), whole());
+        (["refund", "retry", &refund, "--reason", "the balance is there", "--by", "dana"], key(), whole());
     let (retried, requested) =
         tokio::join!(operate(&stage, &words, &[]), client.refund(payment, &again, &body));
     assert!((retried.0 == 0) != (requested.status == 201), "{} {requested:?}", retried.1);

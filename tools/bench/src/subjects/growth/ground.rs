@@ -93,7 +93,6 @@ impl<'e> Ground<'e> {
 
     fn settings(&self, more: &[(&str, String)]) -> Vec<(String, String)> {
         let mut settings = self.environment.service_settings(&self.database, &self.topics);
-        settings.push(("IDEM_LIMITS__REQUESTS_PER_SECOND".to_owned(), "0".to_owned()));
         // Replays are answered by the tables, because this subject measures tables.
         settings.push(("IDEM_IDEMPOTENCY__REPLAY_CACHE_MEBIBYTES".to_owned(), "0".to_owned()));
         settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));

@@ -77,8 +77,7 @@ impl<'g> Setup<'g> {
         let topics = environment.topics("place");
         environment.migrate_orders(&bare, &topics).await?;
         bare.owner().await?.run("SELECT outbox_make_partitions(1)").await?;
-        let mut settings = environment.service_settings(&database, &topics);
-        settings.push(("IDEM_LIMITS__REQUESTS_PER_SECOND".to_owned(), "0".to_owned()));
+        let settings = environment.service_settings(&database, &topics);
         let mut service = environment.start(Part::Orders.instance(1), &settings)?;
         service.ready().await?;
         let address = service.address().await?;

@@ -1,4 +1,4 @@
-//! The whole saga under unequal orders: a hot item, a hot tenant, poison, declines, a slow processor.
+//! The whole saga under unequal orders: a hot item, a hot tenant, poison, a slow processor.
 
 mod placer;
 mod scenario;
@@ -10,6 +10,7 @@ use contracts::{Currency, Money};
 use harness::api::{adjust_stock, put_item};
 use harness::{Part, Request, Result, until};
 use serde_json::json;
+use strum::VariantArray;
 
 use self::placer::Source;
 use self::scenario::{HOT_ITEM, ITEMS, Scenario, item};
@@ -56,15 +57,12 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     let mut rounds = Vec::new();
     for _ in 0..workload.scenario_rounds {
         let mut runs = Vec::new();
-        for scenario in Scenario::ALL {
+        for scenario in Scenario::VARIANTS.iter().copied() {
             let run = run(&stack, scenario, workload).await?;
+            let name: &str = scenario.into();
             eprintln!(
-                "scenarios: {}: {:.0} orders/s, p99 {:.0} ms in the crowd; at {PER_SECOND}/s p50 {:.0} ms, p99 {:.0} ms",
-                scenario.key(),
-                run.per_second,
-                run.crowd.p99,
-                run.fixed_rate.p50,
-                run.fixed_rate.p99
+                "scenarios: {name}: {:.0} orders/s, p99 {:.0} ms in the crowd; at {PER_SECOND}/s p50 {:.0} ms, p99 {:.0} ms",
+                run.per_second, run.crowd.p99, run.fixed_rate.p50, run.fixed_rate.p99
             );
             runs.push(run);
         }
@@ -76,10 +74,10 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 /// Each scenario beside the plain one. `rounds` have one run of each scenario, the plain one first.
 fn report(rounds: &[Vec<Run>]) -> Section {
     let mut section = Section::default();
-    for (number, scenario) in Scenario::ALL.into_iter().enumerate() {
+    for (number, scenario) in Scenario::VARIANTS.iter().enumerate() {
         let pairs = rounds.iter().filter_map(|runs| runs.first().zip(runs.get(number)));
         let pairs: Vec<(&Run, &Run)> = pairs.collect();
-        let name = format!("scenarios.{}", scenario.key());
+        let name = format!("scenarios.{}", <&str>::from(scenario));
         let rate = median(pairs.iter().map(|(_, run)| run.per_second));
         section.figure(format!("{name}.per_second"), rate);
         let ratio = median(pairs.iter().map(|(plain, run)| run.per_second / plain.per_second));
@@ -150,7 +148,7 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     stack.orders_ended().await?;
     let orders = as_f64(source.produced().orders);
     let per_second = orders / start.elapsed().as_secs_f64();
-    let crowd = tally::times(stack, scenario, since).await?;
+    let crowd = tally::times(stack, since).await?;
     stack.at_rest().await?;
 
     let since = owner.now().await?;
@@ -160,7 +158,7 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     }
     open_loop(placers, PER_SECOND, 2 * workload.length).await?;
     stack.orders_ended().await?;
-    let fixed_rate = tally::times(stack, scenario, since).await?;
+    let fixed_rate = tally::times(stack, since).await?;
 
     stack.at_rest().await?;
     before.check(stack, source.produced()).await?;

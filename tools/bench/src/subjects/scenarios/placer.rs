@@ -29,7 +29,6 @@ pub(super) struct Source {
 #[derive(Clone, Copy)]
 pub(super) struct Produced {
     pub(super) orders: usize,
-    pub(super) declined: usize,
     pub(super) poison: usize,
 }
 
@@ -49,8 +48,7 @@ impl Source {
     /// The orders and events of all connections so far. None of them may be in use.
     pub(super) fn produced(&self) -> Produced {
         let orders = self.next.load(Ordering::Relaxed);
-        let declined = (0..orders).filter(|order| self.scenario.is_declined(*order)).count();
-        Produced { orders, declined, poison: self.parked.load(Ordering::Relaxed) }
+        Produced { orders, poison: self.parked.load(Ordering::Relaxed) }
     }
 
     /// A connection that places orders.

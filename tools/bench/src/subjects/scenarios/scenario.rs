@@ -6,6 +6,7 @@ use envelope::{Event, TenantId, Timestamp};
 use harness::api::place_order;
 use harness::{Context, Request, Result};
 use serde_json::{Value, json};
+use strum::{IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::subjects::bare_producer::OutgoingRecord;
@@ -13,89 +14,46 @@ use crate::subjects::bare_producer::OutgoingRecord;
 /// Items of each tenant, besides the hot one.
 pub(super) const ITEMS: usize = 10;
 
-/// The item that every order of [`Scenario::HotItem`] names.
+/// The item that every order of [`Scenario::HotSku`] names.
 pub(super) const HOT_ITEM: &str = "HOT";
 
 /// One message of so many is poison.
 const POISON_EVERY: usize = 100;
 
-/// Of ten orders, so many are declined.
-const DECLINED_OF_TEN: usize = 3;
-
-/// Ways in which orders can be unequal.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Ways in which orders can be unequal. The report uses their names.
+#[derive(Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Scenario {
     /// Ten tenants in turn, each with ten items.
     Plain,
     /// Every order is of one tenant and names the same item.
-    HotItem,
+    HotSku,
     /// Nine of ten orders are of one tenant.
     HotTenant,
     /// With each hundredth order comes an event that cannot be read. It is parked at once.
     Unreadable,
-    /// With each hundredth order comes an event that its handler refuses. It is parked after all attempts.
+    /// With each hundredth order comes an event that its handler refuses. It is parked at once.
     Refused,
-    /// Three of ten cards are declined.
-    Declines,
     /// The processor takes half a second for each charge.
     SlowProcessor,
 }
 
 impl Scenario {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Plain,
-        Self::HotItem,
-        Self::HotTenant,
-        Self::Unreadable,
-        Self::Refused,
-        Self::Declines,
-        Self::SlowProcessor,
-    ];
-
-    /// Its name in the report.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::HotItem => "hot_sku",
-            Self::HotTenant => "hot_tenant",
-            Self::Unreadable => "unreadable",
-            Self::Refused => "refused",
-            Self::Declines => "declines",
-            Self::SlowProcessor => "slow_processor",
-        }
-    }
-
-    /// The kind of groups of orders that the scenario compares with each other, as `tally` names them.
-    pub(super) fn groups(self) -> &'static str {
-        match self {
-            Self::HotTenant => "tenants",
-            Self::Declines => "states",
-            _ => "none",
-        }
-    }
-
     /// The tenant of an order, by number. The first one is the hot one.
     pub(super) fn tenant(self, order: usize, tenants: usize) -> usize {
         match self {
-            Self::HotItem => 0,
+            Self::HotSku => 0,
             Self::HotTenant if order % 10 != 9 => 0,
             Self::HotTenant => 1 + order / 10 % (tenants - 1),
             _ => order % tenants,
         }
     }
 
-    /// Returns whether the card of an order is declined.
-    pub(super) fn is_declined(self, order: usize) -> bool {
-        // Tenants take turns, so the tens decide: otherwise all orders of three tenants would be declined.
-        self == Self::Declines && order / 10 % 10 < DECLINED_OF_TEN
-    }
-
     /// The order of this number: two items.
     pub(super) fn request(self, order: usize) -> Request {
         let (one, other) = (item(order / 10), item(order / 10 + ITEMS / 2));
-        let first = if self == Self::HotItem { HOT_ITEM } else { &one };
-        let card = if self.is_declined(order) { "pm_card_chargeDeclined" } else { "pm_card_visa" };
-        place_order(&[(first, 1), (&other, 1)], card, "")
+        let first = if self == Self::HotSku { HOT_ITEM } else { &one };
+        place_order(&[(first, 1), (&other, 1)], "pm_card_visa", "")
     }
 
     /// The poison that comes with an order.
@@ -144,15 +102,6 @@ fn charge_of_nothing(order: OrderId) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn three_of_ten_orders_of_each_tenant_are_declined() {
-        for tenant in 0..10 {
-            let own = (0..100).filter(|order| Scenario::Declines.tenant(*order, 10) == tenant);
-            let declined = own.filter(|order| Scenario::Declines.is_declined(*order)).count();
-            assert_eq!(declined, 3, "tenant {tenant}");
-        }
-    }
 
     #[test]
     fn nine_of_ten_orders_are_of_the_hot_tenant_and_every_other_one_has_its_share() {

@@ -3,14 +3,12 @@
 use harness::{Context, Error, Part, Result};
 
 use super::placer::Produced;
-use super::scenario::Scenario;
 use crate::subjects::stack::Stack;
 
-/// From the entry of a placed order to the entry of its end, by the database's clock, in milliseconds: by group, and over all
-/// orders (the group is null). `$2` names what the groups are, and `$3` the hot tenant.
+/// From the entry of a placed order to the entry of its end, by the database's clock, in milliseconds: of the hot tenant, of the
+/// others, and over all orders (the group is null). `$2` is the hot tenant.
 const TIMES: &str = "WITH ended AS ( \
-       SELECT CASE $2 WHEN 'tenants' THEN CASE placed.tenant_id WHEN $3 THEN 'hot' ELSE 'others' END \
-                      WHEN 'states' THEN final.state END AS name, \
+       SELECT CASE placed.tenant_id WHEN $2 THEN 'hot' ELSE 'others' END AS name, \
               1000 * extract(epoch FROM final.at - placed.at)::float8 AS took \
          FROM order_timeline placed JOIN order_timeline final USING (order_id) \
         WHERE placed.what = 'OrderPlaced' AND final.what IN ('OrderConfirmed', 'OrderCancelled') \
@@ -23,15 +21,15 @@ const TIMES: &str = "WITH ended AS ( \
 pub(super) struct Times {
     pub(super) p50: f64,
     pub(super) p99: f64,
-    /// The p99 of the slowest group, divided by that of the fastest; NaN without groups.
+    /// The p99 of the slower group, divided by that of the faster one.
     pub(super) slowest_to_fastest: f64,
 }
 
 /// The times of the orders that were placed since then.
-pub(super) async fn times(stack: &Stack<'_>, scenario: Scenario, since: f64) -> Result<Times> {
+pub(super) async fn times(stack: &Stack<'_>, since: f64) -> Result<Times> {
     let hot = stack.environment.tenants().first().map_or("", |(name, _)| name.as_str());
     let owner = stack.database(Part::Orders)?.owner().await?;
-    let rows = owner.query(TIMES, &[&since, &scenario.groups(), &hot]).await;
+    let rows = owner.query(TIMES, &[&since, &hot]).await;
     let (mut all, mut groups) = (None, Vec::new());
     for row in rows.context("read the times of orders")? {
         let [p50, p99] = row.get::<_, Vec<f64>>(1).try_into().map_err(|_| none())?;
@@ -54,8 +52,7 @@ fn none() -> Error {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tally {
     confirmed: i64,
-    declined: i64,
-    cancelled_otherwise: i64,
+    cancelled: i64,
     charges: i64,
     pieces: i64,
     reserved: i64,
@@ -80,8 +77,7 @@ impl Tally {
         };
         Ok(Self {
             confirmed: orders("state = 'confirmed'").await?,
-            declined: orders("cancel_reason = 'declined'").await?,
-            cancelled_otherwise: orders("cancel_reason <> 'declined'").await?,
+            cancelled: orders("state = 'cancelled'").await?,
             charges: books
                 .count(Part::Provider, "SELECT count(*) AS count FROM charge WHERE amount_captured > 0")
                 .await?,
@@ -94,11 +90,10 @@ impl Tally {
     /// The sums that these orders must add up to.
     fn after(&self, produced: Produced) -> Self {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let confirmed = number(produced.orders - produced.declined);
+        let confirmed = number(produced.orders);
         Self {
             confirmed: self.confirmed + confirmed,
-            declined: self.declined + number(produced.declined),
-            cancelled_otherwise: self.cancelled_otherwise,
+            cancelled: self.cancelled,
             charges: self.charges + confirmed,
             pieces: self.pieces - 2 * confirmed,
             reserved: self.reserved,

@@ -1,25 +1,10 @@
-//! `payments ledger verify` finds no difference in a sound ledger, and names each change that was made behind its back.
+//! The audits find no difference in a sound ledger, and name each change that was made behind its back.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use clap::Parser;
-use database::Database;
-use envelope::Topics;
-use operators::OperatorCommand;
-use payments::Payments;
-use runtime::{Context, Service};
-use serde_json::Value;
-
 use crate::ledger::confirmed;
 use crate::stage::{Stage, brisk};
-
-/// The command line below `payments`.
-#[derive(Debug, Parser)]
-struct CommandLine {
-    #[command(subcommand)]
-    command: <Payments as Service>::Command,
-}
 
 /// The id of the numbered payment.
 pub(crate) fn payment(n: usize) -> String {
@@ -55,31 +40,16 @@ impl Stage {
     }
 }
 
-/// Returns the output of the command, and whether the ledger agrees.
-async fn verify(stage: &Stage, words: &[&str]) -> (String, bool) {
-    let words = ["payments", "ledger", "verify"].iter().chain(words);
-    let line = CommandLine::try_parse_from(words).unwrap();
-    let settings = stage.settings();
-    let context = Context::<Payments> {
-        database: Database::clone(&stage.database),
-        topics: Topics::of("test"),
-        settings,
-    };
-    let result = line.command.run(&context).await.unwrap();
-    (result.text, result.done)
-}
+/// The audits of the ledger.
+const AUDITS: [&str; 4] = [SUMS, SAYS, CLEARING, "payments/balances_are_the_sums_of_the_ledger.sql"];
 
-/// The differences, by what was checked.
-async fn differences(stage: &Stage) -> Vec<(String, String)> {
-    let (text, agrees) = verify(stage, &["--json"]).await;
-    let report: Value = serde_json::from_str(&text).unwrap();
+/// The violations, by the audit that has found them.
+async fn violations(stage: &Stage) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    for check in report["checks"].as_array().unwrap() {
-        let name = check["check"].as_str().unwrap();
-        let differences = check["differences"].as_array().unwrap().iter();
-        found.extend(differences.map(|it| (name.to_owned(), it.as_str().unwrap().to_owned())));
+    for question in audits::ALL.iter().filter(|question| AUDITS.contains(&question.file)) {
+        let violations = question.ask(&mut stage.database.owner().await).await.unwrap();
+        found.extend(violations.into_iter().map(|violation| (question.file, violation)));
     }
-    assert_eq!((agrees, &report["agrees"]), (found.is_empty(), &Value::from(found.is_empty())));
     found
 }
 
@@ -101,17 +71,16 @@ async fn sound() -> Stage {
 #[tokio::test]
 async fn a_sound_ledger_agrees_with_everything() {
     let stage = sound().await;
-    assert_eq!(differences(&stage).await, []);
-    let (text, agrees) = verify(&stage, &[]).await;
-    assert!(agrees, "{text}");
-    assert!(text.starts_with("the ledger agrees: 10 transactions with 20 entries\n"), "{text}");
+    assert_eq!(violations(&stage).await, []);
+    let files = audits::ALL.iter().map(|question| question.file);
+    assert_eq!(files.filter(|file| AUDITS.contains(file)).count(), AUDITS.len(), "an audit has another name");
 }
 
-const SUMS: &str = "every transaction sums to zero";
-const SAYS: &str = "the ledger says what happened";
-const CLEARING: &str = "clearing is empty for settled orders";
+const SUMS: &str = "payments/the_ledger_sums_to_zero.sql";
+const SAYS: &str = "payments/the_ledger_says_what_happened.sql";
+const CLEARING: &str = "payments/clearing_is_empty_for_a_settled_order.sql";
 
-/// A change behind the service's back, the statement that reverts it, and the checks that report it.
+/// A change behind the service's back, the statement that reverts it, and the audits that report it.
 type Damage = (&'static str, &'static str, &'static [&'static str]);
 
 const DAMAGES: [Damage; 9] = [
@@ -169,13 +138,12 @@ const DAMAGES: [Damage; 9] = [
 #[tokio::test]
 async fn each_change_of_the_ledger_behind_its_back_is_reported() {
     let stage = sound().await;
-    for (damage, mending, checks) in DAMAGES {
+    for (damage, mending, audits) in DAMAGES {
         stage.meddle(damage).await;
-        let found = differences(&stage).await;
-        let named: BTreeSet<&str> = found.iter().map(|(check, _)| check.as_str()).collect();
-        assert_eq!(named, checks.iter().copied().collect(), "{damage}: {found:?}");
-        assert!(!verify(&stage, &[]).await.1, "{damage}");
+        let found = violations(&stage).await;
+        let named: BTreeSet<&str> = found.iter().map(|(audit, _)| *audit).collect();
+        assert_eq!(named, audits.iter().copied().collect(), "{damage}: {found:?}");
         stage.meddle(mending).await;
-        assert_eq!(differences(&stage).await, [], "after {mending}");
+        assert_eq!(violations(&stage).await, [], "after {mending}");
     }
 }
