@@ -43,7 +43,6 @@ impl PartitionReader {
     async fn read(&self) {
         let mut position = None; // the offset of the next record, once it is known
         loop {
-            self.settings.progress.wait().await;
             let (messages, unreadable) = self.fetch().await;
             if !messages.is_empty() {
                 position = Some(self.deliver_until_done(messages.into()).await);
@@ -59,6 +58,7 @@ impl PartitionReader {
         let (mut messages, mut bytes) = (Vec::new(), 0);
         let mut queue = self.queue.stream();
         let mut next = loop {
+            self.settings.progress.wait().await; // a look counts as a poll of the whole client, and keeps it in the group
             if let Ok(fetched) = timeout(LOOK, queue.next()).await {
                 break fetched;
             }

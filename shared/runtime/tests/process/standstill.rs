@@ -1,5 +1,6 @@
 //! A process that stands still: a log that nobody reads, and threads that never come back. The example blocks its own threads.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
@@ -121,27 +122,61 @@ async fn an_instance_whose_handler_blocks_loses_its_partitions_to_another_one() 
     let first = OrderId::generate();
     confirm(&surroundings, first, 1..=1).await;
     // The handler blocks one thread of the runtime. The others go on, and so do the threads of the client library.
-    eventually("a transaction that stands still", async || {
-        let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
-        let mut connection = surroundings.database.connection().await.unwrap();
-        (sql_query(waiting).execute(&mut connection).await.unwrap() > 0).then_some(())
-    })
-    .await;
+    eventually("a transaction that stands still", async || stands_still(&surroundings).await.then_some(()))
+        .await;
     let other = Running::start(&mut surroundings.serve());
     other.logged("listening").await;
     let second = OrderId::generate();
     confirm(&surroundings, second, 1..=1).await;
-    eventually("both messages at the other instance", async || {
-        let mut orders: Vec<Uuid> =
-            greeted(&surroundings).await.into_iter().map(|(order, _)| order).collect();
-        orders.sort_unstable();
-        let mut expected = [first.uuid(), second.uuid()];
-        expected.sort_unstable();
-        (orders == expected).then_some(())
-    })
-    .await;
+    all_greeted(&surroundings, &[first, second]).await;
     other.ready().await;
     stuck.signal("-KILL");
     other.end().await;
     surroundings.clear().await;
+}
+
+/// The group shares the partitions out no more, so only the silence of the first instance can end its membership.
+#[tokio::test]
+async fn an_instance_whose_handler_blocks_beside_another_one_loses_its_partitions() {
+    let surroundings = Surroundings::new().await;
+    let stuck = Running::start(surroundings.serve().env("IDEM_GREETER__STUCK", "true"));
+    stuck.ready().await;
+    let other = Running::start(&mut surroundings.serve());
+    stuck.logged("partitions revoked").await;
+    eventually("partitions of the other instance", async || {
+        let assigned = other.entries("partitions assigned");
+        assigned.iter().any(|entry| entry["partitions"].as_u64() > Some(0)).then_some(())
+    })
+    .await;
+    let mut orders = Vec::new();
+    while !stands_still(&surroundings).await {
+        orders.push(OrderId::generate());
+        confirm(&surroundings, orders[orders.len() - 1], 1..=1).await;
+        eventually("the message, at one of the two", async || {
+            let is_greeted = greeted(&surroundings).await.len() == orders.len();
+            (is_greeted || stands_still(&surroundings).await).then_some(())
+        })
+        .await;
+    }
+    all_greeted(&surroundings, &orders).await;
+    stuck.signal("-KILL");
+    other.end().await;
+    surroundings.clear().await;
+}
+
+/// Returns whether a handler has not ended its transaction.
+async fn stands_still(surroundings: &Surroundings) -> bool {
+    let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' \
+                   AND state_change < clock_timestamp() - interval '0.5 s'";
+    let mut connection = surroundings.database.connection().await.unwrap();
+    sql_query(waiting).execute(&mut connection).await.unwrap() > 0
+}
+
+async fn all_greeted(surroundings: &Surroundings, orders: &[OrderId]) {
+    eventually("all messages at the other instance", async || {
+        let greeted: BTreeSet<Uuid> =
+            greeted(surroundings).await.into_iter().map(|(order, _)| order).collect();
+        (greeted == orders.iter().map(|order| order.uuid()).collect()).then_some(())
+    })
+    .await;
 }
